@@ -36,10 +36,10 @@ with explained("evaluate.py"):
     from tictactoe_env.certificates.lines import LinesPolicy
     from tictactoe_env.certificates.stated import MAX_WORDS
     from tictactoe_env.errors import printable, unknown_name
-    from tictactoe_env.exact.canonical import CanonicalPolicy, plays_symmetrically
     from tictactoe_env.exact.positions import TABULATED, can_enumerate
     from tictactoe_env.exact.proof import Limit, ProofLimitError
     from tictactoe_env.exact.steady import steady_table, varies
+    from tictactoe_env.exact.symmetry import CanonicalPolicy, plays_symmetrically
     from tictactoe_env.exact.tables import TabularPolicy, tabulate
     from tictactoe_env.notation import lengths, parse_size
     from tictactoe_env.opponents import is_trained

@@ -29,11 +29,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import tictactoe_env
-from tictactoe_env.exact.canonical import CanonicalPolicy
 from tictactoe_env.exact.match import best_response
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.proof import Limit, ProofLimitError, reach_of
 from tictactoe_env.exact.solver import solve
+from tictactoe_env.exact.symmetry import CanonicalPolicy
 from tictactoe_env.files import write_file
 from tictactoe_env.observation import observation_space
 from tictactoe_env.policy import one_hot

@@ -29,7 +29,7 @@ from benchmarks import rivals
 from tictactoe_env import RandomPolicy, Rules, evaluate, make_opponent, tabulate
 from tictactoe_env.engines.bits import BitGames
 from tictactoe_env.engines.rows import RowGames
-from tictactoe_env.exact.canonical import CanonicalPolicy
+from tictactoe_env.exact.symmetry import CanonicalPolicy
 from tictactoe_env.policy import GreedyPolicy
 
 ENV_ID = tictactoe_env.ENV_IDS[0]

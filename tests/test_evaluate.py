@@ -14,7 +14,7 @@ import evaluate
 from tictactoe_env import RandomPolicy, Rules, make_opponent, tabulate
 from tictactoe_env.certificates.certificate import certify, load_policy, read, write
 from tictactoe_env.exact import match
-from tictactoe_env.exact.canonical import CanonicalPolicy
+from tictactoe_env.exact.symmetry import CanonicalPolicy
 from tictactoe_env.games.analysis import truth
 from tictactoe_env.notation import parse_board
 from tictactoe_env.trained.own_values import read_values

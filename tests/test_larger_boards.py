@@ -12,8 +12,13 @@ import evaluate as program
 import train
 from players.seat import run_seat
 from tictactoe_env.certificates.certificate import load_policy, read, verify
-from tictactoe_env.exact.evaluation import Evaluation, best_play_x, evaluate, evaluate_side
-from tictactoe_env.exact.judge import judge
+from tictactoe_env.exact.evaluation import (
+    Evaluation,
+    best_play_x,
+    evaluate,
+    evaluate_or_sample,
+    evaluate_side,
+)
 from tictactoe_env.exact.match import Result
 from tictactoe_env.exact.positions import positions_of, symmetries_of
 from tictactoe_env.exact.proof import Limit, reach_of
@@ -202,7 +207,10 @@ def test_a_side_beyond_the_limit_is_sampled_and_a_run_without_a_proof_has_no_cer
     player.rules = SQUARE
     x, o = (len(reach_of(player, side, SQUARE)) for side in "XO")
     assert x < o
-    exact, cut = judge(player, SQUARE), judge(player, SQUARE, limit=Limit(x))
+    exact, cut = (
+        evaluate_or_sample(player, SQUARE),
+        evaluate_or_sample(player, SQUARE, limit=Limit(x)),
+    )
     assert (exact.sampled, cut.sampled, cut.x) == ((), ("O",), exact.x)
     assert cut.o.value == pytest.approx(exact.o.value, abs=0.1)
     assert describe(cut).endswith("(sampled)")

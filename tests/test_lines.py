@@ -23,9 +23,9 @@ from tictactoe_env.certificates.certificate import (
 )
 from tictactoe_env.certificates.lines import LinesError, LinesPolicy, decompressed, reaches_of
 from tictactoe_env.exact import match
-from tictactoe_env.exact.canonical import CanonicalPolicy, plays_symmetrically
 from tictactoe_env.exact.positions import symmetries_of
 from tictactoe_env.exact.proof import BoardReach, Limit, ProofLimitError
+from tictactoe_env.exact.symmetry import CanonicalPolicy, plays_symmetrically
 from tictactoe_env.exact.tables import TabularPolicy
 from tictactoe_env.opponents import make_opponent, strength
 from tictactoe_env.policy import RandomPolicy
@@ -92,8 +92,8 @@ def test_the_policy_has_the_results_of_the_player(path):
     player, loaded = CanonicalPolicy(LineCounter(SQUARE), SQUARE), load_policy(path)
     assert match.best_responses(loaded) == match.best_responses(player, SQUARE)
     for side in ("X", "O"):
-        expected = match.result_vs_random(side, player, SQUARE)
-        assert match.result_vs_random(side, loaded) == expected
+        results = [match.exact_result_as(side, one, RandomPolicy()) for one in (loaded, player)]
+        assert results[0] == results[1]
     assert match.exact_result(loaded, loaded).draw == 1
     assert match.exact_result(loaded, RandomPolicy()).loss == 0
 

@@ -70,7 +70,7 @@ def test_a_side_names_who_sits_where_and_the_other_side_sees_the_same_match(rule
     assert as_x == match.exact_result(own, other, rules)
     assert as_o == match.exact_result(other, own, rules).other_side
     against_random = match.exact_result(RandomPolicy(), own, rules).other_side
-    assert match.result_vs_random("O", own, rules) == against_random
+    assert match.exact_result_as("O", own, RandomPolicy(), rules) == against_random
 
 
 FINISHED = np.array([1, 1, 1, -1, -1, 0, 0, 0, 0])
@@ -83,7 +83,6 @@ RANDOM, HALVES = 2 * [RandomPolicy()], 2 * [Player(lambda board: {0: 0.5})]
         *((action_values, (side, *RANDOM), f"side {side!r}") for side in ("x", "", 1, None)),
         (match.exact_result_as, ("Y", *RANDOM), "side 'Y' X O"),
         (action_values, ("X", *RANDOM, Rules(), FINISHED), "board"),
-        (match.most_wins, (Rules(1, 13, 3),), "12 1x13"),
         (match.sampled_result, (*RANDOM, Rules(), 0), "games 0"),
         (match.sampled_result, (*HALVES, Rules(), 2), "row 0.5"),
     ],
@@ -262,7 +261,6 @@ def test_a_sample_agrees_with_the_exact_result_within_its_interval(kind, rules):
         lambda rules, limit: match.exact_result(*RANDOM, rules, limit),
         lambda rules, limit: match.exact_result_as("X", *RANDOM, rules, limit),
         lambda rules, limit: match.exact_result_as("O", *RANDOM, rules, limit),
-        lambda rules, limit: match.result_vs_random("O", RandomPolicy(), rules, limit),
         lambda rules, limit: match.best_responses(RandomPolicy(), rules, limit)["X"],
     ],
 )

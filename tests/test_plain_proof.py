@@ -17,7 +17,7 @@ from oracles import plain_proof
 from sample_players import FixedPlayer, LineCounter, random_probs
 
 from tictactoe_env.certificates.certificate import certify, verify
-from tictactoe_env.exact.canonical import CanonicalPolicy
+from tictactoe_env.exact.symmetry import CanonicalPolicy
 from tictactoe_env.exact.tables import TabularPolicy
 from tictactoe_env.opponents import make_opponent
 from tictactoe_env.rules import Rules

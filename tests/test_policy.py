@@ -70,7 +70,6 @@ POLICIES = MAY_BE_ILLEGAL | {
     "random": lambda rules: RandomPolicy(),
     "minimax": MinimaxPolicy,
     "minimax-first-slip": lambda rules: MinimaxPolicy(rules, "first", 0.3),
-    "masked": lambda rules: module.MaskedPolicy(random_table(rules, 2)),
     "predict with masks": lambda rules: module.PredictPolicy(
         MaskedModel(rules.rows, rules.cols), rules
     ),
@@ -117,8 +116,6 @@ MIXED = (fixed(c1=1), 3), (fixed(c1=0.5, c3=0.5), 1)
     ("policy", "probs"),
     [
         (RandomPolicy(), FREE),
-        (module.MaskedPolicy(fixed(c0=0.5, c1=0.375, c5=0.125)), [0, 0.75, 0, 0, 0, 0.25]),
-        (module.MaskedPolicy(fixed(c0=1)), FREE),
         (module.GreedyPolicy(fixed(c1=0.25, c2=0.375, c4=0.375)), [0, 0, 1, 0, 0, 0]),
         (module.MixturePolicy(MIXED), [0, 0.875, 0, 0.125, 0, 0]),
     ],

@@ -15,11 +15,11 @@ from text_cases import refuses
 from tictactoe_env import Rules
 from tictactoe_env.certificates.certificate import certify, policy_in
 from tictactoe_env.exact import match, proof
-from tictactoe_env.exact.canonical import CanonicalPolicy, plays_symmetrically
 from tictactoe_env.exact.match import best_responses
 from tictactoe_env.exact.positions import symmetries_of
 from tictactoe_env.exact.proof import BoardReach, Limit, ProofLimitError, TableReach, reach_of
 from tictactoe_env.exact.solver import MinimaxPolicy
+from tictactoe_env.exact.symmetry import CanonicalPolicy, plays_symmetrically
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.policy import RandomPolicy, one_hot
 
@@ -379,7 +379,7 @@ def test_a_limit_is_two_whole_numbers_of_every_proof(limit, mentions):
     with refuses(*mentions.split()):
         match.best_responses(Hashed(rules), rules, limit)
     with refuses(*mentions.split()):
-        match.result_vs_random("X", Hashed(rules), rules, limit)
+        match.exact_result(Hashed(rules), RandomPolicy(), rules, limit)
 
 
 def test_progress_is_told_after_each_ply():

@@ -6,11 +6,11 @@ from test_proof import Hashed, Mixed
 from text_cases import refuses
 
 from tictactoe_env import Rules
-from tictactoe_env.exact.canonical import CanonicalPolicy
 from tictactoe_env.exact.match import best_response
 from tictactoe_env.exact.proof import BoardReach
 from tictactoe_env.exact.refutations import Refutations
 from tictactoe_env.exact.solver import solve
+from tictactoe_env.exact.symmetry import CanonicalPolicy
 from tictactoe_env.policy import one_hot
 
 BOARDS = [

@@ -8,10 +8,10 @@ from text_cases import refuses
 
 from tictactoe_env import RandomPolicy, Rules, TabularPolicy, TicTacToeVectorEnv
 from tictactoe_env.engines.starts import ExploringStarts
-from tictactoe_env.exact.canonical import CanonicalPolicy
 from tictactoe_env.exact.match import best_responses, exact_result_as
 from tictactoe_env.exact.proof import Limit, ProofLimitError
 from tictactoe_env.exact.responses import respond
+from tictactoe_env.exact.symmetry import CanonicalPolicy
 from tictactoe_env.rules import to_move
 from training.selfplay import SelfPlay
 

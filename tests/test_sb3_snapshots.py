@@ -10,8 +10,8 @@ from stable_baselines3.common.env_util import make_vec_env
 from text_cases import refuses
 
 from tictactoe_env import Rules, TabularPolicy, evaluate, snapshot, tabulate
-from tictactoe_env.exact.canonical import CanonicalPolicy, plays_symmetrically
 from tictactoe_env.exact.positions import positions_of
+from tictactoe_env.exact.symmetry import CanonicalPolicy, plays_symmetrically
 from tictactoe_env.observation import OBSERVATIONS, observe
 from tictactoe_env.policy import PredictPolicy
 from tictactoe_env.sb3.models import frozen

@@ -7,10 +7,10 @@ from sample_players import LineCounter
 from text_cases import refuses
 
 from tictactoe_env.certificates.certificate import certify, exact_results
-from tictactoe_env.exact.canonical import CanonicalPolicy
 from tictactoe_env.exact.evaluation import evaluate, exploitability
-from tictactoe_env.exact.match import best_responses, exact_result, result_vs_random
+from tictactoe_env.exact.match import best_responses, exact_result
 from tictactoe_env.exact.steady import check_steady, steady_table
+from tictactoe_env.exact.symmetry import CanonicalPolicy
 from tictactoe_env.policy import (
     MixturePolicy,
     RandomPolicy,
@@ -61,7 +61,6 @@ ASKS = {
     "best_responses": lambda player, rules: best_responses(player, rules),
     "exact_result": lambda player, rules: exact_result(player, RandomPolicy(), rules),
     "the other side": lambda player, rules: exact_result(RandomPolicy(), player, rules),
-    "result_vs_random": lambda player, rules: result_vs_random("X", player, rules),
 }
 
 

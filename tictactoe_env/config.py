@@ -119,13 +119,21 @@ class Config:
         return self._unfinished(parse_board(text, self.rules), f"the board {text!r}")
 
     def drawn_boards(
-        self, seats: Seats, rng: np.random.Generator, counterexamples: Sequence[Boards] = ()
+        self,
+        seats: Seats,
+        rng: np.random.Generator,
+        counterexamples: Sequence[Boards] = (),
+        any_seat: bool = False,
     ) -> tuple[Boards, Seats]:
-        """Boards (B, cells) and the learner's marks (B,) from the function `start`, checked.
+        """Boards (B, cells) and the learner's marks (B,) from a start that is not "empty".
 
-        counterexamples: those of the last proofs, if `start` takes any.
+        counterexamples: those of the last proofs, if `start` takes any. any_seat: whether a random
+        position gives the learner the side to move. What a function returns is checked.
         """
-        assert callable(self.start)
+        if not callable(self.start):
+            from tictactoe_env.engines.starts import draw_starts  # few environments need it
+
+            return draw_starts(self.rules, self.early_draw, seats * np.int8(not any_seat), rng)
         found = {"found": counterexamples} if hasattr(self.start, "counterexamples") else {}
         drawn = self.start(seats.copy(), rng, **found)
         if not isinstance(drawn, (tuple, list)) or len(drawn) != 2:
@@ -141,11 +149,8 @@ class Config:
 
     def ended(self, boards: Boards) -> NDArray[np.bool_]:
         """Whether the games on these boards (B, cells) are finished: (B,) bool."""
-        x, o = self.rules.to_bits(boards)
-        ended: NDArray[np.bool_] = (
-            self.rules.has_line(x) | self.rules.has_line(o) | self.rules.is_full(x, o)
-        )
-        return ended | self.rules.is_dead(x, o) if self.early_draw else ended
+        ended: NDArray[np.bool_] = self.rules.is_over(*self.rules.to_bits(boards), self.early_draw)
+        return ended
 
     def _unfinished(self, board: Boards, what: str) -> Boards:
         if self.ended(board[None])[0]:

@@ -341,33 +341,24 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
             return self._start_from(given["board"], mark_of(side))
         if start == "empty":
             return self._starts[side]
-        seat = mark_of(side)
-        if start == "random":
-            state, seat = self._game.draw_start(0 if drawn else seat, self.np_random)
-            return state, MARKS[seat]
-        boards, seats = self._drawn(seat)
+        boards, seats = self._drawn(mark_of(side), drawn)
         return self._start_from(boards[0], int(seats[0]))
 
     def _start_of_mover(self, given: Mapping[str, Any]) -> FirstState:
         """The start of a game in which the caller moves for both sides."""
-        start = self.config.start
-        if start == "random" and "board" not in given:
-            state, seat = self._game.draw_start(0, self.np_random)
-        else:
-            board = given.get("board", self.config.start_board)
-            if callable(start) and "board" not in given:
-                board = self._drawn(1)[0][0]
-            seat = int(to_move(board))
-            state = self._game.start(board, seat)
-        return state, MARKS[seat]
+        board = given.get("board", self.config.start_board)
+        if self.config.start != "empty" and "board" not in given:
+            board = self._drawn(1, any_seat=True)[0][0]
+        return self._start_from(board, int(to_move(board)))
 
-    def _drawn(self, seat: int) -> tuple[Boards, NDArray[np.int8]]:
-        """One board (1, cells) of the function `start`, and the learner's mark (1,)."""
+    def _drawn(self, seat: int, any_seat: bool) -> tuple[Boards, NDArray[np.int8]]:
+        """One board (1, cells) of a start that is not "empty", and the learner's mark (1,)."""
         seats = np.array([seat], np.int8)
-        return self.config.drawn_boards(seats, self.np_random, self.counterexamples)
+        return self.config.drawn_boards(seats, self.np_random, self.counterexamples, any_seat)
 
     def _start_from(self, board: Boards, seat: int) -> FirstState:
-        return self._game.start(board, seat), MARKS[seat]
+        state: State = self._game.start(board, seat)
+        return state, MARKS[seat]
 
     def step(self, action: Any) -> tuple[NDArray[Any], float, bool, bool, dict[str, Any]]:
         """Mark a cell and let the opponent reply: observation, reward, terminated, False, info."""
@@ -376,6 +367,7 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
         if type(action) is not int or not 0 <= action <= self._last_cell:  # excludes bool
             action = self._cell(action)
         before, game, side = self._state, self._game, self._side
+        after: State
         if self._both_sides:
             after, result = game.move(before, action)
             observation, mask = game.view(after)

@@ -39,10 +39,7 @@ except ImportError as error:
 
 from tictactoe_env.config import BOARD_OPTIONS, RENDER_MODES, Config, Start
 from tictactoe_env.engines.bitboards import bitboards_of, single_bitboards_of
-from tictactoe_env.engines.bits import OF_LEARNER
-from tictactoe_env.engines.starts import draw_starts
 from tictactoe_env.errors import checked_seed, one_of, unknown_name, whole_number
-from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.notation import check_move
 from tictactoe_env.observation import observation_space, observe
 from tictactoe_env.render import Window
@@ -255,12 +252,7 @@ class TicTacToeAECEnv(AECEnv):  # type: ignore[misc,unused-ignore]
     def _first_board(self, rng: np.random.Generator) -> Boards:
         if self.config.start == "empty":
             return self.config.start_board
-        if self.config.start == "random":
-            anybody = np.zeros(1, np.int8)
-            rows, _ = draw_starts(self.rules, self.config.early_draw, anybody, rng)
-            board: Boards = positions_of(self.rules).boards[rows[0]]
-            return board
-        return self.config.drawn_boards(np.ones(1, np.int8), rng)[0][0]
+        return self.config.drawn_boards(np.ones(1, np.int8), rng, any_seat=True)[0][0]
 
     def step(self, action: Any) -> None:
         """Mark a cell for `agent_selection`. The action of an agent whose game is over is None."""
@@ -283,8 +275,7 @@ class TicTacToeAECEnv(AECEnv):  # type: ignore[misc,unused-ignore]
         """Mark a cell for the side to move; the result for this side."""
         board, mark = self._started(), MARKS[self.agent_selection]
         bitboards = single_bitboards_of(self.rules, self.config.early_draw)
-        own, code = bitboards.moved(self._marks[mark], self._marks[-mark], cell)
-        result = OF_LEARNER[code]
+        own, result = bitboards.moved(self._marks[mark], self._marks[-mark], cell)
         if result != ILLEGAL:
             self._marks[mark], board[cell], self._last = own, mark, cell
         elif self.config.illegal == "raise":

@@ -91,20 +91,13 @@ class PredictPolicy:
         known = {shape: name for name, shape in shapes.items()} | {(rules.cells,): "grid"}
         if hasattr(space, "spaces"):
             raise ValueError(
-                f"the model's observations are dictionaries ({space}), as behind "
-                "MaskInObservation: say how it plays by a FunctionPolicy, which is given to the "
-                "callbacks of tictactoe_env.sb3 as policy="
+                f"the model's observations are dictionaries ({space}): say how it plays by a "
+                "FunctionPolicy, which the callbacks of tictactoe_env.sb3 take as policy="
             )
         if self._shape not in known:
             raise ValueError(
-                f"the model's observations have the shape {self._shape}, but a board of "
-                f"{rules.rows}x{rules.cols} gives {shapes}; name the board of the model, such as "
-                "evaluate(model, Rules(4, 4, 4)), or say how it plays by a FunctionPolicy"
-            )
-        if not _takes(model.predict, "deterministic"):
-            raise ValueError(
-                "the predict of a model must take deterministic=True, as that of "
-                f"Stable-Baselines3 does; {type(model).__name__}.predict does not"
+                f"the model's observations have the shape {self._shape}, but {rules} gives "
+                f"{shapes}: name its board, such as evaluate(model, Rules(4, 4, 4))"
             )
         self.observation = known[self._shape]
         self._predict(np.zeros((1, rules.cells), dtype=np.int8))  # raises if it returns a state
@@ -131,10 +124,8 @@ class PredictPolicy:
             return self._distribution(network, self.observations(boards), boards == 0)
         actions = self._predict(boards)
         if actions.size != len(boards):
-            raise ValueError(
-                "predict must take a batch of observations and return one action for each: "
-                f"got the shape {actions.shape} for {len(boards)} observations"
-            )
+            got = f"the shape {actions.shape} for {len(boards)} observations"
+            raise ValueError(f"predict must return one action for each observation, got {got}")
         return one_hot(checked_cells(actions.ravel(), self.rules), self.rules.cells)
 
     def observations(self, boards: Boards) -> NDArray[Any]:
@@ -149,9 +140,8 @@ class PredictPolicy:
         actions, state = self.model.predict(self.observations(boards), deterministic=True, **masks)
         if state is not None:
             raise ValueError(
-                f"{type(self.model).__name__}.predict returns a state: its moves depend on the "
-                "moves before, so it is no function of the board, and neither a table nor a proof "
-                "could say how it plays; use a model without memory, such as MaskablePPO"
+                f"{type(self.model).__name__}.predict returns a state, so it is no function of the "
+                "board: use a model without memory, such as MaskablePPO"
             )
         return np.asarray(actions)
 
@@ -192,13 +182,6 @@ def _takes_masks(function: Any) -> bool:
     return "action_masks" in inspect.signature(function).parameters
 
 
-def _takes(function: Any, name: str) -> bool:
-    parameters = inspect.signature(function).parameters
-    return name in parameters or any(
-        parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()
-    )
-
-
 class FunctionPolicy:
     """The policy of any function of observations, such as a network of any library.
 
@@ -219,10 +202,7 @@ class FunctionPolicy:
         observation: str = "flat",
     ):
         if not callable(function):
-            raise ValueError(
-                "a FunctionPolicy needs a function(observations, masks) that returns probabilities "
-                f"or cells, got {function!r}"
-            )
+            raise ValueError(f"a FunctionPolicy needs a function, got {function!r}")
         one_of("observation", observation, OBSERVATIONS)
         self.function, self.rules = function, checked_rules(rules)
         self.observation = observation
@@ -243,30 +223,8 @@ def checked_cells(cells: NDArray[Any], rules: Rules) -> NDArray[np.intp]:
     """Cells (B,) as whole numbers; ValueError for anything else."""
     wrong = cells[~np.isin(cells, np.arange(rules.cells))]
     if len(wrong):
-        raise ValueError(
-            f"the model must predict cells, whole numbers from 0 to {rules.cells - 1}, "
-            f"got {wrong[0]}"
-        )
+        raise ValueError(f"the model must predict cells, 0 to {rules.cells - 1}, got {wrong[0]}")
     return cells.astype(np.intp)
-
-
-class MaskedPolicy:
-    """`policy` with the probability on taken cells removed and each row scaled to sum to 1.
-
-    A row with no probability on free cells becomes uniform over them.
-    """
-
-    def __init__(self, policy: Policy):
-        self.policy = policy
-
-    def probs(self, boards: Boards) -> Probs:
-        """Probabilities (B, cells), zero on taken cells."""
-        free = np.asarray(boards) == 0
-        kept = np.where(free, self.policy.probs(boards), 0.0)
-        total = kept.sum(axis=1, keepdims=True)
-        return np.where(
-            total > 0, kept / np.where(total > 0, total, 1), free / free.sum(axis=1, keepdims=True)
-        )
 
 
 class MixturePolicy:
@@ -278,13 +236,8 @@ class MixturePolicy:
 
     def probs(self, boards: Boards) -> Probs:
         """The weighted mean of the policies' probabilities: (B, cells)."""
-        return np.sum(
-            [
-                weight * policy.probs(boards)
-                for weight, policy in zip(self.weights, self.policies, strict=True)
-            ],
-            axis=0,
-        )
+        pairs = zip(self.weights, self.policies, strict=True)
+        return np.sum([weight * policy.probs(boards) for weight, policy in pairs], axis=0)
 
 
 class GreedyPolicy:
@@ -301,9 +254,7 @@ class GreedyPolicy:
 
 def one_hot(cells: NDArray[np.intp], count: int) -> Probs:
     """1 on the given cell of each row: (B, count)."""
-    probs = np.zeros((len(cells), count))
-    probs[np.arange(len(cells)), cells] = 1
-    return probs
+    return np.eye(count)[cells]
 
 
 def as_policy(player: Any, rules: Rules, deterministic: bool = True) -> Policy:
@@ -324,45 +275,48 @@ def as_policy(player: Any, rules: Rules, deterministic: bool = True) -> Policy:
         hint = f"; make_opponent({player!r}, rules) makes a player from a name"
     elif isinstance(player, (list, tuple, dict)):
         hint = "; a pool is a list of [opponent, weight], as the opponent of an environment"
-    raise ValueError(
-        "a player must have the method probs(boards) or Stable-Baselines3's predict(observation), "
-        f"got {player!r} of type {type(player).__name__}{hint}"
-    )
+    got = f"{player!r} of type {type(player).__name__}{hint}"
+    raise ValueError(f"a player must have probs(boards) or predict(observation), got {got}")
 
 
 def sample(probs: NDArray[np.floating[Any]], rng: np.random.Generator) -> NDArray[np.intp]:
     """One cell (B,) drawn from each row of probabilities (B, cells)."""
-    return _first_beyond(_cumulated(probs), rng)
+    return draw(_cumulated(probs), rng.random(len(probs)))
 
 
-def drawn_cells(probs: Any, rng: np.random.Generator, games: int, cells: int) -> NDArray[np.intp]:
-    """One cell (games,) drawn from each row of what a policy's `probs` returned: (games, cells).
+def draw(ends: Probs, uniforms: NDArray[np.float64]) -> NDArray[np.intp]:
+    """The cells (B,) where cumulated probabilities (cells, B) exceed numbers (B,) in [0, 1).
+
+    Of one column (cells, 1) and B numbers B cells are drawn.
+    """
+    return (ends <= uniforms * ends[-1]).sum(axis=0)
+
+
+def checked_ends(probs: Any, shape: tuple[int, int]) -> Probs:
+    """The cumulated probabilities (cells, B) of what a policy's `probs` returned: (B, cells).
 
     The rows are checked as `checked_probs` does, in less time: it takes 2 % of what a small network
     needs. Raises ValueError if they are not probabilities.
     """
     array = np.asarray(probs)
-    if array.shape == (games, cells) and array.dtype.kind == "f":
+    if array.shape == shape and array.dtype.kind == "f":
         ends = _cumulated(array)
         if array.min() >= 0 and (np.abs(ends[-1] - 1) <= SUM_TOLERANCE).all():  # no NaN either
-            return _first_beyond(ends, rng)
-    return _first_beyond(_cumulated(checked_probs(probs, (games, cells))), rng)
+            return ends
+    return _cumulated(checked_probs(probs, shape))
 
 
 def _cumulated(probs: NDArray[np.floating[Any]]) -> Probs:
     """The sums of the probabilities (B, cells) up to each cell: (cells, B).
 
-    Adding row after row gives the numbers of `cumsum(axis=0)` in a third of its time.
+    Adding row after row gives the numbers of `cumsum(axis=0)` in a third of its time, if B > 1.
     """
+    if len(probs) == 1:
+        return probs.cumsum(axis=1, dtype=np.float64).T
     ends = probs.T.astype(np.float64, order="C")
     for before, after in pairwise(ends):
         after += before
     return ends
-
-
-def _first_beyond(ends: Probs, rng: np.random.Generator) -> NDArray[np.intp]:
-    """The cells (B,) where the cumulated probabilities (cells, B) exceed random numbers."""
-    return (ends <= rng.random(ends.shape[1]) * ends[-1]).sum(axis=0)
 
 
 class Uniforms(list[float]):
@@ -387,9 +341,8 @@ def checked_probs(probs: Any, shape: tuple[int, int]) -> Probs:
     try:
         array = np.array(probs, dtype=np.float64)
     except TypeError:
-        raise ValueError(
-            f"probabilities must be numbers of the shape {shape}, got a {type(probs).__name__}"
-        ) from None
+        kind = type(probs).__name__
+        raise ValueError(f"probabilities must have the shape {shape}, got a {kind}") from None
     if array.shape != shape:
         raise ValueError(f"probabilities must have the shape {shape}, got {array.shape}")
     if not np.isfinite(array).all() or (array < 0).any():
@@ -398,28 +351,18 @@ def checked_probs(probs: Any, shape: tuple[int, int]) -> Probs:
     off = np.abs(sums - 1)
     if (off > SUM_TOLERANCE).any():
         worst = int(off.argmax())
-        raise ValueError(
-            f"probabilities must sum to 1 in each row, row {worst} sums to {sums[worst, 0]}"
-        )
+        raise ValueError(f"probabilities must sum to 1, row {worst} sums to {sums[worst, 0]}")
     np.divide(array, sums, out=array, where=off > SUM_ROUNDING)
     return array
 
 
 def checked_weights(weights: Sequence[float]) -> list[float]:
     """Weights scaled to sum to 1; ValueError if they are not finite, negative, or all zero."""
-    plain: list[Any] = [
-        weight.item() if isinstance(weight, np.generic) else weight for weight in weights
-    ]
-    numbers = [
-        float(weight)
-        if isinstance(weight, (int, float))
-        and not isinstance(weight, bool)
-        and 0 <= weight < MAX_WEIGHT
-        else -1.0
-        for weight in plain
-    ]
-    if not numbers or min(numbers) < 0 or sum(numbers) <= 0:
-        raise ValueError(
-            f"weights must be finite, not negative and not all zero, got {list(weights)}"
-        )
+    try:
+        numbers = [float(weight) for weight in weights]
+    except (TypeError, ValueError, OverflowError):
+        numbers = []
+    if not sum(numbers) or not all(0 <= number < MAX_WEIGHT for number in numbers):
+        given = list(weights)
+        raise ValueError(f"weights must be finite, not negative and not all zero, got {given}")
     return [number / sum(numbers) for number in numbers]

@@ -94,7 +94,7 @@ def snapshot(player: Any, rules: Rules, deterministic: bool = False) -> Policy:
 
 def _greedy(policy: Policy) -> Policy:
     """The most probable moves of a policy; on canonical boards, if it plays by these."""
-    from tictactoe_env.exact.canonical import CanonicalPolicy
+    from tictactoe_env.exact.symmetry import CanonicalPolicy
 
     if isinstance(policy, PredictPolicy) and policy.deterministic:
         return policy
@@ -105,7 +105,7 @@ def _greedy(policy: Policy) -> Policy:
 
 def _copied(policy: Policy) -> Policy:
     """A deep copy; of the models inside only their policies are copied."""
-    from tictactoe_env.exact.canonical import CanonicalPolicy
+    from tictactoe_env.exact.symmetry import CanonicalPolicy
 
     if isinstance(policy, PredictPolicy):
         return policy.copied()

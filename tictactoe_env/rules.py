@@ -58,16 +58,12 @@ class Rules:
     def __post_init__(self) -> None:
         for name in ("rows", "cols", "k"):
             object.__setattr__(self, name, whole_number(getattr(self, name), name, 1))
-        if self.rows * (self.cols + 1) > MAX_BITS:
-            raise ValueError(
-                f"a board of {self.rows}x{self.cols} needs {self.rows * (self.cols + 1)} bits, "
-                f"more than {MAX_BITS}; use a smaller one "
-                f"(the condition is rows * (cols + 1) <= {MAX_BITS}, for example 7x8)"
-            )
-        if self.k > max(self.rows, self.cols):
-            raise ValueError(
-                f"k must be at most max(rows, cols) = {max(self.rows, self.cols)}, got {self.k}"
-            )
+        size, longest = f"{self.rows}x{self.cols}", max(self.rows, self.cols)
+        if (bits := self.rows * (self.cols + 1)) > MAX_BITS:
+            needs = f"needs rows * (cols + 1) = {bits} bits, more than {MAX_BITS}"
+            raise ValueError(f"a board of {size} {needs}; use a smaller one, for example 7x8")
+        if self.k > longest:
+            raise ValueError(f"k must be at most max(rows, cols) = {longest}, got {self.k}")
 
     def __str__(self) -> str:
         return f"{self.rows}x{self.cols}, {self.k} in a row"
@@ -80,11 +76,7 @@ class Rules:
     @cached_property
     def cell_bits(self) -> tuple[int, ...]:
         """The bit of each cell, as an integer with that one bit set."""
-        return tuple(
-            1 << (row * (self.cols + 1) + col)
-            for row in range(self.rows)
-            for col in range(self.cols)
-        )
+        return tuple(1 << cell + cell // self.cols for cell in range(self.cells))
 
     @cached_property
     def full(self) -> int:
@@ -93,14 +85,9 @@ class Rules:
 
     @cached_property
     def _directions(self) -> tuple[int, ...]:
-        fits_row, fits_col = self.k <= self.cols, self.k <= self.rows
-        steps = (
-            (1, fits_row),
-            (self.cols + 1, fits_col),
-            (self.cols, fits_row and fits_col),
-            (self.cols + 2, fits_row and fits_col),
-        )
-        return tuple(step for step, fits in steps if fits)
+        along = (1,) * (self.k <= self.cols), (self.cols + 1,) * (self.k <= self.rows)
+        across = (self.cols, self.cols + 2) if all(along) else ()
+        return (*along[0], *along[1], *across)
 
     @cached_property
     def lines(self) -> tuple[tuple[int, ...], ...]:
@@ -137,6 +124,11 @@ class Rules:
         is_open = open_to_x | open_to_o
         return ~is_open if isinstance(is_open, np.ndarray) else not is_open
 
+    def is_over(self, x: Bits, o: Bits, early_draw: bool = False) -> Any:
+        """Whether a game is finished; early_draw: a dead one too: bool, or (B,) bool."""
+        over = self.has_line(x) | self.has_line(o) | self.is_full(x, o)
+        return over | self.is_dead(x, o) if early_draw else over
+
     # --- between bitboards and boards -------------------------------------------------------------
 
     def to_bits(self, boards: Boards) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
@@ -160,24 +152,24 @@ class Rules:
 
     def winning_cells(self, board: Boards) -> tuple[int, ...]:
         """The cells of all complete lines on one board (cells,), in order; () if there is none."""
-        won = {
-            cell
-            for line in self.lines
-            if abs(int(board[list(line)].sum())) == self.k
-            for cell in line
-        }
-        return tuple(sorted(won))
+        won = [line for line in self.lines if abs(int(board[list(line)].sum())) == self.k]
+        return tuple(sorted({cell for line in won for cell in line}))
 
 
 def checked_rules(rules: Any) -> Rules:
     """`rules` itself. Raises ValueError unless it is a board."""
     if isinstance(rules, Rules):
         return rules
-    raise ValueError(
-        f"a board must be Rules(rows, cols, k), such as Rules(4, 4, 4), got {rules!r}; "
-        'for the result against an opponent use exact_result(mine, make_opponent("minimax", '
-        "Rules()))"
-    )
+    hint = 'for a result against an opponent use exact_result(mine, make_opponent("random", rules))'
+    raise ValueError(f"a board must be Rules(rows, cols, k), got {rules!r}; {hint}")
+
+
+def check_unfinished(boards: Boards, rules: Rules) -> Boards:
+    """Boards (B, cells) as an array. Raises ValueError if one of them is finished."""
+    boards = np.asarray(boards)
+    if rules.is_over(*rules.to_bits(boards)).any():
+        raise ValueError("a finished board has no move: ask for unfinished boards only")
+    return boards
 
 
 def to_move(boards: Boards) -> NDArray[np.int8]:

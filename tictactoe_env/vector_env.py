@@ -141,7 +141,7 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
             )
         pool = make_pool(opponent, self.rules, self._pool.snapshots, self._pool.response)
         self.config.check_first_move(pool.players, {})
-        self._replies = self._games.prepare(list(pool.policies))
+        self._replies: Any = self._games.prepare(list(pool.policies))
         self._pool, self._extra = pool, ()
         self._which = pool.draw(self.np_random, self.num_envs)
 
@@ -282,11 +282,8 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
         if start == "empty":
             return self._starts.take(plays_o, axis=-1), True
         seats = (1 - 2 * plays_o).astype(np.int8)
-        if start == "random":
-            side_is_free = given.get("side", self.config.side) == "random"
-            free_seats = np.zeros_like(seats) if side_is_free else seats
-            return self._games.draw_starts(free_seats, rng), False
-        drawn = self.config.drawn_boards(seats, rng, self.counterexamples)
+        any_seat = given.get("side", self.config.side) == "random"
+        drawn = self.config.drawn_boards(seats, rng, self.counterexamples, any_seat)
         return self._games.start(*drawn), False
 
     def _starts_from(self, board: Boards) -> States:

@@ -12,8 +12,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from tictactoe_env.exact.canonical import CanonicalPolicy
 from tictactoe_env.exact.refutations import NAMES, Refutations
+from tictactoe_env.exact.symmetry import CanonicalPolicy
 from tictactoe_env.observation import observe
 from tictactoe_env.policy import Probs, one_hot
 from tictactoe_env.rules import Boards, Rules

@@ -29,8 +29,7 @@ from typing import Any
 from rich.console import Console
 
 from tictactoe_env.certificates.certificate import FILE, certify, versions, write
-from tictactoe_env.exact.evaluation import Evaluation
-from tictactoe_env.exact.judge import judge
+from tictactoe_env.exact.evaluation import Evaluation, evaluate_or_sample
 from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.exact.proof import Progress
 from tictactoe_env.rules import SIDES
@@ -462,8 +461,8 @@ class Run:
         return self._earlier_seconds + time.monotonic() - self._began
 
     def _judged(self, policy: BoardPlayer, progress: Progress | None = None) -> Evaluation:
-        """The evaluation of a policy: see `judge`."""
-        return judge(policy, policy.rules, self.side, limit_of(self.config), progress)
+        """The evaluation of a policy: see `evaluate_or_sample`."""
+        return evaluate_or_sample(policy, policy.rules, self.side, limit_of(self.config), progress)
 
     def is_over(self, results: Evaluation) -> bool:
         """Whether training should stop after an evaluation with these results."""

@@ -6,7 +6,7 @@ the scores of these trainings, and the lowest is the best:
     0 to 1          the goal was proven: its steps, as a share of the steps that were allowed
     above 1         it was not: 1, and what the best model lacks, see `shortfall`
 
-The figures are those of `tictactoe_env.exact.judge`: exact, unless a proof is beyond its limit. The
+The figures are those of `evaluate_or_sample`: exact, unless a proof is beyond its limit. The
 trainings of a trial advance together, from one evaluation to the next, so that a bad trial is
 pruned before any of its seeds has used all steps.
 
@@ -45,8 +45,7 @@ from optuna.trial import FrozenTrial, TrialState
 from sqlalchemy import event
 from sqlalchemy.exc import SQLAlchemyError
 
-from tictactoe_env.exact.evaluation import Evaluation
-from tictactoe_env.exact.judge import judge
+from tictactoe_env.exact.evaluation import Evaluation, evaluate_or_sample
 from tictactoe_env.files import check_sqlite
 from tictactoe_env.rules import SIDES
 from training.goals import limit_of
@@ -104,7 +103,7 @@ class Training:
         """Train up to the next evaluation, and evaluate."""
         next(self._rounds)
         policy, steps = self.learner.policy(), self.learner.steps
-        results = judge(policy, policy.rules, self.side, limit_of(self.config))
+        results = evaluate_or_sample(policy, policy.rules, self.side, limit_of(self.config))
         if self.best is None or results.rank(self.side) > self.best.rank(self.side):
             self.best = results
         if results.reached(self.until, self.side):

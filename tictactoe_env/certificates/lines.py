@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tictactoe_env.errors import one_of
-from tictactoe_env.exact.canonical import CanonicalPolicy, canonical_forms
 from tictactoe_env.exact.position_index import PositionIndex, merged
 from tictactoe_env.exact.positions import Ply
 from tictactoe_env.exact.proof import BoardReach, Limit, Progress
+from tictactoe_env.exact.symmetry import CanonicalPolicy, canonical_forms
 from tictactoe_env.files import json_value, without_repeats
 from tictactoe_env.policy import Policy, Probs, RandomPolicy
 from tictactoe_env.rules import SIDES, Boards, Rules
@@ -99,12 +99,10 @@ class LinesPolicy:
 
     def _places(self, boards: Boards) -> tuple[NDArray[np.intp], NDArray[np.intp] | None]:
         """The places (B,) of boards, -1 for unknown ones, and (B, cells) what their cells mean."""
-        x, o = self.rules.to_bits(boards)
         if not self.is_symmetric:
-            return self._index.find(x, o), None
-        forms = canonical_forms(self.rules)
-        x, o, which = forms.find(x, o)
-        return self._index.find(x, o), forms.permutations[which]
+            return self._index.find(*self.rules.to_bits(boards)), None
+        x, o, cells = canonical_forms(self.rules).to_form(boards)
+        return self._index.find(x, o), cells
 
 
 _NONE = np.zeros(0, dtype=np.uint64)

@@ -21,12 +21,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tictactoe_env.rules import Rules
+from tictactoe_env.rules import DRAW, ILLEGAL, ONGOING, WIN, Rules
 
 PART = 16  # cells of a part of the board
 BYTE = 8  # cells of a part of the board of one game
 ONES = (1 << PART) - 1
-DRAWN, WON, REFUSED = 1, 2, 3  # what a move of one game leads to
 Sets = NDArray[np.int64]
 
 
@@ -161,8 +160,7 @@ class Bitboards:
             after += before
         wanted = (uniforms * ends[-1]).astype(np.uint8)
         beyond = wanted >= ends[:-1]  # whether the wanted cell is in a later part
-        counts[:-1] *= beyond
-        rest = wanted - np.add.reduce(counts[:-1], axis=0, dtype=np.uint8)
+        rest = wanted - np.add.reduce(counts[:-1] * beyond, axis=0, dtype=np.uint8)
         first = np.add.reduce(beyond, axis=0, dtype=np.int64) << 4
         cells: NDArray[np.int64] = self._nth.take(((sets >> first & ONES) << 4) + rest) + first
         return cells
@@ -198,20 +196,19 @@ class SingleBitboards:
             self.has_line = self.lines.__getitem__
 
     def moved(self, own: int, other: int, cell: int) -> tuple[int, int]:
-        """The mover's marks after a move onto `cell`, and what it leads to.
+        """The mover's marks after a move onto `cell`, and its result for the mover.
 
-        That is 0 if the game goes on, DRAWN, WON, or REFUSED for a taken cell, which adds no mark.
-        A line wins, also on a full board.
+        An illegal move, onto a taken cell, adds no mark. A line wins, also on a full board.
         """
         bit, taken = 1 << cell, own | other
         if taken & bit:
-            return own, REFUSED
+            return own, ILLEGAL
         own |= bit
         if self.has_line(own):
-            return own, WON
+            return own, WIN
         if taken | bit == self.full or (self._early_draw and self._is_dead(own, other)):
-            return own, DRAWN
-        return own, 0
+            return own, DRAW
+        return own, ONGOING
 
     def _is_dead(self, own: int, other: int) -> bool:
         """Whether every line has marks of both sides, so nobody can win."""

@@ -8,18 +8,17 @@ a step for all games of an opponent, and once for a start board, whose answer is
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy import ndarray
 from numpy.typing import NDArray
 
 from tictactoe_env.engines.bitboards import bitboards_of, single_bitboards_of
-from tictactoe_env.engines.starts import draw_starts
-from tictactoe_env.exact.positions import TABULATED, positions_of
+from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.observation import observation_space
-from tictactoe_env.policy import Policy, RandomPolicy, Uniforms, checked_probs, drawn_cells
+from tictactoe_env.policy import Policy, RandomPolicy, Uniforms, checked_ends, draw
 from tictactoe_env.rules import (
     DRAW,
     ILLEGAL,
@@ -43,17 +42,6 @@ SEAT = np.where(STATUSES & PLAYS_O, -1, 1).astype(np.int8)
 OPPONENT_MOVES = (RESULT == ONGOING) & (STATUSES >= OPPONENTS_TURN)
 
 
-class StartBoard(NamedTuple):
-    """A board on which the opponent begins.
-
-    board: (1, cells). free: the free cells. answers: (4, cells), the states after its moves.
-    """
-
-    board: Boards
-    free: NDArray[np.intp]
-    answers: States
-
-
 class BitGames:
     """Many games at a time: states are int64 (4, B)."""
 
@@ -61,8 +49,6 @@ class BitGames:
         self.rules, self._board = rules, bitboards_of(rules)
         self._arguments = (rules, early_draw, observation)
         self._early_draw, self._observation = early_draw, observation
-        self._start_key = b""
-        self._start: StartBoard | None = None
 
     def __reduce__(self) -> Any:
         return (type(self), self._arguments)  # copies share the tables
@@ -77,12 +63,6 @@ class BitGames:
         states[3] = results + PLAYS_O * (seats < 0) + OPPONENTS_TURN * waits
         return states
 
-    def draw_starts(self, seats: NDArray[np.int8], rng: np.random.Generator) -> States:
-        """States (4, B) of random unfinished positions with the learner to move."""
-        rows, movers = draw_starts(self.rules, self._early_draw, seats, rng)
-        boards = self.rules.to_boards(*positions_of(self.rules).bits(rows))
-        return self.start(boards, movers)
-
     def advance(
         self,
         states: States,
@@ -93,46 +73,23 @@ class BitGames:
         waiting: NDArray[np.intp] | None = None,
     ) -> tuple[States, NDArray[np.int8]]:
         """States (4, B) and results (B,) after the learner's moves and the opponents' replies."""
-        board, after = self._board, states.copy()
+        after = states.copy()
         own, other, free, status = after
-        bits = board.bits.take(cells)
+        bits = self._board.bits.take(cells)
         illegal = _refused(free, bits)
         own |= bits
         free ^= bits
-        won = board.has_line(own)
+        won = self._board.has_line(own)
         over = self._drawn(own, other, free) | won
         if illegal is not None:
             over |= illegal
         if waiting is not None:
             over[waiting] = True
-        bits, refused = self._drawn_bits(after, ~over, replies, which, rng)
-        other |= bits
-        free ^= bits
-        result = self._results(own, other, free, won)
+        result = self._replied(after, ~over, won, replies, which, rng)
         if illegal is not None:
             result[illegal] = ILLEGAL
-        if refused is not None:
-            result[refused] = OPPONENT_ILLEGAL
         status += result
         return after, result
-
-    def _drawn(self, own: Sets, other: Sets, free: Sets) -> NDArray[np.bool_]:
-        """Whether a game without a line is drawn: (B,), fresh."""
-        drawn: NDArray[np.bool_] = free == 0
-        if self._early_draw:
-            drawn |= self._board.is_dead(own, other)
-        return drawn
-
-    def _results(
-        self, own: Sets, other: Sets, free: Sets, won: NDArray[np.bool_]
-    ) -> NDArray[np.int8]:
-        """Results (B,) by the marks; `won` is whether the learner has a line."""
-        lost = self._board.has_line(other)
-        drawn = self._drawn(own, other, free) > (won | lost)
-        results: NDArray[np.int8] = WIN * won.view(np.int8)
-        results += LOSS * lost.view(np.int8)
-        results += DRAW * drawn.view(np.int8)
-        return results
 
     def prepare(self, policies: list[Policy]) -> list[BitReply]:
         """The opponents, tabulated on boards of up to 12 cells."""
@@ -147,43 +104,46 @@ class BitGames:
         same_board: bool = False,
     ) -> States:
         """States (4, B) after the opponents' moves, where it is an opponent's turn."""
-        games = OPPONENT_MOVES.take(states[3]).nonzero()[0]
-        if len(games) == 0:
+        moving = OPPONENT_MOVES.take(states[3])
+        if not moving.any():
             return states
-        theirs = which.take(games) if len(replies) > 1 else which
-        after = states.copy()
-        if same_board:
-            start = self._start_of(states[:, games[:1]])
-            cells = self._drawn_cells(states, len(games), replies, theirs, rng, start)
-            after[:, games] = start.answers.take(cells, axis=1)
-        else:
-            moving = states.take(games, axis=1)
-            cells = self._drawn_cells(moving, len(games), replies, theirs, rng)
-            after[:, games] = self._replied(moving, self._board.bits.take(cells))
+        after, won = states.copy(), np.zeros(len(moving), dtype=bool)
+        result = self._replied(after, moving, won, replies, which, rng, same_board)
+        after[3] += (result - OPPONENTS_TURN) * moving
         return after
 
-    def _replied(self, states: States, bits: Sets) -> States:
-        """`states` (4, B) after the opponents' moves, given as sets of one cell; in place."""
-        own, other, free, status = states
-        refused = _refused(free, bits)
+    def _replied(
+        self,
+        states: States,
+        moving: NDArray[np.bool_],
+        won: NDArray[np.bool_],
+        replies: list[BitReply],
+        which: NDArray[np.intp],
+        rng: np.random.Generator,
+        same_board: bool = False,
+    ) -> NDArray[np.int8]:
+        """Results (B,) after the replies in the games that are `moving`; changes the sets.
+
+        won: whether the learner has a line.
+        """
+        own, other, free, _ = states
+        bits, refused = self._drawn_bits(states, moving, replies, which, rng, same_board)
         other |= bits
         free ^= bits
-        result = self._results(own, other, free, np.zeros(len(own), dtype=bool))
+        lost = self._board.has_line(other)
+        result: NDArray[np.int8] = WIN * won.view(np.int8)
+        result += LOSS * lost.view(np.int8)
+        result += DRAW * (self._drawn(own, other, free) > (won | lost)).view(np.int8)
         if refused is not None:
             result[refused] = OPPONENT_ILLEGAL
-        status += result
-        status -= OPPONENTS_TURN
-        return states
+        return result
 
-    def _start_of(self, states: States) -> StartBoard:
-        """What the opponent can do in one game (4, 1); kept, since most games start alike."""
-        key = states.tobytes()
-        if self._start is None or key != self._start_key:
-            repeated = states.repeat(self.rules.cells, axis=1)
-            answers = self._replied(repeated, self._board.bits.copy())
-            free = self._board.members(states[2])[0].nonzero()[0]
-            self._start_key, self._start = key, StartBoard(self.boards(states), free, answers)
-        return self._start
+    def _drawn(self, own: Sets, other: Sets, free: Sets) -> NDArray[np.bool_]:
+        """Whether a game without a line is drawn: (B,), fresh."""
+        drawn: NDArray[np.bool_] = free == 0
+        if self._early_draw:
+            drawn |= self._board.is_dead(own, other)
+        return drawn
 
     def _drawn_bits(
         self,
@@ -192,65 +152,32 @@ class BitGames:
         replies: list[BitReply],
         which: NDArray[np.intp],
         rng: np.random.Generator,
-    ) -> tuple[Sets, NDArray[np.intp] | None]:
-        """The opponents' moves as sets of one cell (B,), and the games with an illegal one, if any.
+        same_board: bool,
+    ) -> tuple[Sets, NDArray[np.bool_] | None]:
+        """The opponents' moves as sets of one cell (B,), and which are illegal (B,), if any.
 
-        A set is empty where no opponent is moving, and where the move is illegal.
+        A set is empty where no opponent is moving, and where the move is illegal. Moves are drawn
+        for one opponent after the other.
         """
         if len(replies) == 1 and replies[0].is_random:
             uniforms = np.zeros(len(moving))
             uniforms[moving] = rng.random(np.count_nonzero(moving))
             return np.left_shift(moving, self._board.draw(states[2], uniforms)), None
-        bits, games = np.zeros(len(moving), dtype=np.int64), moving.nonzero()[0]
-        if len(games) == 0:
-            return bits, None
-        theirs = which.take(games) if len(replies) > 1 else which
-        asked = states.take(games, axis=1)
-        cells = self._drawn_cells(asked, len(games), replies, theirs, rng)
-        drawn = self._board.bits.take(cells)
-        illegal = _refused(asked[2], drawn)
-        bits[games] = drawn
-        return bits, None if illegal is None else games[illegal]
-
-    def _drawn_cells(
-        self,
-        states: States,
-        games: int,
-        replies: list[BitReply],
-        which: NDArray[np.intp],
-        rng: np.random.Generator,
-        start: StartBoard | None = None,
-    ) -> NDArray[np.intp]:
-        """The opponents' moves (games,), drawn for one opponent after the other.
-
-        start: the board, if all games have the same one; the states are not needed then.
-        """
+        bits = np.zeros(len(moving), dtype=np.int64)
         if len(replies) == 1:
-            return self._cells_of(replies[0], states, games, rng, start)
-        cells = np.empty(games, dtype=np.intp)
-        for number, reply in enumerate(replies):
-            theirs = (which == number).nonzero()[0]
-            if len(theirs):
-                asked = states.take(theirs, axis=1) if start is None else states
-                cells[theirs] = self._cells_of(reply, asked, len(theirs), rng, start)
-        return cells
-
-    def _cells_of(
-        self,
-        reply: BitReply,
-        states: States,
-        games: int,
-        rng: np.random.Generator,
-        start: StartBoard | None,
-    ) -> NDArray[np.intp]:
-        """The moves (games,) of one opponent."""
-        if not reply.is_random:
-            board = self.boards(states) if start is None else start.board
-            return reply.cells(board, games, rng)
-        uniforms = rng.random(games)
-        if start is None:
-            return self._board.draw(states[2], uniforms)
-        return start.free.take((uniforms * len(start.free)).astype(np.intp))
+            groups = [moving.nonzero()[0]]
+        else:
+            groups = [(moving & (which == one)).nonzero()[0] for one in range(len(replies))]
+        for reply, games in zip(replies, groups, strict=True):
+            if len(games):
+                asked = states.take(games[:1] if same_board else games, axis=1)
+                uniforms = rng.random(len(games))
+                if reply.is_random:
+                    cells = self._board.draw(asked[2], uniforms)
+                else:
+                    cells = reply.cells(self.boards(asked), uniforms)
+                bits[games] = self._board.bits.take(cells)
+        return bits, _refused(states[2], bits)
 
     def result(self, states: States) -> NDArray[np.int8]:
         """Results (B,) int8."""
@@ -289,11 +216,11 @@ class BitGames:
 
 def _refused(free: Sets, bits: Sets) -> NDArray[np.bool_] | None:
     """Empty the sets `bits` (B,) whose cell is not free: which ones (B,), or None for none."""
-    kept = free & bits
-    if np.count_nonzero(kept) == len(bits):  # nearly always
+    wrong = bits & ~free
+    if not np.count_nonzero(wrong):  # nearly always
         return None
-    bits &= kept
-    return kept == 0
+    bits &= free
+    return wrong != 0
 
 
 class BitReply:
@@ -307,33 +234,25 @@ class BitReply:
         if rules.cells <= TABULATED and not self.is_random:
             policy = tabulate(policy, rules)
         self._policy = policy
-        self._board, self._ends = b"", np.zeros(0)
+        self._board, self._ends = b"", np.zeros((0, 0))
 
-    def cells(self, boards: Boards, games: int, rng: np.random.Generator) -> NDArray[np.intp]:
-        """One cell for each game (games,), drawn by the probabilities of one call of `probs`.
+    def cells(self, boards: Boards, uniforms: NDArray[np.float64]) -> NDArray[np.intp]:
+        """One cell for each of the numbers in [0, 1), drawn by the probabilities of one call.
 
-        boards: (games, cells), or (1, cells) if it is the same board in all games. Then `probs` is
-        called only if it was another board the last time.
+        boards: one for each number, or the one (1, cells) of all games. In the latter case `probs`
+        is called only if it was another board the last time.
         """
-        if len(boards) == games:
-            return drawn_cells(self._policy.probs(boards), rng, games, boards.shape[1])
+        if len(boards) == len(uniforms):
+            return draw(checked_ends(self._policy.probs(boards), boards.shape), uniforms)
         if boards.tobytes() != self._board:
-            self._ends = checked_probs(self._policy.probs(boards), boards.shape)[0].cumsum()
+            self._ends = checked_ends(self._policy.probs(boards), boards.shape)
             self._board = boards.tobytes()
-        return np.searchsorted(self._ends, rng.random(games) * self._ends[-1], side="right")
-
-    def cell(self, board: Boards, uniform: float) -> int:
-        """One cell of a board (1, cells), drawn with a number in [0, 1)."""
-        probs = checked_probs(self._policy.probs(board), board.shape)[0]
-        ends = probs.cumsum()
-        return int(np.searchsorted(ends, uniform * ends[-1], side="right"))
+        return draw(self._ends, uniforms)
 
 
 # --- one game -------------------------------------------------------------------------------------
 
-# The results of what a move leads to: see `SingleBitboards.moved`.
-OF_LEARNER = (ONGOING, DRAW, WIN, ILLEGAL)
-OF_OPPONENT = (ONGOING, DRAW, LOSS, OPPONENT_ILLEGAL)
+OF_OPPONENT = (ONGOING, LOSS, DRAW, WIN, OPPONENT_ILLEGAL)  # the mover's results for the learner
 INT8 = np.dtype(np.int8)
 State = tuple[int, int, int]  # the learner's marks, the opponent's, the learner's mark +1 or -1
 
@@ -344,7 +263,7 @@ class BitGame:
     def __init__(self, rules: Rules, early_draw: bool, observation: str):
         self.rules, self._board = rules, single_bitboards_of(rules, early_draw)
         self._arguments = (rules, early_draw, observation)
-        self._early_draw, self._observation = early_draw, observation
+        self._observation = observation
         space = observation_space(rules, observation)
         self._shape, self._dtype = space.shape, space.dtype
         self._full, self._nth = self._board.full, self._board.nth
@@ -364,13 +283,6 @@ class BitGame:
         own, other = sets.tolist()
         return own, other, seat
 
-    def draw_start(self, seat: int, rng: np.random.Generator) -> tuple[State, int]:
-        """The state of a random unfinished position with the learner to move, and its mark."""
-        rows, seats = draw_starts(self.rules, self._early_draw, np.array([seat], np.int8), rng)
-        board = self.rules.to_boards(*positions_of(self.rules).bits(rows))[0]
-        mark = int(seats[0])
-        return self.start(board, mark), mark
-
     def advance(
         self, state: State, cell: int | None, reply: BitReply, uniforms: Uniforms
     ) -> tuple[State, int, NDArray[Any], NDArray[np.int8]]:
@@ -378,11 +290,28 @@ class BitGame:
         if cell is not None and reply.is_random and self._lines is not None:
             state, result = self._after_random_reply(state, cell, uniforms)
         else:
-            state, result = (state, ONGOING) if cell is None else self._marked(state, cell)
-            if result == ONGOING and self._opponent_moves(state):
-                state, result = self._replied(state, reply, uniforms)
+            state, result = self._after_reply(state, cell, reply, uniforms)
         observation, mask = self.view(state)
         return state, result, observation, mask
+
+    def _after_reply(
+        self, state: State, cell: int | None, reply: BitReply, uniforms: Uniforms
+    ) -> tuple[State, int]:
+        """State and result after the learner's move, if there is one, and the reply."""
+        own, other, seat = state
+        result = ONGOING
+        if cell is not None:
+            own, result = self._board.moved(own, other, cell)
+        if result == ONGOING and ((own | other).bit_count() % 2 == 0) != (seat > 0):
+            uniform = uniforms.pop() if uniforms else uniforms.draw()
+            if reply.is_random:
+                cell = self._board.draw(self._full ^ (own | other), uniform)
+            else:
+                board = self.board((own, other, seat))[None]
+                cell = int(reply.cells(board, np.array([uniform]))[0])
+            other, result = self._board.moved(other, own, cell)
+            result = OF_OPPONENT[result]
+        return (own, other, seat), result
 
     def _after_random_reply(self, state: State, cell: int, uniforms: Uniforms) -> tuple[State, int]:
         """State and result against random play on 9 to 16 cells; without calls in half the time."""
@@ -410,34 +339,13 @@ class BitGame:
 
     def move(self, state: State, cell: int) -> tuple[State, int]:
         """The state and result after a move of the learner, who plays the other side then."""
-        (own, other, seat), result = self._marked(state, cell)
-        return (other, own, -seat), result
-
-    def _marked(self, state: State, cell: int) -> tuple[State, int]:
-        """The state and result after a move of the learner, without a reply."""
         own, other, seat = state
-        own, code = self._board.moved(own, other, cell)
-        return (own, other, seat), OF_LEARNER[code]
+        own, result = self._board.moved(own, other, cell)
+        return (other, own, -seat), result
 
     def prepare(self, policy: Policy) -> BitReply:
         """The opponent, tabulated on boards of up to 12 cells."""
         return BitReply(policy, self.rules)
-
-    def _replied(self, state: State, reply: BitReply, uniforms: Uniforms) -> tuple[State, int]:
-        """The state and result after the opponent's move, drawn with one number in [0, 1)."""
-        own, other, seat = state
-        board, uniform = self._board, uniforms.pop() if uniforms else uniforms.draw()
-        if reply.is_random:
-            cell = board.draw(board.full ^ (own | other), uniform)
-        else:
-            cell = reply.cell(self.board(state)[None], uniform)
-        other, code = board.moved(other, own, cell)
-        return (own, other, seat), OF_OPPONENT[code]
-
-    def _opponent_moves(self, state: State) -> bool:
-        """Whether it is the opponent's turn, in an unfinished game."""
-        own, other, seat = state
-        return ((own | other).bit_count() % 2 == 0) != (seat > 0)
 
     def view(self, state: State) -> tuple[NDArray[Any], NDArray[np.int8]]:
         """The observation from the learner's seat and the mask (cells,) int8; both are fresh."""

@@ -8,7 +8,7 @@ The copy tells which side the learner plays and whether a side has made an illeg
                                   copy 4, 5: the opponent has moved illegally
 
 Each method is therefore a table look-up: in flat Python arrays for one game, in NumPy arrays for
-many. `interface` documents the methods; `bits` has the same ones for boards of any size.
+many. `bits` has the same methods for boards of any size.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class RowGames:
 
     def __init__(self, rules: Rules, early_draw: bool, observation: str):
         self.tables = tables = row_tables(rules, early_draw, observation)
-        self.rules, self.cells = rules, rules.cells
+        self.rules, self.early_draw, self.cells = rules, early_draw, rules.cells
         self._arguments = (rules, early_draw, observation)
         self._children = tables.children.ravel()
 
@@ -96,17 +96,13 @@ class RowGames:
         return (type(self), self._arguments)  # copies share the tables
 
     def start(self, boards: Boards, seats: NDArray[np.int8], results: Any = ONGOING) -> States:
-        """States (B,) of boards (B, cells), the learner having the marks `seats` (B,)."""
+        """States (B,) of boards (B, cells) int8; `seats` (B,) int8 are the learner's marks.
+
+        results (B,): how these games stand, by default unfinished.
+        """
         results = np.asarray(results)
         copies = (seats < 0) + 2 * (results == ILLEGAL) + 4 * (results == OPPONENT_ILLEGAL)
         return positions_of(self.rules).rows(boards) + copies * self.tables.size
-
-    def draw_starts(self, seats: NDArray[np.int8], rng: np.random.Generator) -> States:
-        """States (B,) of random unfinished positions with the learner to move."""
-        from tictactoe_env.engines.starts import draw_starts
-
-        rows, movers = draw_starts(self.rules, self.tables.early_draw, seats, rng)
-        return rows + (movers < 0) * self.tables.size
 
     def advance(
         self,
@@ -117,14 +113,19 @@ class RowGames:
         rng: np.random.Generator,
         waiting: NDArray[np.intp] | None = None,
     ) -> tuple[States, NDArray[np.int8]]:
-        """States (B,) and results (B,) after the learner's moves and the opponents' replies."""
+        """States (B,) and fresh results (B,) after the learner's moves and the opponents' replies.
+
+        A move onto a taken cell is illegal and ends the game. which (B,): the opponent of each
+        game, an index into the policies given to `prepare`. waiting: the finished games; their
+        state and result are undefined afterwards, and callers overwrite them.
+        """
         # States after an illegal move are not in this table: "clip" gives them any successor.
         states = self._children.take(states * self.cells + cells, mode="clip")
         after = replies.draw(states, which, rng.random(len(states)))
         return after, self.tables.result.take(after)
 
     def prepare(self, policies: list[Policy]) -> RowReplies:
-        """The opponents as alias tables."""
+        """The opponents in the form that `reply` takes, here as alias tables."""
         return RowReplies(self.tables, policies)
 
     def reply(
@@ -135,11 +136,15 @@ class RowGames:
         rng: np.random.Generator,
         same_board: bool = False,
     ) -> States:
-        """States (B,) after the opponents' moves, where it is an opponent's turn."""
+        """States (B,) after the opponents' moves, where it is an opponent's turn.
+
+        same_board: whether all games have the same board. A policy that has no table is then asked
+        only if it was asked for another board the last time.
+        """
         return replies.draw(states, which, rng.random(len(states)))
 
     def result(self, states: States) -> NDArray[np.int8]:
-        """Results (B,) int8."""
+        """Fresh results (B,) int8, the numbers ONGOING to OPPONENT_ILLEGAL."""
         return self.tables.result.take(states)
 
     def opponent_moves(self, states: States) -> NDArray[np.bool_]:
@@ -149,7 +154,7 @@ class RowGames:
         )
 
     def observe(self, states: States) -> NDArray[Any]:
-        """Observations from the learner's seats."""
+        """Fresh observations from the learner's seats: see `observation.observe`."""
         return self.tables.observations.take(states, axis=0)
 
     def legal(self, states: States) -> NDArray[np.int8]:
@@ -178,17 +183,11 @@ class RowReplies:
         # There is no reply after an illegal move: such a state leads to itself.
         ended = np.repeat(np.arange(tables.playing, self._states)[:, None], self._cells, axis=1)
         always = np.ones(ended.shape)
-        parts: tuple[list[Any], ...] = ([], [], [], [])
-        for policy in policies:
-            after_the_end = (always[:, 0], ended, always, ended)
-            for part, going, over in zip(
-                parts,
-                _alias_table(tables, policy),
-                after_the_end,
-                strict=True,
-            ):
-                part += [going, over]
-        self._width, self._target, accept, alias = (np.concatenate(part).ravel() for part in parts)
+        after_the_end = (always[:, 0], ended, always, ended)
+        every = [part for one in policies for part in (_alias_table(tables, one), after_the_end)]
+        self._width, self._target, accept, alias = (
+            np.concatenate(part).ravel() for part in zip(*every, strict=True)
+        )
         self._uniform = bool((accept >= 1).all())
         if not self._uniform:
             self._accept, self._alias = accept, alias
@@ -248,6 +247,7 @@ class RowGame:
         self.tables = tables = row_tables(rules, early_draw, observation)
         self.rules, self._cells = rules, rules.cells
         self._arguments = (rules, early_draw, observation)
+        self.early_draw = early_draw
         self._children, self._result, self._views = _lists(rules, early_draw, observation)
         self._size = tables.size
         seen = tables.observations
@@ -261,21 +261,15 @@ class RowGame:
         """The state of an unfinished board (cells,), the learner having the mark `seat`."""
         return int(positions_of(self.rules).rows(board[None])[0]) + (seat < 0) * self._size
 
-    def draw_start(self, seat: int, rng: np.random.Generator) -> tuple[int, int]:
-        """The state of a random unfinished position with the learner to move, and its mark."""
-        from tictactoe_env.engines.starts import draw_starts
-
-        seats = np.array([seat], dtype=np.int8)
-        rows, movers = draw_starts(self.rules, self.tables.early_draw, seats, rng)
-        mark = int(movers[0])
-        return int(rows[0]) + (mark < 0) * self._size, mark
-
     def advance(
         self, state: int, cell: int | None, reply: RowReply, uniforms: Uniforms
     ) -> tuple[int, int, NDArray[Any], NDArray[np.int8]]:
-        """State, result, observation and mask after the learner's move and the reply.
+        """State, result, observation and mask after the learner's move and the opponent's reply.
 
-        It holds the lines of `view`: the call would take 3 % of a step.
+        cell: None at the start of a game, where only the opponent moves, if it is its turn. A move
+        onto a taken cell is illegal and ends the game. The game must be unfinished. A reply is
+        drawn with one number in [0, 1). The lines of `view` are repeated here: the call would take
+        3 % of a step.
         """
         if cell is not None:
             state = self._children[state * self._cells + cell]
@@ -298,7 +292,10 @@ class RowGame:
         )
 
     def move(self, state: int, cell: int) -> tuple[int, int]:
-        """The state and result after a move of the learner, who plays the other side then."""
+        """The state and result after the learner's move, without a reply, for the other side.
+
+        The learner has the other seat in the new state; the result is that of the side that moved.
+        """
         state = self._children[state * self._cells + cell]
         return state + OTHER_SEAT[state // self._size] * self._size, self._result[state]
 
@@ -349,10 +346,8 @@ class RowReply:
         self.target = array("i", target.astype(np.intc).tobytes())
         self.uniform = bool((accept >= 1).all())
         if not self.uniform:
-            self.accept, self.alias = (
-                array("d", accept.tobytes()),
-                array("i", alias.astype(np.intc).tobytes()),
-            )
+            self.accept = array("d", accept.tobytes())
+            self.alias = array("i", alias.astype(np.intc).tobytes())
 
 
 @lru_cache(maxsize=64)  # so that another environment with the same opponent costs nothing

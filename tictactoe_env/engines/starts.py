@@ -17,8 +17,8 @@ NEWEST_SHARE = 0.6  # of the starts from counterexamples that come from the newe
 
 def draw_starts(
     rules: Rules, early_draw: bool, movers: NDArray[np.int8], rng: np.random.Generator
-) -> tuple[NDArray[np.intp], NDArray[np.int8]]:
-    """Rows (B,) of `positions_of(rules)`, unfinished, and the marks (B,) of the sides to move.
+) -> tuple[Boards, NDArray[np.int8]]:
+    """Random unfinished boards (B, cells), and the marks (B,) of the sides to move.
 
     movers (B,): +1 or -1 draws uniformly from the positions in which X or O is to move, 0 from all.
     Raises ValueError if there is no such position.
@@ -27,12 +27,10 @@ def draw_starts(
     first = np.where(movers < 0, x_count, 0)
     last = np.where(movers > 0, x_count, len(rows))
     if (first == last).any():
-        raise ValueError(
-            f'start="random" finds no unfinished position with O to move ({rules}): '
-            'give the learner side="X"'
-        )
+        raise ValueError(f'start="random" finds no position of {rules} with O to move: side="X"')
     drawn = rng.integers(first, last)
-    return rows[drawn], np.where(drawn < x_count, 1, -1).astype(np.int8)
+    boards = rules.to_boards(*positions_of(rules).bits(rows[drawn]))
+    return boards, np.where(drawn < x_count, 1, -1).astype(np.int8)
 
 
 @lru_cache(maxsize=8)
@@ -66,10 +64,8 @@ class ExploringStarts:
         self.share = probability(share, "the share of exploring starts")
         self.counterexamples = probability(counterexamples, "the share of counterexamples")
         if self.share + self.counterexamples > 1:
-            raise ValueError(
-                "the shares of exploring starts and of counterexamples must be at most 1 together, "
-                f"got {share} and {counterexamples}"
-            )
+            shares = f"{share} of exploring starts and {counterexamples} of counterexamples"
+            raise ValueError(f"the shares must be at most 1 together, got {shares}")
         self.rules, self.early_draw = rules, early_draw
         if rules.cells > TABULATED:
             return
@@ -135,10 +131,7 @@ def played_at_random(
         order = rng.random((len(open_games), rules.cells)).argsort(axis=1).argsort(axis=1)
         marks = rng.integers(rules.cells, size=(len(open_games), 1))
         drawn = np.where(order < marks, 1 - 2 * (order % 2), 0).astype(np.int8)
-        x, o = rules.to_bits(drawn)
-        ended = rules.has_line(x) | rules.has_line(o)
-        if early_draw:
-            ended = ended | rules.is_dead(x, o)
+        ended = rules.is_over(*rules.to_bits(drawn), early_draw)
         boards[open_games[~ended]] = drawn[~ended]
         open_games = open_games[ended]
     return boards

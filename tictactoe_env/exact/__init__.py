@@ -8,7 +8,6 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tictactoe_env.exact.canonical import CanonicalPolicy
     from tictactoe_env.exact.evaluation import Evaluation, evaluate, exploitability
     from tictactoe_env.exact.match import (
         BestResponse,
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from tictactoe_env.exact.proof import Limit, ProofLimitError
     from tictactoe_env.exact.responses import Response, respond
     from tictactoe_env.exact.solver import MinimaxPolicy, Solution, solve
+    from tictactoe_env.exact.symmetry import CanonicalPolicy
     from tictactoe_env.exact.tables import TabularPolicy, tabulate
 
 __all__ = [
@@ -58,7 +58,7 @@ _MODULES = (
     "match",
     "proof",
     "responses",
-    "canonical",
+    "symmetry",
     "evaluation",
 )
 

@@ -26,13 +26,15 @@ from typing import NamedTuple
 from tictactoe_env.exact import match
 from tictactoe_env.exact.match import BestResponse, Result
 from tictactoe_env.exact.positions import TABULATED, can_enumerate
-from tictactoe_env.exact.proof import Limit, Progress, provable, reach_of
+from tictactoe_env.exact.proof import Limit, Progress, ProofLimitError, provable, reach_of
 from tictactoe_env.exact.solver import solve
+from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.notation import game_text
-from tictactoe_env.policy import Model, Policy
+from tictactoe_env.policy import Model, Policy, RandomPolicy
 from tictactoe_env.rules import SIDES, Rules
 
 UNTIL = ("steps", "unbeatable", "optimal")  # goals of a training
+SAMPLED_GAMES = 2_000  # against random play, of a side that is not proven
 
 
 @dataclass(frozen=True)
@@ -242,6 +244,35 @@ def evaluate_side(
         wins = match.always_wins(reach)
     is_best = rules.cells <= TABULATED and match.wins_most(reach)
     return SideEvaluation(match.reach_vs_random(reach), response, wins, is_best)
+
+
+def evaluate_or_sample(
+    policy: Policy,
+    rules: Rules,
+    side: str = "both",
+    limit: Limit | None = None,
+    progress: Progress | None = None,
+) -> Evaluation:
+    """The evaluation of a policy that is trained as one side, or as both.
+
+    On boards of up to 12 cells it is exact. On larger ones a side is sampled in 2,000 games against
+    random play, and nothing is proven of it, if it is not trained or if its proof is beyond the
+    limit; `Evaluation.sampled` names these sides.
+    """
+    if rules.cells <= TABULATED:
+        policy, side = tabulate(policy, rules), "both"
+
+    def found(one: str) -> SideEvaluation:
+        if side in ("both", one):
+            try:
+                return evaluate_side(policy, one, rules, limit, progress)
+            except ProofLimitError:  # the evaluation names the side as sampled
+                pass
+        x, o = (policy, RandomPolicy()) if one == "X" else (RandomPolicy(), policy)
+        result = match.sampled_result(x, o, rules, SAMPLED_GAMES).result
+        return SideEvaluation(result if one == "X" else result.other_side)
+
+    return evaluation_of({one: found(one) for one in SIDES}, rules)
 
 
 def evaluation_of(sides: Mapping[str, SideEvaluation], rules: Rules) -> Evaluation:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
@@ -300,26 +299,37 @@ def best_achievable(rules: Rules) -> dict[str, Result | None]:
     Such a policy wins as often as possible and draws the rest: on 3x3 X wins 191/192 and O 866/945.
     None for a side that cannot avoid losing to perfect play.
     """
-    return {side: _best_achievable(side, rules) for side in SIDES}
+    wins = {side: _safe_wins(side, rules) for side in SIDES}
+    return {
+        side: None if win == UNSAFE else Result(win, 1 - win, 0.0) for side, win in wins.items()
+    }
 
 
-def _best_achievable(side: str, rules: Rules) -> Result | None:
-    """Backward induction over the probability of winning, UNSAFE where perfect play beats `side`.
+def _safe_wins(side: str, rules: Rules, counts: Values | None = None) -> float:
+    """How likely a player that never loses can win against random play: UNSAFE if there is none.
 
-    The largest probability of a safe move is kept, and an unsafe reply makes a mean unsafe.
+    That is backward induction: the most of a safe move is kept, an unsafe reply makes a mean
+    unsafe. counts (3^cells,): if given, filled with the number of replies in place of the
+    probability, by ternary code: see `_most_wins`.
     """
+    weights = _replies(side, rules)
 
     def wins(block: Block, standing: NDArray[np.int8], moves: Iterator[After]) -> Values:
         own = block.side == side
         after = np.full((*standing.shape, rules.cells), UNSAFE if own else 0.0)
         for cell, where, values in moves:
             after[..., cell][where] = values
-        found = after.max(axis=2) if own else after.sum(axis=2) / (rules.cells - block.ply or 1)
+        best = after.max(axis=2) if own else after.sum(axis=2)
+        if counts is None and not own:
+            best /= rules.cells - block.ply or 1
         # In a position with a line the side to move has lost.
-        return np.choose(standing, [found, UNSAFE if own else 1.0, 0.0, UNSAFE])
+        line = UNSAFE if own else 1.0 if counts is None else float(weights[block.ply])
+        found: Values = np.choose(standing, [best, line, 0.0, UNSAFE])
+        if counts is not None:
+            counts[block.codes] = found
+        return found
 
-    win = float(backward_by_blocks(rules, wins))
-    return None if win == UNSAFE else Result(win, 1 - win, 0.0)
+    return float(backward_by_blocks(rules, wins))
 
 
 def wins_most(reach: Reach) -> bool:
@@ -337,23 +347,10 @@ def wins_most(reach: Reach) -> bool:
     return bool(most[0] != UNSAFE)
 
 
-def most_wins(rules: Rules) -> dict[str, Fraction | None]:
-    """The exact `win` of `best_achievable`: on 3x3 191/192 as X and 866/945 as O.
-
-    None for a side that cannot avoid losing. ValueError for a board of more than 12 cells.
-    """
-    found = {side: _most_wins(side, rules)[0] for side in SIDES}
-    return {
-        side: None if wins == UNSAFE else Fraction(int(wins), _replies(side, rules)[0])
-        for side, wins in found.items()
-    }
-
-
 def best_openings(rules: Rules) -> list[int]:
     """The cells with which X can open and still reach its `best_achievable` result.
 
-    On 3x3 these are the corners. Empty if X cannot avoid losing. ValueError for a board of more
-    than 12 cells.
+    On 3x3 these are the corners. Empty if X cannot avoid losing. For boards of up to 12 cells.
     """
     most = _most_wins("X", rules)
     after = most[positions_of(rules).children[0]]
@@ -373,20 +370,12 @@ def _most_wins(side: str, rules: Rules) -> Values:
     """In how many of `_replies` a player that never loses can win, by position: (N,) float64.
 
     UNSAFE where perfect play beats `side`. They are whole numbers, at most 46,080 on 3x4, so they
-    are exact. A game that ends early counts for all replies that could have followed.
+    are exact. A game that ends early counts for all replies that could have followed. For boards of
+    up to 12 cells.
     """
-    if rules.cells > TABULATED:
-        raise ValueError(f"the limit is computed on boards of up to {TABULATED} cells, not {rules}")
-    positions, weights = positions_of(rules), np.array(_replies(side, rules), dtype=np.float64)
-    outcome = positions.outcome_x * _mark(side)
-    ends = np.where(outcome > 0, weights[positions.ply], np.where(outcome < 0, UNSAFE, 0.0))
-
-    def wins(ply: Ply, after: Values) -> Values:
-        if ply.side == side:
-            return np.where(ply.legal, after, UNSAFE).max(axis=1)
-        return np.where(ply.legal, after, 0.0).sum(axis=1)
-
-    found = backward_induction(positions, ends, wins)
+    counts = np.empty(3**rules.cells)
+    _safe_wins(side, rules, counts)
+    found = counts[positions_of(rules).codes]
     found.setflags(write=False)
     return found
 
@@ -474,18 +463,6 @@ def wilson_interval(count: int, total: int, z: float = 1.959963984540054) -> tup
     half = z / (1 + spread) * math.sqrt(rate * (1 - rate) / total + spread / (4 * total))
     # Without rounding errors the rate would be inside anyway.
     return min(rate, max(0.0, centre - half)), max(rate, min(1.0, centre + half))
-
-
-def result_vs_random(
-    side: str,
-    policy: Policy | Model,
-    rules: Rules | None = None,
-    limit: Limit | None = None,
-) -> Result:
-    """The exact result of `policy` as `side` against uniformly random play."""
-    _mark(side)
-    rules = board_of(rules, policy)
-    return reach_vs_random(reach_of(provable(policy, rules), side, rules, limit))
 
 
 def reach_vs_random(reach: Reach) -> Result:

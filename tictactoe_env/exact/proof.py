@@ -17,16 +17,16 @@ rows of its own. Either way it is walked by `plies`, forwards or backwards: see
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tictactoe_env.errors import whole_number
-from tictactoe_env.exact.canonical import CanonicalPolicy, canonical_forms, plays_symmetrically
 from tictactoe_env.exact.position_index import PositionIndex, distinct, fits_one_number, merged
 from tictactoe_env.exact.positions import TABULATED, Ply, positions_of
 from tictactoe_env.exact.steady import check_steady, steady_table
+from tictactoe_env.exact.symmetry import CanonicalPolicy, canonical_forms, plays_symmetrically
 from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.policy import Model, Policy, Probs, as_policy, checked_probs
 from tictactoe_env.rules import SIDES, Boards, Rules
@@ -57,37 +57,6 @@ class Limit(NamedTuple):
 
 class ProofLimitError(ValueError):
     """A policy can meet more positions than the limit allows."""
-
-
-class Reach(Protocol):
-    """The positions that a policy can meet as `side`.
-
-    outcome_x: (N,) int8 by row, +1 where X has won, -1 where O has, else 0; row 0 is the start.
-    is_over: (N,) bool.
-    decisions: the number of positions in which the policy has to move.
-    """
-
-    side: str
-    rules: Rules
-    outcome_x: NDArray[np.int8]
-    is_over: NDArray[np.bool_]
-    decisions: int
-
-    def plies(self, first: int = 0, backward: bool = False) -> Iterator[Ply]:
-        """The unfinished positions by ply; `probs` are the policy's where it is to move."""
-        ...
-
-    def boards(self, ply: Ply) -> Boards:
-        """The boards (B, cells) int8 of a ply."""
-        ...
-
-    def place(self, ply: Ply, row: int) -> int | None:
-        """The index of a row among those of a ply; None if it is not there."""
-        ...
-
-    def turned_back(self, board: Boards) -> NDArray[np.intp]:
-        """The cells (cells,) of a board (cells,) that the cells of its position here stand for."""
-        ...
 
 
 def reach_of(
@@ -269,9 +238,7 @@ class BoardReach:
         """The cells (cells,) of a board (cells,) that the cells of its canonical form stand for."""
         if not self.is_symmetric:
             return np.arange(self.rules.cells)
-        forms = canonical_forms(self.rules)
-        which = forms.find(*self.rules.to_bits(board[None]))[2]
-        return forms.permutations[which[0]]
+        return canonical_forms(self.rules).to_form(board[None])[2][0]
 
     def rows(self, number: int, x: Marks, o: Marks) -> NDArray[np.intp]:
         """The rows (B,) of positions with `number` marks in canonical form; -1 if not met."""
@@ -365,9 +332,17 @@ class BoardReach:
             f"{getattr(self.limit, which):,} {which}: it found {len(self):,} positions "
             f"({megabytes:,.0f} MB) up to ply {number + 1} of {self.rules.cells}; raise the limit, "
             "or take a policy with one move in each position, or one that plays alike on symmetric "
-            "boards (tictactoe_env.exact.canonical.CanonicalPolicy), or sample games "
+            "boards (tictactoe_env.exact.symmetry.CanonicalPolicy), or sample games "
             "(tictactoe_env.exact.match.sampled_result)"
         )
+
+
+Reach: TypeAlias = TableReach | BoardReach
+"""The positions that a policy can meet as `side`; row 0 is the start.
+
+outcome_x: (N,) int8 by row, +1 where X has won, -1 where O has, else 0. is_over: (N,) bool.
+decisions: the number of positions in which the policy has to move.
+"""
 
 
 def checked_limit(limit: Limit | None) -> Limit:

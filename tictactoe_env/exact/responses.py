@@ -17,11 +17,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tictactoe_env.exact.canonical import canonical_forms
 from tictactoe_env.exact.match import ROUNDING, values_of, worst_outcomes
 from tictactoe_env.exact.positions import TABULATED, Ply, positions_of
 from tictactoe_env.exact.proof import BoardReach, Limit, Reach, TableReach, reach_of
 from tictactoe_env.exact.refutations import Refutations
+from tictactoe_env.exact.symmetry import canonical_forms, turned_back
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.policy import Model, Policy, Probs, RandomPolicy
 from tictactoe_env.rules import SIDES, Boards, Rules, checked_rules
@@ -138,20 +138,14 @@ class ResponseLines:
 
         All False on a board that is on no line.
         """
-        rules = self.reach.rules
-        x, o = rules.to_bits(boards)
-        turned = None
+        rules, cells = self.reach.rules, None
         if self.reach.is_symmetric:
-            forms = canonical_forms(rules)
-            x, o, which = forms.find(x, o)
-            turned = forms.permutations[which]
+            x, o, cells = canonical_forms(rules).to_form(boards)
+        else:
+            x, o = rules.to_bits(boards)
         rows = self.reach.rows(number, x, o)
         best = rules.to_cells(np.where(rows >= 0, self.replies[rows], np.uint64(0))) > 0
-        if turned is not None:
-            back = np.empty_like(best)
-            np.put_along_axis(back, turned, best, axis=1)
-            return back
-        return best
+        return best if cells is None else turned_back(best, cells)
 
 
 class ResponsePolicy:

@@ -14,13 +14,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.policy import Model, Policy, Probs, RandomPolicy, as_policy, checked_probs
-from tictactoe_env.rules import Boards, Rules, to_move
+from tictactoe_env.rules import Boards, Rules
 
 FIRST, ASKED = 100, 1_000  # positions that are asked again: the first ones, and all of them
 GAMES = 100  # random games from which the positions of larger boards are taken
@@ -40,14 +39,8 @@ def steady_table(policy: Policy | Model, rules: Rules) -> TabularPolicy:
     if is_known:
         return table
     positions = positions_of(rules)
-    chosen = np.unique(
-        np.concatenate(
-            [
-                np.arange(min(FIRST, len(table.table))),
-                np.linspace(0, len(table.table) - 1, ASKED - FIRST).astype(np.intp),
-            ]
-        )
-    )
+    spread = np.linspace(0, len(table.table) - 1, ASKED - FIRST).astype(np.intp)
+    chosen = np.unique([*range(min(FIRST, len(table.table))), *spread])
     boards = rules.to_boards(*positions.bits(positions.unfinished[chosen]))
     _compare(policy, boards, table.table[chosen])
     return table
@@ -104,46 +97,31 @@ def _compare(policy: Policy, boards: Boards, first: Probs) -> None:
     # The first board is asked for in both parts. An odd number of calls finds moves in turns.
     half = max(1, len(boards) // 3)
     parts = [np.append(order[:half], 0), order[half:], order[:1]]
-    again, once_more = (_answers(policy, boards, parts) for _ in range(2))
     asked = np.concatenate(parts)
-    if _differ(again, once_more).any():
-        text = _positions(asked[_differ(again, once_more)])
-        raise _refusal(f"asked twice for the same boards, it gave other moves in {text}")
-    changed = _differ(first[asked], again)
-    if changed.sum() > FEW * len(asked) or (changed.any() and len(asked) < 1 / FEW):
-        text = _positions(asked[changed])
-        raise _refusal(f"asked in another order, it gave other moves in {text}")
 
+    def answers() -> Probs:
+        shape = boards.shape[1]
+        return np.concatenate(
+            [checked_probs(policy.probs(boards[part]), (len(part), shape)) for part in parts]
+        )
 
-def _answers(policy: Policy, boards: Boards, parts: list[NDArray[np.intp]]) -> Probs:
-    return np.concatenate(
-        [checked_probs(policy.probs(boards[part]), boards[part].shape) for part in parts]
-    )
-
-
-def _differ(probs: Probs, others: Probs) -> NDArray[np.bool_]:
-    return np.asarray(np.abs(probs - others).max(axis=1) > SAME)
-
-
-def _positions(rows: NDArray[np.intp]) -> str:
-    count = len(np.unique(rows))
-    return f"{count:,} position{'s' * (count > 1)}"
+    again, once_more = answers(), answers()
+    for what, found, expected, few in (
+        ("asked twice for the same boards", once_more, again, 0),
+        ("asked in another order", again, first[asked], FEW * len(asked)),
+    ):
+        changed = asked[np.abs(found - expected).max(axis=1) > SAME]
+        if len(changed) > few:
+            count = len(np.unique(changed))
+            raise _refusal(f"{what}, it gave other moves in {count:,} of its positions")
 
 
 def _random_positions(rules: Rules) -> Boards:
     """The unfinished positions (B, cells) of random games, the empty board first, each once."""
     rng = np.random.default_rng(0)
-    boards = np.zeros((GAMES, rules.cells), dtype=np.int8)
-    found = []
-    for _ in range(rules.cells):
-        found.append(boards.copy())
-        free = np.where(boards == 0, rng.random(boards.shape), -1.0)
-        marks = to_move(boards)
-        boards[np.arange(len(boards)), free.argmax(axis=1)] = marks
-        x, o = rules.to_bits(boards)
-        boards = boards[~(rules.has_line(x) | rules.has_line(o))]
-        if len(boards) == 0:
-            break
-    every = np.concatenate(found)
-    _, where = np.unique(every, axis=0, return_index=True)
-    return np.asarray(every[np.sort(where)])
+    order = rng.random((GAMES, rules.cells)).argsort(axis=1)  # in which the cells are marked
+    marked = order < np.arange(rules.cells)[:, None, None]
+    boards = np.where(marked, 1 - 2 * (order % 2), 0).astype(np.int8).reshape(-1, rules.cells)
+    boards = boards[~rules.is_over(*rules.to_bits(boards))]
+    _, where = np.unique(boards, axis=0, return_index=True)
+    return np.asarray(boards[np.sort(where)])

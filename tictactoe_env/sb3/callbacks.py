@@ -14,8 +14,7 @@ import numpy as np
 from stable_baselines3.common.callbacks import BaseCallback
 
 from tictactoe_env.errors import one_of, whole_number
-from tictactoe_env.exact.evaluation import UNTIL, Evaluation, best_play_x
-from tictactoe_env.exact.judge import judge
+from tictactoe_env.exact.evaluation import UNTIL, Evaluation, best_play_x, evaluate_or_sample
 from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.exact.proof import Limit, checked_limit
 from tictactoe_env.files import write_file
@@ -143,9 +142,7 @@ class ExactEvaluation(EveryNSteps):
       callback knows no earlier best model and replaces the files at its first evaluation.
     - `rules` (`None`): the board, for environments that are not of this package.
     - `policy` (`None`): a function that makes the policy that is judged from the model, where it
-      should not be that of `predict`. `lambda model: MaskedPolicy(PredictPolicy(model, Rules(),
-      deterministic=False))`, both of `tictactoe_env.policy`, judges the probabilities of a PPO as
-      if it had masks.
+      should not be that of `predict`.
     - `max_positions` (3,000,000): the most positions of a proof, on boards of more than 12 cells.
     - `verbose` (0): 1 prints each evaluation: for each judged side the percentages of games won,
       drawn and lost against random play, and of those lost by an illegal move.
@@ -223,7 +220,7 @@ class ExactEvaluation(EveryNSteps):
 
     def _evaluate(self, at_end: bool = False) -> None:
         with undisturbed(self.model):
-            found = judge(self.player(), self._board, self._side, self.limit)
+            found = evaluate_or_sample(self.player(), self._board, self._side, self.limit)
         steps = self.model.num_timesteps
         judgement = Judgement(steps, found, mean_gain(found, self._board, self._judged()))
         self.evaluations.append(judgement)

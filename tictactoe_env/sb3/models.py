@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.vec_env import VecEnv
 
-from tictactoe_env.exact.canonical import CanonicalPolicy
+from tictactoe_env.exact.symmetry import CanonicalPolicy
 from tictactoe_env.exact.tables import TabularPolicy
 from tictactoe_env.policy import Policy, PredictPolicy, RandomPolicy, as_policy
 from tictactoe_env.pool import snapshot

@@ -33,9 +33,9 @@ import numpy as np
 
 from tictactoe_env.errors import unknown_name, whole_number
 from tictactoe_env.exact.positions import ENUMERABLE
+from tictactoe_env.exact.symmetry import Orientations
 from tictactoe_env.policy import Probs
-from tictactoe_env.rules import Boards, Rules
-from tictactoe_env.search.orientations import Orientations, check_unfinished
+from tictactoe_env.rules import Boards, Rules, check_unfinished
 
 WIN = 1_000_000  # the score of a proven win; estimates are smaller
 UNKNOWN = (-WIN, WIN)  # the bounds of a position that was not searched

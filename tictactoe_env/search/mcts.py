@@ -41,10 +41,10 @@ from tictactoe_env.certificates.certificate import load_policy
 from tictactoe_env.errors import unknown_name, whole_number
 from tictactoe_env.exact.positions import Ply, positions_of
 from tictactoe_env.exact.solver import backward_induction
+from tictactoe_env.exact.symmetry import Orientations
 from tictactoe_env.exact.tables import TabularPolicy
 from tictactoe_env.policy import Probs
-from tictactoe_env.rules import Boards, Rules
-from tictactoe_env.search.orientations import Orientations, check_unfinished
+from tictactoe_env.rules import Boards, Rules, check_unfinished
 
 ROLLOUTS = "rollouts"
 PLAYOUTS = ("rollout", "descent")

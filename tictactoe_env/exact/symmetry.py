@@ -1,4 +1,9 @@
-"""Symmetric positions: their canonical form on bitboards, and policies that play by it."""
+"""Symmetric positions: their canonical form, and policies that play by it.
+
+The canonical form of a position is the first of its images under the symmetries of the board, in
+the order of X's bitboard and then O's, compared as numbers. `CanonicalForms` finds it for many
+positions at a time, `Orientations` for one, in a search.
+"""
 
 from __future__ import annotations
 
@@ -23,11 +28,9 @@ def canonical_forms(rules: Rules) -> CanonicalForms:
 
 
 class CanonicalForms:
-    """Finds the canonical form of positions.
+    """The canonical form of many positions.
 
-    It is the first of the position's images under the symmetries of the board, in the order of X's
-    bitboard and then O's, compared as numbers. permutations: (S, cells), see
-    `positions.symmetries_of`; `board[permutations[s]]` is an image.
+    permutations: (S, cells), see `positions.symmetries_of`; `board[permutations[s]]` is an image.
     """
 
     def __init__(self, rules: Rules):
@@ -38,11 +41,10 @@ class CanonicalForms:
 
     def _tables(self, permutation: NDArray[np.intp], size: int) -> list[Marks]:
         """The image of the bits of each part of a bitboard, one table for each part."""
+        bits = self.rules.cell_bits
         bit_of = np.zeros(size, dtype=np.uint64)  # where each bit goes; padding bits are never set
-        place = {bit.bit_length() - 1: cell for cell, bit in enumerate(self.rules.cell_bits)}
-        to = np.argsort(permutation)
-        for number, cell in place.items():
-            bit_of[number] = self.rules.cell_bits[to[cell]]
+        for cell, image in zip(permutation.tolist(), bits, strict=True):
+            bit_of[bits[cell].bit_length() - 1] = image
         tables = []
         for first in self._parts:
             table = np.zeros(1, dtype=np.uint64)
@@ -67,6 +69,14 @@ class CanonicalForms:
             which[lower] = symmetry
         return best_x, best_o, which
 
+    def to_form(self, boards: Boards) -> tuple[Marks, Marks, NDArray[np.intp]]:
+        """X's and O's bitboards (B,) of boards (B, cells) in canonical form, and the permutations.
+
+        cells: (B, cells); cell i of the canonical form is cell `cells[b, i]` of board b.
+        """
+        x, o, which = self.find(*self.rules.to_bits(boards))
+        return x, o, self.permutations[which]
+
     def _split(self, marks: Marks) -> list[NDArray[np.intp]]:
         """The parts of bitboards (B,), as indices into the tables."""
         mask = np.uint64((1 << PART_BITS) - 1)
@@ -78,6 +88,52 @@ def _joined(tables: list[Marks], parts: list[NDArray[np.intp]]) -> Marks:
     for other in others:
         first |= other
     return first
+
+
+class Orientations:
+    """Marks as one Python integer that holds their bitboard in every orientation, side by side.
+
+    The lowest bits hold the orientation of the board itself: `& rules.full` reads it. `cells[cell]`
+    has the bits of a cell in all orientations, so a move is one `|`.
+    """
+
+    def __init__(self, rules: Rules):
+        bits, turned = rules.cell_bits, symmetries_of(rules).tolist()
+        self.size = max(bits).bit_length()
+        self.field = (1 << 2 * self.size) - 1
+        self.shifts = [2 * self.size * number for number in range(len(turned))]
+        self.cells = [
+            sum(bits[image] << shift for image, shift in zip(images, self.shifts, strict=True))
+            for images in zip(*turned, strict=True)
+        ]
+
+    def marks(self, board: Boards, mark: int) -> int:
+        """The marks of one side (+1 or -1) on a board (cells,), in all orientations."""
+        return sum(
+            cell for cell, found in zip(self.cells, board.tolist(), strict=True) if found == mark
+        )
+
+    def keys_after(self, board: Boards) -> dict[int, int]:
+        """The key of the position after each legal move on a board (cells,): {cell: key}."""
+        x, o = (self.marks(board, mark) for mark in (1, -1))
+        x_moves = int(board.sum()) == 0
+        return {
+            cell: self.key(x | images, o) if x_moves else self.key(x, o | images)
+            for cell, images in enumerate(self.cells)
+            if not board[cell]
+        }
+
+    def key(self, own: int, other: int) -> int:
+        """The canonical form as a number: equal if and only if two positions are symmetric."""
+        both, field = own << self.size | other, self.field
+        return min([both >> shift & field for shift in self.shifts])
+
+
+def turned_back(found: NDArray[Any], cells: NDArray[np.intp]) -> NDArray[Any]:
+    """What was found of canonical forms (B, cells), on the boards as they are; see `to_form`."""
+    turned = np.empty_like(found)
+    np.put_along_axis(turned, cells, found, axis=1)
+    return turned
 
 
 class CanonicalPolicy:
@@ -94,14 +150,10 @@ class CanonicalPolicy:
 
     def probs(self, boards: Boards) -> Probs:
         """Probabilities (B, cells) on unfinished boards (B, cells)."""
-        forms = canonical_forms(self.rules)
         boards = np.asarray(boards, dtype=np.int8)
-        _, _, which = forms.find(*self.rules.to_bits(boards))
-        cells = forms.permutations[which]
+        _, _, cells = canonical_forms(self.rules).to_form(boards)
         seen = np.asarray(self.policy.probs(np.take_along_axis(boards, cells, axis=1)))
-        turned = np.empty(seen.shape, dtype=np.float64)
-        np.put_along_axis(turned, cells, seen, axis=1)
-        return turned
+        return turned_back(seen.astype(np.float64), cells)
 
 
 def plays_symmetrically(policy: Any) -> bool:
