@@ -222,7 +222,7 @@ def test_one_call_reaches_all_games_as_in_gymnasiums_own_vector_environments():
     native.set_attr("render_mode", "ansi")
     assert native.call("render")[0].count("\n") > 2
     native.set_attr("render_mode", [None] * 3)
-    with refuses("3 equal ones"):
+    with refuses("render_mode"):
         native.set_attr("render_mode", ["ansi", None, None])
     with pytest.raises(AttributeError):
         native.set_attr("nonsense", 1)

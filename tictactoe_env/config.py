@@ -76,14 +76,9 @@ class Config:
         if self.render_mode is not None:
             one_of("render mode", self.render_mode, RENDER_MODES)
         if self.opening and self.start != "empty":
-            raise ValueError(
-                'opening and a start other than "empty" exclude each other: give one of them'
-            )
+            raise ValueError('opening and a start other than "empty" exclude each other')
         if self.start == "random" and not can_enumerate(self.rules):
-            raise ValueError(
-                f'start="random" needs a board of at most {ENUMERABLE} cells, whose positions can '
-                f"be listed; this one has {self.rules.cells}"
-            )
+            raise ValueError(f'start="random" needs at most {ENUMERABLE} cells, got {self.rules}')
         _ = self.rules, self.reward_table, self.start_board
 
     @cached_property
@@ -137,15 +132,27 @@ class Config:
         found = {"found": counterexamples} if hasattr(self.start, "counterexamples") else {}
         drawn = self.start(seats.copy(), rng, **found)
         if not isinstance(drawn, (tuple, list)) or len(drawn) != 2:
-            raise ValueError(
-                "the function start must return two arrays, boards (B, cells) and the learner's "
-                f"marks (B,), got {type(drawn).__name__}"
-            )
-        boards, seats = self.check_boards(drawn[0], drawn[1], len(seats), "start")
+            raise ValueError(f"the function start must return boards and seats, got {drawn!r:.200}")
+        boards = self._marks("boards", drawn[0], (len(seats), self.rules.cells), 0)
+        seats = self._marks("seats", drawn[1], (len(seats),), 1)
+        wrong = np.flatnonzero(~np.isin(boards.sum(axis=1), (0, 1)))
+        if len(wrong):
+            raise ValueError(f"start: X moves first, got the board {boards[wrong[0]].tolist()}")
         ended = self.ended(boards)
         if ended.any():
             self._unfinished(boards[int(ended.argmax())], "the function start")
         return boards, seats
+
+    def _marks(self, name: str, value: Any, shape: tuple[int, ...], least: int) -> Any:
+        """What `start` returned as a fresh int8 array: +1, -1 and, if `least` is 0, also 0."""
+        array = np.asarray(value)
+        is_right = array.shape == shape and array.dtype.kind in "iu"
+        if not is_right or (np.abs(array) > 1).any() or (np.abs(array) < least).any():
+            raise ValueError(
+                f"start: {name} must be of +1 and -1{', or 0,' * (not least)} in the shape "
+                f"{shape}, got {array.dtype} {array.shape}: {array.tolist()!r:.100}"
+            )
+        return array.astype(np.int8)
 
     def ended(self, boards: Boards) -> NDArray[np.bool_]:
         """Whether the games on these boards (B, cells) are finished: (B,) bool."""
@@ -154,40 +161,8 @@ class Config:
 
     def _unfinished(self, board: Boards, what: str) -> Boards:
         if self.ended(board[None])[0]:
-            raise ValueError(
-                f'{what} leaves a finished game, "{board_text(board, self.rules)}": '
-                "give one with a move to make"
-            )
+            raise ValueError(f'{what} leaves a finished game, "{board_text(board, self.rules)}"')
         return board
-
-    def check_boards(self, boards: Any, seats: Any, count: int, what: str) -> tuple[Boards, Seats]:
-        """`boards` (count, cells) and `seats` (count,) as fresh int8 arrays.
-
-        Seats must be +1 or -1; boards must hold +1, -1 and 0, with as many X as O or one X more.
-        Raises ValueError otherwise; its text begins with `what`, the source of the arrays.
-        """
-        arrays = []
-        for name, value, shape, least in (
-            ("boards", boards, (count, self.rules.cells), 0),
-            ("seats", seats, (count,), 1),
-        ):
-            array = np.asarray(value)
-            if array.shape != shape or array.dtype.kind not in "iu":
-                raise ValueError(
-                    f"{what}: {name} must be whole numbers of the shape {shape}, "
-                    f"got the shape {array.shape} and dtype {array.dtype}"
-                )
-            if array.size and not (np.abs(array).max() <= 1 and np.abs(array).min() >= least):
-                numbers = "+1 (X) and -1 (O)" if least else "+1 (X), -1 (O) and 0 (free)"
-                raise ValueError(f"{what}: {name} must hold only {numbers}")
-            arrays.append(array.astype(np.int8))
-        wrong = np.flatnonzero(~np.isin(arrays[0].sum(axis=1), (0, 1)))
-        if len(wrong):
-            raise ValueError(
-                f"{what}: a board must have as many X as O or one X more, "
-                f"got {arrays[0][wrong[0]].tolist()}"
-            )
-        return arrays[0], arrays[1]
 
     def check_first_move(self, players: Sequence[Policy], given: Mapping[str, Any]) -> None:
         """Raise ValueError if an opponent may end the game before the learner's first move.
@@ -204,19 +179,17 @@ class Config:
         after[cells, cells] = mover
         ends = self.ended(after) | (board != 0)
         if ends.any() and any((policy.probs(board[None])[0, ends] > 0).any() for policy in players):
+            other = "X" if mover > 0 else "O"
             raise ValueError(
                 f'on "{board_text(board, self.rules)}" ({self.rules}) the opponent may end the '
-                "game before the learner's first move: "
-                f'give side="{"X" if mover > 0 else "O"}", or another board, opening or opponent'
+                f'game before the learner\'s first move: give side="{other}"'
             )
 
     def options(self, options: Any, known: tuple[str, ...] = RESET_OPTIONS) -> dict[str, Any]:
         """The reset options, with the board parsed; ValueError for unknown names or bad values."""
         given = {} if options is None else options
         if not isinstance(given, Mapping):
-            raise ValueError(
-                f"options must be a mapping with the keys {', '.join(known)}, got {options!r}"
-            )
+            raise ValueError(f"options must be a mapping of {', '.join(known)}, got {options!r}")
         for name in given:
             one_of("reset option", name, known)
         checked = dict(given)

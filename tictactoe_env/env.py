@@ -230,10 +230,7 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
         if not self._both_sides:
             self.set_opponent(opponent)
         elif side != "random":
-            raise ValueError(
-                f"with opponent=None the caller moves for both sides, got side={side!r}: leave it "
-                "out"
-            )
+            raise ValueError(f"with opponent=None leave side out, got side={side!r}")
 
     def set_opponent(self, opponent: Any) -> None:
         """Play against `opponent` from now on, also in the current game.
@@ -243,10 +240,7 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
         """
         self._check_open()
         if self._both_sides or opponent is None:
-            raise ValueError(
-                "whether there is an opponent is decided when an environment is made: "
-                "make a new one with opponent=None, or with an opponent"
-            )
+            raise ValueError("make another environment to play with or without opponent=None")
         pool = make_pool(opponent, self.rules, self._pool.snapshots, self._pool.response)
         self.config.check_first_move(pool.players, {})
         self._replies = [self._game.prepare(policy) for policy in pool.policies]
@@ -301,8 +295,7 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
             )
             if result != ONGOING:
                 raise ValueError(
-                    "the opponent's first move ended the game: "
-                    "give the learner the other side, or another board or opening"
+                    "the opponent's first move ended the game: give the learner its side"
                 )
         else:  # the caller moves for both sides
             state, side = self._start_of_mover(given)

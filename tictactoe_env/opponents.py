@@ -84,10 +84,7 @@ class Named(NamedTuple):
         except Exception as error:
             if isinstance(error, ValueError) or self.name in _OWN:
                 raise
-            raise ValueError(
-                f"the opponent {self.name!r} could not be made for {rules}: its factory raised "
-                f"{error!r}"
-            ) from error
+            raise ValueError(f"{self.name!r} cannot play on {rules}: {error!r}") from error
 
 
 def easy_opponent(rules: Rules) -> str:
@@ -121,9 +118,7 @@ def make_opponent(
     path = saved_path(spec, rules, what, also)
     if path is None:
         raise ValueError(
-            f"{spec} in this package plays on 3x3, not on {rules}: train it on this board "
-            f"(in a clone of the repository: python train.py {str(spec).partition('-')[0]} --help) "
-            "and name that run, or choose another player"
+            f"{spec} of this package plays on 3x3, not on {rules}: name a run of yours"
         )
     from tictactoe_env.certificates.certificate import load_policy
 
@@ -179,7 +174,7 @@ def read_options(name: str, texts: Iterable[str], make: Factory) -> dict[str, An
         except ValueError:
             example = f"{name}-{key}={_EXAMPLES.get(key, known[key])}"
             raise ValueError(
-                f"{key} of {name} must be {_KINDS[kind]}, such as {example}, got {value!r}"
+                f"{key} must be {_KINDS[kind]}, such as {example}, got {value!r}"
             ) from None
     return found
 
@@ -232,19 +227,12 @@ def saved_path(
     if isinstance(spec, str) and spec.startswith(LATEST):
         return runs.newest_path(spec.removeprefix(LATEST), rules)
     if isinstance(spec, str) and split_options(spec)[0] in LEARNED and text not in also:
-        is_self = split_options(spec)[0] == SELF
-        raise ValueError(
-            f"{spec!r} stands for {'snapshots of' if is_self else 'the best response to'} a "
-            "learner, which only an environment (add_snapshot) and a training by self-play have: "
-            "name another player here"
-        )
+        raise ValueError(f"{spec!r} is made from a learner: see add_snapshot of an environment")
     is_path = not isinstance(spec, str) or os.sep in text or "/" in text or text.endswith(".json")
     if is_path or (text and os.path.exists(text)):
         return _existing(Path(spec))
     if text in runs.agents_with_runs():
-        raise ValueError(
-            f"{text!r} is no player of this package: the newest run of this agent is {LATEST}{text}"
-        )
+        raise ValueError(f"unknown player {text!r}: its newest run is {LATEST}{text}")
     raise unknown_name(what, text, {*known_names(), *also})
 
 
@@ -252,14 +240,10 @@ def _existing(path: Path) -> Path:
     """The folder of a run, or a certificate without a run. Raises ValueError if there is none."""
     if not path.exists():
         raise ValueError(
-            f"there is no saved run or certificate at {str(path)!r}, and no player has this name "
-            f"(known: {', '.join(known_names())})"
+            f"no saved run, certificate or player {str(path)!r} (known: {', '.join(known_names())})"
         )
     if path.suffix == ".zip":
-        raise ValueError(
-            f"{str(path)!r} may execute code when it is read: load it with its own class and pass "
-            "the model as the opponent"
-        )
+        raise ValueError(f"{str(path)!r} may execute code: load it yourself, and pass the model")
     return path.parent if path.name == "certificate.json" else path
 
 
@@ -281,15 +265,9 @@ def register_opponent(name: str, factory: Factory) -> None:
     if not isinstance(name, str) or not re.fullmatch(
         "[A-Za-z][A-Za-z0-9_]*(-[A-Za-z0-9_]+)*", name
     ):
-        raise ValueError(
-            "the name of an opponent must be letters, digits, _ and -, beginning with a letter, "
-            f"got {name!r}"
-        )
+        raise ValueError(f"the name of an opponent must be letters, digits, _ and -, got {name!r}")
     if not callable(factory):
-        raise ValueError(
-            f"the factory of {name} must be a function factory(rules, **options) that returns a "
-            f"player, got {factory!r}"
-        )
+        raise ValueError(f"{name} needs a function factory(rules, **options), got {factory!r}")
     if name in _OWN or name in RESERVED or is_trained(name):
         raise ValueError(f"{name!r} is a name of tictactoe_env itself: register another name")
     _registered[name] = factory
@@ -363,14 +341,9 @@ def _loaded(name: str) -> Factory | None:
     try:
         factory = found.load()
     except Exception as error:
-        raise ValueError(
-            f"the opponent {name!r} cannot be imported from {found.value}: {error!r}"
-        ) from error
+        raise ValueError(f"{name!r} cannot be imported from {found.value}: {error!r}") from error
     if not callable(factory):
-        raise ValueError(
-            f"the entry point {name!r} must name a function factory(rules, **options) that returns "
-            f"a player, but {found.value} is {factory!r}"
-        )
+        raise ValueError(f"the entry point {name!r} names no factory, but {factory!r}")
     return factory
 
 

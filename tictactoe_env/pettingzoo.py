@@ -177,17 +177,17 @@ class TicTacToeAECEnv(AECEnv):  # type: ignore[misc,unused-ignore]
     ):
         super().__init__()
         self.config = config = Config(
-            side="X",
-            rows=rows,
-            cols=cols,
-            k=k,
-            illegal=illegal,
-            rewards=rewards,
-            observation=observation,
-            opening=opening,
-            start=start,
-            early_draw=early_draw,
-            render_mode=render_mode,
+            "X",
+            rows,
+            cols,
+            k,
+            illegal,
+            rewards,
+            observation,
+            opening,
+            start,
+            early_draw,
+            render_mode,
         )
         self.rules, self.render_mode = config.rules, render_mode
         self.max_cycles = None if max_cycles is None else whole_number(max_cycles, "max_cycles", 1)

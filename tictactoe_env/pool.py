@@ -86,10 +86,7 @@ def snapshot(player: Any, rules: Rules, deterministic: bool = False) -> Policy:
     try:
         return _copied(policy)
     except Exception as error:
-        raise ValueError(
-            f"this player cannot be copied ({error!r}), and on {rules} a snapshot is a copy: give "
-            "one that copy.deepcopy accepts"
-        ) from error
+        raise ValueError(f"this player cannot be copied for {rules}: {error!r}") from error
 
 
 def _greedy(policy: Policy) -> Policy:
@@ -271,11 +268,7 @@ class Pool:
 
     def _own(self) -> Snapshots:
         if self.own is None:
-            raise ValueError(
-                'the opponents do not contain "self", so a snapshot would never play: make the '
-                'environment with opponent="self", or with a pool such as [["random", 0.5], '
-                '["self", 0.5]] or [["best-response", 0.5], ["self", 0.5]]'
-            )
+            raise ValueError('no opponent is "self" or "best-response", so no snapshot would play')
         return self.own
 
     def _fixed(self) -> list[tuple[Policy, float]]:
@@ -313,10 +306,7 @@ def make_pool(
         isinstance(pair, Sequence) and not isinstance(pair, str) and len(pair) == 2
         for pair in pairs
     ):
-        raise ValueError(
-            "a pool of opponents must be a list of [opponent, weight], such as "
-            f'[["random", 0.5], ["minimax", 0.5]], got {spec!r}'
-        )
+        raise ValueError(f"a pool must be a list of [opponent, weight], got {spec!r}")
     weights = checked_weights([weight for _, weight in pairs])
     weighted = list(zip((opponent for opponent, _ in pairs), weights, strict=True))
     own, others = split_member(weighted, SELF, Snapshots)

@@ -135,10 +135,7 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
         """
         self._check_open()
         if opponent is None:
-            raise ValueError(
-                "opponent=None, which makes the caller move for both sides, is for single games: "
-                'use gym.make, or gym.make_vec(..., vectorization_mode="sync")'
-            )
+            raise ValueError("opponent=None is for single games: use gym.make")
         pool = make_pool(opponent, self.rules, self._pool.snapshots, self._pool.response)
         self.config.check_first_move(pool.players, {})
         self._replies: Any = self._games.prepare(list(pool.policies))
@@ -228,8 +225,7 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
             or not mask.any()
         ):
             raise ValueError(
-                f"reset_mask must be a bool array of the shape ({self.num_envs},) "
-                f"with at least one True, got {mask!r}"
+                f"reset_mask must be bool ({self.num_envs},), not all False, got {mask!r}"
             )
         if self._states is None and not mask.all():
             raise ValueError("the first reset must start all games: leave reset_mask out")
@@ -256,10 +252,7 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
         states, same_board = self._start_states(plays_o, given)
         settled = self._games.reply(states, self._replies, which, rng, same_board)
         if np.count_nonzero(self._games.result(settled)):  # not ONGOING
-            raise ValueError(
-                "the opponent's first move ended a game: "
-                "give the learner the other side, or another board or opening"
-            )
+            raise ValueError("the opponent's first move ended a game: give the learner its side")
         current[..., games], self._which[games], self._over[games] = settled, which, False
         self._begun[games] += 1
         if self._limit is not None:
@@ -309,10 +302,7 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
         mode, games, before = self.autoreset_mode, self._games, self._states
         waiting = self._over.nonzero()[0] if mode is not AutoresetMode.SAME_STEP else None
         if waiting is not None and len(waiting) and mode is AutoresetMode.DISABLED:
-            raise ResetNeeded(
-                f"the games {waiting.tolist()} are over: "
-                'reset(options={"reset_mask": ...}) starts their next ones'
-            )
+            raise ResetNeeded(f"the games {waiting.tolist()} are over: reset them by reset_mask")
         if self.config.illegal == "raise":
             self._refuse_illegal(cells)
         after, result = games.advance(
@@ -379,10 +369,7 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
         seeds = [checked_seed(one) for one in seed]
         numbers = [one for one in seeds if one is not None]
         if len(seeds) != self.num_envs or 0 < len(numbers) < len(seeds):
-            raise ValueError(
-                f"a list of seeds must have one for each of the {self.num_envs} games, all of them "
-                f"whole numbers or all None, got {seed!r}"
-            )
+            raise ValueError(f"a list of seeds must have one for each game, or None, got {seed!r}")
         if not numbers:
             return None
         words = np.random.SeedSequence(numbers).generate_state(4)
@@ -393,17 +380,14 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
         is_masked = isinstance(actions, np.ma.MaskedArray)
         if cells.shape != (self.num_envs,) or cells.dtype.kind not in "iu" or is_masked:
             raise ValueError(
-                f"actions must be whole numbers from 0 to {self.rules.cells - 1}, "
-                f"one for each of the {self.num_envs} games; "
-                f"got {'a masked' if is_masked else 'an'} array "
-                f"of the shape {cells.shape} and dtype {cells.dtype}"
+                f"actions must be whole numbers, one for each of {self.num_envs} games, got "
+                f"{'masked ' * is_masked}{cells.dtype} {cells.shape}"
             )
         indices = cells.astype(np.intp, copy=False)
         if indices.view(np.uintp).max() >= self.rules.cells:  # negative ones are large numbers here
             game = int(np.flatnonzero((cells < 0) | (cells >= self.rules.cells))[0])
             raise ValueError(
-                f"actions must be whole numbers from 0 to {self.rules.cells - 1}, "
-                f"got {cells[game]} for game {game}"
+                f"actions must be below {self.rules.cells}, got {cells[game]} in game {game}"
             )
         return indices
 
@@ -455,8 +439,7 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
         boards = np.asarray(state["boards"], dtype=np.int8)
         if boards.shape != (self.num_envs, self.rules.cells):
             raise ValueError(
-                f"the state must be of {self.num_envs} games on {self.rules}, got boards of the "
-                f"shape {boards.shape}: make the environment with the arguments of the saved one"
+                f"the state must be of {self.num_envs} games on {self.rules}, got {boards.shape}"
             )
         states = self._games.start(boards, np.asarray(state["seats"]), np.asarray(state["results"]))
         self.np_random.bit_generator.state = state["generator"]
@@ -504,10 +487,7 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
         """
         if isinstance(values, (list, tuple)):
             if len(values) != self.num_envs or any(value != values[0] for value in values):
-                raise ValueError(
-                    f"the games share their attributes: give one value for {name}, or "
-                    f"{self.num_envs} equal ones, got {values!r}"
-                )
+                raise ValueError(f"the games share {name}: give one value, got {values!r}")
             values = values[0]
         getattr(self, name)
         setattr(self, name, values)

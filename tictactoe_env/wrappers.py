@@ -189,11 +189,7 @@ class VectorMaskInObservation(VectorWrapper):
         if not hasattr(base, "call"):
             raise ValueError(f"{self.env} gives no masks: {_WHERE_MASKS_ARE}")
         if self.autoreset_mode is AutoresetMode.SAME_STEP:
-            raise ValueError(
-                'infos has no "action_mask", and action_masks() cannot tell the masks of finished '
-                "games in SAME_STEP: take another autoreset mode, or wrap the single environments: "
-                "gym.make_vec(..., wrappers=[MaskInObservation])"
-            )
+            raise ValueError('SAME_STEP needs masks in infos["action_mask"]: wrap the single games')
         try:
             return np.stack(base.call("action_masks"))
         except AttributeError as error:

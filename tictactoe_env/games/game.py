@@ -71,10 +71,7 @@ class Player:
         """The player that a text such as "human:Ann" describes, the inverse of `str`."""
         parts = text.split(":")
         if not 2 <= len(parts) <= 3:
-            raise ValueError(
-                "a player is written as kind:name or kind:name:source, "
-                f'such as "human:Ann", got {text!r}'
-            )
+            raise ValueError(f"a player is kind:name or kind:name:source, got {text!r}")
         return cls(*(unquote(part, errors="strict") for part in parts))
 
 
@@ -82,8 +79,7 @@ def _check_text(what: str, text: Any, low: int, high: int) -> None:
     is_plain = isinstance(text, str) and text.isprintable() and text == text.strip()
     if not is_plain or not low <= len(text) <= high:
         raise ValueError(
-            f"the {what} of a player must be {low} to {high} printable characters, "
-            f"no blank at either end, got {text!r:.120}"
+            f"the {what} of a player must be {low} to {high} letters, got {text!r:.120}"
         )
 
 
@@ -143,20 +139,14 @@ class Game:
         for name, found in zip(("ended", "result"), self._ending(game), strict=True):
             given = getattr(self, name)
             if given not in ("", found):
-                raise ValueError(
-                    f"{name} is {found!r}, got {given!r}; it follows from the moves "
-                    f"{self.text!r}: correct it or leave it out"
-                )
+                raise ValueError(f"{name} is {found!r} after {self.text!r}, got {given!r}")
             change(name, found)
         change("moves", (*game.moves, *map(int, self.moves[len(game.moves) :])))
 
     def _check_fields(self) -> None:
         for name, kind, example in _EXAMPLES:
             if not isinstance(getattr(self, name), kind):
-                raise ValueError(
-                    f"{name} of a game must be a {kind.__name__} such as {example}, "
-                    f"got {getattr(self, name)!r}"
-                )
+                raise ValueError(f"{name} must be {example}, got {getattr(self, name)!r}")
         for name, known in _KNOWN.items():
             if getattr(self, name) not in known:
                 raise unknown_name(f"{name} of a game", getattr(self, name), filter(None, known))
@@ -175,9 +165,8 @@ class Game:
         if self.ended == "resigned" and self.result in SIDES:
             return "resigned", self.result
         raise ValueError(
-            f"a finished game is expected, this one goes on after {len(self.moves)} moves "
-            f"({self.text!r} on {self.rules}, ended {self.ended!r}, result {self.result!r}): "
-            'play it to its end, or give ended="resigned" and result="X" or "O"'
+            f"the game is not over after {len(self.moves)} moves, {self.text!r}, "
+            f"ended={self.ended!r}, result={self.result!r}"
         )
 
     @property
@@ -255,9 +244,7 @@ class Game:
             values |= {"rules": rules, "moves": tuple(parse_cells(values["moves"], rules))}
             return cls(**values)
         except (TypeError, KeyError, AttributeError) as error:
-            raise ValueError(
-                f"a game is an object of {', '.join(known)}, got {content!r:.200} ({error!r})"
-            ) from None
+            raise ValueError(f"a game is an object, got {content!r:.200}: {error!r}") from None
 
 
 @lru_cache(maxsize=256, typed=True)
@@ -282,8 +269,7 @@ def _utc(text: str) -> str:
         return when.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     except (ValueError, AttributeError, OverflowError) as error:
         raise ValueError(
-            "the time of a game must be ISO text with a zone, such as 2026-05-09T07:35:25Z, "
-            f"got {text!r:.80} ({error})"
+            f"the time must be ISO text such as 2026-05-09T07:35:25Z, got {text!r:.80}: {error}"
         ) from None
 
 
@@ -297,16 +283,14 @@ def parse_lines(lines: Iterable[str], rules: Rules = SQUARE, source: str = "") -
     with `source`, the name of the file.
     """
     for number, line in enumerate(lines, 1):
+        where = f"line {number}{source and f' of {source}'}"
         if len(line) > MAX_LINE:
-            raise ValueError(
-                f"line {number}{source and f' of {source}'}: a game is a line of at most "
-                f"{MAX_LINE:,} characters, this one has more"
-            )
+            raise ValueError(f"{where}: a game has at most {MAX_LINE:,} characters")
         if line.partition("#")[0].strip():
             try:
                 yield Game.parse(line, rules)
             except ValueError as error:
-                raise ValueError(f"line {number}{source and f' of {source}'}: {error}") from None
+                raise ValueError(f"{where}: {error}") from None
 
 
 def parse_json(text: str | bytes) -> Iterator[Game]:
@@ -353,9 +337,7 @@ def _entries(file: TextIO) -> Iterator[Any]:
         if before != ",":
             break
     if text[:1] != "]" or _more(file, text[1:].lstrip(BLANKS)):
-        raise _no_list(
-            f"{text[:80]!r} after an entry, where a comma or the end of the list belongs"
-        )
+        raise _no_list(f"{text[:80]!r} after an entry")
 
 
 def _more(file: TextIO, text: str) -> str:

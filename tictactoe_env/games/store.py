@@ -177,23 +177,15 @@ class GameStore:
         person played, or in which none did; no index helps here. rules: the board.
         """
         most = LARGEST if before is None else whole_number(before, "before", 1) - 1
-        ids, values = self._ids(origin, player, people, result, rules, min(most, LARGEST))
+        ids, values = self._ids(min(most, LARGEST), origin, player, people, result, rules)
         values["limit"] = whole_number(limit, "limit", 0, LARGEST)
         newest = f"{ids} ORDER BY id DESC LIMIT :limit"
         statement = f"SELECT {COLUMNS} FROM games WHERE id IN ({newest}) ORDER BY id DESC"
         return [self._game(row) for row in self._rows(statement, values)]
 
-    def count(
-        self,
-        *,
-        origin: str | Collection[str] = LISTED,
-        player: str | Collection[str] | None = None,
-        people: bool | None = None,
-        result: str | None = None,
-        rules: Rules | None = None,
-    ) -> int:
-        """The number of games that `list` finds without a limit."""
-        ids, values = self._ids(origin, player, people, result, rules)
+    def count(self, **filters: Any) -> int:
+        """The number of games that `list` finds with these filters and without a limit."""
+        ids, values = self._ids(LARGEST, **filters)
         return self._rows(f"SELECT count(*) FROM ({ids})", values)[0][0]
 
     def players(self) -> Sequence[str]:
@@ -342,12 +334,12 @@ class GameStore:
 
     def _ids(
         self,
-        origin: str | Collection[str],
-        player: str | Collection[str] | None,
-        people: bool | None,
-        result: str | None,
-        rules: Rules | None,
-        most: int = LARGEST,
+        most: int,
+        origin: str | Collection[str] = LISTED,
+        player: str | Collection[str] | None = None,
+        people: bool | None = None,
+        result: str | None = None,
+        rules: Rules | None = None,
     ) -> tuple[str, dict[str, Any]]:
         """The SQL statement for the ids of the games that pass the filters, and its parameters."""
         origins = {origin} if isinstance(origin, str) else set(origin)
