@@ -16,7 +16,7 @@ from typing import NoReturn
 
 import numpy as np
 
-from tictactoe_env.errors import one_of, printable, unknown_name, whole_number
+from tictactoe_env.errors import printable, whole_number
 from tictactoe_env.games.game import Game, Player
 from tictactoe_env.games.table import PERSON, Table, other
 from tictactoe_env.notation import cell_text
@@ -26,8 +26,6 @@ from tictactoe_env.render import ansi
 from tictactoe_env.rules import SIDES, Boards, Rules, standing
 
 PROGRAM = "python -m tictactoe_env"
-NUMBERS = {"rows": 1, "cols": 1, "k": 1, "seed": 0, "games": 1}  # options, and the least value
-OPTIONS = [f"--{name}" for name in ("opponent", "side", *NUMBERS, "list", "help")]
 
 
 class Match(Table):
@@ -98,7 +96,7 @@ class _Parser(argparse.ArgumentParser):
         self.exit(2, f"{self.prog}: {message}\n")
 
 
-def _options() -> argparse.ArgumentParser:
+def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = _Parser(
         prog=PROGRAM,
         description="Play tic-tac-toe, or an m,n,k-game, against an opponent of the package.",
@@ -107,46 +105,24 @@ def _options() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     add = parser.add_argument
-    add(
-        "--opponent",
-        metavar="NAME",
-        help=f"see --list (default: {EASY}, an easy one; on boards too large to solve "
-        f"{EASY_BEYOND})",
-    )
-    add("--side", default="X", help="your side: X, O or random (default: X)")
-    for name, what in (
-        ("rows", "rows of the board"),
-        ("cols", "columns of the board"),
-        ("k", "marks in a line that win"),
+    easy = f"(default: {EASY}, an easy one; on boards too large to solve {EASY_BEYOND})"
+    add("--opponent", metavar="NAME", help=f"see --list {easy}")
+    side = "your side: X, O or random (default: X)"
+    add("--side", default="X", type=_side, choices=(*SIDES, "random"), help=side)
+    for name, default, what in (
+        ("rows", 3, "rows of the board (default: 3)"),
+        ("cols", 3, "columns of the board (default: 3)"),
+        ("k", 3, "marks in a line that win (default: 3)"),
+        ("seed", None, "of the opponent's moves; the same seed, the same moves"),
+        ("games", 1, "number of games (default: 1)"),
     ):
-        add(f"--{name}", default="3", metavar="N", help=f"{what} (default: 3)")
-    add("--seed", metavar="N", help="of the opponent's moves; the same seed, the same moves")
-    add("--games", default="1", metavar="N", help="number of games (default: 1)")
+        add(f"--{name}", default=default, type=int, metavar="N", help=what)
     add("--list", action="store_true", help="list the opponents with their strength, and stop")
-    return parser
+    return parser.parse_args(arguments)
 
 
-def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
-    """The options. Raises ValueError for a wrong one, with the nearest name."""
-    parser = _options()
-    found, strange = parser.parse_known_args(arguments)
-    if strange:
-        if strange[0].startswith("-"):
-            raise unknown_name("option", strange[0].partition("=")[0], OPTIONS)
-        raise ValueError(f"unexpected {strange[0]!r}: every value follows its option, see --help")
-    sides = {side.lower(): side for side in (*SIDES, "random")}
-    found.side = sides.get(found.side.lower()) or one_of("side", found.side, tuple(sides.values()))
-    for name, low in NUMBERS.items():
-        if (text := getattr(found, name)) is not None:
-            setattr(found, name, _number(text, f"--{name}", low))
-    return found
-
-
-def _number(text: str, name: str, low: int) -> int:
-    try:
-        return whole_number(int(text), name, low)
-    except ValueError:
-        raise ValueError(f"{name} must be a whole number of at least {low}, got {text!r}") from None
+def _side(text: str) -> str:
+    return text.upper() if len(text) == 1 else text.lower()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -173,7 +149,8 @@ def _run(arguments: Sequence[str] | None) -> int:
         if given.list:
             print(listed(), flush=True)
             return 0
-        rules = Rules(given.rows, given.cols, given.k)
+        rules, games = Rules(given.rows, given.cols, given.k), whole_number(given.games, "games", 1)
+        seed = secrets.randbits(32) if given.seed is None else whole_number(given.seed, "seed", 0)
         name = given.opponent or easy_opponent(rules)
         match = Match(name, make_opponent(name, rules), rules, given.side, _has_colour())
     except ValueError as error:
@@ -181,7 +158,7 @@ def _run(arguments: Sequence[str] | None) -> int:
         return 2
     if given.opponent is None:
         print("An easy opponent. --list shows all with their strength, --opponent takes one.")
-    match.play_all(given.games, secrets.randbits(32) if given.seed is None else given.seed)
+    match.play_all(games, seed)
     return 0
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tictactoe_env.config import RESET_OPTIONS, Config, Start, mark_of
 from tictactoe_env.engines.interface import BatchEngine, States, batch_engine
-from tictactoe_env.errors import checked_seed, one_of, unknown_name, whole_number
+from tictactoe_env.errors import checked_seed, one_of, whole_number
 from tictactoe_env.notation import check_move
 from tictactoe_env.observation import last_move, observation_space
 from tictactoe_env.policy import Policy
@@ -548,13 +548,6 @@ def _set_rows(array: NDArray[Any], games: NDArray[np.intp], rows: NDArray[Any]) 
 def _autoreset_mode(mode: Any) -> AutoresetMode:
     if isinstance(mode, AutoresetMode):
         return mode
-    names = {
-        spelling.lower(): known for known in AutoresetMode for spelling in (known.name, known.value)
-    }
-    if not isinstance(mode, str) or mode.lower() not in names:
-        raise unknown_name(
-            "autoreset mode",
-            mode.upper() if isinstance(mode, str) else mode,
-            [known.name for known in AutoresetMode],
-        )
-    return names[mode.lower()]
+    known = AutoresetMode.__members__
+    names = {**known, **{one.value: one for one in known.values()}}
+    return names[one_of("autoreset mode", mode, names)]

@@ -25,6 +25,8 @@ from gymnasium.vector import AutoresetMode, VectorEnv, VectorWrapper
 from gymnasium.vector.utils import batch_space
 from numpy.typing import DTypeLike, NDArray
 
+from tictactoe_env.errors import one_of
+
 __all__ = ["MaskInObservation", "VectorMaskInObservation"]
 
 MASK_DTYPES = ("int8", "bool", "float32")
@@ -185,13 +187,10 @@ class VectorMaskInObservation(VectorWrapper):
 
     def _asked_masks(self) -> Any:
         """The masks of the current games from `action_masks()` of the single environments."""
-        base = self.env.unwrapped
-        if not hasattr(base, "call"):
-            raise ValueError(f"{self.env} gives no masks: {_WHERE_MASKS_ARE}")
         if self.autoreset_mode is AutoresetMode.SAME_STEP:
             raise ValueError('SAME_STEP needs masks in infos["action_mask"]: wrap the single games')
         try:
-            return np.stack(base.call("action_masks"))
+            return np.stack(self.env.unwrapped.call("action_masks"))  # type: ignore[attr-defined]
         except AttributeError as error:
             raise ValueError(f"{self.env} gives no masks: {_WHERE_MASKS_ARE}") from error
 
@@ -211,13 +210,9 @@ class VectorMaskInObservation(VectorWrapper):
 _WHERE_MASKS_ARE = 'expected info["action_mask"] on every reset and step, or action_masks()'
 
 
-def _checked_keys(observation: Any, mask: Any) -> tuple[str, str]:
-    """The two keys; ValueError unless they are two different texts."""
-    for name, key in (("observation", observation), ("mask", mask)):
-        if not isinstance(key, str) or not key:
-            raise ValueError(f"{name} must be a key of the observation, a text, got {key!r}")
-    if observation == mask:
-        raise ValueError(f"observation and mask must have different keys, got {mask!r} for both")
+def _checked_keys(observation: str, mask: str) -> tuple[str, str]:
+    if not observation or not mask or observation == mask:
+        raise ValueError(f"observation and mask must be two names, got {observation!r}, {mask!r}")
     return observation, mask
 
 
@@ -231,13 +226,8 @@ def _joined(keys: tuple[str, str], observation: Any, mask: Any) -> dict[str, Any
 
 def _dtype_name(dtype: DTypeLike) -> str:
     """The name of the mask's dtype; ValueError unless it is one of MASK_DTYPES."""
-    try:
-        name = np.dtype(dtype).name
-    except TypeError:
-        name = ""
-    if dtype is None or name not in MASK_DTYPES:
-        raise ValueError(f"dtype must be one of {', '.join(MASK_DTYPES)}, got {dtype!r}")
-    return name
+    name = dtype if isinstance(dtype, str) else np.dtype(dtype).name
+    return one_of("dtype of a mask", name, MASK_DTYPES)
 
 
 def _mask_space(actions: gym.Space[Any], dtype: str) -> gym.spaces.Box:

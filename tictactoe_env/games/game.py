@@ -15,13 +15,13 @@ import io
 import json
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, TextIO
 from urllib.parse import quote, unquote
 
-from tictactoe_env.errors import unknown_name, whole_number
+from tictactoe_env.errors import one_of, unknown_name, whole_number
 from tictactoe_env.notation import game_text, parse_cells, replay
 from tictactoe_env.rules import SIDES, Boards, Rules, Standing, standing
 
@@ -30,13 +30,8 @@ KINDS = ("human", "agent", "run", "unknown")
 RESULTS = (*SIDES, "draw")
 # early: a draw because every line had marks of both sides, with the option `early_draw`.
 ENDINGS = ("line", "full", "early", "illegal", "resigned")
-ORIGINS = (
-    "human",
-    "battle",
-    "web",
-    "training",
-    "file",
-)  # file: a line of text that names no origin
+# file: a line of text that names no origin.
+ORIGINS = ("human", "battle", "web", "training", "file")
 SQUARE = Rules()
 MAX_NAME, MAX_SOURCE = 100, 1000  # characters
 MAX_SEED = 2**63 - 1  # the largest whole number of SQLite
@@ -56,8 +51,7 @@ class Player:
     source: str = ""
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise unknown_name("kind of player", self.kind, KINDS)
+        one_of("kind of player", self.kind, KINDS)
         _check_text("name", self.name, 1, MAX_NAME)
         _check_text("source", self.source, 0, MAX_SOURCE)
 
@@ -84,13 +78,8 @@ def _check_text(what: str, text: Any, low: int, high: int) -> None:
 
 
 UNKNOWN = Player("unknown", "unknown")
-# The fields of a game as text or JSON, beside its moves.
-FIELDS = ("x", "o", "board", "result", "ended", "side", "seed", "origin", "time")
-_EXAMPLES = (
-    ("x", Player, 'Player("human", "Ann")'),
-    ("o", Player, 'Player("agent", "minimax")'),
-    ("rules", Rules, "Rules()"),
-)
+# The fields of a game as text or JSON, beside its moves. In JSON k is a part of the board.
+FIELDS = ("x", "o", "board", "k", "result", "ended", "side", "seed", "origin", "time")
 _KNOWN = {
     "origin": ORIGINS,
     "ended": ("", *ENDINGS),
@@ -144,9 +133,9 @@ class Game:
         change("moves", (*game.moves, *map(int, self.moves[len(game.moves) :])))
 
     def _check_fields(self) -> None:
-        for name, kind, example in _EXAMPLES:
+        for name, kind in (("x", Player), ("o", Player), ("rules", Rules)):
             if not isinstance(getattr(self, name), kind):
-                raise ValueError(f"{name} must be {example}, got {getattr(self, name)!r}")
+                raise ValueError(f"{name} must be a {kind.__name__}, got {getattr(self, name)!r}")
         for name, known in _KNOWN.items():
             if getattr(self, name) not in known:
                 raise unknown_name(f"{name} of a game", getattr(self, name), filter(None, known))
@@ -183,19 +172,9 @@ class Game:
 
     def line(self) -> str:
         """The game as a line of text: its moves, then its fields as name=value, without the id."""
-        about = {
-            "x": self.x,
-            "o": self.o,
-            "board": f"{self.rules.rows}x{self.rules.cols}",
-            "k": self.rules.k,
-            "result": self.result,
-            "ended": self.ended,
-            "side": self.side,
-            "seed": self.seed,
-            "origin": self.origin,
-            "time": self.time,
-        }
-        known = (f"{name}={value}" for name, value in about.items() if value is not None)
+        board = {"board": f"{self.rules.rows}x{self.rules.cols}", "k": self.rules.k}
+        about = {**vars(self), **board}
+        known = (f"{name}={about[name]}" for name in FIELDS if about[name] is not None)
         return " ".join([*self.text.split(), *known])
 
     @classmethod
@@ -209,8 +188,7 @@ class Game:
         for name, _, value in (word.partition("=") for word in words if "=" in word):
             if name in about:
                 raise ValueError(f"{name}= is given twice in the line: leave one out")
-            if name not in (*FIELDS, "k"):
-                raise unknown_name("field of a game", name, (*FIELDS, "k"))
+            one_of("field of a game", name, FIELDS)
             about[name] = value
         rows, _, cols = about.pop("board", f"{rules.rows}x{rules.cols}").partition("x")
         k = about.pop("k", str(rules.k))
@@ -222,10 +200,8 @@ class Game:
 
     def as_json(self) -> dict[str, Any]:
         """The game as JSON values: players and `board` as objects, `moves` as text."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        del values["rules"]
-        players = {"x": asdict(self.x), "o": asdict(self.o)}
-        return values | players | {"board": asdict(self.rules), "moves": self.text}
+        values = asdict(self)
+        return values | {"board": values.pop("rules"), "moves": self.text}
 
     @classmethod
     def from_json(cls, content: Any) -> Game:
@@ -233,12 +209,11 @@ class Game:
 
         Raises ValueError for values that are no game.
         """
-        known = (*FIELDS, "moves", "id")
+        known = {*FIELDS, "moves", "id"} - {"k"}
         try:
             values = dict(content)
             for name in values:
-                if name not in known:
-                    raise unknown_name("field of a game", name, known)
+                one_of("field of a game", name, known)
             rules = Rules(**values.pop("board", {}))
             values |= {side: Player(**values[side]) for side in ("x", "o") if side in values}
             values |= {"rules": rules, "moves": tuple(parse_cells(values["moves"], rules))}
