@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -21,20 +22,17 @@ with explained("evaluate.py"):
     from players.seat import NAMES_TEXT, path_of, policy_of, seat_of
     from terminal import battle, position, proving, report
     from tictactoe_env.certificates.certificate import (
-        certified_sides,
+        VERIFIED,
         certify,
         certify_lines,
-        is_of_lines,
         lines_of,
         load_policy,
-        moves_in,
         read,
-        rules_of,
-        sides_of,
         verify,
     )
+    from tictactoe_env.certificates.content import Certificate
     from tictactoe_env.certificates.lines import LinesPolicy
-    from tictactoe_env.certificates.stated import MAX_WORDS
+    from tictactoe_env.certificates.stated import Stated, name_of
     from tictactoe_env.errors import printable, unknown_name
     from tictactoe_env.exact.positions import TABULATED, can_enumerate
     from tictactoe_env.exact.proof import Limit, ProofLimitError
@@ -49,7 +47,6 @@ with explained("evaluate.py"):
     from tictactoe_env.trained.packed import facts_of
     from training.command_line import CommandLine, Option, whole, with_size
 
-RUN_FACTS = ("agent", "seed", "config", "training", "versions")
 GAMES = 1000  # games of a sampled result, of agents that meet too many positions for a proof
 SIZE = whole(1)
 HIGHER = "--max-positions and --max-megabytes set the limit"
@@ -112,7 +109,7 @@ LINE = CommandLine(
             "max_positions",
             f"on boards of more than {TABULATED} cells, results are computed from the positions "
             "that an agent can meet: at most N, else games are sampled; 0 samples at once "
-            f"(default: {Limit().positions:,})",
+            f"(default: {Limit().positions:,}, for --verify {VERIFIED.positions:,})",
             whole(0),
             metavar="N",
         ),
@@ -148,7 +145,7 @@ def main(arguments: list[str] | None = None) -> int:
         given = SimpleNamespace(**{**LINE.defaults, **typed})
         check(given, typed)
         if given.verify is not None:
-            return max([print_verified(path, limit_of(given)) for path in given.verify])
+            return max([print_verified(path, limit_of(given, VERIFIED)) for path in given.verify])
         if not given.agents:
             LINE.print_help()
             return 2
@@ -193,31 +190,26 @@ def check(given: SimpleNamespace, typed: Mapping[str, Any]) -> None:
         raise ValueError(f"--json must be a file in a folder that exists, got {given.json}")
 
 
-def limit_of(given: SimpleNamespace) -> Limit:
+def limit_of(given: SimpleNamespace, default: Limit = Limit()) -> Limit:  # noqa: B008
     """How large a proof may become, by the options; it has at least one position."""
     positions, megabytes = given.max_positions, given.max_megabytes
     return Limit(
-        Limit().positions if positions is None else max(1, positions),
-        Limit().megabytes if megabytes is None else megabytes,
+        default.positions if positions is None else max(1, positions),
+        default.megabytes if megabytes is None else megabytes,
     )
 
 
 def print_verified(path: Path, limit: Limit) -> int:
     """Verify a certificate. Returns 0 if every result in it follows from its moves, else 1."""
     try:
-        content = read(path)
-        with proving.shown(path.name, rules_of(content)) as progress:
-            verify(content, limit, progress)
+        certificate = read(path)
+        with proving.shown(path.name, certificate.rules) as progress:
+            verify(certificate, limit, progress)
     except (ValueError, OSError) as error:
-        print(f"evaluate.py: {printable(f'{path}: {error}')}", file=sys.stderr)
+        how = f"; {HIGHER}" * isinstance(error, ProofLimitError)
+        print(f"evaluate.py: {printable(f'{path}: {error}')}{how}", file=sys.stderr)
         return 1
-    agent = printable(content["agent"])
-    print(
-        f'verified: {printable(path)} ("{agent}"), {moves_in(content):,} positions of '
-        f"{rules_of(content)}: every result follows from the moves; name, seed, configuration and "
-        "times cannot be verified"
-    )
-    print(report.verdict(content))
+    print(certificate.verified_text(printable(path)))
     return 0
 
 
@@ -230,25 +222,25 @@ def prove_all(given: SimpleNamespace, rules: Rules) -> int:
 
     console, names = PipedConsole(), report.names_of(given.agents)
     players: dict[str, Policy] = {}
-    contents, counted = {}, {}
+    certificates, counted = {}, {}
     for name, spec in zip(names, given.agents, strict=True):
-        players[name], content = proven(name, spec, rules, given, console)
-        if content is None:
+        players[name], certificate = proven(name, spec, rules, given, console)
+        if certificate is None:
             continue
-        contents[name] = content
+        certificates[name] = certificate
         if given.games is not None:
             counted[name] = report.counted_against_random(
                 players[name], rules, given.games, given.game_seed
             )
-        report.certificate(content, console, counted.get(name))
-    written: dict[str, Any] = {"agents": contents}
-    if len(contents) < len(players):
+        report.certificate(certificate, console, counted.get(name))
+    written = agents_json(certificates)
+    if len(certificates) < len(players):
         games = GAMES if given.games is None else given.games
         written["sampled"] = report.sampled_table(players, rules, games, given.game_seed)
         report.print_sampled_table(written["sampled"], rules, games, console)
     else:
-        print_example(players, contents, rules, console, given.game_seed)
-        sides = {name: certified_sides(content) for name, content in contents.items()}
+        print_example(players, certificates, rules, console, given.game_seed)
+        sides = {name: found.sides for name, found in certificates.items()}
         written["cross_table"] = report.cross_table(players, rules, limit_of(given), sides)
         if len(names) > 1:
             report.print_cross_table(written["cross_table"], console)
@@ -260,7 +252,7 @@ def prove_all(given: SimpleNamespace, rules: Rules) -> int:
 
 def proven(
     name: str, spec: str, rules: Rules, given: SimpleNamespace, console: Any
-) -> tuple[Policy, dict[str, Any] | None]:
+) -> tuple[Policy, Certificate | None]:
     """An agent on a board of more than 12 cells, and its certificate.
 
     The certificate is None, and the reason is printed, if the agent can meet too many positions.
@@ -268,14 +260,14 @@ def proven(
     """
     path, limit = path_of(spec, rules, "agent"), limit_of(given)
     if path is not None:
-        content = read(path)
-        if rules_of(content) != rules:
-            raise ValueError(f"{path} plays on {rules_of(content)}, not on {rules}")
+        certificate = read(path)
+        if certificate.rules != rules:
+            raise ValueError(f"{path} plays on {certificate.rules}, not on {rules}")
         with proving.shown(name, rules) as progress:
-            player = verify(content, limit, progress)
+            player = verify(certificate, limit, progress)
             if given.from_model:
-                compare_lines_with_model(path, content, limit)
-        return player, content
+                compare_lines_with_model(path, certificate, limit)
+        return player, certificate
     policy = policy_of(spec, rules, "agent")
     meets_all = type(policy) is RandomPolicy and not can_enumerate(rules)
     reason = varies(policy) or ("it can meet all positions" if meets_all else "")
@@ -286,8 +278,8 @@ def proven(
     try:
         with proving.shown(name, rules) as progress:
             reaches = lines_of(policy, rules, limit=limit, progress=progress)
-        content = certify_lines(reaches, name_of(spec, None), seed=seed_of(policy))
-        return LinesPolicy(reaches, rules), content
+        stated = Stated.of(name_of(spec), seed_of(policy))
+        return LinesPolicy(reaches, rules), certify_lines(reaches, stated)
     except ProofLimitError as error:
         report.say(
             f"{name} on {rules}: results are sampled and prove nothing, because "
@@ -299,7 +291,7 @@ def proven(
 
 def print_example(
     players: Mapping[str, Policy],
-    contents: Mapping[str, Mapping[str, Any]],
+    certificates: Mapping[str, Certificate],
     rules: Rules,
     console: Any,
     seed: int,
@@ -312,9 +304,9 @@ def print_example(
     pair = [(players[first], first), (players[last], last)]
     if len(players) == 1:
         pair[1] = (RandomPolicy(), "random")
-    elif sides_of(contents[first]) == sides_of(contents[last]) != ("X", "O"):
+    elif certificates[first].only and certificates[first].only == certificates[last].only:
         return
-    if sides_of(contents[first]) == ("O",):
+    if certificates[first].only == "O":
         pair.reverse()
     (x, name_x), (o, name_o) = pair
     battle.example_game(x, o, (name_x, name_o), rules, console, seed)
@@ -349,6 +341,11 @@ def examine(given: SimpleNamespace, rules: Rules) -> int:
     return 0
 
 
+def agents_json(certificates: Mapping[str, Certificate]) -> dict[str, Any]:
+    """The certificates of the agents as they are written to a JSON file."""
+    return {"agents": {name: found.to_json() for name, found in certificates.items()}}
+
+
 def write_results(path: Path | None, results: dict[str, Any], console: Any) -> None:
     """Write results to a JSON file, if a path is given."""
     if path is not None:
@@ -362,34 +359,34 @@ def evaluate_all(given: SimpleNamespace, rules: Rules) -> int:
 
     console, names = PipedConsole(), report.names_of(given.agents)
     players: dict[str, TabularPolicy] = {}
-    contents, counted = {}, {}
+    certificates, counted = {}, {}
     for name, spec in zip(names, given.agents, strict=True):
-        players[name], contents[name] = player_of(spec, rules, given.from_model)
+        players[name], certificates[name] = player_of(spec, rules, given.from_model)
         if given.games is not None:
             counted[name] = report.counted_against_random(
                 players[name], rules, given.games, given.game_seed
             )
-        report.certificate(contents[name], console, counted.get(name))
+        report.certificate(certificates[name], console, counted.get(name))
         seat = seat_of(spec, rules, "agent")
         if seat.pupil is not None:
             now = "; these are the results of what it plays now" if seat.pupil.games else ""
             report.say(f"{name} has {seat.pupil.text}{now}", console)
         thoughts = seat.thoughts(np.zeros(rules.cells, dtype=np.int8))
-        if sides_of(contents[name]) != ("O",):
+        if certificates[name].only != "O":
             position.print_first_moves(thoughts, rules, console)
     if len(names) > 1:
         opponent, other = names[-1], players[names[-1]]
     else:
         opponent, other = "random", tabulate(RandomPolicy(), rules)
     pair = [(players[names[0]], names[0]), (other, opponent)]
-    if sides_of(contents[names[0]]) == ("O",):
+    if certificates[names[0]].only == "O":
         pair.reverse()  # the side that it was trained for
     (first, name_x), (second, name_o) = pair
     battle.example_game(first, second, (name_x, name_o), rules, console, given.game_seed)
     results = report.cross_table(players)
     if len(names) > 1:
         report.print_cross_table(results, console)
-    written = {"agents": contents, "cross_table": results}
+    written = {**agents_json(certificates), "cross_table": results}
     if counted:
         written["sampled_against_random"] = counted
     write_results(given.json, written, console)
@@ -404,7 +401,7 @@ def board_of(given: SimpleNamespace) -> Rules:
     asked = (given.rows, given.cols, given.k)
     for path in (path_of(spec, what="agent") for spec in given.agents if not any(asked)):
         if path is not None:
-            return rules_of(read(path))
+            return read(path).rules
     rows, cols = (3, 3) if given.board is None else position.size_of(given.board)
     rows, cols = given.rows or rows, given.cols or cols
     possible = [3] if given.board is None else lengths(rows, cols)
@@ -417,34 +414,28 @@ def board_of(given: SimpleNamespace) -> Rules:
 
 def player_of(
     spec: str, rules: Rules, from_model: bool = False
-) -> tuple[TabularPolicy, dict[str, Any]]:
+) -> tuple[TabularPolicy, Certificate]:
     """The table of what an agent plays, and its certificate, which is computed from the table.
 
-    RUN_FACTS are copied from the certificate of a run or of a trained agent of the package.
+    What the certificate of a run or of a trained agent of the package states is copied.
     from_model: check the model of a run too. A certificate of lines is verified, and its policy
     makes random moves off its lines.
     """
     path = path_of(spec, rules, "agent")
-    if path is not None and is_of_lines(content := read(path)):
+    certificate = None if path is None else read(path)
+    if path is not None and certificate is not None and certificate.is_of_lines:
         if from_model:
-            compare_lines_with_model(path, content, Limit())
-        return tabulate(verify(content), rules), content
+            compare_lines_with_model(path, certificate, Limit())
+        return tabulate(verify(certificate), rules), certificate
     policy = policy_of(spec, rules, "agent")
-    player = steady_table(policy, rules)
-    content = certify(player, name_of(spec, path), rules, seed=seed_of(policy))
-    if path is not None:
-        content |= {fact: value for fact, value in read(path).items() if fact in RUN_FACTS}
-        if from_model:
-            compare_with_model(path, load_policy(path, rules))
+    player, stated = steady_table(policy, rules), Stated.of(name_of(spec), seed_of(policy))
+    if certificate is not None:
+        stated = certificate.stated
     elif is_trained(spec, rules):
-        content |= {fact: value for fact, value in facts_of(spec).items() if fact in RUN_FACTS}
-    return player, content
-
-
-def name_of(spec: str, path: Path | None) -> str:
-    """The name of an agent in its certificate: that of its file or folder, or the text itself."""
-    words = printable(spec if path is None else path.name)[-MAX_WORDS:].split()
-    return " ".join(words)
+        stated = facts_of(spec).stated
+    if path is not None and from_model:
+        compare_with_model(path, load_policy(path, rules))
+    return player, replace(certify(player, stated.agent, rules), stated=stated)
 
 
 def seed_of(policy: Policy) -> int | None:
@@ -465,17 +456,17 @@ def compare_with_model(folder: Path, player: TabularPolicy) -> None:
     print(f"{printable(folder)}: the model makes the certified move in all {positions}")
 
 
-def compare_lines_with_model(folder: Path, content: Mapping[str, Any], limit: Limit) -> None:
+def compare_lines_with_model(folder: Path, certificate: Certificate, limit: Limit) -> None:
     """Raises ValueError unless the saved model makes the certified moves on its lines."""
-    model, rules = model_of(folder), rules_of(content)
-    if content["canonical"] and not plays_symmetrically(model):
+    model, rules = model_of(folder), certificate.rules
+    if certificate.canonical and not plays_symmetrically(model):
         model = CanonicalPolicy(model, rules)
-    sides = certified_sides(content)
-    found = certify_lines(lines_of(model, rules, sides, limit), "model")
-    if found["sha256_of_moves"] != content["sha256_of_moves"]:
+    reaches = lines_of(model, rules, certificate.sides, limit)
+    found = certify_lines(reaches, certificate.stated)
+    if found.sha256_of_moves != certificate.sha256_of_moves:
         raise ValueError(f"the model of {folder} does not make the moves of its certificate")
     print(
-        f"{printable(folder)}: the model makes the certified move in all {moves_in(content):,} "
+        f"{printable(folder)}: the model makes the certified move in all {certificate.decisions:,} "
         "positions that it can meet"
     )
 
@@ -484,8 +475,8 @@ def model_of(folder: Path) -> Policy:
     """The saved model of a run. Raises ValueError for a file and for an agent without models."""
     if not folder.is_dir():
         raise ValueError(f"--from-model needs the folder of a run, {folder} is a file")
-    agent = read(folder).get("agent")
-    if not isinstance(agent, str) or agent not in TRAINABLE:
+    agent = read(folder).stated.agent
+    if agent not in TRAINABLE:
         raise unknown_name("agent", agent, TRAINABLE)
     return load(folder)
 

@@ -23,7 +23,9 @@ from typing import Any
 
 import agents
 from terminal.report import cross_table
-from tictactoe_env.certificates.certificate import FILE, certify, read, sides_of, table_of, versions
+from tictactoe_env.certificates.certificate import FILE, certify, read, table_of
+from tictactoe_env.certificates.content import Certificate, Rates, sides_of
+from tictactoe_env.certificates.stated import package_versions
 from tictactoe_env.errors import printable
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.files import write_file
@@ -76,7 +78,7 @@ class Entry:
     @property
     def sides(self) -> tuple[str, ...]:
         """The sides that it is trained to play."""
-        return sides_of({"config": asdict(self.config(0))})
+        return sides_of(asdict(self.config(0)))
 
     def is_saved_in(self, folder: Path, seed: int) -> bool:
         """Whether a finished run has this configuration; options that are new have their default.
@@ -262,18 +264,16 @@ def job_of(entry: Entry, seed: int) -> Job:
     return Job(name, place, entry.agent, config, entry.until, entry.preset)
 
 
-def train_all(
-    entries: Sequence[Entry], seeds: int, jobs: int = 1
-) -> dict[str, list[dict[str, Any]]]:
+def train_all(entries: Sequence[Entry], seeds: int, jobs: int = 1) -> dict[str, list[Certificate]]:
     """The certificates of all entries with all seeds, by name; those not there yet are trained."""
     wanted = [(entry, seed) for seed in range(seeds) for entry in entries]
     missing = [one for one in wanted if not one[0].is_saved_in(folder_of(*one), one[1])]
     if missing:
         with locked(RUNS):
             train_jobs([job_of(*one) for one in missing], jobs)
-    found: dict[str, list[dict[str, Any]]] = {entry.name: [] for entry in entries}
+    found: dict[str, list[Certificate]] = {entry.name: [] for entry in entries}
     for entry, seed in wanted:
-        found[entry.name].append(dict(read(folder_of(entry, seed))))
+        found[entry.name].append(read(folder_of(entry, seed)))
     return found
 
 
@@ -298,56 +298,49 @@ def train_jobs(wanted: Sequence[Job], jobs: int) -> None:
 # --- tables -------------------------------------------------------------------------------------
 
 
-def rates(result: Mapping[str, float]) -> str:
+def rates(result: Rates) -> str:
     """Win, draw and loss in per cent, and the share of games lost by an illegal move if any."""
-    text = " / ".join(f"{100 * result[rate]:.2f}" for rate in ("win", "draw", "loss"))
-    return text + (f" (illegal {100 * result['illegal']:.2f})" if result["illegal"] else "")
+    text = " / ".join(f"{100 * rate:.2f}" for rate in (result.win, result.draw, result.loss))
+    return text + (f" (illegal {100 * result.illegal:.2f})" if result.illegal else "")
 
 
-def figures(content: Mapping[str, Any], side: str) -> Mapping[str, Any]:
-    """The exact results of a side in a certificate."""
-    return content[f"as_{side.lower()}"]
-
-
-def distance(content: Mapping[str, Any], side: str) -> str:
+def distance(content: Certificate, side: str) -> str:
     """Wins against random below the most of a player that never loses, in percentage points."""
-    found = figures(content, side)
-    missing = 100 * (found["limit_vs_random"]["win"] - found["vs_random"]["win"])
+    limit, found = content.results[side].limit_vs_random, content.results[side].vs_random
+    assert limit is not None, "no side has to lose on 3x3"
+    missing = 100 * (limit.win - found.win)
     return "0" if abs(missing) < 1e-9 else f"{missing:.2f}"
 
 
-def by_side(content: Mapping[str, Any], text: Callable[[str], str]) -> list[str]:
+def by_side(content: Certificate, text: Callable[[str], str]) -> list[str]:
     """A text for each side; NOT_TRAINED for the side that the run was not trained to play."""
-    sides = sides_of(content)
-    return [text(side) if side in sides else NOT_TRAINED for side in SIDES]
+    return [text(side) if side in content.trained else NOT_TRAINED for side in SIDES]
 
 
-def rates_by_side(content: Mapping[str, Any], opponent: str) -> list[str]:
+def rates_by_side(content: Certificate, opponent: str) -> list[str]:
     """The rates against an opponent, such as "vs_random", for each side that was trained."""
-    return by_side(content, lambda side: rates(figures(content, side)[opponent]))
+    return by_side(content, lambda side: rates(getattr(content.results[side], opponent)))
 
 
-def beaten(content: Mapping[str, Any]) -> str:
+def beaten(content: Certificate) -> str:
     """What the best response wins against it, with a shortest game; "no" if it is unbeatable.
 
     Of a run that was trained as one side, only that side is said. Of a player that looks moves up
     by sequence, it is the best response to the sequences.
     """
-    exact = content.get("training", {}).get("by_sequence", content)
-    sides, lines = sides_of(content), []
-    for side in sides:
-        found = figures(content, side)
-        if not found["unbeatable"]:
-            game = " ".join(found["losing_line"])
-            loss = figures(exact, side)["worst_case_loss"]
-            lines.append(f"as {side}, {100 * loss:.2f} %: {game}")
-    only = f", as {sides[0]}" if len(sides) == 1 else ""
+    by_sequence, lines = content.stated.training.get("by_sequence", {}), []
+    for side, found in content.trained.items():
+        if not found.unbeatable:
+            exact = by_sequence.get(f"as_{side.lower()}", vars(found))
+            game = " ".join(found.losing_line or ())
+            lines.append(f"as {side}, {100 * exact['worst_case_loss']:.2f} %: {game}")
+    only = f", as {content.only}" if content.only else ""
     return "; ".join(lines) if lines else f"**no**{only}"
 
 
-def cost(entry: Entry, content: Mapping[str, Any]) -> tuple[str, str]:
+def cost(entry: Entry, content: Certificate) -> tuple[str, str]:
     """The seconds of the training, and its steps and games."""
-    training, unit = content["training"], entry.page.Config.STEP
+    training, unit = content.stated.training, entry.page.Config.STEP
     games = f", {training['games']:,.0f} games" if "games" in training else ""
     return f"{training['seconds']:.1f}", f"{training['steps']:,} {unit}{games}"
 
@@ -365,7 +358,7 @@ def table(headings: list[str], rows: list[list[str]]) -> str:
 
 
 def strength(
-    contents: Mapping[str, dict[str, Any]],
+    contents: Mapping[str, Certificate],
     costs: Mapping[str, tuple[str, str]],
     labels: Mapping[str, str],
 ) -> str:
@@ -392,7 +385,7 @@ def strength(
     return table(headings, rows)
 
 
-def against_perfect_play(contents: Mapping[str, dict[str, Any]], labels: Mapping[str, str]) -> str:
+def against_perfect_play(contents: Mapping[str, Certificate], labels: Mapping[str, str]) -> str:
     """Exact results against minimax, and the shares of optimal moves."""
     headings = [
         "agent",
@@ -412,18 +405,18 @@ def against_perfect_play(contents: Mapping[str, dict[str, Any]], labels: Mapping
     return table(headings, rows)
 
 
-def optimal_moves(content: Mapping[str, Any]) -> list[str]:
+def optimal_moves(content: Certificate) -> list[str]:
     """The shares of optimal moves; they count both sides, so they are left out for one side."""
-    if len(sides_of(content)) == 1:
+    shares = content.optimal_moves
+    if content.only or shares is None:
         return ["", ""]
-    shares = content["optimal_moves"]
-    return [f"{100 * shares[where]:.2f}" for where in ("reachable", "everywhere")]
+    return [f"{100 * share:.2f}" for share in (shares.reachable, shares.everywhere)]
 
 
 def beside_the_origins(
-    contents: Mapping[str, dict[str, Any]],
+    contents: Mapping[str, Certificate],
     costs: Mapping[str, tuple[str, str]],
-    found: Mapping[str, list[dict[str, Any]]],
+    found: Mapping[str, list[Certificate]],
 ) -> str:
     """The agents and presets beside the systems on which they are based."""
     headings = [
@@ -448,18 +441,18 @@ def beside_the_origins(
     return table(headings, rows)
 
 
-def beatable(contents: Sequence[Mapping[str, Any]], side: str = "") -> int:
+def beatable(contents: Sequence[Certificate], side: str = "") -> int:
     """How many of these can be beaten as `side`, or as any side that they were trained to play."""
     return sum(
         any(
-            not figures(content, one)["unbeatable"]
-            for one in [side] * bool(side) or sides_of(content)
+            not content.results[one].unbeatable
+            for one in [side] * bool(side) or content.trained_sides
         )
         for content in contents
     )
 
 
-def seeds_table(entries: Sequence[Entry], found: Mapping[str, list[dict[str, Any]]]) -> str:
+def seeds_table(entries: Sequence[Entry], found: Mapping[str, list[Certificate]]) -> str:
     """In how many seeds each can be beaten, and medians and ranges against random."""
     headings = [
         "agent",
@@ -476,11 +469,11 @@ def seeds_table(entries: Sequence[Entry], found: Mapping[str, list[dict[str, Any
     )
 
 
-def seed_cells(entry: Entry, contents: Sequence[Mapping[str, Any]]) -> list[str]:
+def seed_cells(entry: Entry, contents: Sequence[Certificate]) -> list[str]:
     """The row of one agent in `seeds_table`, from its certificates."""
 
     def values(side: str, rate: str) -> list[float]:
-        return [100 * figures(content, side)["vs_random"][rate] for content in contents]
+        return [100 * getattr(content.results[side].vs_random, rate) for content in contents]
 
     def cell(side: str, text: str) -> str:
         return text if side in entry.sides else NOT_TRAINED
@@ -493,12 +486,12 @@ def seed_cells(entry: Entry, contents: Sequence[Mapping[str, Any]]) -> list[str]
     return [*beaten_in, *against_random, f"{illegal:.2f}"]
 
 
-def times_table(entries: Sequence[Entry], found: Mapping[str, list[dict[str, Any]]]) -> str:
+def times_table(entries: Sequence[Entry], found: Mapping[str, list[Certificate]]) -> str:
     """How many seeds reached the goals, and after how many seconds."""
     headings = ["agent", "training, s", "unbeatable", "after, s", "optimal", "after, s"]
     rows = []
     for entry in entries:
-        trainings = [content["training"] for content in found[entry.name]]
+        trainings = [content.stated.training for content in found[entry.name]]
         cells = [spread([training["seconds"] for training in trainings], 1)]
         for goal in ("first_unbeatable", "first_optimal"):
             times = [training[goal]["seconds"] for training in trainings if goal in training]
@@ -534,7 +527,7 @@ def cross(results: Mapping[str, Mapping[str, Mapping[str, float]]]) -> str:
 class Player:
     """A row of the tables. cost: the seconds and the steps of its training."""
 
-    certificate: dict[str, Any]
+    certificate: Certificate
     cost: tuple[str, str]
     label: str
     table: TabularPolicy
@@ -568,7 +561,7 @@ def heat_map(results: Mapping[str, Mapping[str, Mapping[str, float]]], path: Pat
 
 def players_of(
     entries: Sequence[Entry],
-    found: Mapping[str, list[dict[str, Any]]],
+    found: Mapping[str, list[Certificate]],
     ready: Mapping[str, str],
 ) -> dict[str, Player]:
     """The trained entries with seed 0, and the players that need no training, by name."""
@@ -583,7 +576,7 @@ def players_of(
 
 
 def over_seeds(
-    entries: Sequence[Entry], found: Mapping[str, list[dict[str, Any]]], seeds: int
+    entries: Sequence[Entry], found: Mapping[str, list[Certificate]], seeds: int
 ) -> list[str]:
     """The paragraphs on all seeds."""
     several = f"Seeds 0 to {seeds - 1}" if seeds > 1 else "Seed 0"
@@ -665,7 +658,7 @@ play the other side here too."""
 def machine() -> str:
     """The machine and the versions with which the seconds were measured."""
     used = ", ".join(
-        f"{name} {version}" for name, version in versions().items() if name != "python"
+        f"{name} {version}" for name, version in package_versions().items() if name != "python"
     )
     return (
         f"Measured on {platform.system()} with {os.cpu_count()} cores, "

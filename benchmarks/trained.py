@@ -20,7 +20,8 @@ import numpy as np
 
 import agents
 from benchmarks.results import ENTRIES, ROOT, RUNS, Entry
-from tictactoe_env.certificates.certificate import FILE, read, sides_of, table_of, verify
+from tictactoe_env.certificates.certificate import FILE, read, table_of, verify
+from tictactoe_env.certificates.content import Certificate
 from tictactoe_env.files import write_file
 from tictactoe_env.notation import parse_cell
 from tictactoe_env.trained.own_values import OwnValues
@@ -47,17 +48,17 @@ def best_run(entry: Entry) -> Path | None:
     folders = sorted(path.parent for path in (ROOT / RUNS).glob(f"{entry.name}-[0-9]*/{FILE}"))
     runs = [(folder, read(folder)) for folder in folders]
     if entry.preset:  # so that there are weaker ones too
-        runs = [(folder, content) for folder, content in runs if content["seed"] == 0]
+        runs = [(folder, found) for folder, found in runs if found.stated.seed == 0]
     best = max(runs, key=lambda run: _strength(run[1]), default=None)
     return None if best is None else best[0]
 
 
-def _strength(content: Mapping[str, Any]) -> tuple[Any, ...]:
+def _strength(found: Certificate) -> tuple[Any, ...]:
     """The greater the better: who can be beaten, then wins against random play, then the seed."""
-    sides = [content[f"as_{side.lower()}"] for side in sides_of(content)]
-    unbeatable, optimal = (sum(one[what] for one in sides) for what in ("unbeatable", "optimal"))
-    wins = sum(one["vs_random"]["win"] for one in sides)
-    return unbeatable, optimal, round(wins, 9), -content["seed"]
+    sides = found.trained.values()
+    unbeatable, optimal = sum(one.unbeatable for one in sides), sum(one.optimal for one in sides)
+    wins = sum(one.vs_random.win for one in sides)
+    return unbeatable, optimal, round(wins, 9), -(found.stated.seed or 0)
 
 
 def files_of(folder: Path) -> dict[str, bytes]:
@@ -66,30 +67,30 @@ def files_of(folder: Path) -> dict[str, bytes]:
     Raises CertificateError if the results of the certificate do not follow from its moves, and
     ValueError if the model in the folder makes other moves.
     """
-    content = read(folder)
-    verify(content)
-    page = agents.page(content["agent"])
+    certificate = read(folder)
+    verify(certificate)
+    page = agents.page(certificate.stated.agent)
     config, model = load_model(page, folder)
-    if not np.array_equal(page.player(config, model).table, table_of(content).table):
+    if not np.array_equal(page.player(config, model).table, table_of(certificate).table):
         raise ValueError(f"the model of {folder} does not make the moves of its certificate")
-    files = {TABLE: table_bytes(content)}
+    files = {TABLE: table_bytes(certificate)}
     own = own_values_of(page, config, model)
     if own is not None:
         files[VALUES] = pack_values(own)
     return files
 
 
-def table_bytes(content: Mapping[str, Any]) -> bytes:
+def table_bytes(certificate: Certificate) -> bytes:
     """The file of a certificate's table. Raises ValueError as `pack` does."""
-    text = json.dumps(pack(content), separators=(",", ":"))
+    text = json.dumps(pack(certificate), separators=(",", ":"))
     return gzip.compress(text.encode(), mtime=0)
 
 
-def pack(content: Mapping[str, Any]) -> dict[str, Any]:
+def pack(certificate: Certificate) -> dict[str, Any]:
     """A certificate with its moves packed. Raises ValueError for one of another board than 3x3."""
-    if dict(content["board"]) != {"rows": 3, "cols": 3, "k": 3}:
-        raise ValueError(f"a table is packed for 3x3, 3 in a row, got {content['board']}")
-    letters, mixed = [], []
+    if certificate.rules != BOARD:
+        raise ValueError(f"a table is packed for {BOARD}, got {certificate.rules}")
+    content, letters, mixed = certificate.to_json(), [], []
     for text in table_boards():
         move = content["moves"][text]
         if isinstance(move, Mapping):

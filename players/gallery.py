@@ -12,7 +12,7 @@ import math
 import os
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -35,18 +35,15 @@ from players.summary import loses_by_illegal_moves, method_of, results_of
 from players.titles import title_of, title_of_run
 from tictactoe_env.certificates.certificate import (
     FILE,
-    CertificateError,
-    certified_sides,
     certify,
     check_verdict,
     read,
     read_bytes,
-    rules_of,
-    sides_of,
     verify,
-    wins_all,
 )
+from tictactoe_env.certificates.content import Certificate
 from tictactoe_env.certificates.runs import FOLDERS, SavedRun, certificates, newest_run, saved_run
+from tictactoe_env.certificates.stated import CertificateError, name_of
 from tictactoe_env.errors import printable, unknown_name
 from tictactoe_env.exact.positions import ENUMERABLE, TABULATED
 from tictactoe_env.exact.proof import ProofLimitError
@@ -61,7 +58,6 @@ from tictactoe_env.opponents import (
     make_opponent,
     named_player,
     registered_names,
-    strength,
 )
 from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.rules import MAX_BITS, Rules
@@ -91,10 +87,10 @@ class Entry:
     the last two have a certificate. about: a sentence, or why the certificate is broken. rules: the
     only board that the player plays on; None: any board of at most `max_cells`. path: of the
     certificate's file. sha256: of that file, or of the moves of a "trained" player. agent: the
-    trained agent, or the name without options. unbeatable: what the certificate states, of a run
-    that was trained as one side for that side; None for a player without one.
-    verified: whether these statements follow from the moves of the certificate; until that is known
-    `about` says that they are claims.
+    trained agent, or the name without options. unbeatable: what the certificate proves, of a run
+    that was trained as one side for that side; None for a player without one, and until it is
+    verified that it follows from the moves. verified: whether that is known; `about` says that
+    what is not verified is a claim.
     side: the only side that a "trained" player or a run was trained to play; "" for both.
     title: what people call it, such as "Q-learner, seed 0"; never empty.
     learned: the games that a run has learned from since its training; None if it does not learn.
@@ -349,7 +345,7 @@ class Gallery:
         is_run = entry.kind == "run" or entry.learned is not None
         return Player("run" if is_run else "agent", entry.id, entry.sha256)
 
-    def certificate(self, id: str, rules: Rules | None = None) -> dict[str, Any]:
+    def certificate(self, id: str, rules: Rules | None = None) -> Certificate:
         """The certificate of a player, verified or computed: see `tictactoe_env.certificates`.
 
         rules: the board of a player without training, at most 12 cells; 3x3 by default. Raises
@@ -358,7 +354,7 @@ class Gallery:
         """
         return self.certificate_of(self.entry(id), rules)
 
-    def certificate_of(self, entry: Entry, rules: Rules | None = None) -> dict[str, Any]:
+    def certificate_of(self, entry: Entry, rules: Rules | None = None) -> Certificate:
         """The certificate of an entry, which may come from another process. See `certificate`."""
         if entry.learned is not None and entry.path is None:
             policy = self.seat_of(entry, LEARNER_RULES).policy
@@ -366,16 +362,16 @@ class Gallery:
         if entry.path is None:
             return _certified(entry.id, rules or Rules())
         try:
-            content = read(entry.path)
-            verify(content)
+            certificate = read(entry.path)
+            verify(certificate)
         except ProofLimitError:  # the certificate may be right: it is too large to be checked here
             raise
         except (ValueError, OSError) as error:
             raise self.mark_broken(entry, str(error)) from None
-        self._mark_verified(entry, content)
+        self._mark_verified(entry, certificate)
         if rules is not None and rules != entry.rules:
             raise ValueError(f"{entry.id} plays on {entry.boards}, not on {rules}")
-        return content
+        return certificate
 
     def mark_broken(self, entry: Entry, reason: str) -> BrokenPlayerError:
         """List a player as broken. `entries` could not know: it does not read all moves."""
@@ -386,14 +382,13 @@ class Gallery:
             self._entries[entry.id] = broken
         return BrokenPlayerError(entry.id, reason)
 
-    def _mark_verified(self, entry: Entry, content: Mapping[str, Any]) -> None:
+    def _mark_verified(self, entry: Entry, certificate: Certificate) -> None:
         """Say of an entry what its certificate proves, instead of what it claims."""
         if entry.verified or entry.path is None or entry.path not in self._known:
             return
-        about = _about(entry.id, entry.agent, content, is_verified=True)
         with self._lock:
             stamp, known = self._known[entry.path]
-            found = replace(known, about=about, verified=True)
+            found = replace(known, **_proven(entry.id, certificate, is_verified=True))
             self._known[entry.path] = (stamp, found)
             self._entries[entry.id] = found
 
@@ -495,16 +490,16 @@ def _trained_entry(name: str) -> Entry:
     return Entry(
         name,
         "trained",
-        strength(facts),
+        facts.verdict(),
         BOARD.cells,
         BOARD,
-        sha256=facts["sha256_of_moves"],
-        agent=facts["agent"],
-        unbeatable=_all_are("unbeatable", facts),
-        side=_only_side(facts),
+        sha256=facts.sha256_of_moves,
+        agent=facts.stated.agent,
+        unbeatable=all(one.unbeatable for one in facts.trained.values()),
+        side=facts.only,
         verified=True,  # it is part of the package
         results=results_of(facts),
-        method=method_of(facts["agent"], _preset(facts)),
+        method=method_of(facts.stated.agent, facts.stated.preset),
     )
 
 
@@ -516,83 +511,46 @@ def _run_entry(id: str, path: Path) -> Entry:
     """
     if len(id) > MAX_NAME or not id.isprintable() or id != id.strip():
         raise ValueError(f"its path must be at most {MAX_NAME} printable characters")
-    content = read(path)
-    run = saved_run(path, content)
+    certificate = read(path)
+    run, stated = saved_run(path, certificate), certificate.stated
     is_quick = run.rules.cells <= QUICK_CELLS
     if is_quick:
-        check_verdict(content)
+        check_verdict(certificate)
+    is_learner = id == LEARNER_FOLDER.as_posix()
+    title = title_of(id) if is_learner else title_of_run(run.agent, stated.preset, stated.seed)
     return Entry(
         id,
         "run",
-        _about(id, run.agent, content, is_quick),
-        run.rules.cells,
-        run.rules,
-        path,
-        hashlib.sha256(read_bytes(path)).hexdigest(),
-        run.agent,
-        _all_are("unbeatable", content),
-        verified=is_quick,
-        taken=taken_of(content.get("training")),
-        title=_title(id, run.agent, content),
-        side=_only_side(content),
-        method=method_of(run.agent, _preset(content)),
+        max_cells=run.rules.cells,
+        rules=run.rules,
+        path=path,
+        sha256=hashlib.sha256(read_bytes(path)).hexdigest(),
+        agent=run.agent,
+        taken=taken_of(stated.training),
+        title=title[:MAX_TITLE],
+        side=certificate.only,
+        method=method_of(run.agent, stated.preset),
+        **_proven(id, certificate, is_quick),
     )
 
 
-def _title(id: str, agent: str, content: Mapping[str, Any]) -> str:
-    """The title of a run. A certificate may be the work of anybody, so its texts are made safe."""
-    if id == LEARNER_FOLDER.as_posix():
-        return title_of(id)
-    preset, seed = _preset(content), content.get("seed")
-    return printable(title_of_run(agent, preset, seed if type(seed) is int else None))[:MAX_TITLE]
-
-
-def _preset(content: Mapping[str, Any]) -> Any:
-    training = content.get("training")
-    return training.get("preset") if isinstance(training, Mapping) else None
-
-
-def _about(id: str, agent: str, content: Mapping[str, Any], is_verified: bool) -> str:
-    """A sentence about a run: its agent, and what its certificate proves or else claims."""
-    preset, seed = _preset(content), content.get("seed")
-    about = agent if preset is None else f"{agent}-{preset}"
+def _proven(id: str, certificate: Certificate, is_verified: bool) -> dict[str, Any]:
+    """The fields of an entry that say what its certificate proves, or claims."""
+    stated = certificate.stated
+    about = stated.label if stated.seed is None else f"{stated.label}, seed {stated.seed}"
     if id == LEARNER_FOLDER.as_posix():
         about = LEARNER_ABOUT
-    elif seed is not None:
-        about += f", seed {seed}"
-    claims = "" if is_verified else "claims that it "
-    return f"{about}, {claims}{_strength(content, is_verified)} on {rules_of(content)}"
-
-
-def _strength(content: Mapping[str, Any], is_verified: bool) -> str:
-    """What the certificate states; of a run that was trained as one side, for that side."""
-    sides = sides_of(content)
-    only = "" if len(sides) == 2 else f" as {sides[0]} (the side that it was trained for)"
-    if "X" in sides and wins_all(content, "X"):
-        return "wins against everybody as X"
-    if len(certified_sides(content)) == 1:
-        only = f" as {sides[0]} (the side that is certified)"
-    if _all_are("unbeatable", content):
-        best = "optimal" if is_verified else "is optimal"
-        return (best if _all_are("optimal", content) else "cannot be beaten") + only
-    return f"can be beaten{only}"
-
-
-def _only_side(content: Mapping[str, Any]) -> str:
-    """The side that a run was trained to play, "" for both."""
-    sides = sides_of(content)
-    return sides[0] if len(sides) == 1 else ""
-
-
-def _all_are(what: str, content: Mapping[str, Any]) -> bool:
-    """Whether a certificate states this of all sides for which the run was trained."""
-    sides = sides_of(content)
-    stated = [content] if len(sides) == 2 else [content.get(f"as_{sides[0].lower()}")]
-    return all(isinstance(one, Mapping) and one.get(what) is True for one in stated)
+    claims = "" if is_verified else "it claims, not verified: "
+    is_safe = all(one.unbeatable for one in certificate.trained.values())
+    return {
+        "about": f"{about} on {certificate.rules}: {claims}{certificate.verdict(games=False)}",
+        "unbeatable": is_safe if is_verified else None,
+        "verified": is_verified,
+    }
 
 
 @lru_cache(maxsize=32)
-def _certified(id: str, rules: Rules) -> dict[str, Any]:
+def _certified(id: str, rules: Rules) -> Certificate:
     """The certificate of a player without training."""
     if rules.cells > TABULATED:
         raise ValueError(
@@ -601,9 +559,9 @@ def _certified(id: str, rules: Rules) -> dict[str, Any]:
             "can meet"
         )
     if is_trained(id, rules):
-        content = certificate_of(id)
-        verify(content)
-        return content
+        certificate = certificate_of(id)
+        verify(certificate)
+        return certificate
     policy = make_opponent(id, rules)
     seed = policy.seed if isinstance(policy, TreeSearchPolicy) else None
-    return certify(policy, id, rules, seed=seed)
+    return certify(policy, name_of(id), rules, seed=seed)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 import shutil
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -99,15 +99,15 @@ def learned_text(games: int) -> str:
     return f"learned from {counted} since its training; its certificate is of the training"
 
 
-def learns(folder: Path, agent: object) -> bool:
+def learns(folder: Path, agent: str) -> bool:
     """Whether a saved run learns from games: a run of such an agent that has its model."""
     return agent in LEARNING and os.path.lexists(folder / MODEL)
 
 
-def taken_of(training: Any) -> int:
+def taken_of(training: Mapping[str, Any]) -> int:
     """The last game of `learned.db` in a model, by the `training` of its certificate."""
-    records = training.get("learned", []) if isinstance(training, dict) else []
     try:
+        records = training.get("learned", [])
         return max((int(record.get("through", 0)) for record in records), default=0)
     except (TypeError, ValueError, AttributeError):
         return 0  # another program wrote it

@@ -16,7 +16,7 @@ import agents
 from agents import WITH_VALUES
 from players.live import LivePlayer
 from players.pupil import LEARNER, LEARNER_FOLDER, LEARNER_RULES, Pupil, learns
-from tictactoe_env.certificates.certificate import FILE, load_policy, read, read_bytes, rules_of
+from tictactoe_env.certificates.certificate import FILE, load_policy, read, read_bytes
 from tictactoe_env.certificates.lines import LinesPolicy
 from tictactoe_env.exact.positions import ENUMERABLE, TABULATED, can_enumerate
 from tictactoe_env.exact.solver import MinimaxPolicy
@@ -177,7 +177,7 @@ def named_seat(name: str, rules: Rules, what: str = "player") -> Seat:
         elif isinstance(policy, MinimaxPolicy):
             policy.probs(np.zeros((1, rules.cells), dtype=np.int8))
     if is_trained(name, rules):
-        source = facts_of(name)["sha256_of_moves"]
+        source = facts_of(name).sha256_of_moves
         return Seat(Player("agent", name, source), rules, policy, valued_policy(name))
     return Seat(Player("agent", name), rules, policy, model)
 
@@ -188,20 +188,21 @@ def run_seat(path: Path, name: str, rules: Rules) -> Seat:
     Raises ValueError for another board, a damaged file, and values or a model that do not belong to
     the certificate beside them.
     """
-    found, content = load_policy(path, rules), read(path)
+    found, certificate = load_policy(path, rules), read(path)
+    agent = certificate.stated.agent
     file = path / FILE if path.is_dir() else path
     source = hashlib.sha256(read_bytes(file)).hexdigest()
     if isinstance(found, LinesPolicy):
         return Seat(Player("run", name, source), rules, live_player(path, found))
     table = found
-    if learns(path, content.get("agent")):
-        pupil = Pupil(path, model_of(path, content.get("agent"), table))
+    if learns(path, agent):
+        pupil = Pupil(path, model_of(path, agent, table))
         return Seat(Player("run", name, source), rules, pupil.policy(), pupil=pupil)
     values = file.with_name(VALUES)
     if file.name == FILE and os.path.lexists(values):
-        model: Policy = read_values(values, table, content.get("sha256_of_moves"))
+        model: Policy = read_values(values, table, certificate.sha256_of_moves)
     else:
-        model = model_of(path, content.get("agent"), table)
+        model = model_of(path, agent, table)
     return Seat(Player("run", name, source), rules, table, model)
 
 
@@ -236,7 +237,7 @@ def learner_seat(folder: Path, rules: Rules, name: str = LEARNER_FOLDER.as_posix
     return Seat(Player("run", name), rules, policy, policy, pupil)
 
 
-def model_of(folder: Path, agent: object, table: TabularPolicy) -> Policy:
+def model_of(folder: Path, agent: str, table: TabularPolicy) -> Policy:
     """The saved model of an agent in WITH_VALUES; else the table, which has no own values.
 
     For a run without a file of values. Raises DamagedFileError (a ValueError) for a damaged file,
@@ -259,7 +260,7 @@ def policy_of(spec: str, rules: Rules, what: str = "player") -> Policy:
     Raises ValueError as `path_of` does.
     """
     path = path_of(spec, rules, what)
-    if is_learner(spec) or (path is not None and learns(path, read(path).get("agent"))):
+    if is_learner(spec) or (path is not None and learns(path, read(path).stated.agent)):
         policy = seat_of(spec, rules, what).policy
         assert policy is not None, "it is no person"
         return policy
@@ -287,5 +288,5 @@ def board_of(specs: Iterable[str]) -> Rules | None:
     """The board of the first saved run among some players; None if there is none."""
     for path in map(path_of, specs):
         if path is not None:
-            return rules_of(read(path))
+            return read(path).rules
     return None

@@ -8,9 +8,8 @@ method_of("dqn", "duel-second")           # "Trained as O only, against random m
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
-from tictactoe_env.certificates.certificate import sides_of
+from tictactoe_env.certificates.content import Certificate
 
 GO, TICTAC = "the project go-sample-tictactoe", "the project nestedsoftware/tictac"
 BLOG = "on blog.dimitars.dev"
@@ -65,32 +64,29 @@ METHODS: Mapping[tuple[str, str], str] = {
 MANY_WINS = 0.8  # of the games against random moves: a player seems strong
 
 
-def method_of(agent: str, preset: object) -> str:
+def method_of(agent: str, preset: str | None) -> str:
     """What a preset does; "" without one, and for one that is not of this project."""
-    return METHODS.get((agent, preset), "") if isinstance(preset, str) else ""
+    return METHODS.get((agent, preset or ""), "")
 
 
-def results_of(facts: Mapping[str, Any]) -> str:
+def results_of(facts: Certificate) -> str:
     """How often a player wins against random moves, and whether it can be beaten.
 
-    facts: what a verified certificate states, of an agent on a board of up to 12 cells; of one that
-    was trained as one side, this side counts.
+    facts: a verified certificate; of a player that was trained as one side, this side counts.
     """
-    sides = sides_of(facts)
-    parts = [facts[f"as_{side.lower()}"] for side in sides]
-    shares = [part["vs_random"]["win"] for part in parts]
-    wins = [f"{100 * share:.1f} %".replace(".0 %", " %") for share in shares]
-    if len(sides) == 1:
-        won = f"As {sides[0]} it wins {wins[0]} against random moves"
+    shares = {side: one.vs_random.win for side, one in facts.trained.items()}
+    wins = [f"{100 * win:.1f} %".replace(".0 %", " %") for win in shares.values()]
+    if facts.only:
+        won = f"As {facts.only} it wins {wins[0]} against random moves"
     else:
         won = f"It wins {wins[0]} as X and {wins[1]} as O against random moves"
-    if all(part["unbeatable"] for part in parts):
+    if all(one.unbeatable for one in facts.trained.values()):
         return f"{won}, and nobody can beat it."
     if loses_by_illegal_moves(facts):
         return f"{won}, and often loses by a move on a taken cell."
-    return f"{won}, {'yet' if min(shares) >= MANY_WINS else 'and'} can be beaten."
+    return f"{won}, {'yet' if min(shares.values()) >= MANY_WINS else 'and'} can be beaten."
 
 
-def loses_by_illegal_moves(facts: Mapping[str, Any]) -> bool:
+def loses_by_illegal_moves(facts: Certificate) -> bool:
     """Whether a player sometimes chooses a taken cell against random moves."""
-    return any(facts[f"as_{side.lower()}"]["vs_random"]["illegal"] > 0 for side in sides_of(facts))
+    return any(one.vs_random.illegal > 0 for one in facts.trained.values())

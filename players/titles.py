@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from players.pupil import LEARNER, LEARNER_FOLDER
 from tictactoe_env.opponents import EASY, Named, named_player
@@ -102,8 +102,8 @@ def title_of(id: str) -> str:
     if id in PLAIN:
         return PLAIN[id]
     if id in trained_names():
-        facts = facts_of(id)
-        return _of_agent(facts["agent"], _preset(facts))
+        stated = facts_of(id).stated
+        return _of_agent(stated.agent, stated.preset)
     try:
         named = named_player(id)
     except ValueError:
@@ -137,12 +137,6 @@ def unit_of(agent: str) -> str:
 def _of_agent(agent: str, preset: str | None) -> str:
     title = KINDS[agent].title if agent in KINDS else agent
     return f"{title} ({preset})" if preset else title
-
-
-def _preset(content: Mapping[str, Any]) -> str | None:
-    training = content.get("training")
-    preset = training.get("preset") if isinstance(training, Mapping) else None
-    return preset if isinstance(preset, str) else None
 
 
 def _with_options(named: Named) -> str:

@@ -6,13 +6,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tictactoe_env.certificates.certificate import (
-    certified_sides,
-    is_of_lines,
-    rules_of,
-    sides_of,
-    wins_all,
-)
+from tictactoe_env.certificates.content import Certificate
 from tictactoe_env.errors import printable
 from tictactoe_env.exact.match import exact_result, sampled_result
 from tictactoe_env.exact.proof import Limit
@@ -44,83 +38,64 @@ def say(text: str, console: Console, style: str | None = None) -> None:
 
 
 def certificate(
-    content: Mapping[str, Any],
+    found: Certificate,
     console: Console,
     counted: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> None:
     """Print the exact results of a certificate as a table, and what they prove.
 
-    counted: results of `counted_against_random`, printed below the exact ones. Raises ValueError if
-    the certificate's `training` has not the form that a run writes.
+    counted: results of `counted_against_random`, printed below the exact ones.
     """
-    training = content.get("training")
-    about = None if training is None else _training_text(training)
-    say(f"\n{_heading(content)}", console, "bold")
-    if about is not None:
-        say(about, console)
-    _print_results(content, console, counted)
+    say(f"\n{_heading(found)}", console, "bold")
+    if found.stated.training:
+        say(_training_text(found.stated.training), console)
+    _print_results(found, console, counted)
     if counted:
         say("sampled: with 95 % Wilson intervals in brackets; all other results are exact", console)
-    if any("limit_vs_random" in content[f"as_{side.lower()}"] for side in certified_sides(content)):
+    if any(one.limit_vs_random for one in found.results.values()):
         text = (
             f"{AGAINST['limit_vs_random']}: no opponent, but the results of the player that wins "
             "most often against random among all that never lose"
         )
         say(text, console, "dim")
-    trained = sides_of(content)
-    for side in certified_sides(content):
-        found = best_response_text(content, side)
-        say(f"as {side}{'' if side in trained else ' (not trained for)'}: {found}", console)
-    if is_of_lines(content):
-        for side in certified_sides(content):
-            say(_reach_text(content, side), console)
-    else:
-        optimal = content["optimal_moves"]
+    for side in found.sides:
+        trained = "" if side in found.trained else " (not trained for)"
+        say(f"as {side}{trained}: {best_response_text(found, side)}", console)
+    for side, one in found.results.items() if found.is_of_lines else ():
+        equal = ", symmetric ones counted once" if found.canonical else ""
+        text = (
+            f"proof as {side}: it can meet {one.positions:,} positions and moves in "
+            f"{one.decisions:,} of them{equal}"
+        )
+        say(text, console)
+    if found.optimal_moves is not None:
+        share = found.optimal_moves
         say(
-            f"perfect moves, which keep the value of the position: {100 * optimal['reachable']:.2f}"
-            f" % where it can get to, {100 * optimal['everywhere']:.2f} % in all "
-            f"{len(content['moves']):,} positions",
+            f"perfect moves, which keep the value of the position: {100 * share.reachable:.2f}"
+            f" % where it can get to, {100 * share.everywhere:.2f} % in all "
+            f"{found.decisions:,} positions",
             console,
         )
-    is_search = str(content["agent"]).startswith("mcts") and content.get("training") is None
-    if is_search and content.get("seed") is not None:
-        say(_seed_text(content), console)
-    say(verdict(content), console, "bold")
+    stated = found.stated
+    if stated.agent.startswith("mcts") and not stated.training and stated.seed is not None:
+        other = f"{stated.agent.partition('-seed=')[0]}-seed={stated.seed + 1}"
+        text = (
+            f"these results hold for seed {stated.seed} of its random numbers, with which it plays "
+            f"everywhere; {other} is another player"
+        )
+        say(text, console)
+    say(found.claim, console, "bold")
 
 
-def _seed_text(content: Mapping[str, Any]) -> str:
-    """Of a player that draws random numbers: for which seed its results hold."""
-    seed, name = content["seed"], printable(content["agent"])
-    other = f"{name.partition('-seed=')[0]}-seed={seed + 1}"
-    return (
-        f"these results hold for seed {seed} of its random numbers, with which it plays everywhere;"
-        f" {other} is another player"
-    )
-
-
-def _reach_text(content: Mapping[str, Any], side: str) -> str:
-    """How many positions the proof of one side has."""
-    found = content[f"as_{side.lower()}"]
-    equal = ", symmetric ones counted once" if content["canonical"] else ""
-    return (
-        f"proof as {side}: it can meet {found['positions']:,} positions and moves in "
-        f"{found['decisions']:,} of them{equal}"
-    )
-
-
-def _heading(content: Mapping[str, Any]) -> str:
+def _heading(found: Certificate) -> str:
     """The name of the agent, its board, seed and side."""
-    trained, training = sides_of(content), content.get("training")
-    preset = training.get("preset") if isinstance(training, Mapping) else None
-    about = [f"seed {printable(content['seed'])}"] if content.get("seed") is not None else []
-    if len(trained) == 1:
-        about.append(f"trained as {trained[0]} only")
-    name = printable(content["agent"] if preset is None else f"{content['agent']}-{preset}")
-    return ", ".join([f"{name} on {Rules(**content['board'])}", *about])
+    seed = "" if found.stated.seed is None else f", seed {found.stated.seed}"
+    only = f", trained as {found.only} only" if found.only else ""
+    return f"{found.stated.label} on {found.rules}{seed}{only}"
 
 
 def _print_results(
-    content: Mapping[str, Any],
+    found: Certificate,
     console: Console,
     counted: Mapping[str, Mapping[str, Any]] | None,
 ) -> None:
@@ -130,11 +105,11 @@ def _print_results(
     headings = ("side", "against", "win %", "draw %", "loss %", "illegal %")
     for heading in headings:
         table.add_column(heading, justify="left" if heading in ("side", "against") else "right")
-    for side in certified_sides(content):
-        results = content[f"as_{side.lower()}"]
+    for side, results in found.results.items():
         for key, opponent in AGAINST.items():
-            if results.get(key) is not None:
-                rates = [decimals(100 * results[key][rate]) for rate in RATES]
+            against = getattr(results, key)
+            if against is not None:
+                rates = [decimals(100 * getattr(against, rate)) for rate in RATES]
                 style = "dim" if key == "limit_vs_random" else None
                 table.add_row(side, opponent, *rates, style=style)
             if counted and key == "vs_random":
@@ -151,101 +126,51 @@ def _print_results(
         say(f"as {side}{what}: {numbers}", console)
 
 
-def _training_text(training: Any) -> str:
-    """When a run was at its best and reached its goals, as a sentence.
+def _training_text(training: Mapping[str, Any]) -> str:
+    """When a run was at its best and reached its goals, as far as it is stated."""
 
-    Raises ValueError for any other form.
-    """
+    def steps(point: Mapping[str, Any]) -> str:
+        return f"{point['steps']:,}" if "steps" in point else "some"
 
-    def when(point: Any) -> list[Any]:
-        about = point if isinstance(point, Mapping) else {}
-        numbers = [about.get(name) for name in ("steps", "seconds")]
-        if not all(isinstance(number, (int, float)) and 0 <= number < 1e18 for number in numbers):
-            raise ValueError(
-                "the training of a certificate must hold steps and seconds, also in best_at and in "
-                f"first_..., got {training!r:.200}"
-            )
-        return numbers
+    def seconds(point: Mapping[str, Any]) -> str:
+        return f"{point['seconds']:.1f} s" if "seconds" in point else "some time"
 
-    steps, seconds = when(training)
-    best_steps, best_seconds = when(training.get("best_at"))
-    goals = [goal for goal in ("unbeatable", "optimal") if f"first_{goal}" in training]
-    entries = training.get("entries")
-    is_last = best_steps == steps
-    parts = [
-        f"trained for {steps:,} steps in {seconds:.1f} s",
-        *([] if is_last else [f"at its best after {best_steps:,} ({best_seconds:.1f} s)"]),
-        *(f"first {goal} after {when(training[f'first_{goal}'])[1]:.1f} s" for goal in goals),
-        *([f"a table of {entries:,} entries"] if isinstance(entries, int) else []),
-    ]
+    best = training.get("best_at", training)
+    parts = [f"trained for {steps(training)} steps in {seconds(training)}"]
+    if steps(best) != steps(training):
+        parts.append(f"at its best after {steps(best)} ({seconds(best)})")
+    for goal in ("unbeatable", "optimal"):
+        if f"first_{goal}" in training:
+            parts.append(f"first {goal} after {seconds(training[f'first_{goal}'])}")
+    if "entries" in training:
+        parts.append(f"a table of {training['entries']:,} entries")
     return ", ".join(parts)
 
 
-def best_response_text(content: Mapping[str, Any], side: str) -> str:
+def best_response_text(found: Certificate, side: str) -> str:
     """What the best response achieves against a player on one side."""
-    results = content[f"as_{side.lower()}"]
-    if wins_all(content, side):
-        return "wins against everybody"
-    if results["unbeatable"]:
-        value = results["worst_case_value"]
+    results = found.results[side]
+    if results.proven.word:
+        value, word = results.worst_case_value, results.proven.word
+        if results.always_wins:
+            return word
         if value == 0:
-            return "unbeatable; its strongest opponent draws every game"
-        return f"unbeatable; its strongest opponent leaves it {value:+.4f} (wins minus losses)"
+            return f"{word}; its strongest opponent draws every game"
+        return f"{word}; its strongest opponent leaves it {value:+.4f} (wins minus losses)"
+    # A certificate of lines does not state the limit; but an X that always wins shows it.
+    is_lost = results.limit_vs_random is None and not found.is_of_lines
+    is_lost |= side == "O" and "X" in found.results and found.results["X"].always_wins
+    unavoidable = f" (no {side} can avoid it on this board)" if is_lost else ""
     return (
-        f"can be beaten{_unavoidable(content, side)}, with a probability of up to "
-        f"{decimals(results['worst_case_loss'])}; shortest losing game: "
-        f"{printable(' '.join(results['losing_line']))}"
+        f"can be beaten{unavoidable}, with a probability of up to "
+        f"{decimals(results.worst_case_loss)}; shortest losing game: "
+        f"{' '.join(results.losing_line or ())}"
     )
 
 
 def decimals(number: float) -> str:
     """A number with four decimals; one above 0 that would look like 0 as a power of ten."""
     return f"{number:.1g}" if 0 < number < 0.00005 else f"{number:.4f}"
-
-
-def _cannot_avoid_losing(content: Mapping[str, Any], side: str) -> bool:
-    """Whether a side is known to lose to perfect play."""
-    results = content[f"as_{side.lower()}"]
-    # A certificate of lines does not state the limit; but an X that always wins shows it.
-    is_lost = results.get("limit_vs_random", "unknown") is None
-    return is_lost or (side == "O" and wins_all(content, "X"))
-
-
-def _unavoidable(content: Mapping[str, Any], side: str) -> str:
-    is_lost = _cannot_avoid_losing(content, side)
-    return f" (no {side} can avoid it on this board)" if is_lost else ""
-
-
-def _other_side(content: Mapping[str, Any], side: str) -> str:
-    """What is known of the side that a run was not trained to play."""
-    other = "O" if side == "X" else "X"
-    if other not in certified_sides(content):
-        return f" (nothing is proven as {other})"
-    known = "unbeatable" if content[f"as_{other.lower()}"]["unbeatable"] else "it can be beaten"
-    return f" (trained as {side} only; as {other} {known})"
-
-
-def verdict(content: Mapping[str, Any]) -> str:
-    """What a certificate proves on its board, in a sentence; of a run of one side, for that side.
-
-    That it is a run of one side is what the certificate says, so the other side is not left out.
-    Where X wins against everybody, O cannot avoid losing and is not judged by that.
-    """
-    sides, board = sides_of(content), f"on {rules_of(content)}"
-    only = _other_side(content, sides[0]) if len(sides) == 1 else ""
-    beaten = [side for side in sides if not content[f"as_{side.lower()}"]["unbeatable"]]
-    if "X" in sides and wins_all(content, "X"):
-        lost = "; O cannot avoid losing on this board" if beaten else ""
-        return f"PROVEN {board}: wins against everybody as X{lost}{only}"
-    if beaten:
-        texts = (f"{side}{_unavoidable(content, side)}" for side in beaten)
-        return f"{board} it can be beaten as {' and as '.join(texts)}{only}"
-    proven = f"PROVEN {board}: unbeatable {' and '.join(f'as {side}' for side in sides)}{only}"
-    if is_of_lines(content):
-        return proven
-    if all(content[f"as_{side.lower()}"]["optimal"] for side in sides):
-        return f"{proven}, and optimal: no player that never loses wins more against random"
-    return f"{proven}, not optimal: a player that never loses could win more against random"
 
 
 # --- several agents ---------------------------------------------------------------------------

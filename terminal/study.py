@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from terminal import report
 from tictactoe_env.errors import printable
+from tictactoe_env.exact.verdict import Proven, verdict
+from tictactoe_env.rules import SIDES
 from training.cluster import Lost, Workers, connect, outcomes, stopping
 from training.goals import check_goal_of, goal_text
 from training.jobs import FAILED, FINISHED, STOPPED, Job, Outcome, Owner
@@ -77,12 +79,16 @@ def _line(study: Study, seed: int, found: Outcome) -> str:
         return f"seed {seed}: FAILED: {found.error} (see {found.job.log})"
     row = study.row(seed)
     assert found.state == FINISHED
-    proven = [f"{side.upper()}" for side in "xo" if row.get(f"unbeatable_{side}")]
-    text = f"unbeatable as {' and '.join(proven)}" if proven else "not proven"
-    if row.get(f"{ALWAYS}_x"):
-        text = "wins against everybody as X"
-    best = ", optimal" if row.get("optimal_both") else ""
-    return f"seed {seed}: {text}{best}, {row['steps']:,} steps, {row['seconds']:.1f} s"
+    sides = {
+        side: Proven(
+            unbeatable=bool(row.get(f"unbeatable_{side.lower()}")),
+            optimal=bool(row.get(f"optimal_{side.lower()}")),
+            always_wins=bool(row.get(f"{ALWAYS}_{side.lower()}")),
+        )
+        for side in SIDES
+    }
+    text = verdict({side: proven for side, proven in sides.items() if proven.word})
+    return f"seed {seed}: {text}, {row['steps']:,} steps, {row['seconds']:.1f} s"
 
 
 def print_study(study: Study, rows: Sequence[Mapping[str, Any]], console: Console) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 from players.seat import run_seat
 from terminal import battle, position, report
 from tictactoe_env.certificates.certificate import FILE as CERTIFICATE
+from tictactoe_env.certificates.content import Certificate
 from tictactoe_env.errors import printable
 from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.games.analysis import OWN, thoughts
@@ -161,10 +162,10 @@ def train(
         except KeyboardInterrupt:
             return ended_at_once(run)
         if run.left != NOTHING:
-            content = run.finish()
+            certificate = run.finish()
             battle.example_of(run.best_player, run.side, run.name, console)
             print_values(run, console)
-            print_certificate(run, content, console)
+            print_certificate(run, certificate, console)
     export(page, folder, export_sb3, console)
     look = f"look: {command('evaluate.py', str(folder))}"
     said = run.complete_text if run.left == NOTHING else f"saved: {folder}"
@@ -181,10 +182,10 @@ def ways_on(folder: Path, side: str) -> str:
     return f"check: {check}   play: {command('play.py', seat, str(folder))}"
 
 
-def print_certificate(run: Any, content: dict[str, Any] | None, console: Console) -> None:
+def print_certificate(run: Any, found: Certificate | None, console: Console) -> None:
     """Print the certificate of a run that is finished, or why it has none."""
-    if content is not None:
-        report.certificate(content, console)
+    if found is not None:
+        report.certificate(found, console)
         return
     positions = f"{run.config.proof_positions:,}"
     text = (

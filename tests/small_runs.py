@@ -77,7 +77,7 @@ def assert_same(folder, other):
         found = {name: data for name, data in contents(run).items() if "events.out" not in name}
         models = {name: data for name, data in found.items() if name.endswith(".safetensors")}
         rows = [{**row, "seconds": 0} for row in metrics(run)]
-        of_runs.append((set(found), models, rows, {**read(run), "training": {}}))
+        of_runs.append((set(found), models, rows, {**read(run).to_json(), "training": {}}))
     assert of_runs[0] == of_runs[1]
 
 

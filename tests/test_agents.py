@@ -288,7 +288,7 @@ def test_a_run_from_the_command_line_is_proven_and_shows_the_values_of_its_model
     assert command.main([agent, *OPTIONS[agent], *more, "--out", str(folder)]) == 0
     content, table = read(folder), load_policy(folder)
     verify(content)
-    assert content["agent"] == agent
+    assert content.stated.agent == agent
     assert (agents.load(folder).table == table.table).all()
     if agent == "dqn":
         moves, _ = BoardDQN.load(path).predict(observe(BOARDS, RULES, "planes"), deterministic=True)
@@ -298,7 +298,7 @@ def test_a_run_from_the_command_line_is_proven_and_shows_the_values_of_its_model
     assert path.exists() == (own is not None) == (agent not in WITHOUT_VALUES)
     if own is None:  # its network scores cells for one move; it does not estimate results
         return
-    found = read_values(path, table, content["sha256_of_moves"])
+    found = read_values(path, table, content.sha256_of_moves)
     assert np.array_equal(found.values, own.values, equal_nan=True)
     assert (found.meaning, found.scale) == (own.meaning, (own.low, own.high))
     assert np.isnan(found.values[BOARDS != 0]).all()

@@ -64,7 +64,7 @@ def folder(tmp_path_factory):
     values = np.full(BOARDS.shape, 0.4)
     values[:, 2], known = np.nan, np.zeros(len(BOARDS), dtype=bool)
     own = checked(OwnValues(values, "success: win 1, draw 0.5, loss 0", 0.0, 1.0, known), SQUARE)
-    write_values(own, weak["sha256_of_moves"], runs / "weak" / "values.npz")
+    write_values(own, weak.sha256_of_moves, runs / "weak" / "values.npz")
     (runs / "broken.json").write_text("{")
     with GameStore(folder / "games.db") as store:
         store.add_many([THROWN, TAKEN])
@@ -388,7 +388,7 @@ def test_a_player_is_looked_up_and_beaten_by_the_game_that_it_loses(open_page, f
     page.locator("a[href='/agents/runs/weak']").click()
     says(page, "as X and as O", ".statement")
     button(page, "Show the game that it loses as O").click()
-    line = certify(FIRST_FREE, "dqn")["as_o"]["losing_line"]
+    line = certify(FIRST_FREE, "dqn").results["O"].losing_line
     says(page, " ".join(line), ".losing-head")
     page.get_by_role("link", name="Beat it yourself").filter(visible=True).click()
     dashed = page.locator(".cell.guide")
@@ -406,7 +406,7 @@ def test_a_player_is_looked_up_and_beaten_by_the_game_that_it_loses(open_page, f
 def test_the_page_of_a_player_has_its_proof_its_training_and_its_certificate(open_page):
     page = open_page("/agents/runs/strong")
     says(page, "nobody can beat it", ".statement")
-    wins = certify(PERFECT, "dqn")["as_x"]["vs_random"]["win"]
+    wins = certify(PERFECT, "dqn").results["X"].vs_random.win
     says(page, f"{100 * wins:.2f}", "tbody tr >> nth=0")
     expect(page.locator(".growth .plot svg")).to_have_count(2)
     says(page, "after 10 moves", "figcaption >> nth=0")

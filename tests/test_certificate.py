@@ -8,12 +8,14 @@ from dataclasses import asdict
 
 import numpy as np
 import pytest
+from json_certificates import certified, verified, write_json
 from oracles import plain_proof
 from oracles.plain_game import Player
 from sample_players import FixedPlayer, best_player, random_probs
 from text_cases import refuses
 
 from tictactoe_env.certificates import certificate
+from tictactoe_env.certificates import stated as stated_module
 from tictactoe_env.certificates.certificate import (
     CertificateError,
     certify,
@@ -21,6 +23,7 @@ from tictactoe_env.certificates.certificate import (
     load_policy,
     read,
 )
+from tictactoe_env.certificates.content import Certificate, Rates
 from tictactoe_env.exact import match
 from tictactoe_env.exact.evaluation import evaluate
 from tictactoe_env.exact.solver import MinimaxPolicy
@@ -31,7 +34,6 @@ from tictactoe_env.rules import Rules
 
 RECTANGLE, ROW = Rules(2, 3, 3), Rules(1, 4, 3)  # draws: both sides have all results
 BOARDS = [Rules(3, 3, 3), Rules(2, 3, 2), RECTANGLE]
-RATES = ("win", "draw", "loss", "illegal")
 
 
 def paths_of(value, path=()):
@@ -40,7 +42,11 @@ def paths_of(value, path=()):
     return [".".join(path)]
 
 
-RESULTS = paths_of(exact_results(RandomPolicy(), RECTANGLE))
+RESULTS = [
+    path
+    for path in paths_of(certified(RandomPolicy(), "random", RECTANGLE))
+    if path.startswith(("unbeatable", "optimal", "as_"))
+]
 GONE = object()
 
 
@@ -64,7 +70,7 @@ def stated():
     """Certificates by board and policy, to be copied before they are changed."""
     made = {Rules(): ("minimax", "minimax-first"), RECTANGLE: POLICIES, ROW: POLICIES}
     return {
-        rules: {name: certify(POLICIES[name](rules), name, rules) for name in names}
+        rules: {name: certified(POLICIES[name](rules), name, rules) for name in names}
         for rules, names in made.items()
     }
 
@@ -93,25 +99,25 @@ CASES += [("random", Rules(2, 3, 2)), ("stochastic", Rules(2, 3, 2))]
 @pytest.mark.parametrize(("name", "rules"), CASES, ids=str)
 def test_a_certificate_gives_the_table_back_to_the_bit_and_is_verified(name, rules, tmp_path):
     table = tabulate(POLICIES[name](rules), rules)
-    content = certify(table, name, seed=3, config={"steps": 10}, seconds=2)
-    for written in ({"format": 1}, content):
-        certificate.write(written, tmp_path / "certificate.json")
+    content = certify(table, name, seed=3, config={"steps": 10}, training={"seconds": 2})
+    (tmp_path / "certificate.json").write_text("old")
+    certificate.write(content, tmp_path / "certificate.json")
     assert [file.name for file in tmp_path.iterdir()] == ["certificate.json"]
     text = (tmp_path / "certificate.json").read_text()
     assert text.startswith('{\n "format": 1,\n "agent": "')
     again = read(tmp_path)
     assert again == content == read(tmp_path / "certificate.json")
-    about = {"format": 1, "agent": name, "seed": 3, "config": {"steps": 10}, "seconds": 2}
-    assert {key: again[key] for key in (*about, "board")} == about | {"board": asdict(rules)}
-    certificate.verify(changed(again, "seconds", GONE))
-    plain_proof.check(changed(again, "seconds", GONE))
+    about = {"format": 1, "agent": name, "seed": 3, "config": {"steps": 10}}
+    about |= {"board": asdict(rules), "training": {"seconds": 2}}
+    found = json.loads(text)
+    assert {key: found[key] for key in about} == about
+    assert again.to_json() == found
+    certificate.verify(again)
+    plain_proof.check(found)
     assert np.array_equal(certificate.table_of(again).table, table.table)
     loaded = load_policy(tmp_path, rules)
     assert (loaded.rules, loaded.table.tolist()) == (rules, table.table.tolist())
-    assert again["versions"]["numpy"] == np.__version__
-    with refuses(error=TypeError):
-        certificate.write({**content, "config": object()}, tmp_path / "certificate.json")
-    assert read(tmp_path) == content
+    assert again.stated.versions["numpy"] == np.__version__
 
 
 def test_a_board_of_12_cells_has_a_certificate_of_all_positions_and_one_of_13_of_lines(tmp_path):
@@ -119,7 +125,7 @@ def test_a_board_of_12_cells_has_a_certificate_of_all_positions_and_one_of_13_of
         told = []
         asked = {"progress": lambda *about, told=told: told.append(about)}
         content = certify(FixedPlayer(0), "fixed", Rules(1, cols, 1), **asked)
-        assert content["format"] == number
+        assert content.to_json()["format"] == number
         certificate.write(content, tmp_path / "certificate.json")
         calls = [len(told)]
         for ask, given in ((certificate.verify, content), (load_policy, tmp_path)):
@@ -142,19 +148,19 @@ def test_moves_are_text_and_shares_where_there_is_more_than_one():
 @pytest.mark.parametrize("name", POLICIES)
 def test_an_evaluation_has_the_results_of_a_certificate(name, rules):
     table = tabulate(POLICIES[name](rules), rules)
-    found, evaluation = exact_results(table), evaluate(table)
-    assert (found["unbeatable"], found["optimal"]) == (evaluation.unbeatable, evaluation.optimal)
+    found, evaluation = certify(table, name), evaluate(table)
+    assert (found.unbeatable, found.optimal) == (evaluation.unbeatable, evaluation.optimal)
     for side, response in evaluation.best_responses.items():
-        stated = found[f"as_{side.lower()}"]
-        worst = (stated["worst_case_value"], stated["worst_case_loss"])
+        stated = found.results[side]
+        worst = (stated.worst_case_value, stated.worst_case_loss)
         assert worst == (response.value, response.loss)
-        line = tuple(parse_cell(name, rules) for name in stated["losing_line"] or ())
+        line = tuple(parse_cell(name, rules) for name in stated.losing_line or ())
         assert line == (response.losing_line or ())
         result, *proven = (
             getattr(evaluation, f"{what}{side.lower()}") for what in ("", "unbeatable_", "optimal_")
         )
-        assert [stated["unbeatable"], stated["optimal"]] == proven
-        assert stated["vs_random"] == {rate: getattr(result, rate) for rate in RATES}
+        assert [stated.unbeatable, stated.optimal] == proven
+        assert stated.vs_random == Rates.of(result)
 
 
 @pytest.mark.parametrize("path", [*RESULTS, "as_x", "as_o.vs_random", "optimal_moves"])
@@ -171,8 +177,12 @@ def test_a_changed_result_is_found_and_named(name, path, stated):
         wrong = [["a1"], [], GONE, None if value else "none"]
     for instead in wrong:
         shown = "'nothing'" if instead is GONE else ""
-        with refuses(path, shown, error=CertificateError):
-            certificate.verify(changed(stated[ROW][name], path, instead))
+        with refuses(path.rpartition(".")[2], shown, error=CertificateError):
+            verified(changed(stated[ROW][name], path, instead))
+
+
+def check_verdict(content):
+    certificate.check_verdict(Certificate.from_json(content))
 
 
 VERDICTS = [
@@ -185,19 +195,19 @@ def test_a_verdict_that_does_not_follow_from_the_moves_is_told_without_the_other
     name, stated
 ):
     content = stated[ROW][name]
-    certificate.check_verdict(changed(content, "as_x.vs_random.win", 2.0))
+    check_verdict(changed(content, "as_x.vs_random.win", 2.0))
     for path in VERDICTS:
         value = functools.reduce(lambda found, key: found[key], path.split("."), content)
         for instead in (not value, int(value), None, GONE):
             shown = "'nothing'" if instead is GONE else instead
-            with refuses(path, value, shown, error=CertificateError):
-                certificate.check_verdict(changed(content, path, instead))
+            with refuses(path.rpartition(".")[2], shown, error=CertificateError):
+                check_verdict(changed(content, path, instead))
     for path in ("as_x", "as_o"):
         for instead in (None, [], GONE):
-            with refuses(f"{path}.unbeatable", error=CertificateError):
-                certificate.check_verdict(changed(content, path, instead))
+            with refuses(path, error=CertificateError):
+                check_verdict(changed(content, path, instead))
     with refuses("moves", "sha256", error=CertificateError):
-        certificate.check_verdict(changed(content, "sha256_of_moves", "0" * 64))
+        check_verdict(changed(content, "sha256_of_moves", "0" * 64))
 
 
 @pytest.mark.parametrize(
@@ -205,19 +215,19 @@ def test_a_verdict_that_does_not_follow_from_the_moves_is_told_without_the_other
 )
 def test_only_a_format_above_the_known_ones_is_called_newer(number, is_newer, stated):
     with refuses("format", repr(number), error=CertificateError) as told:
-        certificate.verify({**stated[ROW]["minimax"], "format": number})
+        verified({**stated[ROW]["minimax"], "format": number})
     assert ("newer" in str(told.value)) == is_newer
 
 
 @pytest.mark.parametrize("name", ["agent", "seed", "config", "versions", "sha256_of_moves"])
 def test_a_certificate_states_whose_it_is_and_how_it_was_made(name, stated):
-    with refuses(repr(name), error=CertificateError):
-        certificate.verify(changed(stated[ROW]["minimax"], name, GONE))
+    with refuses(name, "'nothing'", error=CertificateError):
+        verified(changed(stated[ROW]["minimax"], name, GONE))
 
 
 def test_the_versions_of_another_process_can_be_stated():
     content = certify(RandomPolicy(), "random", ROW, versions={"python": "3.0"})
-    assert content["versions"] == {"python": "3.0"}
+    assert content.stated.versions == {"python": "3.0"}
 
 
 @pytest.mark.parametrize("missing", [None, "tictactoe-env", "numpy"])
@@ -226,16 +236,16 @@ def test_the_versions_are_those_of_the_packages_that_are_imported_and_installed(
 ):
     def version(package):
         if package == missing:
-            raise certificate.metadata.PackageNotFoundError
+            raise stated_module.metadata.PackageNotFoundError
         return f"{package} 1.2.3"
 
-    monkeypatch.setattr(certificate.metadata, "version", version)
+    monkeypatch.setattr(stated_module.metadata, "version", version)
     for module in ("stable_baselines3", "sb3_contrib"):
         monkeypatch.setitem(sys.modules, module, None)  # as if it were imported
     monkeypatch.delitem(sys.modules, "torch", raising=False)
     names = {"tictactoe-env", "numpy", "gymnasium", "stable-baselines3", "sb3-contrib"} - {missing}
     expected = {name: f"{name} 1.2.3" for name in names}
-    assert certificate.versions() == {"python": platform.python_version(), **expected}
+    assert stated_module.package_versions() == {"python": platform.python_version(), **expected}
 
 
 def test_the_rounding_of_a_result_ends_where_it_is_stated(stated):
@@ -243,14 +253,14 @@ def test_the_rounding_of_a_result_ends_where_it_is_stated(stated):
     value = content["as_x"]["vs_random"]["win"]
     assert 0 < value < 1
     for near in (value - match.ROUNDING, value + match.ROUNDING):
-        certificate.verify(changed(content, "as_x.vs_random.win", near))
+        verified(changed(content, "as_x.vs_random.win", near))
     for path in ("worst_case_value", "limit_vs_random.loss"):  # these are no sums of chances
-        certificate.verify(changed(stated[ROW]["minimax"], f"as_x.{path}", 1e-13))  # for 0
+        verified(changed(stated[ROW]["minimax"], f"as_x.{path}", 1e-13))  # for 0
     with refuses("as_x.worst_case_loss", 0.0, error=CertificateError):
-        certificate.verify(changed(stated[ROW]["minimax"], "as_x.worst_case_loss", 1e-13))
+        verified(changed(stated[ROW]["minimax"], "as_x.worst_case_loss", 1e-13))
     for far in (value - 2 * match.ROUNDING, value + 2 * match.ROUNDING):
         with refuses("as_x.vs_random.win", error=CertificateError):
-            certificate.verify(changed(content, "as_x.vs_random.win", far))
+            verified(changed(content, "as_x.vs_random.win", far))
 
 
 def test_changed_moves_or_another_digest_are_found(stated, tmp_path):
@@ -258,9 +268,9 @@ def test_changed_moves_or_another_digest_are_found(stated, tmp_path):
     wrong = [(f"moves.{board}", "c2") for board in ("X../...", ".../...", "XO./...")]
     assert "c2" not in [content["moves"][path.removeprefix("moves.")] for path, _ in wrong]
     for path, value in (*wrong, *(("sha256_of_moves", digest) for digest in (None, "", "0" * 64))):
-        certificate.write(changed(content, path, value), tmp_path / "certificate.json")
+        write_json(changed(content, path, value), tmp_path / "certificate.json")
         for ask in (lambda: certificate.verify(read(tmp_path)), lambda: load_policy(tmp_path)):
-            with refuses("moves", "sha256", error=CertificateError):
+            with refuses("sha256", error=CertificateError):
                 ask()
 
 
@@ -268,17 +278,16 @@ def test_results_and_names_that_do_not_follow_from_the_moves_are_found(stated):
     # The corner must be answered in the centre.
     blunder = changed(stated[Rules()]["minimax-first"], "moves.X../.../...", "a2")
     with refuses("unbeatable", False, True, error=CertificateError):
-        certificate.verify(sealed(blunder))
+        verified(sealed(blunder))
     shares = changed(stated[RECTANGLE]["random"], "moves..../...", {"a1": 0.5, "b2": 0.5})
     with refuses("optimal_moves", error=CertificateError):
-        certificate.verify(sealed(shares))
-    unknown = changed(changed(stated[RECTANGLE]["random"], "superhuman", 3), "elo", 3)
-    with refuses("elo", "superhuman", error=CertificateError):
-        certificate.verify(unknown)
+        verified(sealed(shares))
+    with refuses("elo", error=CertificateError):
+        verified(changed(stated[RECTANGLE]["random"], "elo", 3))
     for path in ("as_x.elo", "as_o.vs_random.elo"):
-        with refuses(path, "'nothing'", error=CertificateError):
-            certificate.verify(changed(stated[RECTANGLE]["random"], path, 3))
-    certificate.verify(changed(stated[Rules()]["minimax"], "as_x.vs_minimax.draw", 1))  # for 1.0
+        with refuses(path, error=CertificateError):
+            verified(changed(stated[RECTANGLE]["random"], path, 3))
+    verified(changed(stated[Rules()]["minimax"], "as_x.vs_minimax.draw", 1))  # for 1.0
 
 
 MOVE = "moves.X../..."
@@ -296,13 +305,13 @@ SPELLINGS = ("e9", "C2", " c2", "c2 ", "c02", "\uff432", "c\uff12", "", "c3", "2
         (MOVE, {"b1": 1, "c1": 1e-11}, ["1.00000000001"]),
         *((MOVE, {"b1": share, "c2": 1.0}, ["b1", repr(share)]) for share in SHARES),
         (MOVE, {"b1": 10**400}, ["b1", "1000000000000"]),
-        (MOVE, [], ["TypeError"]),
+        (MOVE, [], ["X../..."]),
         (MOVE, GONE, ["2x3", "positions"]),
-        ("moves", 3, ["TypeError"]),
-        ("moves", GONE, ["'moves'"]),
-        ("board", GONE, ["'board'"]),
-        ("board", [2, 3, 3], ["TypeError"]),
-        ("board.k", GONE, ["'k'"]),
+        ("moves", 3, ["object"]),
+        ("moves", GONE, ["moves"]),
+        ("board", GONE, ["board"]),
+        ("board", [2, 3, 3], ["board"]),
+        ("board.k", GONE, ["board.k"]),
         ("board.depth", 2, ["depth"]),
         ("board.rows", 2.0, ["rows", "2.0"]),
         ("board.rows", 6, ["6x3"]),
@@ -310,9 +319,8 @@ SPELLINGS = ("e9", "C2", " c2", "c2 ", "c02", "\uff432", "c\uff12", "", "c3", "2
 )
 def test_a_damaged_certificate_is_refused_with_the_reason(path, value, mentions, stated):
     content = stated[RECTANGLE]["minimax-first"]
-    for ask in (certificate.table_of, certificate.verify):
-        with refuses(*mentions, error=CertificateError):
-            ask(changed(content, path, value))
+    with refuses(*mentions, error=CertificateError):
+        verified(changed(content, path, value))
 
 
 def test_moves_on_other_boards_than_the_unfinished_ones_are_refused(stated):
@@ -321,10 +329,10 @@ def test_moves_on_other_boards_than_the_unfinished_ones_are_refused(stated):
         moves = {**content["moves"], board: content["moves"]["X../..."]}
         del moves["X../..."]
         with refuses(board, error=CertificateError):
-            certificate.table_of({**content, "moves": moves})
+            verified({**content, "moves": moves})
     for wrong in ({**content, "moves": [*content["moves"].values()]}, None, [], "certificate", 3):
         with refuses(error=CertificateError):
-            certificate.verify(wrong)
+            verified(wrong)
 
 
 def test_a_file_that_is_missing_damaged_huge_or_of_another_format_is_refused(tmp_path, stated):
@@ -361,11 +369,11 @@ def test_a_file_that_is_missing_damaged_huge_or_of_another_format_is_refused(tmp
 
 
 def test_what_cannot_be_certified_or_loaded_is_refused(tmp_path, stated):
-    certificate.write(stated[RECTANGLE]["random"], tmp_path / "certificate.json")
+    write_json(stated[RECTANGLE]["random"], tmp_path / "certificate.json")
     assert load_policy(tmp_path).rules == RECTANGLE
     with refuses(tmp_path, "2x3", "3x3"):
         load_policy(tmp_path, Rules())
-    with refuses("optimal", "unbeatable"):
-        certify(RandomPolicy(), "random", Rules(2, 3, 3), unbeatable=True, optimal=True)
+    with refuses("unbeatable", error=TypeError):
+        certify(RandomPolicy(), "random", Rules(2, 3, 3), unbeatable=True)
     with refuses(12, 16):
         exact_results(RandomPolicy(), Rules(4, 4, 4))

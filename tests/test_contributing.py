@@ -34,7 +34,7 @@ def test_the_example_becomes_unbeatable_and_is_certified_and_plotted(page, tmp_p
         drive(page.begin(run.config), run.config, run.evaluate)
     run.finish()
     verify(read(run.folder))
-    assert read(run.folder)["unbeatable"]
+    assert read(run.folder).unbeatable
     assert (run.folder / "growth.png").exists()
     assert (checkpoint.load(page, run.folder).table == run.best_player.table).all()
 

@@ -34,7 +34,7 @@ def proven(path):
     with redirect_stdout(StringIO()), redirect_stderr(StringIO()) as errors:
         if verify.main([str(path)]) != 0:
             raise ValueError(errors.getvalue().rstrip("\n"))
-    content = read(path)
+    content = read(path).to_json()
     names = ("format", "board", "moves", "unbeatable", "optimal", "as_x", "as_o")
     return [content[name] for name in names]
 
@@ -48,7 +48,7 @@ def moves(path):
 
 def values(path):
     """The own values of a run, and what is said of them."""
-    stated = read(path.parent)["sha256_of_moves"]
+    stated = read(path.parent).sha256_of_moves
     policy = read_values(path, load_policy(path.parent), stated)
     return policy.values.tobytes(), policy.meaning, policy.scale, repr(policy.own.known)
 

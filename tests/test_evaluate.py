@@ -4,8 +4,10 @@ import json
 import re
 import shutil
 
+import json_certificates
 import numpy as np
 import pytest
+from json_certificates import write_json
 from sample_players import CellPlayer, LineCounter, best_player
 from small_runs import trained
 from text_cases import called, rows_of
@@ -54,7 +56,7 @@ def error_of(capsys, *arguments):
 def test_one_agent_gets_its_results_its_first_moves_and_a_game_against_random(capsys, tmp_path):
     printed = shown(capsys, "minimax")
     assert ["O", "random", "77.7484", "22.2516", "0.0000", "0.0000"] in rows_of(printed)
-    assert "PROVEN on 3x3, 3 in a row: unbeatable as X and as O, not optimal" in printed
+    assert "PROVEN on 3x3, 3 in a row: cannot be beaten\n" in printed
     assert printed.count("own values of the first moves") == 1
     assert not re.search("sampled|\x1b", printed)
     path = certified(tmp_path / "random", CellPlayer(0))
@@ -95,12 +97,12 @@ def test_several_agents_get_a_cross_table_and_a_game_of_the_first_against_the_la
 def test_the_board_is_that_of_the_run_and_its_results_are_computed_and_not_believed(
     capsys, tmp_path
 ):
-    content = certify(RandomPolicy(), "boaster", RECTANGLE)
+    content = json_certificates.certified(RandomPolicy(), "boaster", RECTANGLE)
     for part in (content, content["as_x"], content["as_o"]):
         part.update(optimal=True, unbeatable=True)
-    write(content, tmp_path / "boaster.json")
+    write_json(content, tmp_path / "boaster.json")
     printed = shown(capsys, "random", tmp_path / "boaster.json").partition("boaster on")[2]
-    assert "on 2x4, 3 in a row it can be beaten as X and as O" in printed
+    assert "on 2x4, 3 in a row it can be beaten as X (" in printed
 
 
 def test_what_cannot_be_proven_gets_a_sampled_table_that_says_so(capsys, tmp_path):
@@ -129,8 +131,8 @@ def lines(tmp_path_factory):
 def test_agents_of_larger_boards_are_proven_by_what_they_can_meet(capsys, tmp_path, lines):
     path = tmp_path / "results.json"
     printed = shown(capsys, *lines, "--json", path)
-    assert "PROVEN on 4x4, 4 in a row: unbeatable as X and as O" in printed
-    assert "PROVEN on 4x4, 4 in a row: unbeatable as X (nothing is proven as O)" in printed
+    assert "PROVEN on 4x4, 4 in a row: cannot be beaten\n" in printed
+    assert "PROVEN on 4x4, 4 in a row: cannot be beaten as X; nothing is proven as O" in printed
     results = json.loads(path.read_text())
     assert results["cross_table"]["one.json"]["both.json"]["draw"] == 1
     stated = results["agents"]["both.json"]["as_x"]["vs_random"]
@@ -170,7 +172,8 @@ def test_the_data_hold_all_results_and_agree_with_the_exact_ones(capsys, tmp_pat
     assert data["agents"]["a.json"].items() >= {"agent": "somebody", **known}.items()
     players = [tabulate(make_opponent(spec, RECTANGLE), RECTANGLE) for spec in specs]
     for x, name in zip(players, names, strict=True):
-        stated, expected = data["agents"][name], certify(x, name, RECTANGLE)
+        stated = data["agents"][name]
+        expected = json_certificates.certified(x, name, RECTANGLE)
         assert (stated["moves"], stated["as_x"]) == (expected["moves"], expected["as_x"])
         for o, cell in zip(players, data["cross_table"][name].values(), strict=True):
             assert cell == {rate: getattr(match.exact_result(x, o), rate) for rate in cell}
@@ -180,9 +183,10 @@ def test_several_certificates_are_verified_at_once_and_each_wrong_one_is_named(c
     good = certified(tmp_path / "good.json", RandomPolicy(), RECTANGLE)
     best = certified(tmp_path / "best.json", best_player(RECTANGLE), RECTANGLE)
     bad, none = tmp_path / "bad.json", tmp_path / "none.json"
-    write({**certify(RandomPolicy(), "boaster", RECTANGLE), "optimal": True}, bad)
+    boaster = json_certificates.certified(RandomPolicy(), "boaster", RECTANGLE)
+    write_json({**boaster, "optimal": True}, bad)
     code, out, err = called(evaluate, ["--verify", good, str(bad), str(none), best], capsys)
-    starts = [f"verified: {good}", "on 2x4, ", f"verified: {best}", "PROVEN on 2x4, "]
+    starts = ["on 2x4, ", f"verified: {good}", "PROVEN on 2x4, ", f"verified: {best}"]
     lines = zip(out.splitlines(), starts, strict=True)
     assert all(line.startswith(start) for line, start in lines)
     assert (code, [line.split(" ")[1] for line in err.splitlines()]) == (1, [f"{bad}:", f"{none}:"])
@@ -208,7 +212,7 @@ def test_a_position_is_shown_with_probabilities_values_and_the_truth_of_every_mo
     printed = shown(capsys, f"{run} random minimax --json {path} --board X.O/.X./...")
     board = parse_board("X.O/.X./...", Rules())
     table = load_policy(run)
-    values = read_values(run / "values.npz", table, read(run)["sha256_of_moves"])
+    values = read_values(run / "values.npz", table, read(run).sha256_of_moves)
     own, probs = values.q_values(board[None])[0], table.probs(board[None])[0]
     expected = match.action_values("O", table, RandomPolicy(), board=board)
     rows, worths = rows_of(printed), truth(board, Rules()).moves

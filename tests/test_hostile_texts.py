@@ -5,6 +5,7 @@ import json
 import sys
 
 import pytest
+from json_certificates import certified
 from rich.console import Console
 from text_cases import HOSTILE, called
 
@@ -15,7 +16,6 @@ from terminal import battle, proving, report
 from terminal.game import who
 from terminal.replay import Replay
 from terminal.talk import Talk
-from tictactoe_env.certificates.certificate import certify
 from tictactoe_env.errors import printable
 from tictactoe_env.exact.evaluation import evaluate as evaluated
 from tictactoe_env.exact.tables import tabulate
@@ -26,7 +26,7 @@ from training.progress import Display
 
 ROW = Rules(1, 4, 2)  # random play can be beaten
 POINT = {"steps": 1, "seconds": 0.5}
-CERTIFICATE = certify(RandomPolicy(), "random", ROW, training={**POINT, "best_at": POINT})
+CERTIFICATE = certified(RandomPolicy(), "random", ROW, training={**POINT, "best_at": POINT})
 AS_X, MOVES = CERTIFICATE["as_x"], CERTIFICATE["moves"]
 FORGED = {
     "agent": lambda text: {"agent": text},
@@ -80,15 +80,7 @@ def progress(text, console, is_live):
     display.stop()
 
 
-def certificate(text):
-    """A certificate with texts that are not checked."""
-    training = {"preset": text, **POINT, "best_at": POINT}
-    losing = {**AS_X, "losing_line": [text]}
-    return {**CERTIFICATE, "agent": text, "seed": text, "training": training, "as_x": losing}
-
-
 SHOWN = {
-    "certificate": lambda text, console: report.certificate(certificate(text), console),
     "cross table": lambda text, console: report.print_cross_table(
         report.cross_table({text: tabulate(RandomPolicy(), ROW)}), console
     ),

@@ -185,7 +185,7 @@ def test_a_training_writes_its_run_and_a_certificate_that_verifies(tmp_path):
     assert program.main([str(folder), "--from-model"]) == 0
     content = read(folder)
     verify(content)
-    assert evaluate(agents.load(folder)).x.win == content["as_x"]["vs_random"]["win"]
+    assert evaluate(agents.load(folder)).x.win == content.results["X"].vs_random.win
     assert {row["sampled_x"] + row["sampled_o"] for row in metrics(folder)} == {"00"}
     seat, lines = run_seat(folder, "run", SQUARE), load_policy(folder)
     known = lines.knows(boards)

@@ -80,7 +80,7 @@ def keep(client, **content):
 
 def losing_line(side):
     """The cells of a game that the young trie may lose as this side."""
-    return parse_game(" ".join(read(YOUNG)[f"as_{side.lower()}"]["losing_line"]), RULES)
+    return parse_game(" ".join(read(YOUNG).results[side].losing_line), RULES)
 
 
 def files(folder=YOUNG):
@@ -144,7 +144,7 @@ def test_resume_takes_in_what_was_played_and_the_games_of_files(folder, capsys):
     content, model = read(YOUNG), agents.load(Path(YOUNG))
     verify(content)
     assert (load_policy(YOUNG).table == model.table).all()
-    taken = [(one["file"], one["games"], one["at"]) for one in content["training"]["learned"]]
+    taken = [(one["file"], one["games"], one["at"]) for one in content.stated.training["learned"]]
     assert (taken, model.trie.games) == ([(learned.FILE, 1, 20), ("games.txt", 1, 20)], 22)
     games.write_text(f"{games.read_text()}c1 b1 c2 b2 c3\n{played.line()}\n")
     told = resumed(capsys, *learn_from, "--steps", "30")

@@ -8,6 +8,7 @@ import zlib
 
 import numpy as np
 import pytest
+from json_certificates import verified
 from oracles import plain_proof
 from sample_players import LineCounter, random_probs
 from text_cases import refuses
@@ -21,13 +22,14 @@ from tictactoe_env.certificates.certificate import (
     policy_in,
     verify,
 )
-from tictactoe_env.certificates.lines import LinesError, LinesPolicy, decompressed, reaches_of
+from tictactoe_env.certificates.content import Certificate
+from tictactoe_env.certificates.lines import LinesPolicy, decompressed, reaches_of
 from tictactoe_env.exact import match
 from tictactoe_env.exact.positions import symmetries_of
 from tictactoe_env.exact.proof import BoardReach, Limit, ProofLimitError
 from tictactoe_env.exact.symmetry import CanonicalPolicy, plays_symmetrically
 from tictactoe_env.exact.tables import TabularPolicy
-from tictactoe_env.opponents import make_opponent, strength
+from tictactoe_env.opponents import make_opponent
 from tictactoe_env.policy import RandomPolicy
 
 SQUARE = Rules(4, 4, 4)
@@ -42,22 +44,25 @@ def path(tmp_path_factory):
     return file
 
 
+def read_json(path):
+    return json.loads(path.read_text())
+
+
 def met(player, side, rules):
     reach = BoardReach({side: player}, side, rules)
     return np.concatenate([reach.boards(ply) for ply in reach.plies() if ply.side == side])
 
 
 def test_the_certificate_of_4x4_is_small_and_states_what_is_proven(path):
-    content = certificate.read(path)
+    content = read_json(path)
     assert path.stat().st_size < 100_000
     assert (content["format"], content["sides"], content["canonical"]) == (2, ["X", "O"], True)
     assert content["unbeatable"] is True
     assert content["as_x"]["always_wins"] is content["as_o"]["always_wins"] is False
     assert (content["agent"], content["seed"]) == ("lines", 3)
-    assert certificate.moves_in(content) == sum(
-        content[side]["decisions"] for side in ("as_x", "as_o")
-    )
-    assert strength(content) == "cannot be beaten"
+    found = certificate.read(path)
+    assert found.decisions == sum(content[side]["decisions"] for side in ("as_x", "as_o"))
+    assert found.verdict() == "cannot be beaten"
 
 
 @pytest.mark.parametrize("turned", [0, 5])
@@ -65,7 +70,7 @@ def test_the_policy_makes_its_moves_on_all_images_of_its_lines(path, turned):
     player, loaded = CanonicalPolicy(LineCounter(SQUARE), SQUARE), load_policy(path, SQUARE)
     assert isinstance(loaded, LinesPolicy)
     assert plays_symmetrically(loaded)
-    assert len(loaded) == certificate.moves_in(certificate.read(path))
+    assert len(loaded) == certificate.read(path).decisions
     for side in ("X", "O"):
         boards = met(player, side, SQUARE)[:, symmetries_of(SQUARE)[turned]]
         assert loaded.knows(boards).all()
@@ -101,30 +106,31 @@ def test_the_policy_has_the_results_of_the_player(path):
 @pytest.mark.parametrize("given", [{"sides": ("X",)}, {"config": {"side": "X"}}])
 def test_a_certificate_of_one_side_says_nothing_of_the_other(given):
     player = LineCounter(SQUARE)
-    content = certify(player, "lines", SQUARE, **given)
+    found = certify(player, "lines", SQUARE, **given)
+    content = found.to_json()
     assert content["sides"] == ["X"]
     assert content["unbeatable"] is None
     assert content["as_x"]["unbeatable"] is True
     assert "as_o" not in content
-    assert certificate.sides_of(content) == certificate.certified_sides(content) == ("X",)
-    assert strength(content) == "cannot be beaten as X, certified as X only"
-    policy = verify(content)
+    assert found.trained_sides == found.sides == ("X",)
+    assert found.verdict() == "cannot be beaten as X; nothing is proven as O"
+    policy = verify(found)
     assert policy.sides == ("X",)
     assert policy.knows(met(player, "X", SQUARE)).all()
     with refuses("as_o", error=CertificateError):
-        verify({**content, "as_o": content["as_x"]})
+        verified({**content, "as_o": content["as_x"]})
 
 
 def test_a_beatable_side_makes_the_whole_beatable_and_x_can_always_win():
     rules = Rules(3, 4, 3)
     content = certify(make_opponent("minimax-first", rules), "minimax", rules, lines_only=True)
-    assert content["unbeatable"] is False
-    assert content["as_x"]["always_wins"] is True
-    assert content["as_o"]["unbeatable"] is False
+    assert content.unbeatable is False
+    assert content.results["X"].always_wins is True
+    assert content.results["O"].unbeatable is False
     one = certify(
         make_opponent("minimax-first", rules), "minimax", rules, lines_only=True, sides=["O"]
     )
-    assert one["unbeatable"] is False
+    assert one.unbeatable is False
     assert verify(one).sides == ("O",)
 
 
@@ -132,7 +138,7 @@ def test_a_beatable_side_makes_the_whole_beatable_and_x_can_always_win():
 def test_several_moves_in_a_position_keep_their_probabilities_to_the_bit(rules):
     player = TabularPolicy(rules, random_probs(rules, np.random.default_rng(1), 0.3))
     content = certify(player, "some", rules, lines_only=True)
-    plain_proof.check(json.loads(json.dumps(content)))
+    plain_proof.check(content.to_json())
     loaded = policy_in(content)
     for side in ("X", "O"):
         boards = met(player, side, rules)
@@ -168,11 +174,11 @@ def test_a_proof_that_is_too_large_is_refused_in_writing_and_in_reading(path):
 
 
 WRONG = [
-    ("moves", 3, "moves int"),
+    ("moves", 3, "moves text"),
     ("moves", "AAAA", "moves zlib base64"),
     ("sides", ["O", "X"], "sides"),
     ("sides", [], "sides"),
-    ("sides", ["X"], "moves X"),
+    ("sides", ["X"], "sides"),
     ("canonical", 1, "canonical"),
     ("canonical", False, "X"),
     ("board", {"rows": 4}, "board"),
@@ -188,22 +194,22 @@ WRONG = [
 @pytest.mark.parametrize(("name", "value", "words"), WRONG)
 def test_what_is_wrong_in_a_certificate_is_named(path, name, value, words):
     with refuses(*words.split(), error=CertificateError):
-        verify({**certificate.read(path), name: value})
+        verified({**read_json(path), name: value})
 
 
 def test_an_entry_that_is_missing_in_a_certificate_is_told_as_nothing(path):
-    content = certificate.read(path)
+    content = read_json(path)
     for name in ("sides", "canonical", "as_x", "unbeatable"):
         with refuses(name, "'nothing'", error=CertificateError):
-            verify({key: value for key, value in content.items() if key != name})
+            verified({key: value for key, value in content.items() if key != name})
 
 
 def test_the_verdict_of_a_certificate_of_lines_is_that_of_all_its_results(path):
-    content = certificate.read(path)
-    certificate.check_verdict(content)
+    content = read_json(path)
+    certificate.check_verdict(Certificate.from_json(content))
     for name, value in (("unbeatable", False), ("as_x", {**content["as_x"], "positions": 1})):
         with refuses(name, error=CertificateError):
-            certificate.check_verdict({**content, name: value})
+            certificate.check_verdict(Certificate.from_json({**content, name: value}))
 
 
 TEXTS = [
@@ -224,13 +230,13 @@ TEXTS = [
 def test_what_is_wrong_in_the_moves_is_named(path, text, words):
     data = text.encode()
     content = {
-        **certificate.read(path),
+        **read_json(path),
         "moves": base64.b64encode(zlib.compress(data)).decode(),
         "sha256_of_moves": hashlib.sha256(data).hexdigest(),
     }
-    certificate.check_digest(content)
+    certificate.check_digest(Certificate.from_json(content))
     with refuses(*words.split(), error=CertificateError):
-        verify(content)
+        verified(content)
 
 
 LEFT_OVER = [
@@ -244,20 +250,20 @@ LEFT_OVER = [
 def test_decisions_that_no_position_asks_for_are_refused(text, words):
     rules = Rules(1, 4, 2)
     assert reaches_of(b'{"X":[[1],[2,0,0]]}', ("X",), rules, False)["X"].decisions == 4
-    with refuses(*words.split(), error=LinesError):
+    with refuses(*words.split(), error=CertificateError):
         reaches_of(text.encode(), ("X",), rules, False)
 
 
 def test_text_that_grows_too_large_is_refused(monkeypatch):
     monkeypatch.setattr(lines, "MAX_TEXT", 1_000)
-    with refuses("moves", error=LinesError):
+    with refuses("moves", error=CertificateError):
         decompressed(base64.b64encode(zlib.compress(bytes(2_000))).decode())
 
 
 def test_bytes_after_the_moves_are_refused():
     packed = zlib.compress(b"{}")
     assert decompressed(base64.b64encode(packed).decode()) == b"{}"
-    with refuses("zlib", error=LinesError):
+    with refuses("zlib", error=CertificateError):
         decompressed(base64.b64encode(packed + b"more").decode())
 
 

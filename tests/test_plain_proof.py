@@ -11,12 +11,13 @@ import sys
 import zlib
 from fractions import Fraction
 
+import json_certificates
 import numpy as np
 import pytest
+from json_certificates import verified
 from oracles import plain_proof
 from sample_players import FixedPlayer, LineCounter, random_probs
 
-from tictactoe_env.certificates.certificate import certify, verify
 from tictactoe_env.exact.symmetry import CanonicalPolicy
 from tictactoe_env.exact.tables import TabularPolicy
 from tictactoe_env.opponents import make_opponent
@@ -28,12 +29,12 @@ slow = functools.partial(pytest.param, marks=pytest.mark.slow)
 
 def certified(policy, rules, **options):
     """A certificate as it is read from its file."""
-    return json.loads(json.dumps(certify(policy, "test", rules, **options)))
+    return json_certificates.certified(policy, "test", rules, **options)
 
 
 def accepted(content):
     """What the plain verifier finds of a certificate that the package accepts."""
-    verify(content)
+    verified(content)
     return plain_proof.check(content)
 
 

@@ -6,13 +6,15 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from json_certificates import certified, verified
 from oracles import plain_proof
 from oracles.plain_game import Player
 from sample_players import best_player
 from text_cases import refuses
 
 from tictactoe_env.certificates import certificate
-from tictactoe_env.certificates.certificate import CertificateError, certify, verify, wins_all
+from tictactoe_env.certificates.certificate import CertificateError, certify, verify
+from tictactoe_env.certificates.content import Certificate
 from tictactoe_env.exact import match
 from tictactoe_env.exact.evaluation import evaluate
 from tictactoe_env.exact.positions import positions_of
@@ -56,9 +58,9 @@ def test_a_player_that_loses_ever_so_rarely_can_be_beaten(side, share, lines_onl
     assert not getattr(result, f"unbeatable_{side.lower()}")
     assert getattr(result, f"unbeatable_{'o' if side == 'X' else 'x'}")
     assert not result.optimal
-    content = json.loads(json.dumps(certify(player, "rare", SMALL, lines_only=lines_only)))
+    content = certified(player, "rare", SMALL, lines_only=lines_only)
     assert content[f"as_{side.lower()}"]["unbeatable"] is content["unbeatable"] is False
-    verify(content)
+    verified(content)
     plain_proof.check(content)
     examples = respond(player, SMALL).counterexamples
     assert text in [board_text(board, SMALL) for board in examples]
@@ -68,8 +70,8 @@ def test_a_rare_move_is_followed_on_a_board_without_a_table():
     usual = Player(lambda board: {board.index(0): 1.0})
     seldom = Player(lambda board: {board.index(0): 1.0} | ({} if any(board) else {5: 1e-300}))
     found = [certify(player, "rare", BIG, sides=("X",)) for player in (usual, seldom)]
-    assert found[0]["as_x"]["positions"] < found[1]["as_x"]["positions"]
-    verify(json.loads(json.dumps(found[1])))
+    assert found[0].results["X"].positions < found[1].results["X"].positions
+    verify(found[1])
 
 
 def test_the_limits_are_fractions():
@@ -89,29 +91,29 @@ def test_a_player_that_seldom_plays_worse_than_the_limit_is_not_optimal(side, sh
     found = evaluate(player)
     assert found.unbeatable
     assert (found.optimal_x, found.optimal_o) == (side != "X", side != "O")
-    content = certify(player, "rare", SMALL)
+    content = certified(player, "rare", SMALL)
     assert content["optimal"] is content[f"as_{side.lower()}"]["optimal"] is False
-    verify(content)
+    verified(content)
     for name in ("optimal", f"as_{side.lower()}"):
         claim = {**content[name], "optimal": True} if name.startswith("as") else True
         with refuses("optimal", False, error=CertificateError):
-            verify({**content, name: claim})
+            verified({**content, name: claim})
 
 
 @pytest.mark.parametrize("share", [1e-14, 1e-300])
 def test_a_player_that_seldom_draws_does_not_win_against_everybody(share):
     always = Player(winning)
-    assert wins_all(certify(always, "always", SHORT), "X")
+    assert certify(always, "always", SHORT).results["X"].always_wins
     assert evaluate(always, SHORT).always_wins_x
     player = with_share(always, SHORT, "OX..", "d1", share)
-    content = certify(player, "seldom", SHORT)
-    verify(content)
-    assert not wins_all(content, "X")
+    content = certified(player, "seldom", SHORT)
+    verified(content)
+    assert not certify(player, "seldom", SHORT).results["X"].always_wins
     assert not evaluate(player).always_wins_x
     stated = content["as_x"]
     claim = {**stated, "vs_random": {**stated["vs_random"], "win": 1.0, "draw": 0.0}}
     with refuses("as_x.vs_random.", error=CertificateError):
-        verify({**content, "as_x": claim})
+        verified({**content, "as_x": claim})
 
 
 @pytest.mark.parametrize("share", [1e-14, 1e-300])
@@ -119,7 +121,7 @@ def test_a_player_that_seldom_marks_a_taken_cell_does_not_win_against_everybody(
     player = with_share(Player(winning), SHORT, "OX..", "a1", share)
     assert not match.always_wins(TableReach("X", player.by_row(), SHORT))
     assert not match.always_wins(BoardReach({"X": player}, "X", SHORT))
-    assert not wins_all(certify(player, "seldom", SHORT), "X")
+    assert not certify(player, "seldom", SHORT).results["X"].always_wins
 
 
 def winning(board):
@@ -140,20 +142,18 @@ def test_a_chance_that_is_too_small_for_a_number_is_refused():
         certify(player, "seldom", SHORT)
     moves = certificate.moves_of(player)
     digest = hashlib.sha256(json.dumps(moves, sort_keys=True, separators=(",", ":")).encode())
-    stated = certify(Player(winning), "always", SHORT)
+    stated = certified(Player(winning), "always", SHORT)
     as_x = {**stated["as_x"], "optimal": False}
     forged = {**stated, "optimal": False, "as_x": as_x, "moves": moves}
-    with refuses("as X", error=CertificateError):
-        certificate.check_verdict({**forged, "sha256_of_moves": digest.hexdigest()})
+    forged["sha256_of_moves"] = digest.hexdigest()
+    with refuses("as_x.always_wins", error=CertificateError):
+        certificate.check_verdict(Certificate.from_json(forged))
 
 
 def test_figures_of_zero_are_stated_for_zero_only():
-    content = certify(with_share(Player(winning), SHORT, "OX..", "d1", 1e-14), "seldom", SHORT)
+    content = certified(with_share(Player(winning), SHORT, "OX..", "d1", 1e-14), "seldom", SHORT)
     assert content["as_x"]["vs_random"]["draw"] > 0
     for rate in ("draw", "loss"):
         rates = {**content["as_x"]["vs_random"], rate: 0.0 if rate == "draw" else 1e-14}
         with refuses(f"as_x.vs_random.{rate}", error=CertificateError):
-            verify({**content, "as_x": {**content["as_x"], "vs_random": rates}})
-    assert certificate.wins_all({"as_x": None}, "X") is False
-    for stated in (True, False, None, 1):
-        assert wins_all({"as_x": {"always_wins": stated}}, "X") is (stated is True)
+            verified({**content, "as_x": {**content["as_x"], "vs_random": rates}})

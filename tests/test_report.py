@@ -27,15 +27,30 @@ def perfect_as_x():
     return TabularPolicy(SQUARE, np.where(is_x, *tables))
 
 
-SAFE, BEATEN = "PROVEN on 3x3, 3 in a row: unbeatable as X", "on 3x3, 3 in a row it can be beaten"
+ON = "on 3x3, 3 in a row"
+SAFE, BEATEN = f"PROVEN {ON}: cannot be beaten", f"{ON} it can be beaten"
 VERDICTS = {  # a player and its board, the side that it was trained for; words of the verdict
-    "best": (best_player, Rules(2, 4, 3), None, ["PROVEN", "as X and as O, and optimal"]),
-    "safe": (lambda _: MINIMAX, SQUARE, None, [f"{SAFE} and as O, not optimal"]),
-    "hopeless": (lambda _: RANDOM, X_WINS, None, ["beaten as X and as O", "no O can avoid"]),
+    "best": (best_player, Rules(2, 4, 3), None, ["PROVEN", "cannot be beaten, optimal"]),
+    "safe": (lambda _: MINIMAX, SQUARE, None, [SAFE]),
     "wins": (MinimaxPolicy, X_WINS, None, ["PROVEN", "wins against everybody", "O cannot avoid"]),
-    "wins as X": (MinimaxPolicy, X_WINS, "X", ["PROVEN", "trained as X only; as O it can be"]),
-    "safe as X": (lambda _: perfect_as_x(), SQUARE, "X", [SAFE, "X only; as O it can be beaten"]),
-    "not as O": (lambda _: perfect_as_x(), SQUARE, "O", [f"{BEATEN} as O", "as X unbeatable"]),
+    "wins as X": (
+        MinimaxPolicy,
+        X_WINS,
+        "X",
+        ["PROVEN", "as X only, it can be beaten as O"],
+    ),
+    "safe as X": (
+        lambda _: perfect_as_x(),
+        SQUARE,
+        "X",
+        [f"{SAFE} as X", "it can be beaten as O"],
+    ),
+    "not as O": (
+        lambda _: perfect_as_x(),
+        SQUARE,
+        "O",
+        [f"{BEATEN} as O", "it cannot be beaten as X"],
+    ),
 }
 
 
@@ -44,11 +59,11 @@ def test_the_verdict_names_what_is_proven_and_the_sides_that_can_be_beaten(case)
     make, rules, side, words = VERDICTS[case]
     config = {} if side is None else {"config": {"side": side}}
     content = certify(make(rules), "somebody", rules, **config)
-    found = show.verdict(content)
+    found = content.claim
     assert [one for one in words if one not in found] == []
     lines = certify(make(rules), "somebody", rules, lines_only=True, **config)
     # The best achievable results are not in it.
-    assert found.startswith(re.split(r" \(|;", show.verdict(lines))[0])
+    assert lines.claim.partition(";")[0] == found.replace(", optimal", "").partition(";")[0]
 
 
 @pytest.mark.parametrize(
@@ -69,7 +84,7 @@ def test_the_best_response_to_a_side_is_a_value_or_a_losing_game(player, rules, 
 def test_a_small_chance_of_a_loss_is_not_shown_as_none():
     content = certify(make_opponent("minimax-slip=1e-9", SQUARE), "slips")
     found = re.search(r"up to (\S+);", show.best_response_text(content, "O"))
-    assert float(found[1]) == float(f"{content['as_o']['worst_case_loss']:.1g}") > 0
+    assert float(found[1]) == float(f"{content.results['O'].worst_case_loss:.1g}") > 0
 
 
 def test_a_certificate_is_shown_with_its_training_all_rates_and_the_best_achievable():
@@ -82,7 +97,7 @@ def test_a_certificate_is_shown_with_its_training_all_rates_and_the_best_achieva
     assert ["O", "random", *random[::-1], "0.0000"] in rows_of(shown)
     assert rows_of(shown)[2][2:] == ["99.4792", "0.5208", "0.0000", "0.0000"]
     words = ("somebody-quick on 3x3", "seed 7", "4,096 steps in 8.2 s", "2,048 (4.0 s)", "2.0 s")
-    words += ("as O (not trained for): can be beaten", "all 4,520 positions", show.verdict(content))
+    words += ("as O (not trained for): can be beaten", "all 4,520 positions", content.claim)
     assert [word for word in words if word not in shown] == []
     assert shown.count("\n") < 25, "no line is broken, though the console is narrower"
     narrow = printed(show.certificate, content, width=40, force_terminal=True)

@@ -83,8 +83,8 @@ def test_each_learner_becomes_a_run_of_its_own_and_the_first_one_continues_both(
     for run, seed in ((folder, 0), (other, 1)):
         content = read(run)
         verify(content)
-        config, made = content["config"], int(metrics(run)[-1]["steps"])
-        assert (config["opponents"], content["seed"]) == ("rival", seed)
+        config, made = content.stated.config, int(metrics(run)[-1]["steps"])
+        assert (config["opponents"], content.stated.seed) == ("rival", seed)
         assert config["steps"] == 500 <= made
         assert (agents.load(run).table == table_of(content).table).all()
     assert read_json(folder / "config.json")["rival"] == "run-rival"

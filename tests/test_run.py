@@ -1,7 +1,6 @@
 """The folder of a run, written for a learner that plays one given policy after the other."""
 
 import io
-import json
 import signal
 from dataclasses import asdict, dataclass, replace
 from types import SimpleNamespace
@@ -145,10 +144,14 @@ def test_the_metrics_are_the_exact_results_of_every_evaluation(tmp_path):
     for row, policy in zip(rows, policies, strict=True):
         stated = exact_results(policy)
         for side in ("x", "o"):
-            rates = stated[f"as_{side}"]["vs_random"]
+            rates = vars(stated[side.upper()].vs_random)
             assert {name: float(row[f"{side}_{name}"]) for name in rates} == rates
-            assert row[f"unbeatable_{side}"] == str(int(stated[f"as_{side}"]["unbeatable"]))
-        assert row["optimal_x"] == row["optimal_o"] == str(int(stated["optimal"]))
+            assert row[f"unbeatable_{side}"] == str(int(stated[side.upper()].unbeatable))
+        assert (
+            row["optimal_x"]
+            == row["optimal_o"]
+            == str(int(all(one.optimal for one in stated.values())))
+        )
     assert [float(row["games"]) for row in rows] == games
     assert resumed(tmp_path, steps=500)[0].rows == run.rows
     events = EventAccumulator(str(tmp_path)).Reload()
@@ -163,11 +166,12 @@ def test_the_best_model_by_exact_results_is_kept_and_certified(tmp_path):
     trained(run, [RANDOM, PERFECT, WEAK, BEST, BEST], **look)  # the last is no better
     assert [*kept, saved_at(tmp_path)] == [100, 200, 200, 400, 400]
     returned, content = run.finish(), read(tmp_path)
-    assert json.loads(json.dumps(returned)) == content
+    assert returned == content
     verify(content)
     assert (table_of(content).table == BEST.table).all()
-    assert (content["agent"], content["seed"], content["config"]["steps"]) == ("somebody", 3, 500)
-    training = content["training"]
+    about = content.stated
+    assert (about.agent, about.seed, about.config["steps"]) == ("somebody", 3, 500)
+    training = content.stated.training
     points = [training[name]["steps"] for name in ("first_unbeatable", "best_at", "first_optimal")]
     assert (points, training["steps"]) == ([200, 400, 400], 500)
     assert training["best_at"]["seconds"] == float(metrics(tmp_path)[3]["seconds"])
@@ -232,7 +236,7 @@ def test_a_run_continues_with_its_rows_its_seconds_its_best_and_its_certificate(
     with run:
         drive(learner, run.config, run.evaluate)
     content, at = run.finish(), {"steps": 200, "seconds": float(earlier[1]["seconds"])}
-    assert content["training"]["best_at"] == content["training"]["first_unbeatable"] == at
+    assert content.stated.training["best_at"] == content.stated.training["first_unbeatable"] == at
     assert saved_at(tmp_path) == 200, "nothing was better than what there was"
     rows = metrics(tmp_path)
     assert steps_of(tmp_path) == [100, 200, 300, 400, 500, 600]
@@ -245,7 +249,7 @@ def test_a_run_continues_with_its_rows_its_seconds_its_best_and_its_certificate(
         again.evaluate(learner)
     content = read(tmp_path)
     assert (table_of(content).table == BEST.table).all()
-    assert content["training"]["best_at"]["steps"] == content["training"]["steps"] == 700
+    assert content.stated.training["best_at"]["steps"] == content.stated.training["steps"] == 700
 
 
 def test_where_one_side_is_trained_only_that_side_counts_and_ends_the_run(tmp_path):

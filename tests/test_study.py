@@ -81,9 +81,9 @@ def test_every_seed_is_a_run_of_its_own_and_the_tables_say_what_the_certificates
     assert (saved["agent"], saved["until"], saved["seeds"]) == (AGENT, "unbeatable", [3, 5])
     found = saved["summary"]
     assert (found["finished"], found["unbeatable_both"], found["failed"]) == (2, 2, 0)
-    steps = sorted(content["training"]["first_unbeatable"]["steps"] for content in contents)
+    steps = sorted(content.stated.training["first_unbeatable"]["steps"] for content in contents)
     assert found["unbeatable_both_steps"] == [steps[0], sum(steps) / 2, steps[1]]
-    assert found["win_x"][0] == min(content["as_x"]["vs_random"]["win"] for content in contents)
+    assert found["win_x"][0] == min(content.results["X"].vs_random.win for content in contents)
     rows = (finished / "study.csv").read_text().splitlines()
     assert [row.split(",")[0] for row in rows] == ["seed", "3", "5"]
     assert (finished / "study.png").read_bytes().startswith(b"\x89PNG")

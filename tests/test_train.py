@@ -37,12 +37,12 @@ def last_step(folder):
 def test_a_goal_that_is_not_reached_is_said_with_the_command_to_go_on(tmp_path, capsys):
     folder = tmp_path / "a run"
     assert trained(ROUNDS, folder, "--until", "unbeatable", steps=5) == 1
-    made = read(folder)["training"]["steps"]
+    made = read(folder).stated.training["steps"]
     assert made == last_step(folder) > 10, "a round is not cut short"
     more = f"--resume '{folder}' --steps {2 * made} --until unbeatable"
     assert f"python train.py {more}\n" in capsys.readouterr().out
     assert train.main(["--resume", str(folder), "--steps", str(2 * made)]) == 0
-    assert read(folder)["training"]["steps"] >= 2 * made
+    assert read(folder).stated.training["steps"] >= 2 * made
 
 
 def test_a_goal_that_is_reached_ends_the_run_and_is_exit_code_0(tmp_path, capsys, monkeypatch):
@@ -61,8 +61,8 @@ def test_a_goal_that_is_reached_ends_the_run_and_is_exit_code_0(tmp_path, capsys
     assert str(again) in said
     assert "train.py --resume runs/tabular_q-5" in said
     content = read(folder)
-    assert content["unbeatable"]
-    assert content["config"] == read_json(folder / "config.json")["config"]
+    assert content.unbeatable
+    assert content.stated.config == read_json(folder / "config.json")["config"]
 
 
 def test_a_preset_names_the_run_and_other_options_override_it(tmp_path, monkeypatch):
@@ -74,7 +74,7 @@ def test_a_preset_names_the_run_and_other_options_override_it(tmp_path, monkeypa
     assert chosen == {"rule": "one-tie", "opponents": "minimax", "side": "X", "steps": 100}
     assert train.main(["--resume", str(run), "--steps", "150"]) == 0
     assert saved["preset"] == read_json(run / "config.json")["preset"] == "tophep"
-    assert read(run)["training"]["preset"] == "tophep"
+    assert read(run).stated.preset == "tophep"
 
 
 def test_a_run_that_is_complete_says_so_and_stays_as_it_is(whole, capsys):

@@ -5,6 +5,7 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import gymnasium as gym
@@ -15,11 +16,10 @@ from text_cases import refuses
 from tictactoe_env import Rules, TabularPolicy, evaluate, make_opponent
 from tictactoe_env.certificates.certificate import (
     CertificateError,
-    sides_of,
     table_of,
     verify,
 )
-from tictactoe_env.opponents import main, strength
+from tictactoe_env.opponents import main
 from tictactoe_env.trained.packed import (
     FOLDER,
     certificate_of,
@@ -40,19 +40,19 @@ def test_every_trained_agent_is_what_its_certificate_states(name):
     content, policy = certificate_of(name), make_opponent(name, Rules())
     verify(content)
     assert np.array_equal(table_of(content).table, policy.table)
-    assert {key: content[key] for key in facts_of(name)} == facts_of(name)
+    assert replace(content, moves={}) == facts_of(name)
     results = evaluate(policy)
-    proven = [getattr(results, f"unbeatable_{side.lower()}") for side in sides_of(content)]
-    assert strength(facts_of(name)).startswith("cannot") == all(proven)
-    assert name.partition("-")[0] == content["agent"]
-    assert len(content["sha256_of_moves"]) == 64
+    proven = [getattr(results, f"unbeatable_{side.lower()}") for side in content.trained_sides]
+    assert facts_of(name).verdict().startswith("cannot") == all(proven)
+    assert name.partition("-")[0] == content.stated.agent
+    assert len(content.sha256_of_moves) == 64
 
 
 def test_every_agent_is_there_and_all_of_them_are_small():
     assert set(trained_names()) >= AGENTS
     assert {"trie-tophep", "dqn-duel-second"} <= set(trained_names())
     assert sum(path.stat().st_size for path in FOLDER.iterdir()) < 300_000
-    unbeatable = {name for name in AGENTS if facts_of(name)["unbeatable"]}
+    unbeatable = {name for name in AGENTS if facts_of(name).unbeatable}
     assert unbeatable == AGENTS
 
 
@@ -99,5 +99,5 @@ def test_players_that_are_named_are_evaluated_exactly(capsys):
 def test_the_documents_name_the_seeds_that_are_not_0():
     page = (Path(__file__).parent.parent / "docs/agents.md").read_text(encoding="utf-8")
     told = {name: int(seed) for name, seed in re.findall(r"`(\w+)` \(seed (\d+)\)", page)}
-    seeds = {name: facts_of(name)["seed"] for name in trained_names()}
+    seeds = {name: facts_of(name).stated.seed for name in trained_names()}
     assert told == {name: seed for name, seed in seeds.items() if seed != 0}

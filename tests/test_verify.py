@@ -4,9 +4,15 @@ import subprocess
 import sys
 
 import pytest
+from json_certificates import certified, verified, write_json
+from oracles.plain_game import Player
+from text_cases import refuses
 
 from tictactoe_env.certificates.__main__ import main
 from tictactoe_env.certificates.certificate import certify, write
+from tictactoe_env.certificates.stated import CertificateError
+from tictactoe_env.exact import proof
+from tictactoe_env.exact.proof import BoardReach
 from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.opponents import make_opponent
 from tictactoe_env.rules import Rules
@@ -14,46 +20,66 @@ from tictactoe_env.rules import Rules
 WON = Rules(1, 3, 2)
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """Certificates of four players; that of dqn is changed afterwards."""
-    folder = tmp_path_factory.mktemp("certificates")
-    for name in ("maskable_ppo", "search-depth=1", "minimax", "dqn"):
-        content = certify(make_opponent(name, Rules()), name, Rules())
+@pytest.fixture
+def folder(tmp_path):
+    """Certificates of three players, and that of dqn with another figure."""
+    for name in ("maskable_ppo", "search-depth=1", "dqn"):
+        content = certified(make_opponent(name, Rules()), name, Rules())
         if name == "dqn":
             content["as_x"]["vs_random"]["win"] = 1.0
-        write(content, folder / name / "certificate.json")
-    write(certify(MinimaxPolicy(WON), "won", WON, lines_only=True), folder / "won.json")
-    return folder
+        write_json(content, tmp_path / name / "certificate.json")
+    write(certify(MinimaxPolicy(WON), "won", WON, lines_only=True), tmp_path / "won.json")
+    return tmp_path
 
 
-def test_it_prints_what_each_certificate_proves_of_each_side(folder, capsys):
-    names = ["maskable_ppo", "search-depth=1", "minimax/certificate.json", "won.json"]
+def test_the_verdict_of_each_certificate_is_printed_before_all_that_its_file_states(folder, capsys):
+    names = ["maskable_ppo", "search-depth=1/certificate.json", "won.json"]
     assert main([str(folder / name) for name in names]) == 0
-    lines = capsys.readouterr().out.replace(f"{folder}/", "").splitlines()
-    about = "4,520 positions of 3x3, 3 in a row): every result follows from the moves"
-    assert lines[:8] == [
-        f"maskable_ppo (maskable_ppo, {about}",
-        "  as X: unbeatable, optimal",
-        "  as O: unbeatable, optimal",
-        f"search-depth=1 (search-depth=1, {about}",
-        "  as X: unbeatable",
-        "  as O: can be beaten: a1 b2 c2 a3 c1 b1 c3",
-        f"minimax/certificate.json (minimax, {about}",
-        "  as X: unbeatable",
-    ]
-    assert lines[10:] == ["  as X: wins against everybody", "  as O: can be beaten: b1 a1 c1"]
+    lines = capsys.readouterr().out.splitlines()
+    starts = ["PROVEN on 3x3", "on 3x3, 3 in a row it can be beaten as O (a1 b2", "PROVEN on 1x3"]
+    assert all(line.startswith(start) for line, start in zip(lines[::2], starts, strict=True))
+    for line, name in zip(lines[1::2], names, strict=True):
+        assert line.startswith(f"verified: {folder / name} (")
 
 
 def test_a_changed_and_a_missing_file_are_refused_and_the_others_are_checked(folder, capsys):
-    gone, changed, good = folder / "gone", folder / "dqn", folder / "minimax"
+    gone, changed, good = folder / "gone", folder / "dqn", folder / "maskable_ppo"
     assert main([str(gone), str(changed), str(good)]) == 1
     out, err = capsys.readouterr()
     missing, wrong = err.splitlines()
-    assert missing.startswith(f"{gone}: REFUSED: no certificate at ")
-    assert wrong.startswith(f"{changed}: REFUSED: ")
+    assert missing.startswith(f"REFUSED: {gone}: ")
+    assert wrong.startswith(f"REFUSED: {changed}: ")
     assert "as_x.vs_random.win" in wrong
-    assert out.startswith(f"{good} (minimax, ")
+    assert out.startswith("PROVEN on 3x3")
+
+
+def first_free(board):
+    return {board.index(0): 1.0}
+
+
+def test_a_certificate_beyond_the_limit_is_refused_before_the_walk_and_the_limit_can_be_raised(
+    folder, capsys, monkeypatch
+):
+    """What is stated bounds the walk too, so a file that understates it is stopped."""
+    path, rules = folder / "large.json", Rules(4, 4, 4)
+    content = certified(Player(first_free), "first", rules, sides=("O",))
+    found = content["as_o"]["positions"]
+    write_json(content, path)
+    assert main([str(path), "--max-positions", str(found)]) == 0
+    monkeypatch.setattr(proof, "CHUNK", 1_000)
+    asked, walk = [], BoardReach._add_layer
+    monkeypatch.setattr(BoardReach, "_add_layer", lambda *about: asked.append(1) or walk(*about))
+    assert main([str(path), "--max-positions", str(found - 1)]) == 1
+    assert "--max-positions" in capsys.readouterr().err
+    assert asked == []
+    content["as_o"]["positions"] = 100
+    with refuses("as_o.positions", 100, error=CertificateError):
+        verified(content)
+    assert len(asked) < 6
+    content["as_o"] |= {"positions": found, "decisions": 3}
+    with refuses("decisions", error=CertificateError):
+        verified(content)
+    assert len(asked) < 6
 
 
 def test_as_a_program_it_needs_numpy_and_gymnasium_only(folder):
@@ -62,4 +88,4 @@ def test_as_a_program_it_needs_numpy_and_gymnasium_only(folder):
     program = f"{blocked}; sys.argv[1:] = ['dqn']; {run}"
     done = subprocess.run([sys.executable, "-c", program], cwd=folder, capture_output=True)
     assert (done.returncode, done.stdout) == (1, b"")
-    assert done.stderr.startswith(b"dqn: REFUSED: ")
+    assert done.stderr.startswith(b"REFUSED: dqn: ")

@@ -12,6 +12,7 @@ from unittest.mock import AsyncMock, Mock
 
 import numpy as np
 import pytest
+from json_certificates import certified, write_json
 from jsonschema import Draft202012Validator
 from sample_players import CellPlayer
 from starlette.testclient import TestClient
@@ -58,7 +59,7 @@ def gallery(tmp_path_factory):
     values = np.where(np.arange(6) == 3, np.nan, 0.25) * np.ones((len(shape.unfinished), 1))
     known = shape.ply[shape.unfinished] != 1
     own = checked(OwnValues(values, "a guess", 0.0, 2.0, known), rules)
-    write_values(own, read(run)["sha256_of_moves"], run / "values.npz")
+    write_values(own, read(run).sha256_of_moves, run / "values.npz")
     (folder / "models" / "broken.json").write_text("{")
     return Gallery([folder / "models", folder / "runs"])
 
@@ -207,7 +208,7 @@ def test_a_certificate_is_a_file_to_keep_and_a_run_shows_how_it_grew(tmp_path):
     rows[703] |= {"unbeatable_x": 1}  # it is not among rows that lie evenly
     for client in client_of(tmp_path, Gallery([tmp_path / "runs"])):
         sent = client.get("/api/certificates/runs/dqn-0")
-        assert sent.json() == read(folder)
+        assert sent.json() == read(folder).to_json()
         assert '"runs-dqn-0.json"' in sent.headers["content-disposition"]
         for count in (2, 1_000):
             write_metrics(folder / "metrics.csv", rows[:count])
@@ -417,9 +418,9 @@ def test_only_heavy_requests_wait_for_heavy_ones(crowded, asked, content, is_hea
 
 
 def test_what_another_process_finds_broken_is_listed_as_broken(tmp_path):
-    forged, path = certify(RandomPolicy(), "dqn", Rules(**SMALL)), tmp_path / "models/forged.json"
+    forged, path = certified(RandomPolicy(), "dqn", Rules(**SMALL)), tmp_path / "models/forged.json"
     forged["as_x"]["worst_case_loss"] = 0.5  # the list does not compute every result
-    write(forged, path)
+    write_json(forged, path)
     for client in client_of(tmp_path, Gallery([path.parent]), heavy=None, readers=None):
         assert not client.get("/api/agents").json()["agents"][-1]["broken"]
         shown = client.get("/api/agents/models/forged.json").json()

@@ -36,16 +36,19 @@ import inspect
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache, lru_cache, partial
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tictactoe_env.errors import printable, unknown_name
 from tictactoe_env.policy import Policy, as_policy, checked_weights
 from tictactoe_env.rules import Rules, checked_rules
+
+if TYPE_CHECKING:
+    from tictactoe_env.certificates.content import Certificate
 
 GROUP = "tictactoe_env.opponents"
 NAMES = ("random", "minimax", "minimax-first", "search", "mcts")
@@ -362,37 +365,17 @@ BUILT_IN = {
 """The players without training that are listed, with a sentence each."""
 
 
-def strength(facts: Mapping[str, Any]) -> str:
-    """How strong a certified player is, in words, from what its certificate states.
-
-    Of a player that was trained as one side, for that side.
-    """
-    from tictactoe_env.certificates.certificate import certified_sides, sides_of
-    from tictactoe_env.exact.evaluation import verdict_text
-
-    sides = sides_of(facts)
-    stated = {side: facts[f"as_{side.lower()}"] for side in sides}
-    only = "" if len(sides) == 2 else f", trained as {sides[0]} only"
-    if len(certified_sides(facts)) == 1:
-        only = f", certified as {sides[0]} only"
-    games = {
-        side: None if one["unbeatable"] else " ".join(one["losing_line"])
-        for side, one in stated.items()
-    }
-    return verdict_text(games, all(one.get("optimal") for one in stated.values())) + only
-
-
 HEADING = "Exact on 3x3: games won against random play in %, and whether any opponent can beat it."
 
 
 def listed() -> str:
     """All names with their strengths, as text: what `python -m tictactoe_env.opponents` prints."""
-    from tictactoe_env.certificates.certificate import exact_results
+    from tictactoe_env.certificates.certificate import certify
     from tictactoe_env.trained.packed import BOARD, facts_of, trained_names
 
     added, trained = registered_names(), trained_names()
     width = max(map(len, [*trained, *BUILT_IN, *added]))
-    results = {name: exact_results(make_opponent(name, BOARD), BOARD) for name in BUILT_IN}
+    results = {name: certify(make_opponent(name, BOARD), name, BOARD) for name in BUILT_IN}
     lines = [
         HEADING,
         "",
@@ -400,7 +383,7 @@ def listed() -> str:
         *(_row(name, facts_of(name), width, seeds=True) for name in trained),
         "",
         "Without training",
-        *(_row(name, facts, width) for name, facts in results.items()),
+        *(_row(name, found, width) for name, found in results.items()),
         "",
         *(f"{name:<{width}}  {about}" for name, about in BUILT_IN.items()),
     ]
@@ -427,17 +410,13 @@ def _columns(name: str, width: int) -> str:
     return f"{name:<{width}}  {'as X':>6}  {'as O':>6}"
 
 
-def _row(name: str, facts: Mapping[str, Any], width: int, seeds: bool = False) -> str:
-    from tictactoe_env.certificates.certificate import sides_of
-
+def _row(name: str, found: Certificate, width: int, seeds: bool = False) -> str:
     wins = (
-        f"{100 * facts[f'as_{side.lower()}']['vs_random']['win']:.2f}"
-        if side in sides_of(facts)
-        else "-"
+        f"{100 * found.trained[side].vs_random.win:.2f}" if side in found.trained else "-"
         for side in "XO"
     )
-    seed = f"  {facts['seed']:>4}" if seeds else ""
-    return f"{name:<{width}}  {'  '.join(f'{win:>6}' for win in wins)}{seed}  {strength(facts)}"
+    seed = f"  {found.stated.seed:>4}" if seeds else ""
+    return f"{name:<{width}}  {'  '.join(f'{win:>6}' for win in wins)}{seed}  {found.verdict()}"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -451,20 +430,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not names:
         print(listed())
         return 0
-    from tictactoe_env.certificates.certificate import exact_results
+    from tictactoe_env.certificates.certificate import certify
+    from tictactoe_env.certificates.stated import name_of
 
     board = Rules()
     try:
         results = {
-            name: exact_results(make_opponent(name, board, "player"), board) for name in names
+            name: certify(make_opponent(name, board, "player"), name_of(name), board)
+            for name in names
         }
     except ValueError as error:
         print(f"{parser.prog}: {printable(error)}", file=sys.stderr)
         return 2
     width = max(map(len, names))
     print(f"{HEADING}\n\n{_columns('', width)}")
-    for name, facts in results.items():
-        print(_row(name, facts, width))
+    for name, found in results.items():
+        print(_row(name, found, width))
     return 0
 
 

@@ -173,26 +173,26 @@ def row_of(steps: int, seconds: float, results: Evaluation) -> str:
 def proven(results: Evaluation) -> str:
     """What is proven of both sides, in few words; "" if nothing is."""
     sampled = [f"{' and '.join(results.sampled)} sampled"] if results.sampled else []
-    sides = (("X", results.unbeatable_x), ("O", results.unbeatable_o))
-    safe = [side for side, is_safe in sides if is_safe]
-    words = f"{safe[0]} unbeatable" if len(safe) == 1 else "unbeatable" * (len(safe) == 2)
-    if results.always_wins_x:
-        words = "X always wins"
-    return ", ".join(filter(None, ["optimal" if results.optimal else words, *sampled]))
+    words = {side: one.word for side, one in results.proven.items() if one.word}
+    both = f"{'optimal' if results.optimal else 'unbeatable'}"
+    one = ", ".join(f"{side} {word}" for side, word in words.items())
+    text = both if len(words) == 2 and not results.always_wins_x else one
+    return ", ".join(filter(None, [text, *sampled]))
 
 
 def sentence(results: Evaluation) -> str:
     """An evaluation as two lines of text."""
-    safe = {"X": results.unbeatable_x, "O": results.unbeatable_o}
     lines = []
     for side, found in (("X", results.x), ("O", results.o)):
         how = "sampled" if side in results.sampled else "exact"
         rates = f"{100 * found.win:.2f} % won, {100 * found.draw:.2f} % drawn, "
         text = f"as {side} against random: {rates}{100 * found.loss:.2f} % lost ({how})"
-        proof = "; unbeatable" if safe[side] else ""
-        is_won = side == "X" and results.always_wins_x
-        lines.append(text + ("; wins against everybody" if is_won else proof))
+        lines.append("; ".join(filter(None, (text, _word(side, results)))))
     return "\n".join(lines) + ("; optimal" if results.optimal else "")
+
+
+def _word(side: str, results: Evaluation) -> str:
+    return results.proven[side].word if side in results.proven else ""
 
 
 def notes_text(steps: int, seconds: float, notes: Mapping[str, float]) -> str:
@@ -206,15 +206,11 @@ def notes_text(steps: int, seconds: float, notes: Mapping[str, float]) -> str:
 
 def describe(results: Evaluation) -> str:
     """Wins, draws and losses of both sides in per cent, and what is proven of them."""
-    proven_x = "wins against everybody" if results.always_wins_x else "unbeatable"
     sides = (
-        ("X", results.x, proven_x if results.unbeatable_x else ""),
-        ("O", results.o, "unbeatable" if results.unbeatable_o else ""),
+        (side, percent(result), _word(side, results), _sampled(side, results))
+        for side, result in (("X", results.x), ("O", results.o))
     )
-    text = "   ".join(
-        " ".join(filter(None, (side, percent(result), proven, _sampled(side, results))))
-        for side, result, proven in sides
-    )
+    text = "   ".join(" ".join(filter(None, words)) for words in sides)
     return text + ("   optimal" if results.optimal else "")
 
 

@@ -28,7 +28,9 @@ from typing import Any
 
 from rich.console import Console
 
-from tictactoe_env.certificates.certificate import FILE, certify, versions, write
+from tictactoe_env.certificates.certificate import FILE, certify, write
+from tictactoe_env.certificates.content import Certificate
+from tictactoe_env.certificates.stated import package_versions
 from tictactoe_env.exact.evaluation import Evaluation, evaluate_or_sample
 from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.exact.proof import Progress
@@ -349,7 +351,7 @@ class Run:
     def _write_config(self) -> None:
         preset = {"preset": self.preset} if self.preset else {}
         content = {"agent": self.page.AGENT, **preset, "config": asdict(self.config)}
-        made_with = {"versions": versions(), "kernels": kernels.chosen()}
+        made_with = {"versions": package_versions(), "kernels": kernels.chosen()}
         write_sealed(self.folder / CONFIG, {**content, **self.relation, **made_with})
 
     def write_untrained(self, learner: Learner) -> None:
@@ -541,7 +543,7 @@ class Run:
         self._write_tables(learner)
         self.draw(learner)
 
-    def finish(self) -> dict[str, Any] | None:
+    def finish(self) -> Certificate | None:
         """Write the metrics, the learning curves, and certificate and values of the best model.
 
         The manifest of the run is written last. Returns the certificate; None if there is none,
@@ -551,32 +553,32 @@ class Run:
         self.write_metrics()
         title = f"{self.name} on {policy.rules}, seed {self.config.seed}"
         learning_curves(self.rows, policy.rules, self.folder / "growth.png", title)
-        content = self._write_certificate()
+        certificate = self._write_certificate()
         remove_leftovers(self.folder)  # if the disk has failed when a checkpoint was replaced
         write_manifest(self.folder, self.rows[-1]["steps"])
-        return content
+        return certificate
 
-    def _write_certificate(self) -> dict[str, Any] | None:
+    def _write_certificate(self) -> Certificate | None:
         """Write the certificate of the best model, and its own values of the moves.
 
         After a kill in between there is no file of values, never one that belongs to another model.
         Without a proof of any side there is no certificate. On boards of more than 12 cells there
         is no file of values: the player of the model computes them.
         """
-        content, values = self._certificate(), self.folder / VALUES
+        certificate, values = self._certificate(), self.folder / VALUES
         values.unlink(missing_ok=True)
-        if content is None:
+        if certificate is None:
             (self.folder / FILE).unlink(missing_ok=True)
             return None
-        write(content, self.folder / FILE)
+        write(certificate, self.folder / FILE)
         if self.config.rules.cells > TABULATED:
-            return content
+            return certificate
         own = own_values_of(self.page, *checkpoint.load_model(self.page, self.folder))
         if own is not None:
-            write_values(own, content["sha256_of_moves"], values)
-        return content
+            write_values(own, certificate.sha256_of_moves, values)
+        return certificate
 
-    def _certificate(self) -> dict[str, Any] | None:
+    def _certificate(self) -> Certificate | None:
         """The certificate of the best model, for the sides that were proven; None if none was."""
         results, steps, policy = self._best()
         proven = tuple(side for side in SIDES if side not in results.sampled)

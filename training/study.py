@@ -19,7 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from tictactoe_env.certificates.certificate import FILE as CERTIFICATE
-from tictactoe_env.certificates.certificate import read, sides_of, versions, wins_all
+from tictactoe_env.certificates.certificate import read
+from tictactoe_env.certificates.content import SideResults, sides_of
+from tictactoe_env.certificates.stated import package_versions
 from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.files import write_file
 from tictactoe_env.rules import SIDES
@@ -162,16 +164,20 @@ class Study:
         if not job.is_finished:
             saved = job.steps_saved
             return {**about, "state": "new" if saved < 0 else "begun", "steps": max(saved, 0)}
-        metrics, content = metrics_of(job.path), certificate_of(job.path)
-        training, sides = content.get("training", metrics[-1]), sides_of({"config": job.config})
+        metrics, sides = metrics_of(job.path), sides_of(job.config)
+        found: Mapping[str, SideResults] = {}
+        training: Mapping[str, Any] = metrics[-1]
+        if (job.path / CERTIFICATE).exists():  # else nothing was proven of its model
+            certificate = read(job.path)
+            found, training = certificate.results, certificate.stated.training
         about |= {"state": "finished", "steps": int(training["steps"])}
         about |= {"seconds": training["seconds"], "reached": job.has_reached_its_goal}
         for side in sides:
-            about |= _results_of(content, metrics[-1], side)
+            about |= _rates_of(found.get(side), metrics[-1], side)
             is_won = any(f"{ALWAYS}_{side.lower()}" in one for one in metrics)
             goals = (ALWAYS, *self.goals) if is_won else self.goals
-            about |= _firsts(metrics, content, (side,), side.lower(), goals)
-        return about | _firsts(metrics, content, sides, BOTH, self.goals)
+            about |= _firsts(metrics, found, (side,), side.lower(), goals)
+        return about | _firsts(metrics, found, sides, BOTH, self.goals)
 
     def rows(self) -> list[dict[str, Any]]:
         """The facts of every seed."""
@@ -182,7 +188,7 @@ class Study:
         content = {
             **self.definition,
             "seeds": list(self.seeds),
-            "versions": versions(),
+            "versions": package_versions(),
             "summary": summary(rows),
             "runs": list(rows),
         }
@@ -202,7 +208,8 @@ class Study:
         finished = [row for row in rows if row["state"] == "finished"]
         if finished:
             curves = [metrics_of(self.job(row["seed"]).path) for row in finished]
-            study_chart(curves, self.folder / "study.png", title, sides_of(self.definition))
+            sides = sides_of(self.definition["config"])
+            study_chart(curves, self.folder / "study.png", title, sides)
 
 
 def _content(folder: Path) -> list[Path]:
@@ -218,24 +225,18 @@ def metrics_of(folder: Path) -> list[dict[str, float]]:
     return read_metrics(folder / METRICS)
 
 
-def certificate_of(folder: Path) -> dict[str, Any]:
-    """The certificate of a run; empty if it has none, because nothing was proven of its model."""
-    return dict(read(folder)) if (folder / CERTIFICATE).exists() else {}
-
-
-def _results_of(
-    content: Mapping[str, Any], last: Mapping[str, float], side: str
+def _rates_of(
+    found: SideResults | None, last: Mapping[str, float], side: str
 ) -> dict[str, float | None]:
     """The rates of a side against random play: those of the certificate, or of the last row."""
-    name = side.lower()
-    rates = (content.get(f"as_{name}") or {}).get("vs_random") or {}
+    rates, name = {} if found is None else vars(found.vs_random), side.lower()
     kinds = ("win", "draw", "loss", "illegal")
     return {f"{rate}_{name}": rates.get(rate, last.get(f"{name}_{rate}")) for rate in kinds}
 
 
 def _firsts(
     metrics: Rows,
-    content: Mapping[str, Any],
+    results: Mapping[str, SideResults],
     sides: Sequence[str],
     name: str,
     goals: Sequence[str],
@@ -244,7 +245,7 @@ def _firsts(
     found: dict[str, Any] = {}
     for goal in goals:
         columns = [f"{goal}_{side.lower()}" for side in sides]
-        is_proven = all(_is_proven(content, side, goal) for side in sides)
+        is_proven = all(side in results and getattr(results[side], goal) for side in sides)
         first = next((row for row in metrics if all(row.get(one) for one in columns)), None)
         point = first if is_proven and first else {}
         found |= {
@@ -253,13 +254,6 @@ def _firsts(
             f"{goal}_{name}_seconds": point.get("seconds"),
         }
     return found
-
-
-def _is_proven(content: Mapping[str, Any], side: str, goal: str) -> bool:
-    """Whether a certificate states that a side has reached a goal."""
-    if goal == ALWAYS:
-        return wins_all(content, side)
-    return bool((content.get(f"as_{side.lower()}") or {}).get(goal))
 
 
 # --- a summary -----------------------------------------------------------------------------------

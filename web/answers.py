@@ -107,7 +107,7 @@ class AgentSummary(Answer):
     agent: str
     about: str
     unbeatable: bool | None
-    """Of a run: what its certificate states; see `verified`."""
+    """Of a trained agent: what is proven of it; null until its certificate is verified."""
     verified: bool
     """Whether what the certificate states follows from its moves; false until that is known."""
     side: Annotated[Side | None, BeforeValidator(lambda side: side or None)]

@@ -141,12 +141,12 @@ class Work:
 
     def certificate(self, entry: Entry) -> dict[str, Any]:
         """The certificate of a player, verified or computed, without its moves."""
-        content = self.gallery.certificate_of(entry)
+        content = self.gallery.certificate_of(entry).to_json()
         return {name: value for name, value in content.items() if name != "moves"}
 
     def certificate_file(self, entry: Entry) -> bytes:
         """The whole certificate of an agent, verified or computed, as the text of a file."""
-        return json.dumps(self.gallery.certificate_of(entry), indent=1).encode()
+        return json.dumps(self.gallery.certificate_of(entry).to_json(), indent=1).encode()
 
     def growth(self, entry: Entry) -> list[dict[str, Any]]:
         """The values of `web.answers.Step`, from the metrics of a run; none without a run.

@@ -13,10 +13,11 @@ import numpy as np
 from damage import changed, damaged
 from hypothesis import given
 from hypothesis import strategies as st
+from json_certificates import certified
 from oracles import plain_proof
 from sample_players import random_probs
 
-from tictactoe_env.certificates.certificate import CertificateError, certify, read, verify
+from tictactoe_env.certificates.certificate import CertificateError, read, verify
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.opponents import make_opponent
 from tictactoe_env.rules import Rules
@@ -52,8 +53,7 @@ def certificates(draw):
         cell = draw(st.integers(0, table.shape[1] - 1))
         table[row] = (1 - share) * table[row] + share * np.eye(table.shape[1])[cell]
     policy = TabularPolicy(known.rules, table)
-    content = certify(policy, "drawn", lines_only=draw(st.booleans()))
-    return json.loads(json.dumps(content))
+    return certified(policy, "drawn", lines_only=draw(st.booleans()))
 
 
 def moves_text(content):

@@ -30,11 +30,13 @@ from fractions import Fraction
 from functools import cache, cached_property
 from itertools import product
 from math import isfinite, prod
+from string import ascii_letters, digits
 from typing import Any, NamedTuple
 
 X_DIGITS, O_DIGITS = str.maketrans("X.O/", "1000"), str.maketrans("O.X/", "1000")
 NEAR = Fraction(1, 10**12)  # how far a stated float may be from the exact number
 UNDERFLOW = Fraction(1, 10**300)  # products of floats may be 0 below it
+PLAIN = set(ascii_letters + digits + "_.:=+ -")  # what a name may hold
 NAMES = ("win", "draw", "loss", "illegal")  # of a result, in the order of Outlook
 INFORMATION = ("agent", "seed", "config", "training", "versions")  # cannot be verified
 GIVEN = ("format", "board", "moves", "sha256_of_moves")
@@ -422,8 +424,8 @@ def check_information(content: Mapping[str, Any]) -> None:
     seed, training = content["seed"], content.get("training", {})
     groups = [content["config"], training, content["versions"]]
     need(all(isinstance(one, Mapping) for one in groups), "a group of information is no object")
-    are_words = is_words(content["agent"]) and is_words(training.get("preset", "none"))
-    need(are_words, "the agent or the preset is no short printable words")
+    are_names = is_name(content["agent"]) and is_name(training.get("preset", "none"))
+    need(are_names, "the agent or the preset is no name")
     is_seed = seed is None or (type(seed) is int and 0 <= seed < MOST_NUMBER)
     need(is_seed, "the seed is no number of at least 0")
     are_points = all(isinstance(training.get(name, {}), Mapping) for name in POINTS)
@@ -446,7 +448,7 @@ def values_in(value: Any, depth: int) -> Iterator[tuple[Any, int]]:
 def check_value(value: Any) -> None:
     """Refused unless a value is as CERTIFICATE.md bounds it, whatever is in it."""
     if isinstance(value, Mapping):
-        need(all(map(is_words, value)), "a name in the information is no words")
+        need(all(map(is_name, value)), "a name in the information is none")
     elif isinstance(value, str):
         is_printable = value.isprintable() and len(value) <= 100_000
         need(is_printable, "a text in the information is not printable, or too long")
@@ -471,10 +473,10 @@ def is_number(value: Any) -> bool:
     )
 
 
-def is_words(text: Any) -> bool:
-    """Whether a text is printable words of at most 100 letters, with one space between them."""
+def is_name(text: Any) -> bool:
+    """Whether a text is plain words of at most 100 letters, with one space between them."""
     is_short = isinstance(text, str) and 0 < len(text) <= 100
-    return is_short and text.isprintable() and text == " ".join(text.split())
+    return is_short and set(text) <= PLAIN and text == " ".join(text.split())
 
 
 # --- the results ----------------------------------------------------------------------------------

@@ -5,7 +5,6 @@
 """
 
 from tictactoe_env.certificates.certificate import (
-    CertificateError,
     certify,
     load_policy,
     policy_in,
@@ -13,5 +12,19 @@ from tictactoe_env.certificates.certificate import (
     verify,
     write,
 )
+from tictactoe_env.certificates.content import Certificate, Rates, SideResults
+from tictactoe_env.certificates.stated import CertificateError, Stated
 
-__all__ = ["CertificateError", "certify", "load_policy", "policy_in", "read", "verify", "write"]
+__all__ = [
+    "Certificate",
+    "CertificateError",
+    "Rates",
+    "SideResults",
+    "Stated",
+    "certify",
+    "load_policy",
+    "policy_in",
+    "read",
+    "verify",
+    "write",
+]

@@ -7,18 +7,11 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from tictactoe_env.certificates.certificate import (
-    certified_sides,
-    moves_in,
-    read,
-    rules_of,
-    verify,
-    wins_all,
-)
+from tictactoe_env.certificates.certificate import VERIFIED, read, verify
 from tictactoe_env.errors import printable
+from tictactoe_env.exact.proof import Limit, ProofLimitError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -31,33 +24,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "paths", nargs="+", metavar="PATH", help="a certificate.json, or the folder of a run"
     )
-    paths = parser.parse_args(arguments).paths
-    return max([_verified(path) for path in paths])
+    parser.add_argument(
+        "--max-positions",
+        type=int,
+        default=VERIFIED.positions,
+        metavar="N",
+        help="refuse a certificate of more positions (default: %(default)s)",
+    )
+    given = parser.parse_args(arguments)
+    limit = VERIFIED._replace(positions=given.max_positions)
+    return max([_verified(path, limit) for path in given.paths])
 
 
-def _verified(path: str) -> int:
+def _verified(path: str, limit: Limit) -> int:
     """Verify one certificate and print what it proves; 0, or 1 if it is refused."""
     try:
-        content = read(path)
-        verify(content)
+        certificate = read(path)
+        verify(certificate, limit)
     except (ValueError, OSError) as error:
-        print(printable(f"{path}: REFUSED: {error}"), file=sys.stderr)
+        how = "; --max-positions sets the limit" * isinstance(error, ProofLimitError)
+        print(printable(f"REFUSED: {path}: {error}{how}"), file=sys.stderr)
         return 1
-    about = f"{printable(content['agent'])}, {moves_in(content):,} positions of {rules_of(content)}"
-    print(f"{printable(path)} ({about}): every result follows from the moves")
-    for side in certified_sides(content):
-        print(f"  as {side}: {_proven(content, side)}")
+    print(certificate.verified_text(printable(path)))
     return 0
-
-
-def _proven(content: Mapping[str, Any], side: str) -> str:
-    """What is proven of one side."""
-    results = content[f"as_{side.lower()}"]
-    if wins_all(content, side):
-        return "wins against everybody"
-    if not results["unbeatable"]:
-        return f"can be beaten: {' '.join(results['losing_line'])}"
-    return "unbeatable, optimal" if results.get("optimal") else "unbeatable"
 
 
 if __name__ == "__main__":

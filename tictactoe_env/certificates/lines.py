@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tictactoe_env.errors import one_of
+from tictactoe_env.certificates.stated import CertificateError
 from tictactoe_env.exact.position_index import PositionIndex, merged
 from tictactoe_env.exact.positions import Ply
 from tictactoe_env.exact.proof import BoardReach, Limit, Progress
@@ -28,10 +28,6 @@ from tictactoe_env.rules import SIDES, Boards, Rules
 
 MAX_TEXT = 128 << 20  # bytes of the moves as text; 7 million decisions of 5x5 need 20 MB
 SUM_TOLERANCE = 1e-12  # largest error of the sum of a decision's probabilities
-
-
-class LinesError(ValueError):
-    """Moves that do not belong to the positions on the lines."""
 
 
 class LinesPolicy:
@@ -153,20 +149,21 @@ def compressed(text: str) -> str:
 
 
 def decompressed(data: str) -> bytes:
-    """The text of `compressed`, as UTF-8. Raises LinesError if it is damaged or above 128 MB."""
-    if not isinstance(data, str):
-        raise LinesError(f"the moves must be base64 text, got {type(data).__name__}")
+    """The text of `compressed`, as UTF-8.
+
+    Raises CertificateError if it is damaged or above 128 MB.
+    """
     try:
         packed = base64.b64decode(data, validate=True)
         reader = zlib.decompressobj()
         text = reader.decompress(packed, MAX_TEXT)
         is_too_large = not reader.eof and bool(reader.unconsumed_tail)
     except (ValueError, binascii.Error, zlib.error) as error:
-        raise LinesError(f"the moves are not zlib data in base64: {error}") from None
+        raise CertificateError(f"the moves are not zlib data in base64: {error}") from None
     if is_too_large:
-        raise LinesError(f"the moves are larger than {MAX_TEXT >> 20} MB when decompressed")
+        raise CertificateError(f"the moves are larger than {MAX_TEXT >> 20} MB when decompressed")
     if not reader.eof or reader.unused_data:
-        raise LinesError("the moves are not one complete piece of zlib data")
+        raise CertificateError("the moves are not one complete piece of zlib data")
     return text
 
 
@@ -180,17 +177,18 @@ def reaches_of(
 ) -> dict[str, BoardReach]:
     """The positions that follow from the text of `moves_text`, by side.
 
-    Raises LinesError for missing, surplus and impossible decisions, ProofLimitError beyond `limit`.
+    Raises CertificateError for missing, surplus and impossible decisions, and ProofLimitError
+    beyond `limit`.
     """
     try:
         moves = json_value(text, without_repeats)
     except ValueError as error:
-        raise LinesError(f"the moves are damaged: {error}") from None
+        raise CertificateError(f"the moves are damaged: {error}") from None
     if not isinstance(moves, dict) or list(moves) != list(sides):
-        raise LinesError(f"the moves must be an object with the sides {', '.join(sides)}")
+        raise CertificateError(f"the moves must be an object with the sides {', '.join(sides)}")
     found = {}
     for side in sides:
-        recorded = Recorded(moves.pop(one_of("side", side, SIDES)), side, rules)
+        recorded = Recorded(moves.pop(side), side, rules)
         policy: Policy = CanonicalPolicy(recorded, rules) if is_symmetric else recorded
         found[side] = BoardReach({side: policy}, side, rules, limit, progress)
         recorded.check_all_used()
@@ -206,7 +204,7 @@ class Recorded:
     def __init__(self, plies: Any, side: str, rules: Rules):
         self.side, self.rules = side, rules
         if not isinstance(plies, list) or not all(isinstance(ply, list) for ply in plies):
-            raise LinesError(f"the moves of {side} must be a list of one list for each ply")
+            raise CertificateError(f"the moves of {side} must be a list of one list for each ply")
         self._plies = plies
         self._used = [0] * len(plies)
         self._cells = {str(cell): cell for cell in range(rules.cells)}
@@ -218,7 +216,7 @@ class Recorded:
         first = self._used[ply] if ply < len(self._plies) else 0
         part = self._plies[ply][first : first + len(boards)] if ply < len(self._plies) else []
         if len(part) < len(boards):
-            raise LinesError(
+            raise CertificateError(
                 f"{len(boards) - len(part):,} decisions of {self.side} are missing in positions "
                 f"with {number} marks"
             )
@@ -226,11 +224,11 @@ class Recorded:
         return self._dense(part, number)
 
     def check_all_used(self) -> None:
-        """Raises LinesError if there are more decisions than positions."""
+        """Raises CertificateError if there are more decisions than positions."""
         for ply, (used, moves) in enumerate(zip(self._used, self._plies, strict=True)):
             if used < len(moves) or not moves:
                 number = 2 * ply + SIDES.index(self.side)
-                raise LinesError(
+                raise CertificateError(
                     f"there are {len(moves):,} decisions of {self.side} in positions with {number} "
                     f"marks, but {used:,} such positions"
                 )
@@ -240,7 +238,7 @@ class Recorded:
         wrong = kinds - {int, dict}
         if wrong:
             names = ", ".join(sorted(kind.__name__ for kind in wrong))
-            raise LinesError(f"a decision must be a cell or an object of cells, got {names}")
+            raise CertificateError(f"a decision must be a cell or an object of cells, got {names}")
         probs = np.zeros((len(decisions), self.rules.cells))
         several = [row for row, one in enumerate(decisions) if type(one) is dict]
         for row in several:
@@ -248,7 +246,7 @@ class Recorded:
                 probs[row, self._cell(name)] = self._share(share)
         sums = probs[several].sum(axis=1)
         if (np.abs(sums - 1) > SUM_TOLERANCE).any():
-            raise LinesError(
+            raise CertificateError(
                 f"the probabilities of a decision of {self.side} with {number} marks do not sum to "
                 f"1: {decisions[several[int(np.abs(sums - 1).argmax())]]}"
             )
@@ -262,7 +260,7 @@ class Recorded:
 
     def _cell(self, name: str) -> int:
         if name not in self._cells:
-            raise LinesError(
+            raise CertificateError(
                 f"a cell of {self.rules} is a number from 0 to {self.rules.cells - 1}, got {name}"
             )
         return self._cells[name]
@@ -270,7 +268,7 @@ class Recorded:
     def _share(self, share: Any) -> float:
         is_number = isinstance(share, (int, float)) and not isinstance(share, bool)
         if not is_number or not 0 < share <= 1:
-            raise LinesError(
+            raise CertificateError(
                 f"a probability must be above 0 and at most 1, such as 0.5, got {share!r}"
             )
         return float(share)

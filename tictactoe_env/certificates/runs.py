@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from tictactoe_env.certificates.certificate import FILE, CertificateError, check_digest, read
+from tictactoe_env.certificates.certificate import FILE, check_digest, read
+from tictactoe_env.certificates.content import Certificate
 from tictactoe_env.rules import Rules
 
 FOLDERS = ("models", "runs")
@@ -56,21 +57,14 @@ def certificates(folder: str | os.PathLike[str]) -> Iterator[Path]:
             yield Path(place, name)
 
 
-def saved_run(file: Path, content: Mapping[str, Any]) -> SavedRun:
-    """The run that the content of a certificate describes.
+def saved_run(file: Path, certificate: Certificate) -> SavedRun:
+    """The run of a certificate, whose results are not verified.
 
-    Raises CertificateError (a ValueError) if no agent or board is named or the moves were changed.
-    The results are not verified.
+    Raises CertificateError (a ValueError) if the moves were changed.
     """
-    board, agent = content.get("board"), content.get("agent")
-    is_board = isinstance(board, Mapping) and set(board) == {"rows", "cols", "k"}
-    if not isinstance(board, Mapping) or not is_board or not isinstance(agent, str):
-        raise CertificateError(f"{file} names no agent and no board")
-    rules = Rules(**board)
-    check_digest(content)
-    training = content.get("training")
-    steps = training.get("steps") if isinstance(training, Mapping) else None
-    return SavedRun(file, agent, rules, steps != 0)
+    check_digest(certificate)
+    stated = certificate.stated
+    return SavedRun(file, stated.agent, certificate.rules, stated.training.get("steps") != 0)
 
 
 @lru_cache(maxsize=2 * MAX_FOUND)

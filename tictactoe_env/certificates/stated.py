@@ -1,121 +1,180 @@
 """What a certificate states without a proof: its agent, seed, configuration, training and versions.
 
 No verifier can recompute these entries, but programs print them beside what is proven. So they must
-be what they look like: names are short printable words, numbers are finite.
+be what they look like: names are short plain words, texts are printable, numbers are finite.
 """
 
 from __future__ import annotations
 
 import math
+import platform
+import re
 import reprlib
+import sys
 from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import metadata
 from typing import Any
 
 from tictactoe_env.errors import printable
 
-MAX_WORDS = 100  # letters of a name
+MAX_NAME = 100  # letters
 MAX_TEXT = 100_000  # letters of a text in a configuration, such as a pool of opponents
 MAX_ENTRIES = 10_000  # of configuration, training and versions together, nested ones too
 MAX_DEPTH = 20  # of objects and lists in each other
-MAX_SEED = 2**128  # above all seeds of NumPy
-GROUPS = ("config", "training", "versions")
-NUMBERS = ("steps", "seconds", "games", "entries")  # of `training`, at any depth
+MAX_NUMBER = 2**128  # above all seeds of NumPy
+AMOUNTS = ("steps", "seconds", "games", "entries")  # of `training`, at any depth
 POINTS = ("best_at", "first_unbeatable", "first_optimal")  # {"steps": ..., "seconds": ...}
+NAME = "letters, digits and _.:=+ -, at most 100, with single spaces between words"
 
 
-class StatedError(ValueError):
-    """An entry that is not of its form."""
+class CertificateError(ValueError):
+    """A certificate that cannot be read, or whose results are not those of its moves."""
 
 
-def check_stated(content: Mapping[str, Any]) -> None:
-    """Raises StatedError, which names the entry, unless all stated entries are of their form.
+@dataclass(frozen=True)
+class Stated:
+    """The entries of a certificate that nobody can verify.
 
-    agent: words, as `is_words` defines them. seed: a whole number from 0, or null. The other three
-    are objects of JSON values; their names, and the name `preset` of a training, are words, and
-    their texts are printable. Entries that are absent are not missed.
+    agent: a name, see `is_name`. seed: a whole number from 0, or None. The other three are JSON
+    objects. Their names, and the `preset` of a training, are names too; their texts are printable.
+
+    Raises CertificateError, which names the entry, if one is not of this form.
     """
-    if "agent" in content and not is_words(content["agent"]):
-        raise _wrong("agent", content["agent"], _WORDS)
-    seed = content.get("seed")
-    if seed is not None and not (type(seed) is int and 0 <= seed < MAX_SEED):
-        raise _wrong("seed", seed, "a whole number of at least 0, below 2**128, or null")
-    left = [MAX_ENTRIES]
-    for group in GROUPS:
-        if group in content:
-            if not isinstance(content[group], Mapping):
-                raise _wrong(group, content[group], "an object")
-            _check(content[group], group, left)
-    training = content.get("training", {})
-    if not is_words(training.get("preset", "preset")):
-        raise _wrong("training.preset", training["preset"], _WORDS)
-    for point in POINTS:
-        if not isinstance(training.get(point, {}), Mapping):
-            raise _wrong(f"training.{point}", training[point], "an object of steps and seconds")
-    _check_numbers(training, "training")
+
+    agent: str
+    seed: int | None = None
+    config: Mapping[str, Any] = field(default_factory=dict)
+    versions: Mapping[str, Any] = field(default_factory=dict)
+    training: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        _check("agent", self.agent, is_name(self.agent), NAME)
+        is_seed = self.seed is None or (type(self.seed) is int and 0 <= self.seed < MAX_NUMBER)
+        _check("seed", self.seed, is_seed, "a whole number from 0 to 2**128 - 1, or null")
+        left = [MAX_ENTRIES]
+        for group in ("config", "training", "versions"):
+            content = getattr(self, group)
+            _check(group, content, isinstance(content, Mapping), "an object")
+            _check_value(content, group, left)
+        _check_amounts(self.training, "training")
+        _check("training.preset", self.preset, is_name(self.training.get("preset", "none")), NAME)
+        for name in POINTS:
+            point = self.training.get(name, {})
+            _check(f"training.{name}", point, isinstance(point, Mapping), "an object")
+
+    @classmethod
+    def of(
+        cls,
+        agent: str,
+        seed: int | None = None,
+        config: Mapping[str, Any] | None = None,
+        training: Mapping[str, Any] | None = None,
+        versions: Mapping[str, Any] | None = None,
+    ) -> Stated:
+        r"""What a new certificate states.
+
+        versions: by default those of this process. What is not printable in the texts is written as
+        \x1b and the like, so that a certificate can be read again whatever a folder is called.
+        """
+        if versions is None:
+            versions = package_versions()
+        return cls(agent, seed, *map(as_stated, (config or {}, versions, training or {})))
+
+    @property
+    def preset(self) -> str | None:
+        """The preset of the training, if it had one."""
+        preset: str | None = self.training.get("preset")
+        return preset
+
+    @property
+    def label(self) -> str:
+        """The agent, and its preset: "dqn-quick"."""
+        return self.agent if self.preset is None else f"{self.agent}-{self.preset}"
 
 
-def printable_texts(value: Any) -> Any:
-    """JSON values with each of their texts, and names, as `printable` shows it."""
+def is_name(value: Any) -> bool:
+    """Whether a value is plain words of at most 100 letters with one space between them."""
+    if not isinstance(value, str) or len(value) > MAX_NAME:
+        return False
+    return re.fullmatch("[A-Za-z0-9_.:=+-]+(?: [A-Za-z0-9_.:=+-]+)*", value) is not None
+
+
+def name_of(text: str) -> str:
+    """A text as a name: the last 100 letters, with "_" for what a name may not hold."""
+    plain = re.sub("[^A-Za-z0-9_.:=+ -]", "_", text)[-MAX_NAME:]
+    return " ".join(plain.split()) or "_"
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a finite number that a float can hold; true and false are none."""
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return type(value) is int and abs(value) < MAX_NUMBER
+
+
+def as_stated(value: Any) -> Any:
+    """A value of a configuration as it can be stated: lists, names, and printable texts."""
     if isinstance(value, Mapping):
-        return {printable(name): printable_texts(part) for name, part in value.items()}
+        return {name_of(name): as_stated(part) for name, part in value.items()}
     if isinstance(value, (list, tuple)):
-        return type(value)(map(printable_texts, value))
+        return [as_stated(part) for part in value]
     return printable(value) if isinstance(value, str) else value
 
 
-def is_words(value: Any) -> bool:
-    """Whether a value is text of at most 100 printable letters: words with one space between."""
-    return (
-        isinstance(value, str)
-        and 0 < len(value) <= MAX_WORDS
-        and value.isprintable()
-        and value == " ".join(value.split())
-    )
-
-
-_WORDS = f"short printable words, at most {MAX_WORDS} letters with single spaces between the words"
-
-
-def _check(value: Any, place: str, left: list[int], depth: int = 0) -> None:
-    """Raises StatedError for what is no JSON value, or text that is not printable.
+def _check_value(value: Any, place: str, left: list[int], depth: int = 0) -> None:
+    """Raises CertificateError for what is no JSON value, or not of its form.
 
     left: the number of entries that may still come. depth: of the objects around the value.
     """
     left[0] -= 1
-    if left[0] < 0 or depth > MAX_DEPTH:
-        most = f"one of at most {MAX_ENTRIES:,} entries in objects {MAX_DEPTH} deep"
-        raise _wrong(place[:MAX_WORDS], value, most)
+    is_small = left[0] >= 0 and depth <= MAX_DEPTH
+    most = f"one of at most {MAX_ENTRIES:,} entries in objects {MAX_DEPTH} deep"
+    _check(place, value, is_small, most)
     if isinstance(value, Mapping):
         for name, part in value.items():
-            if not is_words(name):
-                raise _wrong(f"a name in {place}", name, _WORDS)
-            _check(part, f"{place}.{name}", left, depth + 1)
-    elif isinstance(value, (list, tuple)):
+            _check(f"a name in {place}", name, is_name(name), NAME)
+            _check_value(part, f"{place}.{name}", left, depth + 1)
+    elif isinstance(value, list):
         for number, part in enumerate(value):
-            _check(part, f"{place}[{number}]", left, depth + 1)
+            _check_value(part, f"{place}[{number}]", left, depth + 1)
     elif isinstance(value, str):
-        if len(value) > MAX_TEXT or not value.isprintable():
-            raise _wrong(place, value, f"printable text of at most {MAX_TEXT:,} letters")
-    elif value is not None and not isinstance(value, bool) and not _is_number(value):
-        raise _wrong(place, value, "a finite number, text, true, false, null, a list or an object")
+        is_text = len(value) <= MAX_TEXT and value.isprintable()
+        _check(place, value, is_text, f"printable text of at most {MAX_TEXT:,} letters")
+    elif value is not None and not isinstance(value, bool):
+        _check(place, value, is_number(value), "a finite number, text, or another JSON value")
 
 
-def _check_numbers(value: Any, place: str) -> None:
-    """Raises StatedError unless the numbers of a training, at any depth, are at least 0."""
-    if isinstance(value, Mapping):
-        for name, part in value.items():
-            if name in NUMBERS and not (_is_number(part) and part >= 0):
-                raise _wrong(f"{place}.{name}", part, "a finite number of at least 0")
-            _check_numbers(part, f"{place}.{name}")
+def _check_amounts(values: Mapping[str, Any], place: str) -> None:
+    """Raises CertificateError unless the AMOUNTS of a training, at any depth, are at least 0."""
+    for name, part in values.items():
+        if name in AMOUNTS:
+            is_amount = is_number(part) and part >= 0
+            _check(f"{place}.{name}", part, is_amount, "a finite number of at least 0")
+        if isinstance(part, Mapping):
+            _check_amounts(part, f"{place}.{name}")
 
 
-def _is_number(value: Any) -> bool:
-    """Whether a value is a finite number that a float can hold."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return False
-    return math.isfinite(value) if isinstance(value, float) else abs(value) < MAX_SEED
+def _check(place: str, value: Any, is_right: bool, expected: str) -> None:
+    """Raises CertificateError unless a value is right; a repr shows escapes as \\x1b."""
+    if not is_right:
+        raise CertificateError(f"{place:.100} must be {expected}, got {reprlib.repr(value)}")
 
 
-def _wrong(place: str, value: Any, expected: str) -> StatedError:
-    # A repr shows what is not printable as \x1b and the like.
-    return StatedError(f"{place} must be {expected}, got {reprlib.repr(value)}")
+def package_versions() -> dict[str, str]:
+    """The versions of Python and of the packages that this process has imported."""
+    found = {"python": platform.python_version()}
+    for package in (
+        "tictactoe-env",
+        "numpy",
+        "gymnasium",
+        "stable-baselines3",
+        "sb3-contrib",
+        "torch",
+    ):
+        try:
+            if package.replace("-", "_") in sys.modules:
+                found[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            continue
+    return found

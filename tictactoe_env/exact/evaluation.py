@@ -29,6 +29,7 @@ from tictactoe_env.exact.positions import TABULATED, can_enumerate
 from tictactoe_env.exact.proof import Limit, Progress, ProofLimitError, provable, reach_of
 from tictactoe_env.exact.solver import solve
 from tictactoe_env.exact.tables import tabulate
+from tictactoe_env.exact.verdict import Proven, verdict
 from tictactoe_env.notation import game_text
 from tictactoe_env.policy import Model, Policy, RandomPolicy
 from tictactoe_env.rules import SIDES, Rules
@@ -114,15 +115,20 @@ class Evaluation:
     @property
     def verdict(self) -> str:
         """Whether it can be beaten, in words, such as "can be beaten as O (a1 b2 b1 a3 c1)"."""
-        if self.always_wins_x:
-            return "wins against everybody as X, and O cannot avoid losing"
-        safe = {"X": self.unbeatable_x, "O": self.unbeatable_o}
-        games = {
-            side: None if safe[side] else game_text(self._lost.get(side, ()), self.rules)
-            for side in SIDES
+        return verdict(self.proven)
+
+    @property
+    def proven(self) -> dict[str, Proven]:
+        """What is proven of each side that was not sampled."""
+        sides = {
+            "X": (self.unbeatable_x, self.optimal_x, self.always_wins_x),
+            "O": (self.unbeatable_o, self.optimal_o, False),
+        }
+        return {
+            side: Proven(*found, game_text(self._lost.get(side, ()), self.rules).split())
+            for side, found in sides.items()
             if side not in self.sampled
         }
-        return verdict_text(games, self.optimal)
 
     @property
     def _lost(self) -> dict[str, tuple[int, ...]]:
@@ -176,21 +182,6 @@ class Evaluation:
 
         games = {f"loses as {side} in {len(line)} moves": line for side, line in self._lost.items()}
         return svg_games(games, self.rules)
-
-
-def verdict_text(games: Mapping[str, str | None], is_optimal: bool) -> str:
-    """Say whether a player can be beaten, such as "can be beaten as O (a1 b2 c3)".
-
-    games: by side, the shortest game that the player can lose, "" if it is not known, and None if
-    it never loses.
-    """
-    lost = {side: f" ({game})" * bool(game) for side, game in games.items() if game is not None}
-    if lost:
-        return f"can be beaten {' and '.join(f'as {side}{game}' for side, game in lost.items())}"
-    if not games:
-        return "not proven"
-    as_side = "" if len(games) == 2 else f" as {' '.join(games)}"
-    return f"cannot be beaten{as_side}{', optimal' * is_optimal}"
 
 
 def evaluate(

@@ -280,8 +280,8 @@ class ExactEvaluation(EveryNSteps):
             text = f"{side} %: {100 * result.win:.2f} won, {100 * result.draw:.2f} drawn, "
             text += f"{100 * result.loss:.2f} lost"
             text += f" ({100 * result.illegal:.2f} illegal)" if result.illegal else ""
-            text += ", unbeatable" * found.reached("unbeatable", side)
-            parts.append(text + " (sampled)" * (side in found.sampled))
+            proof = f", {found.proven[side].word}" if side in found.proven else " (sampled)"
+            parts.append(text + proof.removesuffix(", "))
         if judgement.exploitability is not None:
             parts.append(f"exploitability {judgement.exploitability:.4f}")
         parts += ["best so far"] * is_best + [f"{self.stop_at}: stopped"] * self._is_reached

@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tictactoe_env.certificates.content import Certificate
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.tables import TabularPolicy
 from tictactoe_env.notation import board_text, cell_text, parse_cell
@@ -71,17 +72,18 @@ def valued_policy(name: str) -> TabularPolicy:
 
 
 @cache
-def facts_of(name: str) -> Mapping[str, Any]:
-    """What the certificate of a trained agent states, without the moves."""
-    return {key: value for key, value in _file(name).items() if key not in ("moves", "mixed")}
+def facts_of(name: str) -> Certificate:
+    """The certificate of a trained agent without the moves."""
+    content = {key: value for key, value in _file(name).items() if key != "mixed"}
+    return Certificate.from_json({**content, "moves": {}})
 
 
-def certificate_of(name: str) -> dict[str, Any]:
-    """The certificate of a trained agent, as `certificate.read` gives that of a run."""
+def certificate_of(name: str) -> Certificate:
+    """The certificate of a trained agent."""
     return unpack(_file(name))
 
 
-def unpack(packed: Mapping[str, Any]) -> dict[str, Any]:
+def unpack(packed: Mapping[str, Any]) -> Certificate:
     """The certificate whose moves are packed."""
     mixed = iter(packed["mixed"])
     names = {chr(FIRST + cell): cell_text(cell, BOARD) for cell in range(BOARD.cells)}
@@ -89,7 +91,8 @@ def unpack(packed: Mapping[str, Any]) -> dict[str, Any]:
         text: _shares(next(mixed)) if letter == SEVERAL else names[letter]
         for text, letter in zip(table_boards(), packed["moves"], strict=True)
     }
-    return {**{key: value for key, value in packed.items() if key != "mixed"}, "moves": moves}
+    content = {key: value for key, value in packed.items() if key != "mixed"}
+    return Certificate.from_json({**content, "moves": moves})
 
 
 def unpack_values(data: bytes) -> OwnValues:

@@ -1,0 +1,24 @@
+"""Certificates as JSON values, which tests forge."""
+
+import json
+from pathlib import Path
+
+from tictactoe_env.certificates.certificate import certify, verify
+from tictactoe_env.certificates.content import Certificate
+
+
+def certified(*about, **options):
+    """A certificate as it is read from its file."""
+    return json.loads(json.dumps(certify(*about, **options).to_json()))
+
+
+def verified(content, *about, **options):
+    """What `verify` returns for a JSON value."""
+    return verify(Certificate.from_json(content), *about, **options)
+
+
+def write_json(content, path):
+    """Write a JSON value, whatever it is."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(content))

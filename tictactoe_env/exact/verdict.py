@@ -1,0 +1,45 @@
+"""What is proven of a player, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+
+class Proven(NamedTuple):
+    """What is proven of a player as one side.
+
+    unbeatable, optimal, always_wins: see `certificates.SideResults`. losing_line: the cells of the
+    shortest game that it loses, by name; None without one, or if it is not known.
+    """
+
+    unbeatable: bool
+    optimal: bool = False
+    always_wins: bool = False
+    losing_line: Sequence[str] | None = None
+
+    @property
+    def word(self) -> str:
+        """The proof in a word or two, such as "unbeatable"; "" for a player that can be beaten."""
+        if self.always_wins:
+            return "wins against everybody"
+        return "unbeatable" if self.unbeatable else ""
+
+
+def verdict(sides: Mapping[str, Proven], games: bool = True) -> str:
+    """Say whether a player can be beaten, such as "can be beaten as O (a1 b2 b1 a3 c1)".
+
+    sides: those of which something is proven. games: name the shortest games that it loses. Where X
+    wins against everybody, O is not judged by its losses.
+    """
+    if "X" in sides and sides["X"].always_wins:
+        lost = "O" in sides
+        return f"wins against everybody as X{', and O cannot avoid losing' * lost}"
+    beaten = {side: " ".join(one.losing_line or ()) for side, one in sides.items() if not one.word}
+    if beaten:
+        texts = (f"as {side}{f' ({game})' * bool(games and game)}" for side, game in beaten.items())
+        return f"can be beaten {' and '.join(texts)}"
+    if not sides:
+        return "not proven"
+    as_side = "" if len(sides) == 2 else f" as {' '.join(sides)}"
+    return f"cannot be beaten{as_side}{', optimal' * all(one.optimal for one in sides.values())}"
