@@ -49,7 +49,6 @@ def files(tmp_path_factory):
     (folder / "letters.txt").write_text("my letters\n" * 50)
     (folder / "wrong.txt").write_text("a1 b2 a2 b1 a3\na1 a1\n")
     (folder / "cut.json").write_text((folder / "run" / "certificate.json").read_text()[:5_000])
-    write({**nobody, "training": {"steps": 1}}, folder / "odd.json")
     write(certify(RandomPolicy(), "wide", Rules(2, 4, 3)), folder / "2x4.json")
     with store.GameStore(folder / "games.db") as games:
         games.add(game())
@@ -113,7 +112,6 @@ OF_EVALUATION = """
     latest:trie | 1 | 'trie' models/ runs/
     none.json | 1 | none.json
     cut.json | 1 | cut.json
-    odd.json | 1 | training seconds
     2x4.json --rows 3 --cols 3 | 1 | 2x4 3x3
     \x1b[31mred | 1 | '\\x1b[31mred'
     --verify none.json | 1 | none.json
@@ -122,7 +120,7 @@ OF_EVALUATION = """
     minimax --cols 4 --board 2x4x3 | 1 | --cols --board
     random --battle 2 | 1 | --battle
     random --json none/results.json | 1 | --json none/results.json
-    odd.json --from-model | 1 | --from-model
+    2x4.json --from-model | 1 | --from-model
     of_nobody --from-model | 1 | 'nobody'
     human --board .../.../... | 1 | 'human'
     minimax --board XXX/OO./... | 1 | 'XXX/OO./...'
