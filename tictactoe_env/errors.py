@@ -58,7 +58,7 @@ def whole_number(value: Any, what: str, low: int, high: int | None = None) -> in
     )
     if isinstance(value, (bool, np.bool_)):
         raise ValueError(f"{what} must be {expected}, got the bool {value!r}")
-    if isinstance(value, np.ma.MaskedArray):  # it would give what is under the mask
+    if hasattr(value, "mask"):  # a masked array would give what is under the mask
         raise ValueError(f"{what} must be {expected}, got a masked array")
     try:
         number = operator.index(value)

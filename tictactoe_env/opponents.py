@@ -31,7 +31,6 @@ A package adds a name for everybody who installs it with an entry point in its p
 
 from __future__ import annotations
 
-import argparse
 import inspect
 import os
 import re
@@ -39,7 +38,6 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache, lru_cache, partial
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -325,8 +323,10 @@ def _own(name: str) -> Factory:
 
 
 @cache
-def _entry_points() -> dict[str, EntryPoint]:
+def _entry_points() -> dict[str, Any]:
     """The names that installed packages add; those of this package stay its own."""
+    from importlib.metadata import entry_points
+
     found = {one.name: one for one in entry_points(group=GROUP)}
     return {
         name: one
@@ -421,6 +421,8 @@ def _row(name: str, found: Certificate, width: int, seeds: bool = False) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the list, or the exact results of the players that are named; the exit code."""
+    import argparse
+
     parser = argparse.ArgumentParser(
         prog="python -m tictactoe_env.opponents",
         description="Lists the opponents with their exact strength on 3x3.",

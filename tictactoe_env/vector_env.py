@@ -377,7 +377,7 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
 
     def _cells(self, actions: Any) -> NDArray[np.intp]:
         cells = np.asarray(actions)
-        is_masked = isinstance(actions, np.ma.MaskedArray)
+        is_masked = hasattr(actions, "mask")
         if cells.shape != (self.num_envs,) or cells.dtype.kind not in "iu" or is_masked:
             raise ValueError(
                 f"actions must be whole numbers, one for each of {self.num_envs} games, got "
