@@ -200,6 +200,16 @@ class Config:
         return checked
 
 
+def picture_of(mode: str | None) -> Callable[..., Any] | None:
+    """The function that draws a board in a render mode; None, with a warning, without a mode."""
+    if mode is None:
+        gym.logger.warn('render() draws nothing without a render mode, such as render_mode="ansi"')
+        return None
+    from tictactoe_env import render  # imported here because most users never draw
+
+    return render.ansi if mode == "ansi" else render.rgb_array
+
+
 def plain_spec(spec: EnvSpec) -> EnvSpec:
     """A copy of the spec with JSON values for enums, paths and numbers of NumPy.
 

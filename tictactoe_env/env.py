@@ -10,7 +10,15 @@ import numpy as np
 from gymnasium.error import ClosedEnvironmentError, ResetNeeded
 from numpy.typing import NDArray
 
-from tictactoe_env.config import BOARD_OPTIONS, RENDER_MODES, RESET_OPTIONS, Config, Start, mark_of
+from tictactoe_env.config import (
+    BOARD_OPTIONS,
+    RENDER_MODES,
+    RESET_OPTIONS,
+    Config,
+    Start,
+    mark_of,
+    picture_of,
+)
 from tictactoe_env.engines.interface import GameEngine, State, game_engine
 from tictactoe_env.errors import checked_seed, whole_number
 from tictactoe_env.notation import SIDES, check_move
@@ -425,15 +433,8 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
         The last move and a winning line are highlighted. In the mode "human" the window is drawn
         again and None is returned.
         """
-        if self.render_mode is None:
-            gym.logger.warn(
-                "render() does nothing without a render mode: "
-                'gym.make(..., render_mode="ansi"), "rgb_array" or "human"'
-            )
+        if (draw := picture_of(self.render_mode)) is None:
             return None
-        from tictactoe_env import render  # imported here because most users never draw
-
-        draw = render.ansi if self.render_mode == "ansi" else render.rgb_array
         board, before = self.board, self._game.board(self._before)
         picture = draw(board, self.rules, last=last_move(before, board, int(self._side)))
         return picture if self._window is None else self._window.show(picture)

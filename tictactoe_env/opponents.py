@@ -67,7 +67,6 @@ _OWN: dict[str, tuple[str, dict[str, Any]]] = {
     "mcts": ("tictactoe_env.search.mcts:TreeSearchPolicy", {}),
 }
 _registered: dict[str, Factory] = {}
-_EXAMPLES = {"slip": 0.1, "depth": 4, "seconds": 0.5, "playouts": 50, "milliseconds": 100}
 _KINDS = {int: "a whole number", float: "a number", str: "a text"}
 
 
@@ -173,10 +172,7 @@ def read_options(name: str, texts: Iterable[str], make: Factory) -> dict[str, An
         try:
             found[key] = kind(value)
         except ValueError:
-            example = f"{name}-{key}={_EXAMPLES.get(key, known[key])}"
-            raise ValueError(
-                f"{key} must be {_KINDS[kind]}, such as {example}, got {value!r}"
-            ) from None
+            raise ValueError(f"{key} of {name} must be {_KINDS[kind]}, got {value!r}") from None
     return found
 
 

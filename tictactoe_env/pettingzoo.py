@@ -37,7 +37,7 @@ except ImportError as error:
         'tictactoe_env.pettingzoo needs PettingZoo: pip install "tictactoe-env[pettingzoo]"'
     ) from error
 
-from tictactoe_env.config import BOARD_OPTIONS, RENDER_MODES, Config, Start
+from tictactoe_env.config import BOARD_OPTIONS, RENDER_MODES, Config, Start, picture_of
 from tictactoe_env.engines.bitboards import bitboards_of, single_bitboards_of
 from tictactoe_env.errors import checked_seed, one_of, unknown_name, whole_number
 from tictactoe_env.notation import check_move
@@ -334,15 +334,8 @@ class TicTacToeAECEnv(AECEnv):  # type: ignore[misc,unused-ignore]
         again and None is returned.
         """
         board = self._started()
-        if self.render_mode is None:
-            gym.logger.warn(
-                "render() does nothing without a render mode: "
-                'env(render_mode="ansi"), "rgb_array" or "human"'
-            )
+        if (draw := picture_of(self.render_mode)) is None:
             return None
-        from tictactoe_env import render  # imported here because most users never draw
-
-        draw = render.ansi if self.render_mode == "ansi" else render.rgb_array
         picture = draw(board, self.rules, last=self._last)
         return picture if self._window is None else self._window.show(picture)
 

@@ -12,7 +12,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from tictactoe_env.config import RESET_OPTIONS, Config, Start, mark_of
+from tictactoe_env.config import RESET_OPTIONS, Config, Start, mark_of, picture_of
 from tictactoe_env.engines.interface import BatchEngine, States, batch_engine
 from tictactoe_env.errors import checked_seed, one_of, whole_number
 from tictactoe_env.notation import check_move
@@ -500,15 +500,8 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
 
     def render(self) -> tuple[Any, ...] | None:
         """One picture for each game: text ("ansi") or uint8 (height, width, 3) ("rgb_array")."""
-        if self.render_mode is None:
-            gym.logger.warn(
-                "render() does nothing without a render mode: "
-                'give render_mode="ansi" or "rgb_array"'
-            )
+        if (draw := picture_of(self.render_mode)) is None:
             return None
-        from tictactoe_env import render  # imported here because most users never draw
-
-        draw = render.ansi if self.render_mode == "ansi" else render.rgb_array
         games, states = self._games, self._started()
         rows = zip(games.boards(self._before), self.boards, games.seats(states), strict=True)
         return tuple(

@@ -271,10 +271,10 @@ def parse_lines(lines: Iterable[str], rules: Rules = SQUARE, source: str = "") -
 def parse_json(text: str | bytes) -> Iterator[Game]:
     """The games of a JSON list. Raises ValueError with the number of a wrong entry."""
     try:
-        read = io.StringIO(text if isinstance(text, str) else text.decode("utf-8-sig"))
+        text = text if isinstance(text, str) else text.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise _no_list(f"text that is no JSON: {error}") from None
-    return parse_json_file(read)
+        raise _no_list(f"no JSON: {error}") from None
+    return parse_json_file(io.StringIO(text))
 
 
 def parse_json_file(file: TextIO) -> Iterator[Game]:
@@ -291,32 +291,31 @@ def parse_json_file(file: TextIO) -> Iterator[Game]:
 
 def _entries(file: TextIO) -> Iterator[Any]:
     """The entries of a JSON list. Raises ValueError for anything else."""
-    decoder, text, before = json.JSONDecoder(), _more(file, ""), "["
+    decoder, text = json.JSONDecoder(), _more(file, "")
     if text[:1] != "[":
         raise _no_list(f"{text[:80]!r}")
-    while True:
-        text = _more(file, text[1:].lstrip(BLANKS))
-        if text[:1] == "]" and before == "[":
-            break
+    text, is_next = _more(file, text[1:]), False
+    while is_next or text[:1] != "]":
         try:
             entry, end = decoder.raw_decode(text)
         except (ValueError, RecursionError) as error:
-            is_long = len(text) >= MAX_LINE
-            what = (
-                f"no JSON, or a game of more than {MAX_LINE:,} characters" if is_long else "no JSON"
-            )
-            raise _no_list(f"text that is {what}: {error}") from None
+            raise _no_list(
+                f"no JSON, or a game of more than {MAX_LINE:,} characters: {error}"
+            ) from None
         yield entry
-        text = _more(file, text[end:].lstrip(BLANKS))
-        before = text[:1]
-        if before != ",":
+        text = _more(file, text[end:])
+        is_next = text[:1] == ","
+        if is_next:
+            text = _more(file, text[1:])
+        elif text[:1] != "]":
             break
-    if text[:1] != "]" or _more(file, text[1:].lstrip(BLANKS)):
+    if text[:1] != "]" or _more(file, text[1:]):
         raise _no_list(f"{text[:80]!r} after an entry")
 
 
 def _more(file: TextIO, text: str) -> str:
     """The text, without blanks before it, and as much of the file as makes MAX_LINE characters."""
+    text = text.lstrip(BLANKS)
     while len(text) < MAX_LINE and (part := file.read(MAX_LINE)):
         text = (text + part).lstrip(BLANKS)
     return text

@@ -6,6 +6,7 @@ import json
 import os
 import pickle
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple, cast
@@ -18,20 +19,19 @@ from tictactoe_env.exact.evaluation import UNTIL, Evaluation, best_play_x, evalu
 from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.exact.proof import Limit, checked_limit
 from tictactoe_env.files import write_file
-from tictactoe_env.policy import Policy
+from tictactoe_env.policy import Policy, as_policy
 from tictactoe_env.pool import Snapshots
 from tictactoe_env.rules import SIDES, Rules
 from tictactoe_env.sb3.models import (
-    MakePolicy,
     attributes,
     check_observations,
     frozen,
-    policy_of,
     rules_of,
     side_of,
     undisturbed,
 )
 
+MakePolicy = Callable[[Any], Policy]
 GOALS = tuple(goal for goal in UNTIL if goal != "steps")
 SIDE_CHOICES = (*SIDES, "both")
 
@@ -75,7 +75,8 @@ class EveryNSteps(BaseCallback):
 
     def player(self) -> Policy:
         """How the model plays now."""
-        return policy_of(self.model, self._board, self.deterministic, self.policy)
+        made = self.model if self.policy is None else self.policy(self.model)
+        return as_policy(made, self._board, self.deterministic)
 
     def _init_callback(self) -> None:
         self._board = rules_of(self.training_env, self.rules)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -17,12 +17,10 @@ from stable_baselines3.common.vec_env import VecEnv
 
 from tictactoe_env.exact.symmetry import CanonicalPolicy
 from tictactoe_env.exact.tables import TabularPolicy
-from tictactoe_env.policy import Policy, PredictPolicy, RandomPolicy, as_policy
+from tictactoe_env.policy import Policy, PredictPolicy, RandomPolicy
 from tictactoe_env.pool import snapshot
 from tictactoe_env.rules import SIDES, Boards, Rules
 from tictactoe_env.sb3.vec_env import TicTacToeVecEnv
-
-MakePolicy = Callable[[Any], Policy]
 
 
 def attributes(env: VecEnv, name: str) -> list[Any] | None:
@@ -35,7 +33,8 @@ def rules_of(env: VecEnv, rules: Rules | None = None) -> Rules:
 
     Raises ValueError if there is no board, if there are several, or if `rules` is another one.
     """
-    boards = {*(attributes(env, "rules") or [])} | ({rules} if rules is not None else set())
+    found = [*(attributes(env, "rules") or []), rules]
+    boards = {board for board in found if isinstance(board, Rules)}
     if not boards:
         raise ValueError(
             "the training environment is none of tictactoe_env: give rules=Rules(rows, cols, k)"
@@ -50,18 +49,6 @@ def side_of(env: VecEnv) -> str:
     """The side that the learner plays in all games: "X", "O", or "both"."""
     sides = {side for found in attributes(env, "sides") or [SIDES] for side in found}
     return sides.pop() if len(sides) == 1 else "both"
-
-
-def policy_of(
-    model: BaseAlgorithm, rules: Rules, deterministic: bool, make: MakePolicy | None = None
-) -> Policy:
-    """How a model plays, or what `make(model)` returns.
-
-    Raises ValueError for a model whose moves are not a function of the board.
-    """
-    if make is not None:
-        return as_policy(make(model), rules, deterministic)
-    return PredictPolicy(model, rules, deterministic)
 
 
 def check_observations(policy: Policy, env: VecEnv, seen: Any) -> None:
