@@ -96,7 +96,8 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
       - an object with `probs(boards)`, or with Stable-Baselines3's `predict`. It is frozen: what
         it learns later does not change the opponent. A model plays its best moves;
         `tictactoe_env.snapshot(model, rules)` plays by its probabilities;
-      - a list of `[opponent, weight]` pairs, from which one is drawn for each game;
+      - a list of `[opponent, weight]` pairs, from which one is drawn for each game; of names also
+        as text, `"random:0.5,minimax:0.25,self:0.25"`;
       - `None`: there is no opponent, and the caller moves for both sides. See Both sides below.
     - `side` (`"random"`): the learner's side, `"X"`, `"O"`, `"random"` or `"alternate"` (X in the
       first game, then O, X, ...).
