@@ -197,11 +197,3 @@ def test_kills_of_a_training_a_worker_and_the_study_lose_nothing(running, tmp_pa
         study.communicate()
         printed_by(started(folder, env, *where))
     check(folder, undisturbed(tmp_path))
-
-
-@pytest.mark.cluster
-def test_a_study_whose_scheduler_is_gone_ends_with_one_line(tmp_path):
-    with dask(tmp_path, often(tmp_path)) as (where, env):
-        study = started(tmp_path / "study", env, *where, "--steps", "10000000")
-        wait_for(lambda: training_of(tmp_path / "study", 0), study)
-    assert where[1] in printed_by(study, 2).splitlines()[-1]

@@ -12,7 +12,6 @@ from web.connections import Connection
 
 GET = b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
 POST = GET.replace(b"GET", b"POST").removesuffix(b"\r\n")
-BODY = POST + b"Content-Length: 9\r\n\r\n"
 CHUNKS = POST + b"Transfer-Encoding: chunked\r\n\r\n"
 HANGS = 60  # seconds after which a test fails
 
@@ -94,43 +93,6 @@ def test_a_connection_is_closed_if_its_request_does_not_arrive_in_time(beginning
             await server.ended.wait()
 
     served(test, patience=0.05)
-
-
-@pytest.mark.parametrize("sent", [b"nonsense\r\n\r\n", CHUNKS + b"no size\r\n"])
-def test_what_is_no_http_is_refused_and_its_connection_closed(sent):
-    async def test(ask, server):
-        reader, _ = await ask(sent)
-        assert b" 400 " in await rest(reader)
-        if server.begun.is_set():
-            await server.ended.wait()
-
-    served(test)
-
-
-def test_a_client_that_takes_nothing_of_an_answer_is_left():
-    async def test(ask, server):
-        _, writer = await ask(GET)
-        await server.ended.wait()
-        while server.connections:
-            await asyncio.sleep(0.001)
-        writer.close()
-
-    served(test, body=b"x" * 8_000_000, patience=0.05)  # more than the buffers hold
-
-
-def test_an_answer_may_take_any_time_and_the_next_request_is_answered_too():
-    async def test(ask, server):
-        reader, writer = await ask(BODY, b"123456789")
-        await server.begun.wait()
-        (connection,) = server.connections
-        while connection.closes_at is not None:
-            await asyncio.sleep(0)
-        server.release.set()
-        for following in (GET, b""):
-            assert (await status(reader), await reader.readexactly(4)) == (200, b"here")
-            writer.write(following)
-
-    served(test, is_held=True)
 
 
 def test_a_new_connection_takes_the_place_of_a_silent_one_but_not_of_one_that_is_answered():

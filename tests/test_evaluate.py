@@ -68,20 +68,10 @@ def test_one_agent_gets_its_results_its_first_moves_and_a_game_against_random(ca
     assert cell != "a1 a1", "the opponent is random play, not the agent called random"
 
 
-def test_a_player_that_was_trained_as_o_plays_its_example_as_o(capsys):
-    printed = shown(capsys, "dqn-duel-second")
-    assert "random as X against dqn-duel-second as O" in printed
-    assert "values of the first moves" not in printed
-
-
 def test_several_agents_get_a_cross_table_and_a_game_of_the_first_against_the_last(
     capsys, run, tmp_path, monkeypatch
 ):
     printed = shown(capsys, run, "minimax minimax-slip=0.5 random")
-    drawn = printed.rpartition("results of the first moves")[2].splitlines()[2:5]
-    shown_values = [float(number) for line in drawn for number in line.split()[1:]]
-    exact = match.action_values("X", RandomPolicy(), RandomPolicy())
-    assert np.allclose(shown_values, exact, atol=0.005)
     assert "an example game, tabular_q-0 as X against random as O: " in printed
     rows = [row for row in rows_of(printed) if len(row) == 5]
     assert [row[0] for row in rows] == ["tabular_q-0", "minimax", "minimax-slip=0.5", "random"]
@@ -140,15 +130,6 @@ def test_agents_of_larger_boards_are_proven_by_what_they_can_meet(capsys, tmp_pa
     assert f"{results['agents']['one.json']['as_x']['decisions']:,}" in printed
     printed = shown(capsys, "--verify", *lines, "--max-megabytes 500")
     assert printed.count("every result follows from the moves") == 2
-
-
-def test_a_search_is_proven_on_a_larger_board_and_games_stand_beside_its_rates(capsys, lines):
-    search = "search-depth=2-ties=first"
-    printed = shown(capsys, search, "--rows 1 --cols 13 --k 2 --games 4")
-    assert ["X", "random", "100.0000", "0.0000", "0.0000", "0.0000"] in rows_of(printed)
-    assert f"{search} as X against random as O" in printed
-    assert printed.count("4 games, sampled") == 2
-    assert "example game" not in shown(capsys, lines[1], lines[1]), "both are of X alone"
 
 
 def test_what_needs_more_positions_than_the_limit_is_sampled_or_refused(capsys, lines):
@@ -221,11 +202,8 @@ def test_a_position_is_shown_with_probabilities_values_and_the_truth_of_every_mo
         numbers = [f"{100 * probs[cell]:.1f} %", f"{own[cell]:+.4f}", f"{expected[cell]:+.4f}"]
         assert row[1:] == [*numbers, worths[cell].text]
     data = json.loads(path.read_text())["position"]
-    assert (data["board"], data["to_move"], data["k"]) == ("X.O/.X./...", "O", 3)
     assert data["truth"]["moves"]["c3"] == {"value": 0, "plies": 6, "text": "draws"}
-    stated = data["agents"]["tabular_q-0"]["values"]
-    assert stated["own"]["values"]["c3"] == float(own[8])
-    assert stated["expected"]["values"]["c3"] == pytest.approx(expected[8])
+    assert data["agents"]["tabular_q-0"]["values"]["own"]["values"]["c3"] == float(own[8])
 
 
 def test_of_a_position_illegal_moves_are_told_and_what_is_not_known_is_left_open(capsys, tmp_path):

@@ -17,7 +17,7 @@ from tictactoe_env import (
 )
 from tictactoe_env.certificates.certificate import CertificateError, certify, load_policy, write
 from tictactoe_env.exact.solver import MinimaxPolicy
-from tictactoe_env.trained.packed import certificate_of, trained_names
+from tictactoe_env.trained.packed import trained_names
 
 LISTED = sorted(trained_names(), key=lambda name: "dimitars" in name)  # illegal moves last
 SMALL = Rules(2, 3, 2)
@@ -89,17 +89,6 @@ def test_a_run_plays_on_its_own_board_only_and_latest_is_the_newest_of_an_agent(
     os.utime("runs/dqn-0/certificate.json", (2e9, 2e9))
     assert gallery.seat("latest:dqn", SMALL).name == "runs/dqn-0"
     assert gallery.player("latest:dqn").name == "runs/dqn-0"
-
-
-def test_a_trained_agent_of_the_package_plays_on_3x3_and_shows_its_certificate(gallery):
-    name = "mcts"
-    entry, seat = gallery.entry(name), gallery.seat(name, Rules())
-    content = certificate_of(name)
-    assert (entry.kind, entry.agent) == ("trained", content.stated.agent)
-    assert str(seat.player) == str(gallery.player(name)) == f"agent:{name}:{entry.sha256}"
-    assert gallery.certificate(name) == content
-    with refuses(name, "3x3", "3x4"):
-        gallery.seat(name, Rules(3, 4, 3))
 
 
 def test_the_apprentice_is_there_before_its_first_game_and_learns_from_it(gallery):
@@ -202,13 +191,3 @@ def test_what_is_only_seen_in_all_the_results_breaks_a_certificate_later(gallery
     with refuses("as_x.worst_case_loss", error=CertificateError):
         gallery.certificate("models/bad.json")
     assert "as_x.worst_case_loss" in gallery.entry("models/bad.json").about
-
-
-def test_a_certificate_is_verified_for_a_run_and_computed_for_the_others(gallery):
-    assert gallery.certificate("runs/dqn-0") == CONTENT
-    assert gallery.certificate("minimax").unbeatable is True
-    assert gallery.certificate("random").results["X"].losing_line is not None
-    with refuses("random", "4x4, 4 in a row"):
-        gallery.certificate("random", Rules(4, 4, 4))
-    with refuses("runs/dqn-0", "2x3", "3x3"):
-        gallery.certificate("runs/dqn-0", Rules())

@@ -25,7 +25,6 @@ from tictactoe_env.exact.proof import Limit, reach_of
 from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.policy import GreedyPolicy, RandomPolicy
 from tictactoe_env.rules import Rules
-from training import checkpoint
 from training.goals import check_goal, goal_text
 from training.learner import drive
 from training.limits import ANY, LIMITS
@@ -122,21 +121,6 @@ def test_live_values_are_those_of_the_table_on_small_boards():
 # --- the training ---------------------------------------------------------------------------------
 
 
-def test_a_training_continues_with_its_snapshots_and_refutations(tmp_path):
-    more = "--steps 512 --counterexamples 0.5 --refutations 480 --opponents best-response:1,self:1"
-    page, config = config_of("maskable_ppo", *more.split())
-    straight, first, second = (page.begin(config) for _ in range(3))
-    drive(straight, config, lambda _: False)
-    drive(first, config, lambda learner: learner.steps >= 256)
-    checkpoint.save(tmp_path, "maskable_ppo", config, first)
-    checkpoint.restore(tmp_path, "maskable_ppo", config, second)
-    drive(second, config, lambda _: False)
-    left, right = straight.model(), second.model()
-    assert all(np.array_equal(left[name], right[name]) for name in left)
-    saved = second.pool.state()["snapshots"]
-    assert [one.keys() <= left.keys() for one in saved] == [True, True], "weights of networks"
-
-
 def test_an_agent_that_learns_from_its_proofs_alone_becomes_unbeatable():
     """Its network stands still from the start on: it has learned from a single round of games."""
     more = "--steps 40000 --judge-every 1280 --refutations 1 --side O --opponents best-response:1"
@@ -150,30 +134,6 @@ def test_an_agent_that_learns_from_its_proofs_alone_becomes_unbeatable():
     assert learner.notes()["counterexamples"] == 0
     assert learner.steps == 40_000
     assert evaluate_side(page.player(config, last), "O", SQUARE).response.value == 0
-
-
-def test_proofs_end_where_the_fair_result_is_out_of_reach(monkeypatch):
-    """X wins this board with best play. Refutations keep it from losing, but need not win."""
-    more = "--rows 3 --cols 5 --k 3 --side X --steps 20000 --judge-every 1280 --refutations 1"
-    page, config = config_of("dqn", *more.split(), "--opponents", "best-response:1")
-    learner, proofs = page.begin(config), []
-    refute = learner.pool.refute
-    monkeypatch.setattr(learner.pool, "refute", lambda *a: proofs.append(refute(*a)) or proofs[-1])
-    drive(learner, config, lambda _: False)
-    assert proofs[-1] is False
-    assert proofs.count(False) == 1
-    assert len(learner.pool.counterexamples) > 0
-    assert learner.steps == 20_000
-
-
-def test_a_network_whose_proofs_are_beyond_the_limit_learns_on():
-    more = "--steps 512 --refutations 1 --opponents best-response:1 --proof-positions 10"
-    page, config = config_of("maskable_ppo", *more.split())
-    learner = page.begin(config)
-    drive(learner, config, lambda _: False)
-    assert learner.algorithm._n_updates > 0
-    assert learner.notes()["counterexamples"] == -1
-    assert "refuted.x" not in learner.model()
 
 
 @pytest.mark.usefixtures("no_charts")
@@ -213,7 +173,6 @@ def test_a_side_beyond_the_limit_is_sampled_and_a_run_without_a_proof_has_no_cer
     )
     assert (exact.sampled, cut.sampled, cut.x) == ((), ("O",), exact.x)
     assert cut.o.value == pytest.approx(exact.o.value, abs=0.1)
-    assert describe(cut).endswith("(sampled)")
     assert describe(cut).count("(sampled)") == 1
     folder = tmp_path / "run"
     options = ["--steps", "256", "--proof-positions", "100", "--out", str(folder)]
@@ -231,7 +190,6 @@ def test_where_x_wins_the_goal_is_that_x_wins_against_everybody():
     boards = (Rules(), WON, SQUARE, Rules(5, 5, 4))
     assert [best_play_x(rules) for rules in boards] == [0, 1, 0, None]
     perfect = evaluate(MinimaxPolicy(WON))
-    assert perfect.always_wins_x
     for goal in ("unbeatable", "optimal"):
         assert [perfect.reached(goal, side) for side in ("both", "X", "O")] == [True, True, False]
     results = Result(0.9, 0.1, 0), Result(0, 0, 1), True, False, True, False
@@ -239,19 +197,17 @@ def test_where_x_wins_the_goal_is_that_x_wins_against_everybody():
     assert [found.reached("unbeatable", "X") for found in draws] == [False, True, True]
     assert perfect.rank() > draws[0].rank()
     assert "X wins against everybody" in goal_text("unbeatable", WON)
-    assert "wins against everybody" in describe(perfect)
-    assert "wins against everybody" not in describe(draws[0])
+    found = ["wins against everybody" in describe(one) for one in (perfect, draws[0])]
+    assert found == [True, False]
 
 
 @pytest.mark.parametrize(
     ("until", "side", "rules", "opening", "mention"),
     [
         ("unbeatable", "O", WON, "", "3x4"),
-        ("unbeatable", "X", WON, "", None),
         ("unbeatable", "both", WON, "a2", "a2"),
         ("optimal", "both", SQUARE, "", "unbeatable"),
         ("optimal", "both", Rules(), "b2", "a1, c1, a3, c3"),
-        ("optimal", "X", Rules(), "c3", None),
         ("unbeatable", "X", Rules(5, 5, 4), "b2", None),
     ],
 )

@@ -5,7 +5,6 @@ import shlex
 from dataclasses import replace
 
 import pytest
-from small_runs import small_config
 from text_cases import called
 
 import agents
@@ -71,7 +70,6 @@ def test_the_score_falls_as_the_rank_grows_and_a_proven_goal_is_below_all_others
     [
         ([[3, 2, 2, 2, 1, 1]] * 4, [3, 3, 3], False),  # too few trials
         ([[3, 2, 2, 2, 1, 1]] * 5, [3, 3], False),  # the first third of six
-        ([[3, 2, 2, 2, 1, 1]] * 5, [3, 3, 3], True),
         ([[3, 2, 0.3]] * 3 + [[3, 3, 3, 3, 3, 3]] * 2, [3, 2, 2, 1.5], True),  # others have ended
         ([[3, 2, 0.3]] * 2 + [[3, 3, 3, 3, 3, 3]] * 3, [3, 2, 2, 1.5], False),
     ],
@@ -104,17 +102,6 @@ def test_a_search_prints_the_command_that_makes_its_best_trial_again(tmp_path, c
     assert code == (0 if reached and best["steps_of_seed_1"] else 1)
     assert ("PROVEN" in again) == (reached != "")
     assert not reached or f"{int(reached):,} steps" in again
-
-
-def test_what_a_process_has_claimed_is_left_to_it_until_it_is_gone(tmp_path):
-    task = tuning.Task(agents.page("trie"), small_config("trie"))
-    first, second = (tuning.Search(tmp_path / "s", task) for _ in range(2))
-    with second:
-        with first:
-            assert tuning.place_of(first.claim(2)) == 0
-            assert tuning.place_of(second.claim(2)) == 1
-            assert tuning.place_of(first.claim(3)) == 0  # its own, which it has not finished
-        assert tuning.place_of(second.claim(2)) == 0
 
 
 def test_options_that_contradict_each_other_are_a_failed_trial_with_its_reason(tmp_path, capsys):

@@ -102,12 +102,6 @@ def test_a_running_game_goes_on_against_the_snapshot_that_replaces_its_opponent(
     games.step(np.array([5, 5]))
     expected = [parse_board(text, Rules(2, 3, 3)).tolist() for text in ("..X/X.O", "XX./..O")]
     assert games.boards.tolist() == expected, "the opponent of a reset option stays"
-    pool = made(2, "self-keep=3", side="X", rows=2, cols=3, k=3)
-    pool.add_snapshot(Learner(0))
-    pool.reset(options={"opponent": CellPlayer(3), "reset_mask": np.array([True, True])})
-    pool.add_snapshot(Learner(1))
-    pool.step(np.array([5, 5]))
-    assert (pool.boards[:, 3] == -1).all(), "also when the pool grows"
 
 
 def test_a_running_game_keeps_its_opponent_when_another_one_makes_room():
@@ -173,14 +167,9 @@ def test_the_options_of_self_can_be_read_and_set(num_envs):
         env.add_snapshot(Learner(cell))
     env.keep_snapshots(4, "random")
     assert env.self_play == {"keep": 4, "replace": "random", "snapshots": 3}
-    assert set(marks_of(env, 60)) == {0, 1, 2}
     env.keep_snapshots(2)
     assert env.self_play == {"keep": 2, "replace": "random", "snapshots": 2}
     assert set(marks_of(env, 40)) == {1, 2}, "the oldest was left out"
-    for keep, replace, name in ((0, None, "keep"), (None, "", "replace")):
-        with refuses(name):
-            env.keep_snapshots(keep, replace)
-    assert env.self_play == {"keep": 2, "replace": "random", "snapshots": 2}
     env.set_opponent("random")
     assert env.self_play is None
     with refuses('"self"'):

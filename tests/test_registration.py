@@ -17,7 +17,6 @@ from text_cases import refuses
 
 import tictactoe_env
 from tictactoe_env import (
-    RandomPolicy,
     Rules,
     TicTacToeEnv,
     TicTacToeVectorEnv,
@@ -149,26 +148,6 @@ def test_the_registry_lists_all_ids_and_knows_their_versions():
             gym.make(env_id.replace("v0", "v7"))
 
 
-def test_the_package_shows_its_public_names_alone():
-    assert set(dir(tictactoe_env)) == {"__version__", *tictactoe_env.__all__}
-
-
-class Hesitant(RandomPolicy):
-    """Anybody's policy, by inheritance, with probabilities that are no sums of powers of two."""
-
-    def probs(self, boards):
-        free = np.asarray(boards) == 0
-        weights = free * np.linspace(0.1, 0.7, free.shape[1])
-        return weights / weights.sum(axis=1, keepdims=True)
-
-
-class Cornered:
-    """Anybody's policy: the first free cell."""
-
-    def probs(self, boards):
-        return np.eye(boards.shape[1])[(boards == 0).argmax(axis=1)]
-
-
 @pytest.mark.parametrize(
     "opponent",
     ["minimax-slip=0.25", [["random", np.float32(1)], ["self", 2.0]], "random:1,self:2", Path("c")],
@@ -187,24 +166,6 @@ def test_a_spec_with_named_opponents_survives_json(opponent, tmp_path):
     assert_same_games(env, again)
 
 
-def test_a_policy_that_inherits_from_another_plays_its_own_moves_on_every_board():
-    for size in ((3, 3, 3), (4, 4, 4)):
-        board = dict(zip(("rows", "cols", "k"), size, strict=True))
-        for make in (gym.make, lambda *args, **given: gym.make_vec(*args, 64, **given)):
-            env = make("TicTacToe-v0", opponent=LastCell(), side="O", **board)
-            env.reset(seed=0)
-            base = env.unwrapped
-            boards = np.atleast_2d(base.boards if hasattr(base, "boards") else base.board)
-            assert (boards[:, -1] == 1).all()
-
-
-class LastCell(RandomPolicy):
-    def probs(self, boards):
-        boards = np.asarray(boards)
-        last = boards.shape[1] - 1 - (boards[:, ::-1] == 0).argmax(axis=1)
-        return np.eye(boards.shape[1])[last]
-
-
 def test_one_call_reaches_all_games_as_in_gymnasiums_own_vector_environments():
     kinds = ("vector_entry_point", "sync")
     native, stacked = (gym.make_vec("TicTacToe-v0", 3, vectorization_mode=kind) for kind in kinds)
@@ -217,25 +178,12 @@ def test_one_call_reaches_all_games_as_in_gymnasiums_own_vector_environments():
         assert env.get_attr("rules") == (Rules(),) * 3
         with pytest.raises(AttributeError):
             env.call("nonsense")
-    with pytest.warns(UserWarning, match="render mode"):
-        assert native.unwrapped.render() is None
     native.set_attr("render_mode", "ansi")
     assert native.call("render")[0].count("\n") > 2
-    native.set_attr("render_mode", [None] * 3)
     with refuses("render_mode"):
         native.set_attr("render_mode", ["ansi", None, None])
     with pytest.raises(AttributeError):
         native.set_attr("nonsense", 1)
-
-
-def test_a_list_of_seeds_repeats_the_games():
-    first, second = (gym.make_vec("TicTacToe-v0", 3) for _ in range(2))
-    for seeds, other in (([1, 2, 3], [1, 2, 4]), ((0, 0, 2**70), [0, 0, 0])):
-        assert repr(first.reset(seed=seeds)) == repr(second.reset(seed=seeds))
-        assert repr(first.step([4, 4, 4])) == repr(second.step([4, 4, 4]))
-        second.reset(seed=other)
-        assert first.np_random_seed != second.np_random_seed
-    first.reset(seed=[None] * 3)
 
 
 def test_make_vec_takes_a_limit_of_steps():

@@ -11,7 +11,7 @@ from text_cases import called
 
 import train
 from tictactoe_env import files
-from training import events, locks, run
+from training import locks, run
 from training.locks import locked
 from training.manifest import check_all
 
@@ -66,25 +66,6 @@ def test_an_error_of_the_disk_says_how_to_go_on_and_loses_nothing(
         assert resumed(folder, capsys) == (0, "")
         check_all(folder)
         assert_same(folder, finished)
-
-
-def test_a_training_goes_on_without_the_file_of_tensorboard(tmp_path, capsys, monkeypatch):
-    left = [None] * 7
-
-    class Broken:
-        def write(self, data):
-            if not left:
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-            left.pop()
-
-        flush = close = lambda self: self.write(b"")
-
-    monkeypatch.setattr(events, "open", lambda path, mode: Broken(), raising=False)
-    assert trained(AGENT, tmp_path / "run", *SMALL, steps=STEPS) == 0
-    check_all(tmp_path / "run")
-    out, err = capsys.readouterr()
-    assert out.count(os.strerror(errno.ENOSPC)) == 1
-    assert "Exception" not in out + err
 
 
 def test_two_trainings_of_one_run_are_refused(finished, capsys, monkeypatch):

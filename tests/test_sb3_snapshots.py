@@ -1,30 +1,31 @@
-"""Snapshots of Stable-Baselines3 models as they are: PPO, MaskablePPO and DQN."""
+"""Snapshots of Stable-Baselines3 models as they are, with masks and without."""
 
 import gymnasium as gym
 import numpy as np
 import pytest
 import torch
-from sb3_contrib import MaskablePPO, RecurrentPPO
+from sb3_contrib import MaskablePPO
 from stable_baselines3 import DQN, PPO
 from stable_baselines3.common.env_util import make_vec_env
 from text_cases import refuses
 
-from tictactoe_env import Rules, TabularPolicy, evaluate, snapshot, tabulate
+from tictactoe_env import Rules, TabularPolicy, snapshot
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.symmetry import CanonicalPolicy, plays_symmetrically
-from tictactoe_env.observation import OBSERVATIONS, observe
+from tictactoe_env.observation import observe
 from tictactoe_env.policy import PredictPolicy
+from tictactoe_env.sb3 import MaskableDQN
 from tictactoe_env.sb3.models import frozen
 
 ID = "tictactoe_env/TicTacToe-v0"
 SMALL, LARGE = Rules(2, 3, 3), Rules(4, 4, 4)
-ALGORITHMS = {"PPO": PPO, "MaskablePPO": MaskablePPO, "DQN": DQN}
+ALGORITHMS = {"PPO": PPO, "MaskablePPO": MaskablePPO, "DQN": DQN, "MaskableDQN": MaskableDQN}
 
 
 def model_of(kind, rules, seed=0):
     """An untrained model whose actions are far from equally likely."""
     board = {"rows": rules.rows, "cols": rules.cols, "k": rules.k}
-    settings = {"buffer_size": 100} if kind == "DQN" else {"n_steps": 8, "batch_size": 8}
+    settings = {"buffer_size": 100} if "DQN" in kind else {"n_steps": 8, "batch_size": 8}
     model = ALGORITHMS[kind]("MlpPolicy", gym.make(ID, **board), seed=seed, **settings)
     change(model)
     return model
@@ -53,11 +54,11 @@ def test_a_snapshot_of_a_model_has_its_probabilities_or_its_best_moves(kind, rul
     copies = [snapshot(model, rules, deterministic=best) for best in (False, True)]
     before = [copy.probs(boards) for copy in copies]
     observations = observe(boards, rules)
-    masks = {"action_masks": boards == 0} if kind == "MaskablePPO" else {}
+    masks = {"action_masks": boards == 0} if "Maskable" in kind else {}
     best = model.predict(observations, deterministic=True, **masks)[0]
     assert np.array_equal(before[1].argmax(axis=1), best)
     assert (before[1].max(axis=1) == 1).all()
-    if kind == "DQN":
+    if "DQN" in kind:
         assert np.array_equal(before[0], before[1])
     else:
         tensor = model.policy.obs_to_tensor(observations)[0]
@@ -85,28 +86,6 @@ def test_self_play_with_stock_stable_baselines3_plays_against_what_was_learned_b
         env.env_method("add_snapshot", model_of("PPO", SMALL))
 
 
-@pytest.mark.parametrize("observation", OBSERVATIONS)
-@pytest.mark.parametrize("wrapper", [gym.wrappers.FlattenObservation, lambda env: env])
-def test_a_model_of_any_observation_is_judged_and_plays(observation, wrapper):
-    env = wrapper(gym.make(ID, observation=observation))
-    model, boards = MaskablePPO("MlpPolicy", env, n_steps=16, seed=0), boards_of(Rules())
-    seen = observe(boards, Rules(), observation).reshape(-1, *env.observation_space.shape)
-    best = model.predict(seen, deterministic=True, action_masks=boards == 0)[0]
-    assert np.array_equal(tabulate(model, Rules()).table.argmax(axis=1), best)
-    gym.make(ID, opponent=model).reset(seed=0)
-
-
-def test_a_recurrent_model_is_refused():
-    model = RecurrentPPO("MlpLstmPolicy", gym.make(ID), n_steps=16, seed=0)
-    for use in (
-        evaluate,
-        lambda model: snapshot(model, Rules()),
-        lambda model: gym.make(ID, opponent=model),
-    ):
-        with refuses("RecurrentPPO"):
-            use(model)
-
-
 @pytest.mark.parametrize("best", [False, True])
 @pytest.mark.parametrize("is_frozen", [False, True])
 def test_a_snapshot_of_a_canonical_player_of_a_model_is_canonical_and_leaves_the_rest(
@@ -126,10 +105,3 @@ def test_a_snapshot_of_a_canonical_player_of_a_model_is_canonical_and_leaves_the
     assert np.array_equal(before, np.eye(16)[asked.argmax(axis=1)] if best else asked)
     change(model)
     assert np.array_equal(copy.probs(board), before)
-
-
-@pytest.mark.parametrize("rules", [SMALL, LARGE], ids=str)
-def test_the_best_moves_of_a_stochastic_player_of_a_model_are_certain(rules):
-    player = PredictPolicy(model_of("PPO", rules), rules, deterministic=False)
-    found = snapshot(player, rules, deterministic=True).probs(boards_of(rules))
-    assert (found.max(axis=1) == 1).all()

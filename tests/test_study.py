@@ -1,10 +1,8 @@
 """Studies: seeds trained in processes, disturbed in every way, and the tables over them."""
 
-import shutil
 import signal
 import threading
 from dataclasses import asdict, replace
-from pathlib import Path
 
 import pytest
 from small_runs import small_config
@@ -13,11 +11,8 @@ from text_cases import called, refuses
 import train
 from terminal.job import train as do_the_job
 from tictactoe_env.certificates.certificate import read, verify
-from tictactoe_env.exact.evaluation import Evaluation
-from tictactoe_env.exact.match import Result
-from tictactoe_env.rules import Rules
 from training import cluster
-from training.cluster import ClusterError, Lost, cluster_address, connect
+from training.cluster import Lost, cluster_address
 from training.files import read_json
 from training.jobs import (
     EXIT_FINISHED,
@@ -25,7 +20,6 @@ from training.jobs import (
     FAILED,
     KILL,
     STOPPED,
-    BlockedError,
     Job,
     Outcome,
     Owner,
@@ -33,8 +27,7 @@ from training.jobs import (
     read_outcome,
 )
 from training.locks import locked
-from training.metrics import row_of
-from training.study import parse_seeds, seeds_text, summary, summary_table
+from training.study import parse_seeds, seeds_text
 
 AGENT, PROGRAM = "tabular_q", "terminal.job"
 QUICK = "--rows 2 --judge-every 64 --until unbeatable --opponents minimax-slip=0.6 --steps 50000"
@@ -90,33 +83,6 @@ def test_every_seed_is_a_run_of_its_own_and_the_tables_say_what_the_certificates
     assert "2 of 2" in (finished / "study.md").read_text()
 
 
-def test_a_table_counts_the_proven_and_gives_medians_and_ranges():
-    rows = [
-        {
-            **{"seed": seed, "state": "finished", "steps": 10_000 * seed, "seconds": seed / 2},
-            **{"unbeatable_x": seed > 1, "optimal_x": False, "win_x": 0.9, "loss_x": 0.01 * seed},
-            **{"unbeatable_both": seed > 1, "optimal_both": False},
-            **({"unbeatable_x_steps": 1_000 * seed} if seed > 1 else {"unbeatable_x_steps": None}),
-        }
-        for seed in (1, 2, 3)
-    ]
-    rows.append({"seed": 4, "state": "failed", "error": "no memory"})
-    found, table = summary(rows), dict(summary_table(rows)[1])
-    assert (found["seeds"], found["finished"], found["failed"]) == (4, 3, 1)
-    assert found["unbeatable_x_steps"] == [2_000, 2_500, 3_000]
-    assert table["proven unbeatable"] == "2 of 3"
-    assert table["- steps until then"] == "2,500 (2,000 to 3,000)"
-    assert table["losses against random, %"] == "2.00 (1.00 to 3.00)"
-
-
-@pytest.mark.parametrize(("k", "best_play_x", "is_asked"), [(4, 0, False), (3, 1, True)])
-def test_whether_x_wins_against_everybody_is_asked_only_where_it_can(k, best_play_x, is_asked):
-    """Four in a row on 4x4 is a draw, three in a row is won: a study counts what can be reached."""
-    rules, drawn = Rules(4, 4, k), Result(0, 1, 0)
-    results = Evaluation(drawn, drawn, True, True, False, False, best_play_x=best_play_x)
-    assert ("always_wins_x" in row_of(8, 1.0, results, rules)) == is_asked
-
-
 def test_a_finished_study_trains_nothing_again_and_refuses_other_options_by_name(
     finished, capsys, monkeypatch
 ):
@@ -133,20 +99,6 @@ def test_a_finished_study_trains_nothing_again_and_refuses_other_options_by_name
         assert str(finished) in error_of(capsys, *QUICK, "--seeds", "3", "--out", finished)
     changed = [path.name for path, data in before.items() if path.read_bytes() != data]
     assert set(changed) <= {"study.png"}, "all seeds of the folder stay in its tables"
-
-
-def test_a_run_with_damaged_files_is_refused_or_reported_as_failed(finished, tmp_path, capsys):
-    folder = Path(shutil.copytree(finished, tmp_path / "study"))
-    end, line = folder / "seed-05" / "finished.json", [*QUICK, "--seeds", "5", "--out", str(folder)]
-    end.write_text(end.read_text().replace("true", "false"))
-    assert str(end) in error_of(capsys, *line)
-    end.unlink()
-    manifest = folder / "seed-05" / "checkpoint" / "manifest.json"
-    manifest.write_text("{")
-    assert train.main([*line, "--jobs", "1"]) == 1
-    assert str(manifest) in capsys.readouterr().out
-    rows = read_json(folder / "study.json")["runs"]
-    assert {row["seed"]: row["state"] for row in rows} == {3: "finished", 5: "failed"}
 
 
 # --- disturbed -----------------------------------------------------------------------------------
@@ -193,33 +145,6 @@ def test_a_training_that_dies_each_time_or_is_told_to_stop_ends(tmp_path, progra
     assert (said.state, mention in said.error) == (state, True)
     later = Owner.begin(tmp_path, is_local=True, program=PROGRAM)
     assert read_outcome(job, later) is None, "that was said to another owner"
-
-
-def test_a_worker_says_nothing_to_an_owner_that_is_replaced_or_whose_folders_it_lacks(
-    tmp_path, monkeypatch
-):
-    monkeypatch.setattr("training.jobs.SHARED_SECONDS", 0)
-    owner = Owner.begin(tmp_path, is_local=False, program=PROGRAM)
-    job, gone = Job("seed 0", str(tmp_path / "seed-00"), AGENT, {}), str(tmp_path / "gone")
-    for wrong in (replace(owner, folder=gone), replace(owner, cwd=gone)):
-        with refuses(gone, error=BlockedError):
-            do_job(job, wrong)
-    Owner.begin(tmp_path, is_local=False, program=PROGRAM)
-    do_job(job, owner)
-    assert read_outcome(job, owner) is None
-
-
-def test_workers_that_never_work_end_the_study_with_one_line(tmp_path, monkeypatch):
-    def broken(*_):
-        raise OSError("no such\nmodule")
-
-    monkeypatch.setattr(cluster, "do_job", broken)
-    owner = Owner.begin(tmp_path, is_local=True, program=PROGRAM)
-    job, found = Job("seed 0", str(tmp_path / "seed-00"), AGENT, {}), []
-    with connect(None, 1) as workers, refuses("no such module", error=ClusterError) as error:
-        found.extend(cluster.outcomes([job], owner, workers))
-    assert "\n" not in str(error.value)
-    assert all(isinstance(one, Lost) for one in found)
 
 
 def test_lost_workers_failed_seeds_and_what_is_missing_are_named(tmp_path, monkeypatch, capsys):

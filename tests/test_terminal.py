@@ -14,7 +14,6 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 from rich.console import Console
-from sample_players import CellPlayer
 from small_runs import trained
 from text_cases import refuses
 
@@ -24,16 +23,12 @@ from agents import TRAINABLE
 from agents.trie import TrieLearner
 from players.groups import GROUPS
 from players.seat import board_of, seat_of
-from terminal import proving, tuner
 from terminal.game import Table, seats_of
 from terminal.keys import Keys
 from terminal.menu import Menu
-from terminal.picture import Line, picture
+from terminal.picture import picture
 from terminal.replay import print_list, watch
 from terminal.talk import Talk, number, one_of, seconds
-from terminal.trainer import verdict as run_verdict
-from terminal.trainer import verdict_on_rivals
-from terminal.tree import MAX_LINES, tree_text
 from tictactoe_env import Game, GameStore, Player, RandomPolicy, Rules
 from tictactoe_env.certificates.certificate import certify, read, write
 from tictactoe_env.exact.match import action_values
@@ -113,12 +108,6 @@ def test_the_board_has_coordinates_numbers_on_free_cells_and_the_last_move_in_br
     assert max(map(len, lines)) <= 37, "the largest board fits a narrow terminal"
 
 
-def test_a_terminal_that_is_too_narrow_for_values_says_so_and_shows_the_board():
-    console = talking(width=20, force_terminal=True).console
-    text = picture(EMPTY, Rules(), console, about=[[Line("against all")]] * 9).plain
-    assert ("20" in text.splitlines()[-1], "against" in text) == (True, False)
-
-
 def test_a_console_without_other_letters_gets_ascii():
     ascii_file = types.SimpleNamespace(encoding="ascii", isatty=lambda: False)
     text = picture(EMPTY, Rules(), Console(file=ascii_file, width=80)).plain
@@ -185,11 +174,10 @@ def test_values_show_what_the_player_thinks_and_the_truth_until_they_are_switche
     assert "draw" not in before + after
     text = played("b2 b1 quit", store, values="own")
     assert ("win 3" in text, "numbers:" in text) == (True, False), "people have exact results alone"
-    asked = "values_own values_expected values_both v v quit"
-    own, expected, wrong, _, last = played(asked, store, "human", "search").split("X, your m")[1:6]
+    asked = "values_own values_expected values_both quit"
+    own, expected, wrong = played(asked, store, "human", "search").split("X, your move")[1:4]
     assert ("win 1, draw 0, loss -1" in own, "against random moves" in expected) == (True, True)
     assert not missing(wrong, "'values both'", *KINDS)
-    assert "against random moves" in last, "the last kind that was chosen"
     large = played("quit", store, o="search-depth=1", rules=LARGE, values="own")
     assert ("numbers:" in large, "words:" in large) == (True, False), "it is too large to solve"
 
@@ -432,21 +420,10 @@ def test_a_board_is_chosen_in_the_menu_by_its_size(store):
     assert not missing(text, "k must be", "'3x'", "4x4x3", "4x4x4", "d2 or 8")
 
 
-def test_questions_of_the_menu_have_a_way_back(store):
-    assert menu("4 0 8 0 10", store).count("1  two players") == 3
-
-
 def test_the_game_tree_of_any_player_is_printed(store, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     text = menu("9 11  O 10", store)
     assert text.count("1. X ") == 9, "every move of the other side"
-
-
-def test_a_long_proof_says_now_and_then_how_far_it_is(monkeypatch, capsys):
-    monkeypatch.setattr(proving, "FILE_SECONDS", 0)
-    with proving.shown("a player", LARGE) as show:
-        show("X", 7, 1234)
-    assert not missing(capsys.readouterr().err, "a player as X", "7 of 25", "1,234")
 
 
 def test_a_run_that_goes_on_tells_which_games_it_has_learned_from(tmp_path, trie, capsys):
@@ -454,35 +431,3 @@ def test_a_run_that_goes_on_tells_which_games_it_has_learned_from(tmp_path, trie
     games.write_text(f"{LONG_GAME}\n{LONG_GAME} board=4x4 k=3\n")
     assert train.main(["--resume", str(folder), "--learn-from", str(games), "--steps", "20"]) == 0
     assert not missing(capsys.readouterr().out, "1 game,", "left out 1")
-
-
-def test_a_search_waits_for_the_trials_of_other_processes_and_says_so_once(monkeypatch):
-    monkeypatch.setattr(tuner, "POLL_SECONDS", 0)
-    search, talk = Mock(claim=Mock(return_value=None)), talking()
-    trial = types.SimpleNamespace(user_attrs={"place": 7})
-    search.running.side_effect = [[trial], [trial], []]
-    tuner.make_trials(search, 9, talk.console)
-    assert said(talk).count("7") == 1
-
-
-@pytest.mark.parametrize(("until", "code"), [("steps", 0), ("unbeatable", 1)])
-def test_rivals_that_have_not_reached_their_goal_are_named(until, code):
-    about = {"rows": [{"steps": 50}], "config": types.SimpleNamespace(steps=99), "side": "both"}
-    first, second = (
-        types.SimpleNamespace(label=name, folder=f"runs/{name}", first_reached=reached, **about)
-        for name, reached in (("ann", {}), ("ben", {"optimal": 20}))
-    )
-    for verdict, runs in ((verdict_on_rivals, (first, second)), (run_verdict, first)):
-        said = []
-        assert verdict(runs, until, said.append) == code
-        assert not missing(said[0], "train.py --resume runs/ann")
-        assert ["ben" in said[0], len(said)] == [False, 1 + code]
-    assert verdict_on_rivals((second, second), until, print) == 0
-
-
-def test_a_game_tree_follows_the_moves_of_the_player_and_all_replies():
-    text = tree_text(MinimaxPolicy(Rules(), ties="first"), Rules(), 9, "X")
-    plies = [line.split(".")[0].strip() for line in text.splitlines()]
-    assert [plies.count(ply) for ply in "1234"] == [1, 8, 8, 48]
-    assert "2. O a1  100.0 %   is taken" in tree_text(CellPlayer(0), Rules(), 9)
-    assert len(tree_text(RandomPolicy(), LARGE, 4).splitlines()) == MAX_LINES + 1

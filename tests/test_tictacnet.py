@@ -8,7 +8,7 @@ import torch
 from learners import BOARDS, POSITIONS, RULES, row
 from sample_players import CellPlayer
 
-from agents.tictacnet import LEAST_WEIGHT, Config, Network, begin
+from agents.tictacnet import Config, begin
 from tictactoe_env.exact.match import exact_result_as
 from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.pool import make_pool
@@ -41,18 +41,9 @@ def test_exploration_and_learning_rate_fall_and_begin_again_with_the_second_side
     assert seen == [*(("X", *pair) for pair in as_x), *(("O", *pair) for pair in as_o)]
 
 
-TORCH = {name: getattr(torch, name) for name in ("relu", "tanh", "sigmoid")} | {
-    "linear": torch.clone
-}
-
-
-@pytest.mark.parametrize(
-    ("name", "hidden", "output"),
-    [("Adam", "relu", "sigmoid"), ("SGD", "tanh", "tanh"), ("Adam", "sigmoid", "linear")],
-)
-def test_values_gradients_and_steps_of_2025_weights_are_those_of_torch(name, hidden, output):
-    chosen = {"hidden_activation": hidden, "output_activation": output}
-    learner = begin(replace(PLAIN, optimizer=name.lower(), **chosen))
+@pytest.mark.parametrize("name", ["Adam", "SGD"])
+def test_values_gradients_and_steps_are_those_of_torch(name):
+    learner = begin(replace(PLAIN, optimizer=name.lower()))
     rng = np.random.default_rng(1)
     network, boards = learner.network, learner.view.boards[rng.choice(4_520, size=300)]
     twin = [torch.tensor(array, requires_grad=True) for layer in network.layers for array in layer]
@@ -60,9 +51,8 @@ def test_values_gradients_and_steps_of_2025_weights_are_those_of_torch(name, hid
     for _ in range(3):
         targets, weights = rng.random((2, 300, 9), dtype=np.float32) * np.float32([[[1]], [[0.1]]])
         values = torch.tensor(boards)
-        for number in (0, 2, 4):
-            sums = values @ twin[number] + twin[number + 1]
-            values = TORCH[output if number == 4 else hidden](sums)
+        for number, activation in ((0, torch.relu), (2, torch.relu), (4, torch.sigmoid)):
+            values = activation(values @ twin[number] + twin[number + 1])
         assert network.values(boards) == pytest.approx(values.detach().numpy(), abs=1e-5)
         loss = (torch.tensor(weights) * (values - torch.tensor(targets)) ** 2).sum()
         optimizer.zero_grad()
@@ -70,26 +60,9 @@ def test_values_gradients_and_steps_of_2025_weights_are_those_of_torch(name, hid
         optimizer.step()
         found = network.gradient(boards, targets, weights, learner.gradient)
         assert found == pytest.approx(loss.item(), rel=1e-4)
-        gradient = np.concatenate([parameter.grad.ravel() for parameter in twin])
-        assert learner.gradient.flat == pytest.approx(gradient, abs=2e-4)
         learner._step()
-        assert network.flat.shape == (2_025,)
         expected = np.concatenate([parameter.detach().ravel() for parameter in twin])
         assert network.flat == pytest.approx(expected, abs=1e-4)
-
-
-@pytest.mark.parametrize("output", ["sigmoid", "tanh", "linear"])
-def test_wrong_values_at_a_limit_of_the_output_change_only_with_lift(output):
-    """The slope of a sigmoid or tanh is almost 0 there; a linear output has no limits."""
-    network = Network((1, 1), output=output)
-    network.flat[:] = 20, 0
-    into, (board, target, weight) = Network((1, 1)), np.float32([[[1]], [[0]], [[1]]])
-    gradients = []
-    for lift in (0.0, 0.1):
-        network.gradient(board, target, weight, into, lift)
-        gradients.append(into.flat[0])
-    expected = [40, 40] if output == "linear" else [0, 0.2]
-    assert gradients == pytest.approx(expected, abs=1e-4)
 
 
 def test_an_untrained_network_moves_to_taken_cells_and_is_evaluated_as_it_is():
@@ -98,20 +71,6 @@ def test_an_untrained_network_moves_to_taken_cells_and_is_evaluated_as_it_is():
     assert 100 / 4_520 < illegal == pytest.approx((policy.table * TAKEN).sum() / 4_520)
     assert (policy.table.argmax(axis=1) == policy.values.argmax(axis=1)).all()
     assert exact_result_as("O", policy, RandomPolicy()).illegal > 0
-
-
-def test_it_explores_all_cells_alike_and_a_taken_one_loses_the_game():
-    learner = begin(replace(EXPLORING, games=20_000))
-    learner.round()
-    moves, following = np.divmod(learner.keys, learner.nexts)
-    (places, cells), boards = np.divmod(moves, 9), learner.view.boards
-    onto_taken = boards[places, cells] != 0
-    assert (following[onto_taken] == learner.nexts - 1).all()
-    first_as_o = (boards != 0).sum(axis=1)[places] == 1
-    share = learner.counts[first_as_o & onto_taken].sum() / learner.counts[first_as_o].sum()
-    assert share == pytest.approx(1 / 9, abs=0.02)
-    as_x = np.bincount(cells[places == 0], learner.counts[places == 0])
-    assert (as_x.sum(), abs(as_x / 10_000 - 1 / 9).max() < 0.02) == (10_000, True)
 
 
 def test_an_opponent_that_moves_to_a_taken_cell_loses(monkeypatch):
@@ -134,18 +93,6 @@ def test_only_with_shown_illegal_are_cells_taught_that_were_never_tried(shown, r
     assert not targets[TAKEN & (weights > 0)].any()
 
 
-@pytest.mark.parametrize(("keeps", "side"), [(True, 0), (False, 1)])
-def test_every_transition_of_the_side_is_stored_once_for_good_or_for_a_round(keeps, side):
-    learner, before = begin(replace(SMALL, replay=keeps, side="XO"[side])), 0
-    for _ in range(3):
-        learner.round()
-        assert (np.diff(learner.keys) > 0).all()
-        assert learner.counts.sum() == learner.steps - before
-        before = 0 if keeps else learner.steps
-    boards = learner.view.boards[learner.keys // learner.nexts // 9]
-    assert set(abs(boards).sum(axis=1) % 2) == {side}
-
-
 @pytest.mark.parametrize("double", [True, False])
 def test_the_target_of_a_move_is_the_mean_of_all_that_it_led_to(double):
     """The corner led to a win, to a draw and twice to the same next position, of one O."""
@@ -162,9 +109,3 @@ def test_the_target_of_a_move_is_the_mean_of_all_that_it_led_to(double):
     root = np.sqrt(7)  # the empty board was met seven times, the other once
     assert weights[where] * (2 * root + 1) == pytest.approx([root, root, 1])
     assert (weights > 0).sum() == 3
-
-
-def test_moves_far_from_the_best_count_less():
-    learner = with_memory(replace(PLAIN, focus=0.5), [(0, 0, -3), (0, 1, -2), (0, 2, -1)], [1] * 3)
-    counts = np.array([LEAST_WEIGHT + np.exp(-gap / 0.5) for gap in (0, 0.5, 1)])
-    assert learner._targets()[1][0, :3] == pytest.approx(counts / counts.sum())

@@ -14,18 +14,15 @@ from agents.value_net import Config, begin, read_dataset
 from players.seat import seat_of
 from tictactoe_env.certificates.certificate import FILE, certify, read, verify, write
 from tictactoe_env.certificates.runs import newest_run
-from tictactoe_env.exact.match import exact_result, wilson_interval
-from tictactoe_env.exact.solver import MinimaxPolicy
-from tictactoe_env.policy import RandomPolicy
+from tictactoe_env.exact.match import wilson_interval
 from tictactoe_env.rules import Rules
 from training import checkpoint
-from training.files import read_csv, write_csv
+from training.files import read_csv
 
 UNITS = {"architecture": "SaintAndre_16", "epochs": 2, "match_games": 50}
 SMALL = Config(steps=600, games=200, judge_every=200, **UNITS)
 NAMES = ",".join([*(f"v{number}" for number in range(18)), "return"])
 KINDS = ("dataset", "losses")
-CLASSES = 626  # of the 627 unfinished positions up to symmetry, without the empty one
 WON = ("X../.../...", "XO./.../...", "XO./X../...", "XO./X.O/...", "XO./X.O/X..")
 
 
@@ -47,12 +44,6 @@ def run(learner, tmp_path_factory):
     checkpoint.save(folder, "value_net", SMALL, learner)
     write(certify(learner.policy(), "value_net"), folder / FILE)
     return folder
-
-
-def test_the_name_of_the_network_gives_its_sizes():
-    network = value_net.build(Config(architecture="SaintAndre_1024_5", dropout=0.5))
-    shapes = [tuple(weights.shape) for weights in network.parameters() if weights.dim() == 2]
-    assert shapes == [(1024, 18), (5, 1024), (1, 5)]
 
 
 @pytest.mark.parametrize(("cut", "first"), [(True, 0.95 * 0.6), (False, 0.95**2)])
@@ -100,19 +91,6 @@ def test_exploration_temperature_and_look_ahead_work_together(learner, look_ahea
         assert table[at] == pytest.approx(probs, abs=1e-12)
 
 
-@pytest.mark.parametrize(("symmetry", "count"), [(True, CLASSES), (False, 4_519)])
-def test_images_share_their_value_and_are_held_out_together(symmetry, count):
-    """They share a value with symmetry only; finished boards have their own."""
-    learner, over = after(1, symmetry=symmetry, validation=0.25), POSITIONS.is_over
-    first, last = learner.values[[row("X../.../..."), row(".../.../..X")]]
-    assert (len(learner.afterstates.classes), first == last) == (count, symmetry)
-    assert (learner.values[over] == np.abs(POSITIONS.outcome_x[over])).all()
-    images = POSITIONS.canonical[learner.afterstates.classes]
-    held_out = learner.held_out(0)
-    assert not set(images[held_out]) & set(images[~held_out])
-    assert sum(learner.held_out(level).astype(int) for level in range(4)).tolist() == [1] * count
-
-
 def test_the_champion_has_the_least_loss_on_what_was_held_out_or_is_the_last():
     """Of several levels, in which earlier games count less."""
     learner = after(2, epochs=6, learning_rate=0.02, memory=0.5)
@@ -125,49 +103,22 @@ def test_the_champion_has_the_least_loss_on_what_was_held_out_or_is_the_last():
     assert (last["champion"], np.isnan(last["losses"][0][1])) == (2, True)
 
 
-def test_a_network_learns_the_mean_result_of_every_position():
-    training = {"batch_size": 256, "learning_rate": 5e-3, "validation": 0.0, "epochs": 20}
-    learner = after(1, games=2_000, **{**UNITS, "architecture": "SaintAndre_128", **training})
-    games, sums, _ = learner.results
-    often = games > 200
-    assert learner.values[often] == pytest.approx(sums[often] / games[often], abs=0.1)
-    notes = learner.notes()
-    assert notes["least_loss"] <= notes["training_loss"] < notes["least_loss"] + 0.02
-
-
 def test_levels_leave_examples_losses_and_exact_and_sampled_matches_as_tables_and_charts(learner):
     tables, charts = learner.tables(), learner.charts([])
     for level in (1, 2, 3):
         dataset, losses = (tables.pop(f"level-0{level}/{name}.csv") for name in KINDS)
         assert list(dataset.names) == [*NAMES.split(","), "deviation", "games"]
-        assert 200 * 4 < sum(line[-1] for line in dataset.rows) < 200 * 9
         assert [line[-1] for line in losses.rows].count(True) == 1
     assert list(tables) == ["levels.csv", "against_random.csv"]
-    levels, exact, counts = np.split(np.array(tables["levels.csv"].rows).T, [1, 4])
-    assert (levels.tolist(), set(counts.sum(axis=0))) == ([[1, 2, 3]], {100})
+    _, exact, counts = np.split(np.array(tables["levels.csv"].rows).T, [1, 4])
     for share, count in zip(exact.flat, counts.flat, strict=True):
         low, high = wilson_interval(int(count), 100, z=4)
         assert low < share < high
     drawn = [list(ys) for _, _, ys in charts["levels.png"].curves]
     assert drawn == [*exact.tolist(), *(counts / 100).tolist()]
-    drawn = [counts for *_, counts in charts["against_random.png"].parts]
-    assert [list(row[1:]) for row in tables["against_random.csv"].rows] == drawn
     many = copy(learner)
     many.history = learner.history * 15
     assert len(learner.epochs().curves) == 3 < len(many.epochs().curves) <= value_net.LEVELS
-
-
-def test_the_first_level_has_the_games_of_two_given_players_that_begin_in_turn():
-    """Perfect play against random play, of which X wins 0.9948 of its games, O 0.8088."""
-    given = {"first_agent": "minimax", "first_opponent": "random", "epsilons": (0.0,)}
-    learner = begin(replace(SMALL, games=40_000, discount=1.0, **given))
-    _, sums, _ = learner.play(np.random.default_rng(0))
-    minimax, random = MinimaxPolicy(Rules()), RandomPolicy()
-    results = exact_result(minimax, random), exact_result(random, minimax)
-    value_x = sum(result.win - result.loss for result in results) / 2
-    assert sums[POSITIONS.ply == 1].sum() / 40_000 == pytest.approx(value_x, abs=0.01)
-    learner.history = [{}]
-    assert (learner.players()[0].table == learner.afterstates.random).all(), "the champion then"
 
 
 def test_a_given_run_of_this_agent_plays_by_its_values(learner, run):
@@ -228,39 +179,8 @@ def test_a_trained_network_plays_with_other_options_as_a_player_of_its_own(learn
     played = seat_of(str(folder), Rules()).policy.table
     assert played == pytest.approx(expected.table, abs=1e-15)
     assert newest_run("value_net", folders=[run.parent]).path == run
-    for options, mention in (
-        (["player", str(run), *how], folder),
-        (["player", str(run.parent)], run.parent),
-        (["playr"], "'player'"),
-        (["dataset", str(run / "d.csv"), "--opponent", "trei"], "'trei'"),
-    ):
-        code, _, err = called(value_net, options, capsys)
-        assert (code, err.count("\n"), str(mention) in err) == (2, 1, True)
-
-
-def test_a_dataset_is_read_again_in_place_of_random_games_and_then_the_champion_plays(tmp_path):
-    """From the random games of a level the same results, to the rounding of the means."""
-    plain = after(1)
-    table = plain.tables()["level-01/dataset.csv"]
-    write_csv(tmp_path / "dataset.csv", table.names, table.rows)
-    again = after(2, dataset=str(tmp_path / "dataset.csv"))
-    assert again.recent[0] == pytest.approx(plain.recent[0], abs=1e-9)
-    assert (again.recent[1] != again.recent[0]).any(), "the second level plays its own games"
-    other = begin(replace(SMALL, opponent="previous"))
-    other.values = again.values  # after random play
-    assert (again.play(np.random.default_rng(1)) != other.play(np.random.default_rng(1))).any()
-
-
-def test_single_results_are_read_as_the_original_writes_them(tmp_path):
-    """Positions of both sides; the empty and finished boards are left out."""
-    file, states = tmp_path / "dataset.csv", begin(SMALL).afterstates
-    results = [(WON[0], 1), (WON[0], 0.5), (WON[1], -0.95), (WON[4], 1), (".../.../...", 0)]
-    lines = [[*states.planes[row(text)].tolist(), result] for text, result in results]
-    write_csv(file, NAMES.split(","), lines)
-    read = read_dataset(file, states)
-    assert read[:, row(WON[0])].tolist() == [2, 1.5, 1.25]
-    assert read[:, row(WON[1])] == pytest.approx([1, -0.95, 0.9025], abs=1e-15)
-    assert read[0].sum() == 3
+    code, _, err = called(value_net, ["player", str(run), *how], capsys)
+    assert (code, err.count("\n"), str(folder) in err) == (2, 1, True), "it is there already"
 
 
 def test_a_dataset_that_is_none_is_refused_with_a_reason(tmp_path):

@@ -8,18 +8,16 @@ import re
 import signal
 import subprocess
 import urllib.request
-from unittest.mock import AsyncMock, Mock
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
-from json_certificates import certified, write_json
 from jsonschema import Draft202012Validator
 from sample_players import CellPlayer
 from starlette.testclient import TestClient
 
 from benchmarks.web import serving
 from players.gallery import Gallery
-from tictactoe_env import register_opponent, unregister_opponent
 from tictactoe_env.certificates.certificate import certify, read, write
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.games.game import Game, Player
@@ -29,7 +27,7 @@ from tictactoe_env.rules import Rules
 from tictactoe_env.trained.own_values import OwnValues, checked, write_values
 from training.metrics import write_metrics
 from web import api, server, work
-from web.lanes import Threads, TooSlowError
+from web.lanes import Threads
 
 SQUARE = {"rows": 3, "cols": 3, "k": 3}
 SMALL = {"rows": 2, "cols": 3, "k": 2}
@@ -123,22 +121,18 @@ ANSWERS = [  # what is asked; what is sent; values in the answer by the names th
     ("GET agents/minimax", {}, {"certificate as_x vs_minimax draw": 1}),
     ("GET agents/runs/dqn-0", {}, {"certificate as_o losing_line": ["a1", "b1", "a2"]}),
     ("GET agents/models/broken.json", {}, {"broken": True, "certificate": None}),
-    ("GET growth/minimax", {}, {"steps": []}),
     ("GET growth/runs/dqn-0", {}, {"steps": []}),
     ("GET certificates/minimax", {}, {"agent": "minimax", "format": 1}),
     ("GET games", {}, {"games": [], "count": 0, "next": None}),
     ("POST analysis", {"moves": [0], "truth": True}, {"truth position": {"value": 0, "plies": 8}}),
-    ("POST analysis", {"board": WIDE, "moves": [], "truth": True}, {"truth position value": 1}),
     ("POST analysis", {**ENDLESS, "truth": True}, {"truth moves": None}),
     ("POST analysis", {"moves": X_WINS, "agent": "minimax"}, {"thoughts": None}),
     ("POST analysis", {"moves": [0, 4], "agent": "search"}, {"thoughts kinds 1": "expected"}),
     ("POST analysis", {"moves": [0], "agent": "mcts-playouts=50"}, {"thoughts scale": [0, 1]}),
     ("POST analysis", ON_SMALL, {"thoughts values": [0.25, 0.25, 0.25, None, None, 0.25]}),
     ("POST analysis", ON_SMALL, {"thoughts": {"kind": "own", "scale": [0, 2], "new": True}}),
-    ("POST analysis", {**ON_SMALL, "values": "expected"}, {"thoughts kind": "expected"}),
     ("POST analysis", {**ENDLESS, "agent": "search-depth=1"}, {"thoughts kinds": ["own"]}),
     ("POST verdicts", {"moves": X_WINS}, {"verdicts 1 threw_away": True, "decisive": ONLY_CENTRE}),
-    ("POST verdicts", {"moves": DRAWN}, {"decisive": None}),
     ("POST verdicts", {"moves": [0, 0], "ended": "illegal"}, {"decisive better": [4]}),
     ("POST verdicts", {**RESIGNED, "board": LARGE}, {"verdicts": None, "decisive": None}),
     ("POST move", MOVE, {"cell": 4, "name": "b2", "standing board": "X../.O./..."}),
@@ -173,39 +167,12 @@ def test_a_seed_makes_the_same_move_and_draws_anew_for_each_move_of_a_game(clien
     assert len({(cell(seed, []), cell(seed, [0, 1])) for seed in range(10)}) > 4
 
 
-def test_one_request_a_ply_answers_the_move_and_what_the_page_shows_after_it(client):
-    moves, answer = [], {"standing": {"turn": "X"}}
-    while turn := answer["standing"]["turn"]:
-        shown = {"board": SQUARE, "values": "expected", "truth": turn == "X"}
-        agent = {"X": "minimax-first", "O": "search-depth=4"}[turn]
-        answer = ask(client, "move", moves=moves, agent=agent, thinker="search-depth=1", **shown)
-        moves = [*moves, answer["cell"]]
-        same = ask(client, "analysis", moves=moves, agent="search-depth=1", **shown)
-        assert same == {name: answer[name] for name in same}
-        assert ("truth" in same) == shown["truth"]
-    assert (answer["standing"]["result"], len(moves)) == ("draw", 9)
-
-
-def test_what_took_too_long_for_a_player_is_not_computed_again(tmp_path, gallery):
-    lane, slow = Mock(spec=Threads), "mcts-playouts=5000"
-    lane.run = AsyncMock(side_effect=TooSlowError("60 seconds"))
-    for client in client_of(tmp_path, gallery, heavy=lane):
-        shown = client.get(f"/api/agents/{slow}").json()
-        assert (shown["certificate"], shown["reason"]) == (None, "60 seconds")
-        sent = client.get(f"/api/certificates/{slow}")
-        assert (sent.status_code, sent.json()) == (503, {"error": "60 seconds"})
-        asked = {"board": SQUARE, "moves": [0], "agent": slow, "values": "expected"}
-        assert ask(client, "analysis", 503, **asked) == {"error": "60 seconds"}
-    assert lane.run.call_count == 1
-
-
 def test_a_certificate_is_a_file_to_keep_and_a_run_shows_how_it_grew(tmp_path):
     folder = run_in(tmp_path, RandomPolicy())
     names = ("win", "draw", "loss", "illegal", "unbeatable", "optimal")
     found = {f"{side}_{name}": 0.25 for side in "xo" for name in names[:4]}
     found |= {f"{name}_{side}": 0 for side in "xo" for name in names[4:]}
     rows = [{"steps": 10 * n, "seconds": n / 2, **found} for n in range(1_000)]
-    rows[703] |= {"unbeatable_x": 1}  # it is not among rows that lie evenly
     for client in client_of(tmp_path, Gallery([tmp_path / "runs"])):
         sent = client.get("/api/certificates/runs/dqn-0")
         assert sent.json() == read(folder).to_json()
@@ -215,10 +182,6 @@ def test_a_certificate_is_a_file_to_keep_and_a_run_shows_how_it_grew(tmp_path):
             steps = client.get("/api/growth/runs/dqn-0").json()["steps"]
             assert (steps[0]["steps"], steps[-1]["steps"]) == (0, 10 * (count - 1))
             assert min(count, work.MOST_STEPS // 2) <= len(steps) <= work.MOST_STEPS
-        assert [step["steps"] for step in steps if step["unbeatable_x"]] == [7_030]
-        (folder / "metrics.csv").write_text("steps,seconds\n1,x\n")
-        broken = client.get("/api/growth/runs/dqn-0")
-        assert (broken.status_code, "metrics.csv" in broken.json()["error"]) == (400, True)
 
 
 def test_a_finished_game_is_kept_with_who_played(keeper, gallery):
@@ -251,10 +214,8 @@ def test_games_are_listed_newest_first_without_those_of_training(keeper):
     assert listed("limit=3") == ([7, 5, 4], 6, 4)
     assert listed("limit=3&before=4") == ([3, 2, 1], 6, 1)
     assert listed("player=minimax") == listed("search=Perfect PLAY") == ([2, 1], 2, None)
-    assert listed("result=O") == listed("player=' OR 1=1 --") == ([], 0, None)
     assert listed("origin=training") == ([6], 1, None)
     assert listed("search=ann") == listed("search=Ann&people=true") == ([7], 1, None)
-    assert listed("search=a%20person")[0] == listed("people=true")[0][1:] == [5, 4, 3, 2, 1]
     assert listed("people=false") == ([], 0, None)
 
 
@@ -264,29 +225,22 @@ BAD_MOVES = [  # changes to MOVE, and what the error names
     ({"moves": [0, 0]}, "cell 0"),
     ({"moves": X_WINS}, "XXX/OO./..."),
     ({"moves": "b2 a1"}, "'b2 a1'"),
-    ({"agent": 3}, "got 3"),
     ({"agent": "runs/dqn-0"}, "2x3"),
     ({"agent": "search-depth=7"}, "depth"),
     ({"board": SMALL, "agent": "models/broken.json"}, "models/broken.json"),
     ({"mover": "X"}, "'mover'; did you mean 'moves'?"),
     ({"board": {**SQUARE, "rows": 99}}, "99"),
-    ({"board": {**SQUARE, "cols": 8}}, "3x8"),
-    ({"board": {"rows": 4, "cols": 4}}, '"rows": 4, "cols": 4, "k": 3'),
     ({"seed": -1}, "got -1"),
     ({"truth": "yes"}, "truth"),
     ({"values": "onw"}, "'onw'; did you mean 'own'"),
-    ({"values": 3}, "own, expected"),
 ]
 BAD_GAMES = [  # changes to GAME
     ({"moves": [0]}, "finished"),
     ({"result": "O"}, "got 'O'"),
-    ({"moves": [0] * 11}, "11 moves"),
     ({"origin": "training"}, "'origin'"),
 ]
-NOBODY = ("minimaxx", "/etc/passwd", "\ud800", "runs/dqn-0/certificate.json")
 BODIES = [
     (b"{", 400, "JSON"),
-    (b"", 400, "JSON"),
     (b"[" * 4_000 + b"]" * 4_000, 400, "JSON"),
     (b'{"board": NaN}', 400, "NaN"),
     (b'{"board": 1, "board": 2}', 400, "repeated"),
@@ -296,20 +250,18 @@ BODIES = [
 REFUSED = [
     *[("POST move", {**MOVE, **change}, 400, mention) for change, mention in BAD_MOVES],
     *[("POST games", {**GAME, **change}, 400, mention) for change, mention in BAD_GAMES],
-    *[("POST move", {**MOVE, "agent": agent}, 404, repr(agent)) for agent in NOBODY],
+    *[("POST move", {**MOVE, "agent": id}, 404, repr(id)) for id in ("/etc/passwd", "\ud800")],
     ("POST games", {**GAME, "o": "nobody"}, 404, "'nobody'"),
     ("POST move", {"board": SQUARE}, 400, "moves, agent"),
     *[("POST move", *rest) for rest in BODIES],
-    *[(f"GET games/{id}", b"", 404, id) for id in ("1", "0", "9" * 23)],
-    ("GET games?limit=0", b"", 400, "limit"),
-    ("GET games?result=won", b"", 400, "'won'"),
-    ("GET games?people=yes", b"", 400, "'yes'"),
+    *[(f"GET games/{id}", b"", 404, id) for id in ("1", "9" * 23)],
+    *[(f"GET games?{query}", b"", 400, query[:5]) for query in ("limit=0", "people=yes")],
     ("GET games?orgin=web", b"", 400, "'orgin'; did you mean 'origin'?"),
     *[(f"GET {what}/nobody", b"", 404, "'nobody'") for what in ("agents", "growth")],
     ("GET certificates/models/broken.json", b"", 400, "models/broken.json"),
     ("GET nothing", b"", 404, "/api/nothing"),
     ("GET move", b"", 405, "/api/move"),
-    *[(f"GET ../static/{path}", b"", 404, "/static/") for path in ("..%2fserver.py", "")],
+    ("GET ../static/..%2fserver.py", b"", 404, "/static/"),
 ]
 
 
@@ -324,11 +276,6 @@ def test_a_bad_request_is_refused_and_the_error_names_what_is_wrong(
     assert mention in answer.json()["error"]
     assert client.store.count() == 0
     assert status != 405 or method not in answer.headers["allow"].split(", ")
-
-
-def test_another_content_type_is_refused(client):
-    answer = client.post("/api/games", content="{}", headers={"content-type": "text/plain"})
-    assert (answer.status_code, "'text/plain'" in answer.json()["error"]) == (415, True)
 
 
 HOSTS = ("127.0.0.1", "[::1]", "localhost:9")
@@ -349,8 +296,8 @@ OURS = [
     {"host": "[::1]:8000", "origin": "http://[::1]:8000", "sec-fetch-site": "same-origin"},
 ]
 OTHERS = [  # the headers of browsers for a page of another origin
-    *[{"origin": origin} for origin in ("null", "http://127.0.0.1:8001", "http://localhost")],
-    *[{"sec-fetch-site": site} for site in ("same-site", "new-in-some-browser")],
+    *[{"origin": origin} for origin in ("null", "http://127.0.0.1:8001")],
+    {"sec-fetch-site": "same-site"},
     {"origin": "http://127.0.0.1", "sec-fetch-site": "cross-site"},
     {"origin": "http://evil.example", "sec-fetch-site": "same-origin"},
 ]
@@ -388,22 +335,17 @@ def test_a_file_of_the_page_is_not_sent_again_until_it_changes(client):
 @pytest.fixture(scope="module")
 def crowded(tmp_path_factory, gallery):
     """A client of a server that has no place for another heavy request."""
-    register_opponent("mine", lambda rules: RandomPolicy())  # unknown to other processes
     folder, full = tmp_path_factory.mktemp("crowded"), Threads(1, 0, pause=0)
     yield from client_of(folder, gallery, heavy=full)
-    unregister_opponent("mine")
 
 
 SCHEDULE = [  # what is asked; whether it waits for a place among heavy requests
     ("POST move", MOVE, False),
-    ("POST move", {**MOVE, "agent": "mcts-playouts=50"}, False),
     ("POST move", {**MOVE, "agent": "mcts-playouts=1000"}, True),
-    ("POST move", {**MOVE, "board": LARGE, "agent": "mine", "thinker": "mine"}, False),
     ("POST move", {**MOVE, "board": WIDE, "agent": "minimax-slip=0.1"}, True),
     ("POST move", {**MOVE, "thinker": "search"}, True),
     ("POST analysis", {"board": WIDE, "moves": [0], "truth": True}, True),
     ("POST verdicts", {"board": WIDE, "moves": [0, 4, 1, 5, 2]}, True),
-    ("POST verdicts", {**RESIGNED, "board": LARGE}, False),
     ("GET agents", {}, False),
     ("GET agents/minimax", {}, True),
 ]
@@ -415,18 +357,6 @@ def test_only_heavy_requests_wait_for_heavy_ones(crowded, asked, content, is_hea
     answer = crowded.request(method, f"/api/{path}", json=content)
     assert answer.status_code == (503 if is_heavy else 200), answer.text
     assert is_heavy == ("retry-after" in answer.headers)
-
-
-def test_what_another_process_finds_broken_is_listed_as_broken(tmp_path):
-    forged, path = certified(RandomPolicy(), "dqn", Rules(**SMALL)), tmp_path / "models/forged.json"
-    forged["as_x"]["worst_case_loss"] = 0.5  # the list does not compute every result
-    write_json(forged, path)
-    for client in client_of(tmp_path, Gallery([path.parent]), heavy=None, readers=None):
-        assert not client.get("/api/agents").json()["agents"][-1]["broken"]
-        shown = client.get("/api/agents/models/forged.json").json()
-        assert (shown["broken"], shown["certificate"]) == (True, None)
-        assert "as_x.worst_case_loss" in shown["reason"]
-        assert client.get("/api/agents").json()["agents"][-1]["broken"]
 
 
 def test_a_store_that_cannot_be_used_is_told_and_play_goes_on(keeper):

@@ -100,15 +100,12 @@ def test_the_observation_has_the_mask_under_the_chosen_name_and_dtype(names, kin
             seen, reward, ended, _, info = env.step(action)
             expected, expected_reward, *_ = plain.step(action)
             assert reward == expected_reward
-        assert set(seen) == {observation_key, mask_key}
         assert seen[mask_key].dtype == dtype
         assert env.observation_space.contains(seen)
         assert np.array_equal(seen[observation_key], expected)
         assert seen[mask_key].tolist() == info["action_mask"].tolist()
-        assert not np.shares_memory(seen[mask_key], info["action_mask"])
-        for masks in (env.action_masks(), env.get_wrapper_attr("action_masks")()):
-            assert masks.dtype == bool
-            assert masks.tolist() == seen[mask_key].astype(bool).tolist()
+        masks = env.get_wrapper_attr("action_masks")()
+        assert (masks.dtype, masks.tolist()) == (bool, seen[mask_key].astype(bool).tolist())
 
 
 @pytest.mark.parametrize("env_class", [Countdown, Asked])
@@ -156,7 +153,6 @@ def test_the_spec_survives_json_with_the_names_and_the_dtype():
     [
         ({"observation": "same", "mask": "same"}, ["'same'"]),
         ({"observation": ""}, ["observation", "''"]),
-        ({"dtype": "int64"}, ["dtype", "'int64'"]),
         ({"dtype": "boolean"}, ["dtype", "'boolean'"]),
     ],
 )

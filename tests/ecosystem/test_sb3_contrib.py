@@ -2,7 +2,7 @@
 
 import gymnasium as gym
 import pytest
-from sb3_contrib import ARS, QRDQN, TRPO, MaskablePPO, RecurrentPPO
+from sb3_contrib import ARS, QRDQN, TRPO, MaskablePPO
 from sb3_contrib.common.maskable.callbacks import MaskableEvalCallback
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
 from sb3_contrib.common.wrappers import ActionMasker
@@ -64,12 +64,3 @@ class TestTheOtherAlgorithms:
         result = evaluate(model)
         assert result.x.win + result.x.draw + result.x.loss == pytest.approx(1)
         gym.make(ENV, opponent=model).reset(seed=0)
-
-
-class TestRecurrentPPO:
-    def model(self):
-        env = gym.make(ENV)
-        return RecurrentPPO("MlpLstmPolicy", env, **SMALL, policy_kwargs={"lstm_hidden_size": 16})
-
-    def test_trains(self):
-        assert self.model().learn(128).num_timesteps == 128

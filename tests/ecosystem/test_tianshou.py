@@ -18,7 +18,6 @@ from tictactoe_env.wrappers import MaskInObservation
 
 ID = "tictactoe_env:TicTacToe-v0"
 CELLS = gym.spaces.Discrete(9)
-INFO = ("action_mask", "side", "outcome", "illegal_move")
 
 
 @pytest.fixture(autouse=True)
@@ -93,23 +92,6 @@ def test_an_untouched_algorithm_trains(algorithm_of, vector):
     assert result.train_step >= 512
     after = list(algorithm.policy.parameters())
     assert any(not torch.equal(old, new) for old, new in zip(before, after, strict=True))
-
-
-def test_the_buffer_holds_all_numbers_of_info_for_every_step():
-    collector = collector_of(dqn(eps=1.0), DummyVectorEnv([plain] * 4))
-    collector.reset()
-    collector.collect(n_step=400)
-    batch, _ = collector.buffer.sample(0)
-    assert set(batch.info.keys()) >= set(INFO)
-    free = batch.obs_next.reshape(-1, 2, 9).sum(axis=1) == 0
-    np.testing.assert_array_equal(batch.info.action_mask.astype(bool), free)
-    ended = batch.terminated
-    assert ended.any()
-    np.testing.assert_array_equal(batch.info.outcome[ended], batch.rew[ended])
-    assert not batch.info.outcome[~ended].any()
-    assert batch.info.illegal_move.any()
-    assert not batch.info.illegal_move[~ended].any()
-    assert set(np.unique(batch.info.side)) == {-1, 1}
 
 
 @pytest.mark.parametrize("vector", [DummyVectorEnv, SubprocVectorEnv])

@@ -1,4 +1,4 @@
-"""TorchRL takes the environments untouched: specs, info, masks, pixels, batches, collectors."""
+"""TorchRL takes the environments untouched: specs, info, masks, batches, processes, actors."""
 
 import os
 
@@ -8,7 +8,6 @@ import pytest
 import torch
 from tensordict import TensorDict
 from tensordict.nn import TensorDictModule
-from torchrl.collectors import Collector
 from torchrl.envs import (
     ActionMask,
     DTypeCastTransform,
@@ -136,16 +135,6 @@ def test_a_parallel_environment_works_in_other_processes():
         check_numbers(env.rollout(100, break_when_any_done=False))
     finally:
         env.close()
-
-
-def test_a_collector_gathers_masked_moves():
-    env = with_bool_mask(vector("SAME_STEP"))
-    sizes = []
-    for batch in Collector(env, masked_actor(), frames_per_batch=400, total_frames=800):
-        check_numbers(batch)
-        assert not batch["next", "illegal_move"].any()
-        sizes.append(batch.numel())
-    assert sizes == [400, 400]
 
 
 def test_an_actor_becomes_an_opponent_and_is_evaluated_exactly():
