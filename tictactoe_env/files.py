@@ -15,7 +15,7 @@ import os
 import secrets
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
@@ -52,18 +52,6 @@ def check_file(
         kind = "folder" if stat.S_ISDIR(found.st_mode) else "device, pipe or socket"
         raise refusal(f"{path} is a {kind}: expected a file")
     return found
-
-
-def check_sqlite(
-    path: str | os.PathLike[str], refusal: type[ValueError] = FileRefusedError
-) -> None:
-    """Raise `refusal` unless an SQLite file and those beside it are regular files or missing.
-
-    SQLite itself opens what stands at these names, and waits for ever at a named pipe.
-    """
-    for end in ("", "-journal", "-wal", "-shm"):
-        with suppress(FileNotFoundError):
-            check_file(f"{os.fspath(path)}{end}", refusal)
 
 
 def read_file(

@@ -46,7 +46,7 @@ from sqlalchemy import event
 from sqlalchemy.exc import SQLAlchemyError
 
 from tictactoe_env.exact.evaluation import Evaluation, evaluate_or_sample
-from tictactoe_env.files import check_sqlite
+from tictactoe_env.files import check_file
 from tictactoe_env.rules import SIDES
 from training.goals import limit_of
 from training.learner import Page, evaluations
@@ -304,9 +304,9 @@ class Search:
 
     def _check_file(self) -> None:
         """Raise StudyError for a damaged file, or one that is no study of Optuna."""
-        check_sqlite(self.path, StudyError)
         if not self.path.exists():
             return
+        check_file(self.path, StudyError)
         with closing(sqlite3.connect(self.path, timeout=LOCK_SECONDS)) as connection:
             tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
             known = "SELECT study_name FROM studies" if "studies" in tables else "SELECT NULL"
@@ -502,7 +502,8 @@ def held(path: Path, seconds: float) -> Iterator[None]:
     The lock is that of SQLite, which works on every system. Raises sqlite3.OperationalError if
     another process still holds it after some seconds, StudyError if it is no file.
     """
-    check_sqlite(path, StudyError)
+    with suppress(FileNotFoundError):
+        check_file(path, StudyError)
     with closing(sqlite3.connect(path, timeout=seconds, isolation_level=None)) as connection:
         try:
             connection.execute("BEGIN EXCLUSIVE")

@@ -154,7 +154,7 @@ class Game:
         if self.ended == "resigned" and self.result in SIDES:
             return "resigned", self.result
         raise ValueError(
-            f"the game is not over after {len(self.moves)} moves, {self.text!r}, "
+            f"the game is not finished after {len(self.moves)} moves, {self.text!r}, "
             f"ended={self.ended!r}, result={self.result!r}"
         )
 

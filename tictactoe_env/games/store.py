@@ -98,8 +98,8 @@ class GameStore:
     def __init__(self, path: str | os.PathLike[str], read_only: bool = False, timeout: float = 5.0):
         self.path, self.read_only, self.timeout = Path(path), read_only, timeout
         self._lock, self._process = threading.RLock(), os.getpid()
-        self._check_file()
         with self._explained():
+            self._check_file()
             self._connection = self._connect()
         try:
             self._prepare()
@@ -238,8 +238,6 @@ class GameStore:
                     f"there is no store at {self.path}: give the path of one, or play a game"
                 ) from None
             size = 0
-        except OSError as error:
-            raise StoreError(f"{self.path} cannot be opened ({error})") from None
         if (size or self.read_only) and _application(self.path) != APPLICATION:
             raise StoreError(f"{self.path} is no store of games: give another path")
 
@@ -323,12 +321,8 @@ class GameStore:
         with self._lock:
             try:
                 yield
-            except sqlite3.Error as error:
-                raise _explain(self.path, error) from error
-            except OSError as error:
-                raise StoreError(f"{self.path} cannot be opened ({error})") from None
-            except (UnicodeDecodeError, OverflowError) as error:  # of text or ids in the file
-                raise _damaged(self.path, error) from None
+            except (sqlite3.Error, OSError, UnicodeDecodeError, OverflowError) as error:
+                raise _unusable(self.path, error) from error
 
     # --- rows ------------------------------------------------------------------------------------
 
@@ -410,23 +404,9 @@ def read_games(path: str | os.PathLike[str], rules: Rules = SQUARE) -> Iterator[
         raise ValueError(f"{path} is no store, JSON or text of games: {error}") from None
 
 
-# A part of SQLite's message, and our explanation.
-REASONS = (
-    ("locked", "is locked: let the other program that is writing finish, and try again"),
-    ("readonly", "cannot be written: it was opened for reading only, or is write-protected"),
-    ("unable to open", "cannot be opened: a store needs a folder that may be read and written"),
-    ("disk I/O", "cannot be read or written: see whether the disk is full or failing"),
-    ("full", "cannot grow: make room on the disk, and try again; nothing was changed"),
-    ("closed database", "is closed: open the store again"),
-)
-
-
-def _explain(path: Path, error: sqlite3.Error) -> StoreError:
-    """The StoreError for an error of SQLite: one of REASONS, or damage."""
-    for words, reason in REASONS:
-        if words in str(error):
-            return StoreError(f"{path} {reason}")
-    return _damaged(path, error)
+def _unusable(path: Path, error: Exception) -> StoreError:
+    """The error for what SQLite or the system says, which may quote what is in the file."""
+    return StoreError(f"{path} cannot be used: {printable(error)}")
 
 
 def _damaged(path: Path, what: object) -> StoreError:
@@ -447,7 +427,7 @@ def _application(path: Path) -> int | None:
         finally:
             connection.close()
     except sqlite3.OperationalError as error:
-        raise _explain(path, error) from error
+        raise _unusable(path, error) from error
     except sqlite3.DatabaseError as error:
         # Damaged, or another process is writing it: opening the store will show.
         return None if "not a database" in str(error) else APPLICATION
