@@ -217,7 +217,7 @@ def own_values(config: Config, model: Arrays) -> OwnValues:
     orientations, means = graph.orientations, np.full(len(positions), np.nan)
     canonical = np.unique(positions.canonical)
     for row, board in zip(canonical.tolist(), positions.boards[canonical], strict=True):
-        node = graph.nodes.get(orientations.key(*(orientations.marks(board, m) for m in (1, -1))))
+        node = graph.nodes.get(orientations.key_of(board))
         if node is not None and node.visits:
             means[row] = node.mean
     children = positions.children[positions.unfinished]

@@ -8,6 +8,7 @@ marks of direction could reverse the order of the letters.
 from __future__ import annotations
 
 import difflib
+import math
 import operator
 import re
 from collections.abc import Collection, Iterable
@@ -75,6 +76,13 @@ def probability(value: Any, what: str) -> float:
     """`value` as a float in [0, 1]; ValueError for all else, NaN and bools too."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0.0 <= value <= 1.0:
         raise ValueError(f"{what} must be a probability from 0 to 1, got {value!r}")
+    return float(value)
+
+
+def not_negative(value: Any, what: str) -> float:
+    """`value` as a finite float of at least 0; ValueError for all else, NaN and bools too."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < math.inf:
+        raise ValueError(f"{what} must be a finite number of at least 0, got {value!r}")
     return float(value)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Protocol, runtime_checkable
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tictactoe_env.errors import one_of
 from tictactoe_env.observation import OBSERVATIONS, observation_space, observe
-from tictactoe_env.rules import Boards, Rules, checked_rules
+from tictactoe_env.rules import Boards, Rules, check_unfinished, checked_rules
 
 Probs = NDArray[np.float64]
 SUM_TOLERANCE = 1e-5  # largest error of a row's sum that is accepted: float32 softmaxes have less
@@ -255,6 +255,26 @@ class GreedyPolicy:
 def one_hot(cells: NDArray[np.intp], count: int) -> Probs:
     """1 on the given cell of each row: (B, count)."""
     return np.eye(count)[cells]
+
+
+def of_each_board(
+    find: Callable[[Boards], Mapping[int, float]], boards: Boards, rules: Rules, other: float = 0.0
+) -> Probs:
+    """The numbers of moves {cell: number} that a function finds on each of the boards: (B, cells).
+
+    other: the number of all other cells. Raises ValueError for a finished board.
+    """
+    boards = check_unfinished(boards, rules)
+    found = np.full((len(boards), rules.cells), other)
+    for row, board in zip(found, boards, strict=True):
+        for cell, number in find(board).items():
+            row[cell] = number
+    return found
+
+
+def equally_likely(cells: Collection[int]) -> dict[int, float]:
+    """The probabilities of moves of which each is as likely."""
+    return dict.fromkeys(cells, 1 / len(cells))
 
 
 def as_policy(player: Any, rules: Rules, deterministic: bool = True) -> Policy:

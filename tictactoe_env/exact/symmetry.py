@@ -113,6 +113,10 @@ class Orientations:
             cell for cell, found in zip(self.cells, board.tolist(), strict=True) if found == mark
         )
 
+    def key_of(self, board: Boards) -> int:
+        """The key of a board (cells,), X's marks first."""
+        return self.key(self.marks(board, 1), self.marks(board, -1))
+
     def keys_after(self, board: Boards) -> dict[int, int]:
         """The key of the position after each legal move on a board (cells,): {cell: key}."""
         x, o = (self.marks(board, mark) for mark in (1, -1))

@@ -31,11 +31,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tictactoe_env.errors import unknown_name, whole_number
+from tictactoe_env.errors import not_negative, one_of, whole_number
 from tictactoe_env.exact.positions import ENUMERABLE
 from tictactoe_env.exact.symmetry import Orientations
-from tictactoe_env.policy import Probs
-from tictactoe_env.rules import Boards, Rules, check_unfinished
+from tictactoe_env.policy import Probs, equally_likely, of_each_board
+from tictactoe_env.rules import Boards, Rules
 
 WIN = 1_000_000  # the score of a proven win; estimates are smaller
 UNKNOWN = (-WIN, WIN)  # the bounds of a position that was not searched
@@ -64,18 +64,13 @@ class SearchPolicy:
     """
 
     def __init__(self, rules: Rules, ties: str = "random", depth: int = 0, seconds: float = 0.0):
-        if ties not in TIES:
-            raise unknown_name("way to break ties", ties, TIES)
-        if isinstance(seconds, bool) or not 0 <= seconds < math.inf:
-            raise ValueError(f"seconds must be a finite number of at least 0, got {seconds!r}")
-        self.rules, self.ties, self.seconds = rules, ties, float(seconds)
+        one_of("way to break ties", ties, TIES)
+        self.rules, self.ties, self.seconds = rules, ties, not_negative(seconds, "seconds")
         self.depth = whole_number(depth, "depth", 0)
         self.limited = bool(self.depth or self.seconds)
+        self._ahead = (self.depth or rules.cells) if self.limited else 0
         if rules.cells > ENUMERABLE and not self.limited:
-            raise ValueError(
-                f"{rules} is too large to search to the end of every game: give a depth or "
-                "seconds, such as search-depth=4 or search-seconds=1"
-            )
+            raise ValueError(f"{rules} is too large to search to its end: give depth or seconds")
         self.search = Search(rules)
 
     def probs(self, boards: Boards) -> Probs:
@@ -83,13 +78,12 @@ class SearchPolicy:
 
         Raises ValueError for a finished board.
         """
-        boards = check_unfinished(boards, self.rules)
-        probs = np.zeros((len(boards), self.rules.cells))
-        for row, board in zip(probs, boards, strict=True):
+
+        def chosen(board: Boards) -> dict[int, float]:
             best = self.best_moves(board)
-            chosen = best if self.ties == "random" else [min(best)]
-            row[chosen] = 1 / len(chosen)
-        return probs
+            return equally_likely(best if self.ties == "random" else [min(best)])
+
+        return of_each_board(chosen, boards, self.rules)
 
     @property
     def varies(self) -> str:
@@ -113,21 +107,21 @@ class SearchPolicy:
         the weight that a full line would have. The scores are those of the depth by which the move
         is chosen. With `seconds` they take a search of their own, which may reach another depth.
         """
-        boards = check_unfinished(boards, self.rules)
-        values = np.full((len(boards), self.rules.cells), np.nan)
-        half = 4 ** (self.rules.k - 1)
-        for row, board in zip(values, boards, strict=True):
-            depth = (self.depth or self.rules.cells) if self.limited else 0
-            for cell, score in self.search.values(board, depth, self.seconds).items():
-                row[cell] = score / WIN if abs(score) == WIN else score / (abs(score) + half)
-        return values
+        full = 4 ** (self.rules.k - 1)
+
+        def values(board: Boards) -> dict[int, float]:
+            scores = self.search.scores(board, self._ahead, self.seconds, exact=True)
+            return {
+                cell: score / WIN if abs(score) == WIN else score / (abs(score) + full)
+                for cell, score in scores.items()
+            }
+
+        return of_each_board(values, boards, self.rules, np.nan)
 
     def best_moves(self, board: Boards) -> list[int]:
         """The cells of the best moves on a board (cells,)."""
-        if not self.limited:
-            scores = self.search.scores(board)
-            return [cell for cell, score in scores.items() if score == max(scores.values())]
-        return self.search.deepen(board, self.depth or self.rules.cells, self.seconds)
+        scores = self.search.scores(board, self._ahead, self.seconds)
+        return [cell for cell, score in scores.items() if score == max(scores.values())]
 
     def value(self, board: Boards) -> int:
         """The exact value of a board (cells,) for the side to move, +1, 0 or -1.
@@ -286,57 +280,27 @@ class Search:
 
     # --- the root -----------------------------------------------------------------------------
 
-    def scores(self, board: Boards) -> dict[int, int]:
-        """The score of each move on a board (cells,), searched without limits: see `root`."""
-        own, other = self.sides(board)
-        return self.root(
-            own,
-            other,
-            [move for move in self.moves if not (own | other) & move.bit],
-            self.rules.cells,
-        )
+    def scores(
+        self, board: Boards, depth: int = 0, seconds: float = 0.0, exact: bool = False
+    ) -> dict[int, int]:
+        """The score of each move on a board (cells,), of at least the best ones: {cell: score}.
 
-    def deepen(self, board: Boards, depth: int, seconds: float) -> list[int]:
-        """The best cells found by the deepest search within the limits, at least one ply deep.
-
-        seconds: 0 for no limit. The search ends at the first win. Where every move loses, it
-        returns the cells of the last depth that did not see it, which delays the loss.
-        """
-        own, other = self.sides(board)
-        moves = [move for move in self.moves if not (own | other) & move.bit]
-        for threats in (self.threats(own), self.threats(other)):  # win at once, else block
-            moves = [move for move in moves if move.bit & threats] or moves
-            if moves[0].bit & threats:
-                break
-        scores = self.deepened(board, moves, depth, seconds)
-        return [cell for cell, score in scores.items() if score == max(scores.values())]
-
-    def values(self, board: Boards, depth: int, seconds: float) -> dict[int, int]:
-        """The exact score of every move on a board (cells,), at the depth that `deepen` reaches.
-
-        depth: 0 to search to the end of the game without limits.
+        depth: 0 to search to the end of the game. Otherwise the search deepens ply by ply, up to
+        this many or until `seconds` are over (0 for no limit), and ends at the first win. Where
+        every move loses, the scores are those of the last depth that did not see it, which delays
+        the loss. They are 0 if not even one ply was searched in time.
+        exact: whether the scores of all moves are exact; otherwise those of the best moves are.
         """
         own, other = self.sides(board)
         moves = [move for move in self.moves if not (own | other) & move.bit]
         if not depth:
-            return self.root(own, other, moves, self.rules.cells, exact=True)
-        return self.deepened(board, moves, depth, seconds, exact=True)
-
-    def deepened(
-        self,
-        board: Boards,
-        moves: Sequence[Move],
-        depth: int,
-        seconds: float,
-        exact: bool = False,
-    ) -> dict[int, int]:
-        """The scores of these moves at the depth by which the move is chosen: see `deepen`.
-
-        exact: whether all are exact, or only those of the best moves. They are 0 if not even one
-        ply was searched in time.
-        """
-        own, other = self.sides(board)
-        moves, found = list(moves), dict.fromkeys((move.cell for move in moves), 0)
+            return self.root(own, other, moves, self.rules.cells, exact)
+        if not exact:
+            for threats in (self.threats(own), self.threats(other)):  # win at once, else block
+                moves = [move for move in moves if move.bit & threats] or moves
+                if moves[0].bit & threats:
+                    break
+        found = dict.fromkeys((move.cell for move in moves), 0)
         proven, self.table, self.history = self.table, {}, [0] * self.rules.cells
         self.deadline = self.clock() + (seconds or math.inf)
         try:

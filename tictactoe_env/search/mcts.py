@@ -38,30 +38,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tictactoe_env.certificates.certificate import load_policy
-from tictactoe_env.errors import unknown_name, whole_number
+from tictactoe_env.errors import not_negative, one_of, probability, unknown_name, whole_number
 from tictactoe_env.exact.positions import Ply, positions_of
 from tictactoe_env.exact.solver import backward_induction
 from tictactoe_env.exact.symmetry import Orientations
 from tictactoe_env.exact.tables import TabularPolicy
-from tictactoe_env.policy import Probs
-from tictactoe_env.rules import Boards, Rules, check_unfinished
+from tictactoe_env.policy import Probs, equally_likely, of_each_board
+from tictactoe_env.rules import Boards, Rules
 
 ROLLOUTS = "rollouts"
 PLAYOUTS = ("rollout", "descent")
 Value = Callable[[Boards], NDArray[np.float64]]
 """Chances (B, 3) of X's win, a draw, O's win on boards (B, cells)."""
-
-
-def check_search(exploration: Any, draws: Any) -> None:
-    """Raises ValueError for a number out of range."""
-    if (
-        isinstance(exploration, bool)
-        or not isinstance(exploration, (int, float))
-        or not 0 <= exploration < math.inf
-    ):
-        raise ValueError(f"exploration must be a finite number of at least 0, got {exploration!r}")
-    if isinstance(draws, bool) or not isinstance(draws, (int, float)) or not 0 <= draws <= 1:
-        raise ValueError(f"draws must be a number from 0 to 1, got {draws!r}")
 
 
 # --- the graph --------------------------------------------------------------------------------
@@ -99,9 +87,9 @@ class Graph:
         draws: float,
         value: Value | None = None,
     ):
-        check_search(exploration, draws)
-        self.rules, self.rng = rules, rng
-        self.exploration, self.draws, self.value = exploration, draws, value
+        self.rules, self.rng, self.value = rules, rng, value
+        self.exploration = not_negative(exploration, "exploration")
+        self.draws = probability(draws, "draws")
         self.nodes: dict[int, Node] = {}
         self.orientations = Orientations(rules)
         self.moves = list(zip(rules.cell_bits, self.orientations.cells, strict=True))
@@ -132,14 +120,18 @@ class Graph:
 
     def children(self, node: Node) -> list[Node]:
         """The distinct nodes after each move, in the order of the cells."""
-        x, o, taken = node.x, node.o, node.x | node.o
+        return list(dict.fromkeys(child for child, _, _ in self.moves_from(node.x, node.o)))
+
+    def moves_from(self, x: int, o: int) -> list[tuple[Node, int, int]]:
+        """The node and the marks after each legal move, in the order of the cells."""
+        taken = x | o
         x_moves = (taken & self.rules.full).bit_count() % 2 == 0
-        free = [(bit, images) for bit, images in self.moves if not taken & bit]
-        found = [
-            self.node(x | images, o, bit) if x_moves else self.node(x, o | images, bit)
-            for bit, images in free
+        marks = [
+            (bit, x | images, o) if x_moves else (bit, x, o | images)
+            for bit, images in self.moves
+            if not taken & bit
         ]
-        return list({id(child): child for child in found}.values())
+        return [(self.node(own, other, bit), own, other) for bit, own, other in marks]
 
     def playout(self, root: Node) -> None:
         """Walk from `root` to a new or finished position, value it, and update all nodes passed."""
@@ -171,10 +163,9 @@ class Graph:
     def successes(self, node: Node) -> tuple[float, float]:
         """The successes of X and of O in a playout that ends here, each from 0 to 1."""
         if self.value is not None and node.result is None:
-            x, o = (
-                np.array([marks & self.rules.full], dtype=np.uint64) for marks in (node.x, node.o)
-            )
-            win, draw, loss = self.value(self.rules.to_boards(x, o))[0].tolist()
+            full = self.rules.full
+            board = _board(node.x & full, node.o & full, self.rules)
+            win, draw, loss = self.value(board[None])[0].tolist()
             return win + self.draws * draw, loss + self.draws * draw
         result = self.rollout(node) if node.result is None else node.result
         return (self.draws, self.draws) if result == 0 else (float(result > 0), float(result < 0))
@@ -228,20 +219,9 @@ class DescentGraph(Graph):
             moves = self.moves_from(x, o)
             node, x, o = max(moves, key=lambda move: self.upper_bound(move[0]))
             path.append(node)
-            for child in {id(child): child for child, _, _ in moves}.values():
+            for child in {child for child, _, _ in moves}:
                 child.above += 1
         self.count(path)
-
-    def moves_from(self, x: int, o: int) -> list[tuple[Node, int, int]]:
-        """The node and the marks after each legal move, in the order of the cells."""
-        taken = x | o
-        x_moves = (taken & self.rules.full).bit_count() % 2 == 0
-        marks = [
-            (bit, x | images, o) if x_moves else (bit, x, o | images)
-            for bit, images in self.moves
-            if not taken & bit
-        ]
-        return [(self.node(own, other, bit), own, other) for bit, own, other in marks]
 
     def upper_bound(self, node: Node) -> float:
         """The upper confidence bound of the move to a node; infinite without a visit."""
@@ -279,15 +259,9 @@ def new_graph(
 
 def check_playout(playout: Any, value: str | Value | None) -> None:
     """Raises ValueError for an unknown kind of playout, and for one that cannot use `value`."""
-    if playout not in PLAYOUTS:
-        error = unknown_name("playout", playout, PLAYOUTS)
-        hint = "; playouts is their number" if str(playout).isdigit() else ""
-        raise ValueError(f"{error}{hint}")
+    one_of("playout", playout, PLAYOUTS)
     if playout == "descent" and value not in (None, ROLLOUTS):
-        raise ValueError(
-            "value is used where a playout stops at a new position, and the playout descent goes "
-            "on to the end of the game: leave value out, or take the playout rollout"
-        )
+        raise ValueError("the playout descent uses no value: leave value out, or take rollout")
 
 
 # --- the policies -----------------------------------------------------------------------------
@@ -304,12 +278,9 @@ class GraphPolicy:
 
         Raises ValueError for a finished board. The graph does not change.
         """
-        boards = check_unfinished(boards, self.rules)
-        probs = np.zeros((len(boards), self.rules.cells))
-        for row, board in zip(probs, boards, strict=True):
-            best = self.graph.best(board)
-            row[best] = 1 / len(best)
-        return probs
+        return of_each_board(
+            lambda board: equally_likely(self.graph.best(board)), boards, self.rules
+        )
 
 
 class TreeSearchPolicy:
@@ -334,19 +305,15 @@ class TreeSearchPolicy:
         seed: int = 0,
         playout: str = "rollout",
     ):
-        if isinstance(milliseconds, bool) or not 0 <= milliseconds < math.inf:
-            raise ValueError(
-                f"milliseconds must be a finite number of at least 0, got {milliseconds!r}"
-            )
-        check_search(exploration, draws)
         check_playout(playout, value)
-        self.rules, self.milliseconds, self.playout = rules, milliseconds, playout
+        self.rules, self.playout = rules, playout
+        self.milliseconds = not_negative(milliseconds, "milliseconds")
         self.playouts = whole_number(playouts, "playouts", 1)
-        self.exploration, self.draws, self.value = exploration, draws, value_named(value, rules)
+        self.exploration = not_negative(exploration, "exploration")
+        self.draws, self.value = probability(draws, "draws"), value_named(value, rules)
         self.seed, self.orientations = whole_number(seed, "seed", 0), Orientations(rules)
         self.clock = time.perf_counter
-        self._answers: dict[int, set[int]] = {}
-        self._means: dict[int, dict[int, float]] = {}  # of the moves of each answer
+        self._searched: dict[int, dict[int, tuple[int, float]]] = {}
         self.meaning, self.scale = meaning(draws), (0.0, 1.0)
 
     @property
@@ -359,46 +326,40 @@ class TreeSearchPolicy:
 
         Raises ValueError for a finished board.
         """
-        boards = check_unfinished(boards, self.rules)
-        probs = np.zeros((len(boards), self.rules.cells))
-        for row, board in zip(probs, boards, strict=True):
-            key = self.orientations.key(*(self.orientations.marks(board, mark) for mark in (1, -1)))
-            if key not in self._answers:
-                self._answers[key] = self.search(key)
-            best = [
-                cell
-                for cell, after in self.orientations.keys_after(board).items()
-                if after in self._answers[key]
-            ]
-            row[best] = 1 / len(best)
-        return probs
+
+        def best(board: Boards) -> dict[int, float]:
+            visits = {cell: visits for cell, (visits, _) in self._found(board).items()}
+            most = max(visits.values())
+            return equally_likely([cell for cell in visits if visits[cell] == most])
+
+        return of_each_board(best, boards, self.rules)
 
     def q_values(self, boards: Boards) -> NDArray[np.float64]:
         """The mean success of the playouts through each move (B, cells), NaN without a playout.
 
         The search is that of `probs`; a position is searched once.
         """
-        boards = check_unfinished(boards, self.rules)
-        self.probs(boards)
-        values = np.full((len(boards), self.rules.cells), np.nan)
-        for row, board in zip(values, boards, strict=True):
-            key = self.orientations.key(*(self.orientations.marks(board, mark) for mark in (1, -1)))
-            for cell, after in self.orientations.keys_after(board).items():
-                row[cell] = self._means[key].get(after, np.nan)
-        return values
 
-    def search(self, key: int) -> set[int]:
-        """The keys of the most visited positions after the one with this key.
+        def means(board: Boards) -> dict[int, float]:
+            return {cell: mean for cell, (visits, mean) in self._found(board).items() if visits}
+
+        return of_each_board(means, boards, self.rules, np.nan)
+
+    def _found(self, board: Boards) -> dict[int, tuple[int, float]]:
+        """The visits and the mean success of the search after each move on a board (cells,)."""
+        key, after = self.orientations.key_of(board), self.orientations.keys_after(board)
+        if key not in self._searched:
+            self._searched[key] = self.search(key)
+        return {cell: self._searched[key][image] for cell, image in after.items()}
+
+    def search(self, key: int) -> dict[int, tuple[int, float]]:
+        """The visits and the mean success of the positions after the one with this key, by key.
 
         The search runs on the canonical form, so all images of a position get the same moves.
         """
         rng = random.Random(f"{self.seed} {key}")
         graph = new_graph(self.rules, rng, self.exploration, self.draws, self.value, self.playout)
-        x, o = (
-            np.array([marks], dtype=np.uint64)
-            for marks in (key >> self.orientations.size, key & (1 << self.orientations.size) - 1)
-        )
-        root = graph.root(self.rules.to_boards(x, o)[0])
+        root = graph.root(_board(*divmod(key, 1 << self.orientations.size), self.rules))
         if self.milliseconds:
             deadline = self.clock() + self.milliseconds / 1000
             graph.playout(root)
@@ -407,16 +368,15 @@ class TreeSearchPolicy:
         else:
             for _ in range(self.playouts):
                 graph.playout(root)
-        children = graph.children(root)
-        self._means[key] = {
-            graph.orientations.key(child.x, child.o): child.mean
-            for child in children
-            if child.visits
-        }
-        most = max(child.visits for child in children)
         return {
-            graph.orientations.key(child.x, child.o) for child in children if child.visits == most
+            graph.orientations.key(child.x, child.o): (child.visits, child.mean)
+            for child in graph.children(root)
         }
+
+
+def _board(x: int, o: int, rules: Rules) -> Boards:
+    """The board (cells,) of X's and O's bitboards."""
+    return rules.to_boards(*np.array([[x], [o]], dtype=np.uint64))[0]
 
 
 def meaning(draws: float) -> str:
@@ -437,10 +397,7 @@ def value_named(value: str | Value, rules: Rules) -> Value | None:
         raise unknown_name("value", value, (ROLLOUTS, "the path of a saved run"))
     player = load_policy(value, rules)
     if not isinstance(player, TabularPolicy):
-        raise ValueError(
-            f"the value of positions by {value} needs its moves in all positions, but on {rules} "
-            f"its certificate has those on its lines only: take {ROLLOUTS}"
-        )
+        raise ValueError(f"the value {value} has moves on its lines only: take {ROLLOUTS}")
     return value_of(player)
 
 
