@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from test_proof import Hashed, Mixed
-from text_cases import refuses
 
 from tictactoe_env import Rules
 from tictactoe_env.exact.match import best_response
@@ -63,19 +62,3 @@ def test_moves_of_any_probability_are_refuted():
     known = Refutations(rules).learn(BoardReach({"O": Mixed(rules)}, "O", rules))
     assert len(known) > 20
     check(known, rules)
-
-
-GOOD = ([1, 2], [2, 1], [4, 4])
-BAD = [
-    (([1], [2, 1], [4, 4]), "uint64"),
-    (([2, 1], [1, 2], [4, 4]), "sorted"),
-    (([1, 2], [2, 1], [4, 1]), "free cells"),
-]
-
-
-@pytest.mark.parametrize(("arrays", "words"), BAD)
-def test_other_arrays_than_refuted_moves_are_refused(arrays, words):
-    rules = Rules(3, 3, 3)
-    assert len(Refutations(rules, *(np.array(part, dtype=np.uint64) for part in GOOD))) == 2
-    with refuses(words):
-        Refutations(rules, *(np.array(part, dtype=np.uint64) for part in arrays))

@@ -42,66 +42,43 @@ def parse_size(text: str) -> Rules:
     """
     found = re.fullmatch("([0-9]{1,2})x([0-9]{1,2})(?:x([0-9]{1,2}))?", text.lower())
     if not found:
-        raise ValueError(
-            f"expected rows x columns x marks in a row of a board, such as 3x4x3, got {text!r:.60}"
-        )
+        raise ValueError(f"a board is rows x columns x marks in a row: 3x4x3, got {text!r:.60}")
     rows, cols = int(found[1]), int(found[2])
     possible = [int(found[3])] if found[3] else lengths(rows, cols)
     board = Rules(rows, cols, possible[0])
     if len(possible) > 1:
-        first, last = (f"{rows}x{cols}x{k}" for k in (possible[0], possible[-1]))
-        between = "or" if len(possible) == 2 else "to"
-        raise ValueError(
-            f"{rows}x{cols} does not say how many in a row win: write {first} {between} {last}"
-        )
+        first, *_, last = (f"{rows}x{cols}x{k}" for k in possible)
+        raise ValueError(f"{rows}x{cols} does not say how many win: write {first} to {last}")
     return board
 
 
 def board_text(board: Boards, rules: Rules) -> str:
     """The text of one board (cells,), such as "X.O/.X./..O"."""
     letters = [MARKS[mark] for mark in np.asarray(board).tolist()]
-    return "/".join(
-        "".join(letters[row * rules.cols : (row + 1) * rules.cols]) for row in range(rules.rows)
-    )
+    starts = range(0, rules.cells, rules.cols)
+    return "/".join("".join(letters[start : start + rules.cols]) for start in starts)
 
 
 def parse_board(text: str, rules: Rules) -> Boards:
     """The board (cells,) int8 that `text` describes.
 
     Raises ValueError for the wrong size, for letters other than X, O and ".", for numbers of X and
-    O that do not fit X's first move, and for a line of a side that did not move last.
+    O that do not fit X's first move, and for a line of a side that did not move last, since the
+    game ends at the first line.
     """
-    if not isinstance(text, str):
-        kind = type(text).__name__
-        raise ValueError(f'a board must be text such as "X.O/.X./...", got {text!r} of type {kind}')
-    rows = text.split("/")
+    rows = text.split("/") if isinstance(text, str) else []
     if len(rows) != rules.rows or any(len(row) != rules.cols for row in rows):
-        raise ValueError(
-            f"a board of {rules.rows}x{rules.cols} must be {rules.rows} rows of {rules.cols} cells "
-            f'joined by "/", got {text!r}'
-        )
-    strange = set("".join(rows)) - set("XO.")
+        size = f"a board of {rules.rows}x{rules.cols}"
+        raise ValueError(f'{size} must be its rows joined by "/", got {text!r}')
+    strange = sorted(set(text) - set("XO./"))
     if strange:
-        raise ValueError(
-            f'a board must hold only "X", "O" and ".", got {sorted(strange)} in {text!r}'
-        )
+        raise ValueError(f'a board must hold only "X", "O" and ".", got {strange} in {text!r}')
     xs, os = text.count("X"), text.count("O")
     if xs - os not in (0, 1):
-        raise ValueError(
-            "X moves first, so a board has as many X as O or one more; "
-            f"got {xs} X and {os} O in {text!r}"
-        )
-    board = np.array([{"X": 1, "O": -1, ".": 0}[letter] for letter in "".join(rows)], dtype=np.int8)
-    # As integers: NumPy 1 has no `&` of a uint64 and an int.
-    x_won, o_won = (rules.has_line(int(bits)) for bits in rules.to_bits(board))
-    if x_won and o_won:
-        raise ValueError(
-            f"both sides have {rules.k} in a row in {text!r}; the game ends at the first line"
-        )
-    if (x_won and xs == os) or (o_won and xs > os):
-        raise ValueError(
-            f"the game ends at the first line, so nobody can have moved after it; got {text!r}"
-        )
+        raise ValueError(f"a board has as many X as O or one more X, got {xs} and {os}: {text!r}")
+    board = np.array(["O.X".index(letter) - 1 for letter in "".join(rows)], dtype=np.int8)
+    if rules.has_line(int(rules.to_bits(board)[xs > os])):
+        raise ValueError(f"after the first line nobody can have moved, got {text!r}")
     return board
 
 
@@ -118,19 +95,12 @@ def cell_text(cell: int, rules: Rules) -> str:
 
 def parse_cell(text: str, rules: Rules) -> int:
     """The number of the cell with this name; ValueError if it is no cell of the board."""
+    known = _cells_by_name(rules)
     name = text.strip().lower() if isinstance(text, str) else ""
-    match = re.fullmatch(r"([a-z]{1,2})([1-9][0-9]?)", name)
-    if match:
-        col = 0
-        for letter in match[1]:
-            col = col * 26 + ord(letter) - ord("a") + 1
-        if col <= rules.cols and int(match[2]) <= rules.rows:
-            return (int(match[2]) - 1) * rules.cols + col - 1
-    last = cell_text(rules.cells - 1, rules)
-    raise ValueError(
-        f"a cell of {rules.rows}x{rules.cols} is a column letter and a row number, "
-        f'"a1" to "{last}", got {text!r}'
-    )
+    if name not in known:
+        names = f'"a1" to "{cell_text(rules.cells - 1, rules)}"'
+        raise ValueError(f"a cell of {rules.rows}x{rules.cols} is one of {names}, got {text!r}")
+    return known[name]
 
 
 def game_text(cells: Sequence[int], rules: Rules) -> str:
@@ -141,10 +111,7 @@ def game_text(cells: Sequence[int], rules: Rules) -> str:
 def parse_cells(text: str, rules: Rules) -> list[int]:
     """The cells of "b2 a1 c3". Legality is not checked; ValueError for a name that is no cell."""
     if not isinstance(text, str):
-        kind = type(text).__name__
-        raise ValueError(
-            f'a game must be text such as "b2 a1 c3", got {text!r:.200} of type {kind}'
-        )
+        raise ValueError(f'a game must be text such as "b2 a1 c3", got {text!r:.200}')
     known = _cells_by_name(rules)
     return [known[name] if name in known else parse_cell(name, rules) for name in text.split()]
 

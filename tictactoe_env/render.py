@@ -64,11 +64,11 @@ def ansi(
     lines = [" " * margin + "  " + letters]
     for row in range(rules.rows):
         cells = range(row * rules.cols, (row + 1) * rules.cols)
-        padded = (
-            _coloured(texts[cell], MARKS[board[cell]], colour) + " " * (width - len(texts[cell]))
-            for cell in cells
-        )
-        lines.append(f"{row + 1:>{margin}}  " + "".join(padded))
+        line = f"{row + 1:>{margin}}  "
+        for cell in cells:
+            line += _coloured(texts[cell], MARKS[board[cell]], colour)
+            line += " " * (width - len(texts[cell]))
+        lines.append(line)
     return "\n".join(line.rstrip() for line in lines)
 
 
@@ -121,10 +121,8 @@ def svg(
     each complete line one of class "line".
     """
     shapes, width, height = _picture(board, rules, last, values, cell_pixels)
-    title = board_text(board, rules) + (
-        "" if last is None else f", last move {cell_text(last, rules)}"
-    )
-    return _document(width, height, title, map(_element, shapes))
+    moved = "" if last is None else f", last move {cell_text(last, rules)}"
+    return _document(width, height, board_text(board, rules) + moved, map(_element, shapes))
 
 
 def svg_game(cells: Sequence[int] | None, rules: Rules, *, cell_pixels: int = 48) -> str:
@@ -195,11 +193,8 @@ def _shapes(
         yield _Shape("text", LABEL, x, margin / 2, size / 48, name)
     for row in range(rules.rows):
         yield _Shape("text", LABEL, margin / 2, margin + row * size + half, size / 48, str(row + 1))
-    corners = [
-        (margin + col * size, margin + row * size)
-        for row in range(rules.rows)
-        for col in range(rules.cols)
-    ]
+    places = (divmod(cell, rules.cols) for cell in range(rules.cells))
+    corners = [(margin + col * size, margin + row * size) for row, col in places]
     for cell, (x, y) in enumerate(corners):
         value = float("nan") if values is None or board[cell] else values[cell]
         yield _Shape("tile", LAST if cell == last else _shade(value), x, y, size)
@@ -228,10 +223,10 @@ def _shade(value: float) -> str:
     if np.isnan(value):
         return TILE
     share = 0.6 * min(1.0, abs(value)) ** 0.5
-    mixed = np.rint(
-        (1 - share) * _rgb(TILE) + share * _rgb(POSITIVE if value > 0 else NEGATIVE)
-    ).astype(int)
-    return "#{:02x}{:02x}{:02x}".format(*mixed)
+    full = _rgb(POSITIVE if value > 0 else NEGATIVE)
+    return "#{:02x}{:02x}{:02x}".format(
+        *np.rint((1 - share) * _rgb(TILE) + share * full).astype(int)
+    )
 
 
 def _number(value: float) -> str:
@@ -252,19 +247,15 @@ def _checked(
 ) -> tuple[Boards, int | None, NDArray[np.float64] | None]:
     board = np.asarray(board)
     if board.shape != (rules.cells,) or not np.isin(board, (-1, 0, 1)).all():
-        raise ValueError(
-            f"a board of {rules} must be {rules.cells} numbers, 1 (X), -1 (O) or 0 (free), "
-            f"got {board.tolist()} of shape {board.shape}"
-        )
+        got = f"{board.tolist()} of shape {board.shape}"
+        raise ValueError(f"a board of {rules} must be {rules.cells} numbers 1, -1 or 0, got {got}")
     if last is not None:
         last = whole_number(last, "the last move", 0, rules.cells - 1)
     if values is not None:
         values = np.asarray(values, dtype=np.float64)
         if values.shape != (rules.cells,) or np.isinf(values).any():
-            raise ValueError(
-                f"values on {rules} must be {rules.cells} finite numbers (NaN: none), "
-                f"got {values.tolist()} of shape {values.shape}"
-            )
+            got = f"{values.tolist()} of shape {values.shape}"
+            raise ValueError(f"values must be {rules.cells} finite numbers or NaN, got {got}")
     return board.astype(np.int8), last, values
 
 
@@ -292,10 +283,8 @@ def _boards(
     game = standing(cells, rules)
     shown = len(game.moves) + (game.ended == "illegal")
     if not len(cells) or shown < len(cells):
-        raise ValueError(
-            f"a game has at least one move and none after its end, got {list(cells)}, which "
-            f"{'is empty' if not len(cells) else f'ends after {shown} moves'}"
-        )
+        got = f"{list(cells)}, which ends after {shown}"
+        raise ValueError(f"a game has at least one move and none after its end, got {got}")
     columns = -(-len(cells) // -(-len(cells) // GAME_COLUMNS))  # rows of about the same length
     _, wide, high = _picture(game.board, rules, None, None, size)
     caption, parts = size // 2, []
@@ -303,14 +292,11 @@ def _boards(
         state = standing(cells[: ply + 1], rules)
         row, column = divmod(ply, columns)
         x, y = column * wide, top + row * (high + caption)
-        text = (
-            f"{ply + 1}. {SIDES[ply % 2]} {cell_text(int(cell), rules)}{ENDS.get(state.ended, '')}"
-        )
+        move = f"{ply + 1}. {SIDES[ply % 2]} {cell_text(int(cell), rules)}"
+        text = move + ENDS.get(state.ended, "")
         board = svg(state.board, rules, last=cell, cell_pixels=size)
-        parts += [
-            _caption(text, x + wide / 2, y + caption / 2, size),
-            board.replace("<svg ", f'<svg x="{x}" y="{y + caption}" ', 1),
-        ]
+        parts.append(_caption(text, x + wide / 2, y + caption / 2, size))
+        parts.append(board.replace("<svg ", f'<svg x="{x}" y="{y + caption}" ', 1))
     return parts, columns * wide, -(-len(cells) // columns) * (high + caption)
 
 
@@ -360,11 +346,8 @@ def _coverage(shape: _Shape) -> tuple[Coverage, int, int]:
         pad = round(0.05 * size) + 1
         left, top = int(min(x, x1)) - pad, int(min(y, y1)) - pad
         width, height = int(abs(x1 - x)) + 2 * pad + 1, int(abs(y1 - y)) + 2 * pad + 1
-        return (
-            _strokes([(x - left, y - top, x1 - left, y1 - top)], width, height, 0.05 * size),
-            left,
-            top,
-        )
+        segment = (x - left, y - top, x1 - left, y1 - top)
+        return _strokes([segment], width, height, 0.05 * size), left, top
     return _stamp(kind, int(size)), int(x), int(y)
 
 
@@ -432,15 +415,12 @@ def _text(text: str, unit: float) -> Coverage:
     left, segments = 1.0, []
     for letter in text:
         for stroke in GLYPHS[letter].split():
-            points = [
-                ((left + int(x)) * unit, (3 + int(y)) * unit)
-                for x, y in zip(stroke[::2], stroke[1::2], strict=True)
-            ]
+            pairs = zip(stroke[::2], stroke[1::2], strict=True)
+            points = [((left + int(x)) * unit, (3 + int(y)) * unit) for x, y in pairs]
             segments += [start + end for start, end in pairwise(points)]
         left += _glyph_units(letter) + 2
-    return _strokes(
-        segments, round((_text_units(text) + 2) * unit), round(12 * unit), max(1.0, 0.9 * unit)
-    )
+    width, height = round((_text_units(text) + 2) * unit), round(12 * unit)
+    return _strokes(segments, width, height, max(1.0, 0.9 * unit))
 
 
 # --- the window of render_mode="human" ------------------------------------------------------------
@@ -463,9 +443,8 @@ class Window:
         try:
             self._window.step(None)
         except DependencyNotInstalled as error:
-            raise DependencyNotInstalled(
-                'render_mode="human" needs pygame: pip install "tictactoe-env[render]"'
-            ) from error
+            install = 'pip install "tictactoe-env[render]"'
+            raise DependencyNotInstalled(f'render_mode="human" needs pygame: {install}') from error
 
     def close(self) -> None:
         """Close the window."""

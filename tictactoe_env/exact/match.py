@@ -161,29 +161,36 @@ def best_responses(
 
 def best_response(reach: Reach) -> BestResponse:
     """The exact best response to a policy on the side whose positions these are."""
-    outcome = reach.outcome_x * _mark(reach.side)
+    lost = np.where(reach.outcome_x * _mark(reach.side) < 0, -1.0, 0.0)
+    loss = 0.0 - float(_least(reach, lost, -1.0, of_all=False)[0])
+    line = _shortest_line(reach, plies_to_loss(reach))
+    return BestResponse(reach.side, float(values_of(reach)[0]), loss, line is not None, line)
 
-    def loss(ply: Ply, after: Values) -> Values:
-        if ply.probs is not None:
-            return (ply.probs * np.where(ply.legal, after, 1.0)).sum(axis=1)
-        return np.where(ply.legal, after, -np.inf).max(axis=1)
 
-    values, losses = values_of(reach), backward_induction(reach, outcome < 0, loss)
-    distances = plies_to_loss(reach)
-    line = _shortest_line(reach, distances)
-    can_lose = line is not None
-    return BestResponse(reach.side, float(values[0]), float(losses[0]), can_lose, line)
+def _least(reach: Reach, ends: Values, illegal: float, of_all: bool, more: float = 0.0) -> Values:
+    """The least value that the other side can bring about, from each position on: (N,) float64.
+
+    ends: (N,), the values of finished positions; illegal: after an illegal move of the policy.
+    of_all: whether the value before the policy's move is the least after any of its moves that has
+    a positive probability; otherwise it is the mean. more: what each ply adds.
+    """
+
+    def rule(ply: Ply, after: Values) -> Values:
+        if ply.probs is None:
+            found = np.where(ply.legal, after, np.inf).min(axis=1)
+        elif of_all:
+            after = np.where(ply.legal, after, illegal)
+            found = np.where(ply.probs > 0, after, np.inf).min(axis=1)
+        else:
+            found = (ply.probs * np.where(ply.legal, after, illegal)).sum(axis=1)
+        return found + more
+
+    return backward_induction(reach, ends, rule)
 
 
 def values_of(reach: Reach) -> Values:
     """The policy's smallest expected result (win - loss) from each position on: (N,) float64."""
-
-    def value(ply: Ply, after: Values) -> Values:
-        if ply.probs is not None:
-            return (ply.probs * np.where(ply.legal, after, -1.0)).sum(axis=1)
-        return np.where(ply.legal, after, np.inf).min(axis=1)
-
-    return backward_induction(reach, reach.outcome_x * _mark(reach.side), value)
+    return _least(reach, reach.outcome_x * _mark(reach.side), -1.0, of_all=False)
 
 
 def worst_outcomes(reach: Reach) -> Values:
@@ -192,13 +199,7 @@ def worst_outcomes(reach: Reach) -> Values:
     It is that of the games that have a positive probability, however small it is; a mean such as
     `values_of` would not show a loss that is rare enough. An illegal move is a loss.
     """
-
-    def worst(ply: Ply, after: Values) -> Values:
-        if ply.probs is None:
-            return np.where(ply.legal, after, np.inf).min(axis=1)
-        return np.where(ply.probs > 0, np.where(ply.legal, after, -1.0), np.inf).min(axis=1)
-
-    return backward_induction(reach, reach.outcome_x * _mark(reach.side), worst)
+    return _least(reach, reach.outcome_x * _mark(reach.side), -1.0, of_all=True)
 
 
 def always_wins(reach: Reach) -> bool:
@@ -217,16 +218,8 @@ def plies_to_loss(reach: Reach) -> Values:
 
     Infinite where it cannot lose. An illegal move of the policy is a loss in one ply.
     """
-
-    def nearest(ply: Ply, after: Values) -> Values:
-        if ply.probs is None:
-            return 1 + np.where(ply.legal, after, np.inf).min(axis=1)
-        near = np.where(ply.legal, after, 0.0)
-        near[ply.probs == 0] = np.inf
-        return 1 + near.min(axis=1)
-
     lost = np.where(reach.outcome_x * _mark(reach.side) < 0, 0.0, np.inf)
-    return backward_induction(reach, lost, nearest)
+    return _least(reach, lost, 0.0, of_all=True, more=1.0)
 
 
 def _shortest_line(reach: Reach, plies_to_loss: Values) -> tuple[int, ...] | None:

@@ -324,17 +324,14 @@ class BoardReach:
     def _check(self, number: int, further: int) -> None:
         """Raises ProofLimitError where the positions, or their memory, are beyond the limit."""
         megabytes = (self._bytes + further) / 1e6
-        if len(self) <= self.limit.positions and megabytes <= self.limit.megabytes:
-            return
-        which = "positions" if len(self) > self.limit.positions else "megabytes"
-        raise ProofLimitError(
-            f"the proof as {self.side} on {self.rules} needs more than the limit of "
-            f"{getattr(self.limit, which):,} {which}: it found {len(self):,} positions "
-            f"({megabytes:,.0f} MB) up to ply {number + 1} of {self.rules.cells}; raise the limit, "
-            "or take a policy with one move in each position, or one that plays alike on symmetric "
-            "boards (tictactoe_env.exact.symmetry.CanonicalPolicy), or sample games "
-            "(tictactoe_env.exact.match.sampled_result)"
-        )
+        for name, found in (("positions", len(self)), ("megabytes", megabytes)):
+            if found > (most := getattr(self.limit, name)):
+                raise ProofLimitError(
+                    f"the proof as {self.side} on {self.rules} needs more than {most:,} {name}: it "
+                    f"found {len(self):,} positions up to ply {number + 1} of {self.rules.cells}; "
+                    "raise the limit, or take a policy with one move in each position or a "
+                    "CanonicalPolicy (tictactoe_env.exact), or sample games (sampled_result)"
+                )
 
 
 Reach: TypeAlias = TableReach | BoardReach

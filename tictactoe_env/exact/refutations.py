@@ -40,20 +40,7 @@ class Refutations:
         self.rules = rules
         self.x, self.o = none if x is None else x, none if o is None else o
         self.moves = none if moves is None else moves
-        self._check()
         self._index = PositionIndex(self.x, self.o, rules)
-
-    def _check(self) -> None:
-        """Raise ValueError unless these are moves on free cells of distinct, sorted positions."""
-        x, o, moves = self.x, self.o, self.moves
-        if any(part.dtype != np.uint64 or part.shape != (len(x),) for part in (x, o, moves)):
-            raise ValueError("refuted moves must be three uint64 arrays of the same length")
-        marks, full = x | o, np.uint64(self.rules.full)
-        is_sorted = (x[1:] > x[:-1]) | ((x[1:] == x[:-1]) & (o[1:] > o[:-1]))
-        if not is_sorted.all() or (x & o).any() or ((marks | moves) & ~full).any():
-            raise ValueError("refuted moves must be of distinct positions of the board, sorted")
-        if (moves & marks).any() or (moves == 0).any():
-            raise ValueError("refuted moves must be on free cells, at least one in each position")
 
     def __len__(self) -> int:
         return len(self.x)
