@@ -20,16 +20,12 @@ import numpy as np
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.search.mcts import (
-    ROLLOUTS,
+    PLAYOUTS,
     DescentGraph,
     Graph,
     GraphPolicy,
     Node,
-    Value,
-    check_playout,
     meaning,
-    new_graph,
-    value_named,
 )
 from tictactoe_env.trained.own_values import OwnValues
 from training.checkpoint import take
@@ -64,22 +60,13 @@ class Config(BoardConfig):
     draws: Share = option(
         0.5, "Success of a draw for either side, where a win counts 1 and a loss 0."
     )
-    value: str = option(
-        ROLLOUTS,
-        "Evaluation of new positions: rollouts, or the path of a run whose player plays both sides "
-        "from there.",
-    )
     playout: Literal["rollout", "descent"] = option(
         "rollout",
-        "End of a playout: rollout stops at the first new position and evaluates it; descent "
+        "End of a playout: rollout ends at the first new position with random moves; descent "
         "goes on to the end of the game by UCT, with the logarithm of the visits of all positions "
         "before a move, and is never random.",
     )
     judge_every: Count = option(200, "Playouts between two exact evaluations.")
-
-    def check(self) -> None:
-        """A descent evaluates no new position."""
-        check_playout(self.playout, self.value)
 
 
 SEARCH = {"exploration": Range(0.2, 4.0, log=True), "draws": Range(0.2, 0.8)}
@@ -96,12 +83,12 @@ PRESETS = {
 
 
 def begin(config: Config) -> MCTS:
-    """A new search. Raises ValueError if `value` is neither "rollouts" nor a saved run."""
+    """A new search."""
     return MCTS(config)
 
 
 def player(config: Config, model: Arrays) -> TabularPolicy:
-    """The player of a saved graph. Does not need the run that evaluated the positions."""
+    """The player of a saved graph."""
     return table_of(graph_of(config, model))
 
 
@@ -110,8 +97,7 @@ class MCTS(Learner):
 
     def __init__(self, config: Config):
         self.config = config
-        self.value = value_named(config.value, config.rules)
-        self._continue_with(empty_graph(config, self.value))
+        self._continue_with(empty_graph(config))
 
     def _continue_with(self, graph: Graph) -> None:
         self.graph = graph
@@ -151,23 +137,23 @@ class MCTS(Learner):
 
     def restore(self, model: Arrays, state: State) -> None:
         """Continue with the saved graph and generator."""
-        self._continue_with(graph_of(self.config, model, self.value))
+        self._continue_with(graph_of(self.config, model))
         words = take(model, "random", (RANDOM_WORDS,), np.uint32)
         self.graph.rng.setstate((random.Random.VERSION, tuple(words.tolist()), None))
 
 
-def empty_graph(config: Config, value: Value | None) -> Graph:
-    """A graph without positions. value: the evaluation of new positions; None for rollouts."""
-    rng, search = random.Random(config.seed), (config.exploration, config.draws)
-    return new_graph(config.rules, rng, *search, value, config.playout)
+def empty_graph(config: Config) -> Graph:
+    """A graph without positions."""
+    rng, kind = random.Random(config.seed), PLAYOUTS[config.playout]
+    return kind(config.rules, rng, config.exploration, config.draws)
 
 
-def graph_of(config: Config, model: Arrays, value: Value | None = None) -> Graph:
+def graph_of(config: Config, model: Arrays) -> Graph:
     """The graph of saved arrays, with a new random generator.
 
     Raises ValueError if the arrays are not a graph on this board.
     """
-    graph = empty_graph(config, value)
+    graph = empty_graph(config)
     shape = (np.size(model.get("x", ())),)
     x, o, *counted = (take(model, name, shape, kind) for name, kind in COLUMNS.items())
     if ((x | o) & ~np.uint64(graph.rules.full)).any():

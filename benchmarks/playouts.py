@@ -111,9 +111,7 @@ def main() -> None:
     layout = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=layout)
     parser.add_argument("--seeds", type=int, default=10, help="trainings or searches for each row")
-    parser.add_argument(
-        "--playout", choices=PLAYOUTS, default=PLAYOUTS[0], help="how a playout ends"
-    )
+    parser.add_argument("--playout", choices=PLAYOUTS, default="rollout", help="how a playout ends")
     parser.add_argument("--out", type=Path, default=None, metavar="FILE", help="draw a PNG too")
     given = parser.parse_args()
     found, by = {}, " by descent" if given.playout == "descent" else ""

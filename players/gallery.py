@@ -470,10 +470,6 @@ def _named_entry(id: str) -> Entry | None:
     named = named_player(id)
     if named is None:
         return None
-    if named.name == "mcts" and "value" in named.options:
-        raise ValueError(
-            f"value of {named.name} names a file, which is not read here: leave value out"
-        )
     for key, largest in LARGEST.items() if named.name in ("search", "mcts") else ():
         if named.options.get(key, 0) > largest:
             raise ValueError(f"{key} of {named.name} must be at most {largest} here, got {id!r}")

@@ -44,8 +44,8 @@ NAMES_TEXT = """\
   search               alpha-beta search to the end, or within limits on any
                        board: search-depth=4, search-seconds=0.5
   mcts-playouts=1000   Monte-Carlo tree search: mcts-milliseconds=100,
-                       mcts-draws=1, mcts-value=RUN; mcts-seed=1 is another
-                       player, with other random numbers than those of seed 0
+                       mcts-draws=1; mcts-seed=1 is another player, with other
+                       random numbers than those of seed 0
   dqn, trie, ...       the trained agents that come with the package, on 3x3:
                        python -m tictactoe_env.opponents lists them
   latest:dqn           the newest run of an agent in models/ or runs/

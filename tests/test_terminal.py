@@ -250,7 +250,7 @@ def test_a_certificate_sets_the_board_and_must_be_that_of_the_model(tmp_path, tr
     with refuses("'humna'", "'human'"):
         seat_of("humna", Rules())
     write(certify(RandomPolicy(), "dqn", Rules(2, 3, 2)), tmp_path / "small.json")
-    assert board_of(["minimax", "human", "mcts-value=runs/none", "small.json"]) == Rules(2, 3, 2)
+    assert board_of(["minimax", "human", "small.json"]) == Rules(2, 3, 2)
     folder = shutil.copytree(trie, tmp_path / "runs" / "trie-0")
     seat = seat_of("latest:trie", Rules())
     assert (seat.player.kind, seat.name, len(seat.player.source)) == ("run", "runs/trie-0", 64)

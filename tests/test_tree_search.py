@@ -8,15 +8,13 @@ import numpy as np
 import pytest
 from text_cases import refuses
 
-from tictactoe_env.certificates.certificate import certify, write
 from tictactoe_env.exact import match
 from tictactoe_env.exact.positions import positions_of
-from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.notation import cell_text, parse_board
 from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.rules import Rules
-from tictactoe_env.search.mcts import Graph, GraphPolicy, TreeSearchPolicy, value_of
+from tictactoe_env.search.mcts import Graph, GraphPolicy, TreeSearchPolicy
 
 RULES, RECTANGLE, LARGE = Rules(), Rules(2, 4, 3), Rules(5, 5, 4)
 RANDOM = [737 / 1260, 8 / 63, 121 / 420]  # X wins, draw, O wins, both at random
@@ -60,20 +58,7 @@ def test_rollouts_have_the_results_of_random_games():
         assert abs((results == result).mean() - expected) < 4 * error
 
 
-def test_a_player_or_a_function_values_positions_instead_of_rollouts_exactly(tmp_path):
-    players = RandomPolicy(), MinimaxPolicy(RULES)
-    uniform, perfect = (value_of(tabulate(player, RULES)) for player in players)
-    boards = np.array([parse_board(text, RULES) for text in (".../.../...", WON)])
-    assert uniform(boards)[0] == pytest.approx(RANDOM)
-    assert perfect(boards) == pytest.approx(np.array([[0, 1, 0], [1, 0, 0]]))
-    assert np.allclose(uniform(BOARDS).sum(axis=1), 1)
-    write(certify(players[1], "minimax"), tmp_path / "certificate.json")
-    assert moves_of(TreeSearchPolicy(RULES, playouts=50, value=str(tmp_path)), WON) == "c1"
-    even = TreeSearchPolicy(LARGE, 200, value=lambda boards: np.array([[0.2, 0.6, 0.2]]))
-    assert moves_of(even, "XXX../OO.../...../...../O....") == "d1"
-
-
-def test_a_live_search_by_descent_uses_no_random_numbers_and_no_values():
+def test_a_live_search_by_descent_uses_no_random_numbers():
     players = [
         TreeSearchPolicy(RULES, 60, draws=1.0, seed=seed, playout="descent") for seed in (0, 1)
     ]
@@ -83,8 +68,6 @@ def test_a_live_search_by_descent_uses_no_random_numbers_and_no_values():
         turned = positions_of(RULES).symmetries
         images = players[0].probs(board[turned])
         assert (images == players[0].probs(board[None])[0][turned]).all()
-    with refuses("descent", "value"):
-        TreeSearchPolicy(RULES, playout="descent", value=lambda boards: np.ones((1, 3)) / 3)
 
 
 @pytest.mark.parametrize("kind", ["tree", "graph"])
@@ -136,7 +119,6 @@ def test_bad_options_are_refused():
         ("milliseconds", [-1, math.inf]),
         ("draws", [-1, True]),
         ("exploration", ["much", math.nan]),
-        ("value", ["rolouts"]),
         ("seed", [1.5]),
         ("playout", ["decent", None]),
     ):

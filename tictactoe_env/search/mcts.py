@@ -8,8 +8,7 @@ every position on the way. Differences:
 - All sequences of moves that reach a position, and all its images under symmetry, share one node.
   The tree is therefore a graph (UCT1 of Childs, Brodeur and Kocsis 2008,
   https://doi.org/10.1109/CIG.2008.5035667): 765 positions on 3x3.
-- A new position is valued by a rollout of random moves, or by the exact results of a saved player
-  that plays both sides (`value`).
+- A new position is valued by a rollout of random moves.
 - A draw counts as `draws` successes for either side, 0.5 by default. With 1 it counts as much as a
   win: the search is then satisfied with draws, and assumes that its opponent is too.
 
@@ -30,27 +29,14 @@ from __future__ import annotations
 import math
 import random
 import time
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tictactoe_env.certificates.certificate import load_policy
-from tictactoe_env.errors import not_negative, one_of, probability, unknown_name, whole_number
-from tictactoe_env.exact.positions import Ply, positions_of
-from tictactoe_env.exact.solver import backward_induction
+from tictactoe_env.errors import not_negative, one_of, probability, whole_number
 from tictactoe_env.exact.symmetry import Orientations
-from tictactoe_env.exact.tables import TabularPolicy
 from tictactoe_env.policy import Probs, equally_likely, of_each_board
 from tictactoe_env.rules import Boards, Rules
-
-ROLLOUTS = "rollouts"
-PLAYOUTS = ("rollout", "descent")
-Value = Callable[[Boards], NDArray[np.float64]]
-"""Chances (B, 3) of X's win, a draw, O's win on boards (B, cells)."""
-
 
 # --- the graph --------------------------------------------------------------------------------
 
@@ -79,15 +65,8 @@ class Node:
 class Graph:
     """The nodes by key, and the playouts that grow them."""
 
-    def __init__(
-        self,
-        rules: Rules,
-        rng: random.Random,
-        exploration: float,
-        draws: float,
-        value: Value | None = None,
-    ):
-        self.rules, self.rng, self.value = rules, rng, value
+    def __init__(self, rules: Rules, rng: random.Random, exploration: float, draws: float):
+        self.rules, self.rng = rules, rng
         self.exploration = not_negative(exploration, "exploration")
         self.draws = probability(draws, "draws")
         self.nodes: dict[int, Node] = {}
@@ -162,11 +141,6 @@ class Graph:
 
     def successes(self, node: Node) -> tuple[float, float]:
         """The successes of X and of O in a playout that ends here, each from 0 to 1."""
-        if self.value is not None and node.result is None:
-            full = self.rules.full
-            board = _board(node.x & full, node.o & full, self.rules)
-            win, draw, loss = self.value(board[None])[0].tolist()
-            return win + self.draws * draw, loss + self.draws * draw
         result = self.rollout(node) if node.result is None else node.result
         return (self.draws, self.draws) if result == 0 else (float(result > 0), float(result < 0))
 
@@ -207,8 +181,7 @@ class DescentGraph(Graph):
 
     A move that leads to a position without visits comes first. The others are compared by
     `mean + exploration * sqrt(ln(visits of all positions before it) / visits)`. Of equal moves the
-    first cell is taken, on the board as the playout reached it. No new position is evaluated, so
-    `value` is not used; `new_graph` refuses it.
+    first cell is taken, on the board as the playout reached it.
     """
 
     def playout(self, root: Node) -> None:
@@ -243,25 +216,7 @@ class DescentGraph(Graph):
         return [max(means, key=means.__getitem__)]
 
 
-def new_graph(
-    rules: Rules,
-    rng: random.Random,
-    exploration: float,
-    draws: float,
-    value: Value | None = None,
-    playout: str = "rollout",
-) -> Graph:
-    """A graph without positions, whose playouts are of this kind. Raises ValueError as they do."""
-    check_playout(playout, value)
-    kind = DescentGraph if playout == "descent" else Graph
-    return kind(rules, rng, exploration, draws, value)
-
-
-def check_playout(playout: Any, value: str | Value | None) -> None:
-    """Raises ValueError for an unknown kind of playout, and for one that cannot use `value`."""
-    one_of("playout", playout, PLAYOUTS)
-    if playout == "descent" and value not in (None, ROLLOUTS):
-        raise ValueError("the playout descent uses no value: leave value out, or take rollout")
+PLAYOUTS: dict[str, type[Graph]] = {"rollout": Graph, "descent": DescentGraph}
 
 
 # --- the policies -----------------------------------------------------------------------------
@@ -287,9 +242,8 @@ class TreeSearchPolicy:
     """The most visited moves of a search from each position.
 
     playouts: for each move. milliseconds: for each move, used instead of `playouts` unless it is 0.
-    exploration: the weight of rarely tried moves. draws: successes of a draw, from 0 to 1. value:
-    how a new position is valued: "rollouts", the path of a saved run, or a function. seed: of the
-    random numbers, which also depend on the position. playout: "rollout" stops at the first new
+    exploration: the weight of rarely tried moves. draws: successes of a draw, from 0 to 1. seed: of
+    the random numbers, which also depend on the position. playout: "rollout" stops at the first new
     position, "descent" goes on to the end of the game by UCT and uses no random numbers. Raises
     ValueError for a number out of range.
     """
@@ -301,17 +255,15 @@ class TreeSearchPolicy:
         milliseconds: float = 0.0,
         exploration: float = math.sqrt(2),
         draws: float = 0.5,
-        value: str | Value = ROLLOUTS,
         seed: int = 0,
         playout: str = "rollout",
     ):
-        check_playout(playout, value)
-        self.rules, self.playout = rules, playout
+        self.rules, self.playout = rules, one_of("playout", playout, PLAYOUTS)
         self.milliseconds = not_negative(milliseconds, "milliseconds")
         self.playouts = whole_number(playouts, "playouts", 1)
         self.exploration = not_negative(exploration, "exploration")
-        self.draws, self.value = probability(draws, "draws"), value_named(value, rules)
-        self.seed, self.orientations = whole_number(seed, "seed", 0), Orientations(rules)
+        self.draws, self.seed = probability(draws, "draws"), whole_number(seed, "seed", 0)
+        self.orientations = Orientations(rules)
         self.clock = time.perf_counter
         self._searched: dict[int, dict[int, tuple[int, float]]] = {}
         self.meaning, self.scale = meaning(draws), (0.0, 1.0)
@@ -358,8 +310,9 @@ class TreeSearchPolicy:
         The search runs on the canonical form, so all images of a position get the same moves.
         """
         rng = random.Random(f"{self.seed} {key}")
-        graph = new_graph(self.rules, rng, self.exploration, self.draws, self.value, self.playout)
-        root = graph.root(_board(*divmod(key, 1 << self.orientations.size), self.rules))
+        graph = PLAYOUTS[self.playout](self.rules, rng, self.exploration, self.draws)
+        marks = np.array(divmod(key, 1 << self.orientations.size), dtype=np.uint64)
+        root = graph.root(self.rules.to_boards(*marks[:, None])[0])
         if self.milliseconds:
             deadline = self.clock() + self.milliseconds / 1000
             graph.playout(root)
@@ -374,45 +327,6 @@ class TreeSearchPolicy:
         }
 
 
-def _board(x: int, o: int, rules: Rules) -> Boards:
-    """The board (cells,) of X's and O's bitboards."""
-    return rules.to_boards(*np.array([[x], [o]], dtype=np.uint64))[0]
-
-
 def meaning(draws: float) -> str:
     """What the mean success of a move is, in words."""
     return f"mean success of the playouts through the move: win 1, draw {draws:g}, loss 0"
-
-
-# --- learned values ---------------------------------------------------------------------------
-
-
-def value_named(value: str | Value, rules: Rules) -> Value | None:
-    """None for "rollouts", `value_of` the player for the path of a run, a function unchanged."""
-    if not isinstance(value, str):
-        return value
-    if value == ROLLOUTS:
-        return None
-    if not Path(value).exists():
-        raise unknown_name("value", value, (ROLLOUTS, "the path of a saved run"))
-    player = load_policy(value, rules)
-    if not isinstance(player, TabularPolicy):
-        raise ValueError(f"the value {value} has moves on its lines only: take {ROLLOUTS}")
-    return value_of(player)
-
-
-def value_of(player: TabularPolicy) -> Value:
-    """A function from boards to exact chances (B, 3) of X's win, a draw and O's win.
-
-    The player plays both sides; an illegal move loses.
-    """
-    positions = positions_of(player.rules)
-    outcomes = np.stack([positions.outcome_x == result for result in (1, 0, -1)], axis=1)
-    probs = player.by_row()
-
-    def expected(ply: Ply, after: NDArray[np.float64]) -> NDArray[np.float64]:
-        after[~ply.legal] = (0, 0, 1) if ply.side == "X" else (1, 0, 0)
-        return (probs[ply.rows][:, :, None] * after).sum(axis=1)
-
-    chances = backward_induction(positions, outcomes, expected)
-    return lambda boards: chances[positions.rows(boards)]
