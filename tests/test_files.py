@@ -151,3 +151,12 @@ def test_no_file_of_ours_unpickles_anything():
     unpickling = re.compile(rf"{pickles}|{calls}")
     found = {path.name for path in sources if unpickling.search(path.read_text(encoding="utf-8"))}
     assert found == {"callbacks.py", "models.py"}  # of SB3
+
+
+def test_no_word_is_the_checksum_of_lists_that_are_nested_too_deeply(tmp_path):
+    path = tmp_path / "config.json"
+    deep = "[" * 990 + "]" * 990
+    for seal in ('""', "null"):
+        path.write_text(f'{{"format": {files.VERSION}, "seal": {seal}, "deep": {deep}}}')
+        with refuses(path, error=DamagedFileError):
+            files.read_sealed(path, {})
