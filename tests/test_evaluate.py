@@ -66,6 +66,7 @@ def test_one_agent_gets_its_results_its_first_moves_and_a_game_against_random(ca
     )
     assert first == again != other
     assert cell != "a1 a1", "the opponent is random play, not the agent called random"
+    assert "random as X against dqn-duel-second as O" in shown(capsys, "dqn-duel-second")
 
 
 def test_several_agents_get_a_cross_table_and_a_game_of_the_first_against_the_last(
@@ -120,7 +121,8 @@ def lines(tmp_path_factory):
 
 def test_agents_of_larger_boards_are_proven_by_what_they_can_meet(capsys, tmp_path, lines):
     path = tmp_path / "results.json"
-    printed = shown(capsys, *lines, "--json", path)
+    printed = shown(capsys, *lines, "--json", path, "--games 4")
+    assert printed.count("4 games, sampled") >= 3, "beside the exact rates"
     assert "PROVEN on 4x4, 4 in a row: cannot be beaten\n" in printed
     assert "PROVEN on 4x4, 4 in a row: cannot be beaten as X; nothing is proven as O" in printed
     results = json.loads(path.read_text())

@@ -132,7 +132,7 @@ def test_an_id_of_an_opponent_states_the_exact_limit(env_id):
     assert gym.make_vec(env_id, 2, max_episode_steps=2).spec.reward_threshold is None
 
 
-def test_the_registry_lists_all_ids_and_knows_their_versions():
+def test_the_registry_lists_all_ids_with_their_versions_and_the_package_its_names():
     lines = gym.pprint_registry(disable_print=True).splitlines()
     listed = {}
     for line in lines:
@@ -140,6 +140,7 @@ def test_the_registry_lists_all_ids_and_knows_their_versions():
             ids = listed.setdefault(line.strip("= "), [])
         else:
             ids.extend(line.split())
+    assert set(dir(tictactoe_env)) == {"__version__", *tictactoe_env.__all__}
     one, plain = tictactoe_env.ENV_IDS
     assert set(listed["tictactoe_env"]) == {one, *tictactoe_env.OPPONENT_IDS}
     assert listed["TicTacToe"] == [plain]
@@ -178,7 +179,7 @@ def test_one_call_reaches_all_games_as_in_gymnasiums_own_vector_environments():
         assert env.get_attr("rules") == (Rules(),) * 3
         with pytest.raises(AttributeError):
             env.call("nonsense")
-    native.set_attr("render_mode", "ansi")
+    native.set_attr("render_mode", ["ansi"] * 3)
     assert native.call("render")[0].count("\n") > 2
     with refuses("render_mode"):
         native.set_attr("render_mode", ["ansi", None, None])

@@ -33,6 +33,7 @@ from tictactoe_env.sb3 import ExactEvaluation, MaskableDQN, SelfPlay, TicTacToeV
 ID = "tictactoe_env/TicTacToe-v0"
 SMALL = {"rows": 2, "cols": 3, "k": 3}  # a draw with perfect play
 X_WINS = {"rows": 2, "cols": 3, "k": 2}
+LARGE = {"rows": 5, "cols": 5, "k": 4}
 RULES = Rules(**SMALL)
 SETTINGS = {
     "PPO": (PPO, {"n_steps": 8, "batch_size": 16, "n_epochs": 2}),
@@ -358,6 +359,7 @@ STARTS = [
     (lambda: games(opponent="random"), SelfPlay(), '"self"'),
     (rescaled, ExactEvaluation(), "wrapper observations"),
     (rescaled, SelfPlay(), "wrapper policy="),
+    (lambda: games(board=LARGE), ExactEvaluation(stop_at="optimal"), "5x5,"),
     (lambda: games(board=X_WINS), ExactEvaluation(stop_at="optimal"), "stop_at='optimal' 2x3,"),
 ]
 

@@ -14,7 +14,7 @@ from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.symmetry import CanonicalPolicy, plays_symmetrically
 from tictactoe_env.observation import observe
 from tictactoe_env.policy import PredictPolicy
-from tictactoe_env.sb3 import MaskableDQN
+from tictactoe_env.sb3 import MaskableDQN, TicTacToeVecEnv
 from tictactoe_env.sb3.models import frozen
 
 ID = "tictactoe_env/TicTacToe-v0"
@@ -82,6 +82,7 @@ def test_self_play_with_stock_stable_baselines3_plays_against_what_was_learned_b
     first = int(frozen.probs(np.zeros((1, 9), np.int8)).argmax())
     observations = env.reset()
     assert observations[:, 9:].argmax(axis=1).tolist() == [first, first]
+    TicTacToeVecEnv(2, opponent="self").add_snapshot(model)
     with refuses("(12,)"):
         env.env_method("add_snapshot", model_of("PPO", SMALL))
 

@@ -59,17 +59,6 @@ def test_results_are_discounted_and_cut_before_a_move_that_was_not_the_best(cut,
     assert learner.returns(path)[:6, 0] == pytest.approx([plain[0], first, *plain[2:]], abs=0)
 
 
-def test_random_games_and_matches_are_what_is_known_of_random_play():
-    """X wins 737/1260, O 121/420; either player has half of the games on each side."""
-    learner = begin(replace(SMALL, games=20_000))
-    met = learner.play(np.random.default_rng(0))[0] / 20_000
-    assert met[row("X../.../...")] == pytest.approx(1 / 9, abs=0.006)
-    assert met[row("XO./.../...")] == pytest.approx(1 / 72, abs=0.003)
-    assert not met[[0, row("XXX/OO./...")]].any(), "no move leads there, or the value is known"
-    wins = (737 / 1260 + 121 / 420) / 2
-    assert learner.match(0)["exact"] == pytest.approx([wins, wins, 8 / 63], abs=1e-12)
-
-
 @pytest.mark.parametrize(("look_ahead", "temperature"), [(1, 0.0), (2, 0.3)])
 def test_exploration_temperature_and_look_ahead_work_together(learner, look_ahead, temperature):
     """A move has the value of its position, or what the best answer leaves of it."""

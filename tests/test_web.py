@@ -383,6 +383,8 @@ def test_the_program_serves_on_this_machine_only_and_ends_cleanly(tmp_path, caps
         request = urllib.request.Request(f"{address}/api/move", content, JSON)
         with urllib.request.urlopen(request) as answer:
             assert json.load(answer)["cell"] == 4
+        with urllib.request.urlopen(f"{address}/api/agents/minimax") as answer:
+            assert json.load(answer)["certificate"]["unbeatable"]  # proven in another process
         port = address.rpartition(":")[2]
         assert server.main(["--port", port, "--store", str(tmp_path / "other.db")]) == 1
         assert port in capsys.readouterr().err
