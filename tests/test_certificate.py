@@ -23,7 +23,7 @@ from tictactoe_env.certificates.certificate import (
     load_policy,
     read,
 )
-from tictactoe_env.certificates.content import Certificate, Rates
+from tictactoe_env.certificates.content import Rates
 from tictactoe_env.exact import match
 from tictactoe_env.exact.evaluation import evaluate
 from tictactoe_env.exact.solver import MinimaxPolicy
@@ -179,35 +179,6 @@ def test_a_changed_result_is_found_and_named(name, path, stated):
         shown = "'nothing'" if instead is GONE else ""
         with refuses(path.rpartition(".")[2], shown, error=CertificateError):
             verified(changed(stated[ROW][name], path, instead))
-
-
-def check_verdict(content):
-    certificate.check_verdict(Certificate.from_json(content))
-
-
-VERDICTS = [
-    f"{place}{name}" for place in ("", "as_x.", "as_o.") for name in ("unbeatable", "optimal")
-]
-
-
-@pytest.mark.parametrize("name", ["minimax", "stochastic"])
-def test_a_verdict_that_does_not_follow_from_the_moves_is_told_without_the_other_results(
-    name, stated
-):
-    content = stated[ROW][name]
-    check_verdict(changed(content, "as_x.vs_random.win", 2.0))
-    for path in VERDICTS:
-        value = functools.reduce(lambda found, key: found[key], path.split("."), content)
-        for instead in (not value, int(value), None, GONE):
-            shown = "'nothing'" if instead is GONE else instead
-            with refuses(path.rpartition(".")[2], shown, error=CertificateError):
-                check_verdict(changed(content, path, instead))
-    for path in ("as_x", "as_o"):
-        for instead in (None, [], GONE):
-            with refuses(path, error=CertificateError):
-                check_verdict(changed(content, path, instead))
-    with refuses("moves", "sha256", error=CertificateError):
-        check_verdict(changed(content, "sha256_of_moves", "0" * 64))
 
 
 @pytest.mark.parametrize(

@@ -184,10 +184,17 @@ def test_a_broken_certificate_is_listed_with_the_reason_and_does_not_stop_the_ot
     assert not gallery.entry("models/bad.json").broken
 
 
-def test_what_is_only_seen_in_all_the_results_breaks_a_certificate_later(gallery, folders):
-    path = folders / "models/bad.json"
-    path.write_text(changed(as_x={**JSON["as_x"], "worst_case_loss": 0.5}))
-    assert not gallery.entry("models/bad.json").broken  # the list does not compute every result
+def test_a_claim_of_a_board_of_more_than_9_cells_is_no_fact_until_it_is_verified(gallery, folders):
+    path = folders / "models/claim.json"
+    content = certify(RandomPolicy(), "dqn", Rules(1, 10, 1)).to_json()
+    path.write_text(json.dumps(content))
+    claim = gallery.entry("models/claim.json")
+    assert (claim.verified, claim.unbeatable, "claims" in claim.about) == (False, None, True)
+    gallery.certificate("models/claim.json")
+    proven = gallery.entry("models/claim.json")
+    assert (proven.verified, proven.unbeatable, "claims" in proven.about) == (True, False, False)
+    path.write_text(json.dumps({**content, "as_x": {**content["as_x"], "worst_case_loss": 0.5}}))
+    assert not gallery.entry("models/claim.json").broken
     with refuses("as_x.worst_case_loss", error=CertificateError):
-        gallery.certificate("models/bad.json")
-    assert "as_x.worst_case_loss" in gallery.entry("models/bad.json").about
+        gallery.certificate("models/claim.json")
+    assert "as_x.worst_case_loss" in gallery.entry("models/claim.json").about

@@ -458,12 +458,10 @@ def check_value(value: Any) -> None:
 
 def check_numbers(training: Mapping[str, Any]) -> None:
     """Refused if an amount in the training, or in an object in it, is below 0."""
-    for name, value in training.items():
-        if name in NUMBERS:
-            is_amount = is_number(value) and value >= 0
+    for value, _ in values_in(training, 0):
+        for name in set(NUMBERS) & set(value) if isinstance(value, Mapping) else ():
+            is_amount = is_number(value[name]) and value[name] >= 0
             need(is_amount, f"the {name} of the training are no number of at least 0")
-        if isinstance(value, Mapping):
-            check_numbers(value)
 
 
 def is_number(value: Any) -> bool:

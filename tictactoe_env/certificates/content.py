@@ -10,16 +10,17 @@ Whether the results follow from the moves is asked by `verify`, not here: see do
 
 from __future__ import annotations
 
+import re
 import reprlib
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, is_dataclass, replace
+from types import UnionType
+from typing import Any, get_args, get_type_hints
 
 from tictactoe_env.certificates.stated import CertificateError, Stated, is_number
 from tictactoe_env.exact.match import OptimalShare, Result
 from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.exact.verdict import Proven, verdict
-from tictactoe_env.notation import cell_text
 from tictactoe_env.rules import SIDES, Rules
 
 TABLE, LINES = 1, 2  # the formats: the moves in all positions, or in those that can be met
@@ -58,11 +59,11 @@ class SideResults:
     """
 
     unbeatable: bool
-    always_wins: bool
     losing_line: tuple[str, ...] | None
     worst_case_value: float
     worst_case_loss: float
     vs_random: Rates
+    always_wins: bool = False
     optimal: bool = False
     vs_minimax: Rates | None = None
     limit_vs_random: Rates | None = None
@@ -173,69 +174,65 @@ class Certificate:
         Raises CertificateError, which names the entry, for one that is missing, unknown or not of
         its form, and for a whole that does not follow from the results of the sides.
         """
-        entries = _Entries(content)
-        is_of_lines = _format(entries) == LINES
-        rules, sides = _board(entries.part("board")), tuple(SIDES)
-        canonical, shares = None, None
-        if is_of_lines:
-            sides = _sides(entries.take("sides", list))
-            canonical = entries.take("canonical", bool)
-        else:
-            check_board(rules)
-            part = entries.part("optimal_moves")
-            shares = OptimalShare(*(part.take(name, float) for name in ("everywhere", "reachable")))
-            part.end()
-        parts = {side: entries.part(f"as_{side.lower()}") for side in sides}
+        left = dict(_typed(dict, content, "this is no certificate: it"))
+
+        def take(name: str, kind: Any = object) -> Any:
+            return _typed(kind, left.pop(name, MISSING), name)
+
+        is_of_lines = _format(take("format")) == LINES
+        sides = _sides(take("sides", list)) if is_of_lines else SIDES
+        results = {side: take(f"as_{side.lower()}", dict) for side in sides}
         found = cls(
-            rules,
-            entries.take("moves", str if is_of_lines else dict),
-            entries.take("sha256_of_moves", str),
-            {side: _results(part, rules, is_of_lines) for side, part in parts.items()},
+            take("board", Rules),
+            take("moves", str if is_of_lines else dict),
+            take("sha256_of_moves", str),
+            {
+                side: _results(part, f"as_{side.lower()}", is_of_lines)
+                for side, part in results.items()
+            },
             Stated(
-                agent=entries.take("agent"),
-                seed=entries.take("seed"),
-                config=entries.take("config"),
-                versions=entries.take("versions"),
-                training=entries.take("training") if "training" in entries.left else {},
+                **{name: take(name) for name in ("agent", "seed", "config", "versions")},
+                training=take("training") if "training" in left else {},
             ),
-            shares,
-            canonical,
+            None if is_of_lines else take("optimal_moves", OptimalShare),
+            take("canonical", bool) if is_of_lines else None,
         )
+        if not is_of_lines:
+            check_board(found.rules)
         for name in ("unbeatable",) if is_of_lines else ("unbeatable", "optimal"):
-            whole, stated = getattr(found, name), entries.take(name)
+            whole, stated = getattr(found, name), take(name)
             if whole is not stated:
                 raise CertificateError(
                     f"{name} is {whole} by the results of the sides, but {reprlib.repr(stated)} in "
                     "the certificate"
                 )
-        entries.end()
+        _check_known(left, "")
         return found
 
     def to_json(self) -> dict[str, Any]:
         """The certificate as a JSON value, in the order of the file."""
-        whole: dict[str, Any]
+        whole: dict[str, Any] = {"unbeatable": self.unbeatable}
+        names = LINES_NAMES if self.is_of_lines else TABLE_NAMES
         if self.is_of_lines:
-            names = LINES_NAMES
-            whole = {"sides": list(self.sides), "canonical": self.canonical}
-            whole |= {"unbeatable": self.unbeatable}
+            whole = {"sides": list(self.sides), "canonical": self.canonical, **whole}
         else:
-            names = TABLE_NAMES
-            whole = {"unbeatable": self.unbeatable, "optimal": self.optimal}
-        sides = {
-            f"as_{side.lower()}": _results_json(found, names)
-            for side, found in self.results.items()
-        }
-        stated = self.stated
+            whole["optimal"] = self.optimal
+        for side, found in self.results.items():
+            values = asdict(found)
+            if found.losing_line is not None:
+                values["losing_line"] = list(found.losing_line)
+            whole[f"as_{side.lower()}"] = {name: values[name] for name in names}
+        if self.optimal_moves is not None:
+            whole["optimal_moves"] = asdict(self.optimal_moves)
+        stated = vars(self.stated)
         return {
             "format": LINES if self.is_of_lines else TABLE,
-            "agent": stated.agent,
+            "agent": self.stated.agent,
             "board": asdict(self.rules),
             **whole,
-            **sides,
-            **({"optimal_moves": asdict(self.optimal_moves)} if self.optimal_moves else {}),
-            **{name: getattr(stated, name) for name in ("seed", "config", "versions")},
+            **{name: stated[name] for name in ("seed", "config", "versions")},
             "moves": self.moves,
-            **({"training": stated.training} if stated.training else {}),
+            **({"training": self.stated.training} if self.stated.training else {}),
             "sha256_of_moves": self.sha256_of_moves,
         }
 
@@ -245,24 +242,17 @@ TABLE_NAMES = ("unbeatable", "optimal", *COMMON, "vs_minimax", "limit_vs_random"
 LINES_NAMES = ("unbeatable", "always_wins", *COMMON, "positions", "decisions")
 
 
-def _results_json(found: SideResults, names: Collection[str]) -> dict[str, Any]:
-    """The results of a side as a JSON value."""
-    content = {name: value for name, value in asdict(found).items() if name in names}
-    content["losing_line"] = None if found.losing_line is None else list(found.losing_line)
-    return {name: content[name] for name in names}
-
-
 def sides_of(config: Mapping[str, Any], sides: tuple[str, ...] = SIDES) -> tuple[str, ...]:
     """The one of some sides that a configuration names, or all of them."""
     return (config["side"],) if config.get("side") in sides else sides
 
 
-def seems_to_win(unbeatable: bool, vs_random: Rates) -> bool:
+def seems_to_win(found: SideResults) -> bool:
     """Whether a player wins every game, as far as its rates can tell.
 
     Against random play every reply can come, so what never happens then never happens at all.
     """
-    return unbeatable and vs_random.draw == vs_random.loss == 0
+    return found.unbeatable and found.vs_random.draw == found.vs_random.loss == 0
 
 
 def check_board(rules: Rules) -> None:
@@ -285,7 +275,8 @@ class _Missing:
 
 
 MISSING = _Missing()
-KINDS: Mapping[type, tuple[str, Callable[[Any], bool]]] = {
+LINE = tuple[str, ...]
+KINDS: Mapping[Any, tuple[str, Callable[[Any], bool]]] = {
     object: ("there", lambda value: value is not MISSING),
     bool: ("true or false", lambda value: isinstance(value, bool)),
     int: ("a whole number of at least 0", lambda value: type(value) is int and value >= 0),
@@ -293,41 +284,53 @@ KINDS: Mapping[type, tuple[str, Callable[[Any], bool]]] = {
     str: ("text", lambda value: isinstance(value, str)),
     list: ("a list", lambda value: isinstance(value, list)),
     dict: ("an object", lambda value: isinstance(value, Mapping)),
+    LINE: ("a list of cells", lambda value: isinstance(value, list) and all(map(_is_cell, value))),
 }
 """The kinds of values in JSON: in words, and whether a value is one."""
 
 
-class _Entries:
-    """The entries of a JSON object, to be taken out one by one."""
+def _typed(kind: Any, value: Any, place: str, names: Sequence[str] = ()) -> Any:
+    """A JSON value as one of KINDS, as a dataclass, or as None where the kind allows it.
 
-    def __init__(self, content: Any, place: str = ""):
-        if not isinstance(content, Mapping):
-            what = f"{place} must be" if place else "this is not a certificate: expected"
-            raise CertificateError(f"{what} an object, got {reprlib.repr(content)}")
-        self.left, self.place = dict(content), f"{place}." if place else ""
-
-    def take(self, name: str, kind: type = object) -> Any:
-        """The value of an entry. Raises CertificateError if it is missing or of another kind."""
-        value, (expected, is_right) = self.left.pop(name, MISSING), KINDS[kind]
-        if not is_right(value):
-            got = reprlib.repr(value)
-            raise CertificateError(f"{self.place}{name} must be {expected}, got {got}")
-        return float(value) if kind is float else value
-
-    def part(self, name: str) -> _Entries:
-        """The entries of an object in this one."""
-        return _Entries(self.take(name, dict), f"{self.place}{name}")
-
-    def end(self) -> None:
-        """Raises CertificateError if an entry is left."""
-        if self.left:
-            name = f"{self.place}{min(map(str, self.left))}"
-            raise CertificateError(f"unknown entry, not verifiable: {reprlib.repr(name)}")
+    names: the entries of the object; by default those of all fields of the dataclass. Raises
+    CertificateError, which names the place, for any other value.
+    """
+    if isinstance(kind, UnionType):
+        return None if value is None else _typed(get_args(kind)[0], value, place)
+    if isinstance(kind, type) and is_dataclass(kind):
+        entries, kinds = _typed(dict, value, place), get_type_hints(kind)
+        names = names or [one.name for one in fields(kind)]
+        parts = {n: _typed(kinds[n], entries.get(n, MISSING), f"{place}.{n}") for n in names}
+        _check_known(set(entries) - set(names), f"{place}.")
+        try:
+            return kind(**parts)
+        except ValueError as error:  # of a board that there is not
+            raise CertificateError(f"{place}: {error}") from None
+    expected, is_right = KINDS[kind]
+    if not is_right(value):
+        raise CertificateError(f"{place} must be {expected}, got {reprlib.repr(value)}")
+    return {float: float, LINE: tuple}.get(kind, lambda one: one)(value)
 
 
-def _format(entries: _Entries) -> int:
+def _check_known(unknown: Collection[str], place: str) -> None:
+    """Raises CertificateError if there are unknown entries."""
+    if unknown:
+        name = reprlib.repr(f"{place}{min(map(str, unknown))}")
+        raise CertificateError(f"unknown entry in the certificate, not verifiable: {name}")
+
+
+def _is_cell(value: Any) -> bool:
+    return isinstance(value, str) and re.fullmatch("[a-z][0-9]{1,2}", value) is not None
+
+
+def _results(content: Any, place: str, is_of_lines: bool) -> SideResults:
+    names = LINES_NAMES if is_of_lines else TABLE_NAMES
+    found: SideResults = _typed(SideResults, content, place, names)
+    return found if is_of_lines else replace(found, always_wins=seems_to_win(found))
+
+
+def _format(number: Any) -> int:
     """The format of a certificate. Raises CertificateError unless it is known here."""
-    number = entries.take("format")
     if type(number) is int and number in (TABLE, LINES):
         return number
     is_newer = isinstance(number, int) and number > LINES
@@ -338,63 +341,8 @@ def _format(entries: _Entries) -> int:
     )
 
 
-def _board(entries: _Entries) -> Rules:
-    sizes = [entries.take(name, int) for name in ("rows", "cols", "k")]
-    entries.end()
-    try:
-        return Rules(*sizes)
-    except ValueError as error:
-        raise CertificateError(f"this is no board: {error}") from None
-
-
 def _sides(stated: list[Any]) -> tuple[str, ...]:
     sides = tuple(side for side in SIDES if side in stated)
     if not sides or stated != list(sides):
         raise CertificateError(f'sides must be one or both of ["X", "O"], got {stated!r:.50}')
     return sides
-
-
-def _results(entries: _Entries, rules: Rules, is_of_lines: bool) -> SideResults:
-    line = entries.take("losing_line")
-    if line is not None:
-        cells = [cell_text(cell, rules) for cell in range(rules.cells)]
-        if not isinstance(line, list) or any(cell not in cells for cell in line):
-            raise CertificateError(
-                f"{entries.place}losing_line must be a list of cells or null, got "
-                f"{reprlib.repr(line)}"
-            )
-        line = tuple(line)
-    unbeatable, vs_random = entries.take("unbeatable", bool), _rates(entries.part("vs_random"))
-    about: dict[str, Any]
-    if is_of_lines:
-        about = {
-            "always_wins": entries.take("always_wins", bool),
-            "positions": entries.take("positions", int),
-            "decisions": entries.take("decisions", int),
-        }
-    else:
-        limit = entries.take("limit_vs_random")
-        about = {
-            "always_wins": seems_to_win(unbeatable, vs_random),
-            "optimal": entries.take("optimal", bool),
-            "vs_minimax": _rates(entries.part("vs_minimax")),
-            "limit_vs_random": None
-            if limit is None
-            else _rates(_Entries(limit, f"{entries.place}limit_vs_random")),
-        }
-    value, loss = (entries.take(f"worst_case_{name}", float) for name in ("value", "loss"))
-    entries.end()
-    return SideResults(
-        unbeatable=unbeatable,
-        losing_line=line,
-        worst_case_value=value,
-        worst_case_loss=loss,
-        vs_random=vs_random,
-        **about,
-    )
-
-
-def _rates(entries: _Entries) -> Rates:
-    rates = Rates(*(entries.take(name, float) for name in ("win", "draw", "loss", "illegal")))
-    entries.end()
-    return rates

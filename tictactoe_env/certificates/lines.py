@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import reprlib
 import zlib
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -17,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tictactoe_env.certificates.stated import CertificateError
+from tictactoe_env.certificates.stated import CertificateError, is_number
 from tictactoe_env.exact.position_index import PositionIndex, merged
 from tictactoe_env.exact.positions import Ply
 from tictactoe_env.exact.proof import BoardReach, Limit, Progress
@@ -234,41 +235,36 @@ class Recorded:
                 )
 
     def _dense(self, decisions: list[Any], number: int) -> Probs:
-        kinds = set(map(type, decisions))
-        wrong = kinds - {int, dict}
-        if wrong:
-            names = ", ".join(sorted(kind.__name__ for kind in wrong))
-            raise CertificateError(f"a decision must be a cell or an object of cells, got {names}")
         probs = np.zeros((len(decisions), self.rules.cells))
-        several = [row for row, one in enumerate(decisions) if type(one) is dict]
-        for row in several:
-            for name, share in decisions[row].items():
-                probs[row, self._cell(name)] = self._share(share)
-        sums = probs[several].sum(axis=1)
-        if (np.abs(sums - 1) > SUM_TOLERANCE).any():
-            raise CertificateError(
-                f"the probabilities of a decision of {self.side} with {number} marks do not sum to "
-                f"1: {decisions[several[int(np.abs(sums - 1).argmax())]]}"
-            )
-        rows = np.ones(len(decisions), dtype=bool)
-        rows[several] = False
-        cells = [one for one in decisions if type(one) is int] if several else decisions
-        if cells and not (min(cells) >= 0 and max(cells) < self.rules.cells):
-            self._cell(str(min(cells) if min(cells) < 0 else max(cells)))
-        probs[np.flatnonzero(rows), cells] = 1
+        sure = np.array([type(one) is int and 0 <= one < self.rules.cells for one in decisions])
+        cells = [one for one in decisions if type(one) is int] if not sure.all() else decisions
+        for row in np.flatnonzero(~sure):
+            where = f"of {self.side} with {number} marks"
+            for cell, share in shares_of(decisions[row], self._cells, where).items():
+                probs[row, cell] = share
+        probs[np.flatnonzero(sure), cells] = 1
         return probs
 
-    def _cell(self, name: str) -> int:
-        if name not in self._cells:
-            raise CertificateError(
-                f"a cell of {self.rules} is a number from 0 to {self.rules.cells - 1}, got {name}"
-            )
-        return self._cells[name]
 
-    def _share(self, share: Any) -> float:
-        is_number = isinstance(share, (int, float)) and not isinstance(share, bool)
-        if not is_number or not 0 < share <= 1:
+def shares_of(decision: Any, cells: Mapping[str, int], where: str) -> dict[int, float]:
+    """The probability of each cell of a decision that is an object; `cells` are those by name.
+
+    Raises CertificateError, which says where it stands, for anything else, for other names, for
+    shares that are not above 0, and for sums that are not 1.
+    """
+    if not isinstance(decision, dict) or not decision.keys() <= cells.keys():
+        first, *_, last = [*cells, *cells]
+        raise CertificateError(
+            f"a decision {where} must be a cell from {first} to {last}, or an object of cells, got "
+            f"{reprlib.repr(decision)}"
+        )
+    for name, share in decision.items():
+        if not is_number(share) or not 0 < share <= 1:
             raise CertificateError(
-                f"a probability must be above 0 and at most 1, such as 0.5, got {share!r}"
+                f"the probability of {name} {where} must be a number above 0 and at most 1, got "
+                f"{reprlib.repr(share)}"
             )
-        return float(share)
+    total = sum(decision.values())
+    if abs(total - 1) > SUM_TOLERANCE:
+        raise CertificateError(f"the probabilities {where} must sum to 1, not to {total}")
+    return {cells[name]: float(share) for name, share in decision.items()}

@@ -12,6 +12,7 @@ import re
 import reprlib
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib import metadata
 from typing import Any
@@ -25,6 +26,7 @@ MAX_DEPTH = 20  # of objects and lists in each other
 MAX_NUMBER = 2**128  # above all seeds of NumPy
 AMOUNTS = ("steps", "seconds", "games", "entries")  # of `training`, at any depth
 POINTS = ("best_at", "first_unbeatable", "first_optimal")  # {"steps": ..., "seconds": ...}
+PACKAGES = ["tictactoe-env", "numpy", "gymnasium", "stable-baselines3", "sb3-contrib", "torch"]
 NAME = "letters, digits and _.:=+ -, at most 100, with single spaces between words"
 
 
@@ -57,7 +59,6 @@ class Stated:
             content = getattr(self, group)
             _check(group, content, isinstance(content, Mapping), "an object")
             _check_value(content, group, left)
-        _check_amounts(self.training, "training")
         _check("training.preset", self.preset, is_name(self.training.get("preset", "none")), NAME)
         for name in POINTS:
             point = self.training.get(name, {})
@@ -134,6 +135,9 @@ def _check_value(value: Any, place: str, left: list[int], depth: int = 0) -> Non
     if isinstance(value, Mapping):
         for name, part in value.items():
             _check(f"a name in {place}", name, is_name(name), NAME)
+            if name in AMOUNTS and place.partition(".")[0] == "training":
+                is_amount = is_number(part) and part >= 0
+                _check(f"{place}.{name}", part, is_amount, "a finite number of at least 0")
             _check_value(part, f"{place}.{name}", left, depth + 1)
     elif isinstance(value, list):
         for number, part in enumerate(value):
@@ -145,16 +149,6 @@ def _check_value(value: Any, place: str, left: list[int], depth: int = 0) -> Non
         _check(place, value, is_number(value), "a finite number, text, or another JSON value")
 
 
-def _check_amounts(values: Mapping[str, Any], place: str) -> None:
-    """Raises CertificateError unless the AMOUNTS of a training, at any depth, are at least 0."""
-    for name, part in values.items():
-        if name in AMOUNTS:
-            is_amount = is_number(part) and part >= 0
-            _check(f"{place}.{name}", part, is_amount, "a finite number of at least 0")
-        if isinstance(part, Mapping):
-            _check_amounts(part, f"{place}.{name}")
-
-
 def _check(place: str, value: Any, is_right: bool, expected: str) -> None:
     """Raises CertificateError unless a value is right; a repr shows escapes as \\x1b."""
     if not is_right:
@@ -164,17 +158,8 @@ def _check(place: str, value: Any, is_right: bool, expected: str) -> None:
 def package_versions() -> dict[str, str]:
     """The versions of Python and of the packages that this process has imported."""
     found = {"python": platform.python_version()}
-    for package in (
-        "tictactoe-env",
-        "numpy",
-        "gymnasium",
-        "stable-baselines3",
-        "sb3-contrib",
-        "torch",
-    ):
-        try:
+    for package in PACKAGES:
+        with suppress(metadata.PackageNotFoundError):
             if package.replace("-", "_") in sys.modules:
                 found[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            continue
     return found
