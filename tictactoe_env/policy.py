@@ -102,8 +102,8 @@ class PredictPolicy:
         self.observation = known[self._shape]
         self._predict(np.zeros((1, rules.cells), dtype=np.int8))  # raises if it returns a state
 
-    def copied(self) -> PredictPolicy:
-        """A deep copy that shares nothing with the model.
+    def __deepcopy__(self, memo: Any) -> PredictPolicy:
+        """A copy that shares nothing with the model.
 
         Of a Stable-Baselines3 algorithm only its policy is copied, without environment and buffers.
         """

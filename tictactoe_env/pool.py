@@ -84,7 +84,7 @@ def snapshot(player: Any, rules: Rules, deterministic: bool = False) -> Policy:
     if rules.cells <= TABULATED:
         return tabulate(policy, rules)
     try:
-        return _copied(policy)
+        return copy.deepcopy(policy)
     except Exception as error:
         raise ValueError(f"this player cannot be copied for {rules}: {error!r}") from error
 
@@ -98,19 +98,6 @@ def _greedy(policy: Policy) -> Policy:
     if type(policy) is CanonicalPolicy:
         return CanonicalPolicy(_greedy(policy.policy), policy.rules)
     return GreedyPolicy(policy)
-
-
-def _copied(policy: Policy) -> Policy:
-    """A deep copy; of the models inside only their policies are copied."""
-    from tictactoe_env.exact.symmetry import CanonicalPolicy
-
-    if isinstance(policy, PredictPolicy):
-        return policy.copied()
-    if type(policy) is CanonicalPolicy:
-        return CanonicalPolicy(_copied(policy.policy), policy.rules)
-    if type(policy) is GreedyPolicy:
-        return GreedyPolicy(_copied(policy.policy))
-    return copy.deepcopy(policy)
 
 
 def place_of_next(count: int, keep: int, replace: str, rng: np.random.Generator) -> int | None:
@@ -216,15 +203,12 @@ class Pool:
         The keys are `snapshots`, the number of them, with the member "self" its options `keep` and
         `replace`, and with the member "best-response" `best_response`, whether there is one yet.
         """
-        if self.own is None and self.responder is None:
+        own, responder = self.own, self.responder
+        if own is None and responder is None:
             return None
-        own, found = self.own, {"snapshots": len(self.snapshots)}
-        options = {} if own is None else {"keep": own.keep, "replace": own.replace}
-        if self.responder is None:
-            return {**options, **found}
-        if own is None:
-            found["snapshots"] = int(self.response is not None)
-        return {**options, **found, "best_response": self.response is not None}
+        found: dict[str, Any] = {"keep": own.keep, "replace": own.replace} if own else {}
+        found["snapshots"] = len(own.snapshots) if own else int(self.response is not None)
+        return found if responder is None else {**found, "best_response": self.response is not None}
 
     def keeping(self, keep: int | None = None, replace_by: str | None = None) -> Pool:
         """The pool with other options of "self"; of too many snapshots the oldest are left out.
