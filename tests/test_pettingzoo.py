@@ -19,6 +19,7 @@ from hypothesis import settings
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 from text_cases import refuses
 
+from tictactoe_env import TicTacToeEnv
 from tictactoe_env import pettingzoo as tictactoe
 
 state_checks = importlib.import_module("pettingzoo.test.state_test")  # the module, not its function
@@ -40,7 +41,7 @@ class Seats(Alone):
 
     @property
     def unwrapped(self):
-        return SimpleNamespace(np_random=self.env.unwrapped._rng)
+        return SimpleNamespace(np_random=self.env.unwrapped.game.np_random)
 
     def action_masks(self):
         return self.env.observe(self.env.agent_selection)["action_mask"][None]
@@ -218,7 +219,7 @@ def test_pictures_show_the_last_move_and_each_copy_has_a_window_of_its_own(monke
     assert (picture.dtype, picture.shape) == (np.uint8, (360, 360, 3))
     with pytest.warns(UserWarning, match="render mode"):
         assert play(tictactoe.env(), [4]).render() is None
-    monkeypatch.setitem(tictactoe.raw_env.metadata, "render_fps", 10_000)  # without pauses
+    monkeypatch.setitem(TicTacToeEnv.metadata, "render_fps", 10_000)  # without pauses
     shown = play(tictactoe.env(render_mode="human"), [4])
     twin = copy.deepcopy(shown)
     for env, cell in ((shown, 0), (twin, 8)):

@@ -25,8 +25,7 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
-from gymnasium.error import ClosedEnvironmentError, ResetNeeded
-from gymnasium.utils import seeding
+from gymnasium.error import ResetNeeded
 
 try:
     import pettingzoo
@@ -37,12 +36,10 @@ except ImportError as error:
         'tictactoe_env.pettingzoo needs PettingZoo: pip install "tictactoe-env[pettingzoo]"'
     ) from error
 
-from tictactoe_env.config import BOARD_OPTIONS, RENDER_MODES, Config, Start, picture_of
-from tictactoe_env.engines.bitboards import bitboards_of, single_bitboards_of
-from tictactoe_env.errors import checked_seed, one_of, unknown_name, whole_number
-from tictactoe_env.notation import check_move
+from tictactoe_env.config import BOARD_OPTIONS, RENDER_MODES, Start
+from tictactoe_env.env import TicTacToeEnv
+from tictactoe_env.errors import one_of, unknown_name, whole_number
 from tictactoe_env.observation import observation_space, observe
-from tictactoe_env.render import Window
 from tictactoe_env.rules import (
     DRAW,
     ILLEGAL,
@@ -52,7 +49,6 @@ from tictactoe_env.rules import (
     OUTCOME_NUMBERS,
     WIN,
     Boards,
-    to_move,
 )
 
 __all__ = ["AGENTS", "TicTacToeAECEnv", "env", "raw_env"]
@@ -176,37 +172,21 @@ class TicTacToeAECEnv(AECEnv):  # type: ignore[misc,unused-ignore]
         render_mode: str | None = None,
     ):
         super().__init__()
-        self.config = config = Config(
-            "X",
-            rows,
-            cols,
-            k,
-            illegal,
-            rewards,
-            observation,
-            opening,
-            start,
-            early_draw,
-            render_mode,
-        )
-        self.rules, self.render_mode = config.rules, render_mode
         self.max_cycles = None if max_cycles is None else whole_number(max_cycles, "max_cycles", 1)
+        board = (rows, cols, k, illegal, rewards, observation)
+        self.game = TicTacToeEnv(None, "random", *board, opening, start, early_draw, render_mode)
+        self.rules, self.render_mode = self.game.rules, render_mode
+        self.agents: list[str] = []
         self.possible_agents = list(AGENTS)
-        self.action_spaces = {
-            agent: gym.spaces.Discrete(self.rules.cells) for agent in self.possible_agents
-        }
-        self.observation_spaces = {agent: self._space() for agent in self.possible_agents}
+        self.action_spaces = {agent: gym.spaces.Discrete(self.rules.cells) for agent in AGENTS}
+        self.observation_spaces = {agent: self._space(observation) for agent in AGENTS}
         self.state_space = observation_space(self.rules, "grid")
-        self._reward_table = config.reward_table.tolist()
-        self._rng: np.random.Generator | None = None
-        self._board: Boards | None = None
-        self._closed = False
-        is_shown = render_mode == "human"
-        self._window: Any = Window(self.metadata["render_fps"]) if is_shown else None
+        self._seen: tuple[str, Any, Any] | None = None  # the mover, its observation and mask
+        self._reward_table = self.game.config.reward_table.tolist()
 
-    def _space(self) -> gym.spaces.Dict:
+    def _space(self, observation: str) -> gym.spaces.Dict:
         mask = gym.spaces.Box(0, 1, (self.rules.cells,), np.int8)
-        board = observation_space(self.rules, self.config.observation)
+        board = observation_space(self.rules, observation)
         return gym.spaces.Dict({"observation": board, "action_mask": mask})
 
     def observation_space(self, agent: str) -> gym.spaces.Dict:
@@ -221,38 +201,18 @@ class TicTacToeAECEnv(AECEnv):  # type: ignore[misc,unused-ignore]
 
     def reset(self, seed: int | None = None, options: Mapping[str, Any] | None = None) -> None:
         """Start a game. Raises ValueError, changing nothing, for a wrong seed or board."""
-        self._check_open()
-        seed, given = checked_seed(seed), self._options(options)
-        if seed is not None or self._rng is None:
-            self._rng = seeding.np_random(seed)[0]
-        board = given["board"] if "board" in given else self._first_board(self._rng)
-        self._board = board.copy()
-        x, o = bitboards_of(self.rules).sets(np.stack([board > 0, board < 0])).tolist()
-        self._marks = {1: x, -1: o}
-        self._last: int | None = None
+        if isinstance(options, Mapping):
+            for name in set(options) - set(BOARD_OPTIONS):
+                gym.logger.warn(f"{unknown_name('reset option', name, BOARD_OPTIONS)}; ignored")
+            options = {name: options[name] for name in BOARD_OPTIONS if name in options}
+        seen, info = self.game.reset(seed=seed, options=options)
         self._moves = 0
         self.agents = list(AGENTS)
-        self.agent_selection = AGENTS[0] if to_move(board) > 0 else AGENTS[1]
+        self.agent_selection = AGENTS[0] if info["side"] > 0 else AGENTS[1]
+        self._seen = (self.agent_selection, seen, info["action_mask"])
         self._skip_agent_selection: str | None = None
         self._cumulative_rewards = dict.fromkeys(AGENTS, 0.0)
         self._report(self.agent_selection, ONGOING)
-        if self._window is not None:
-            self.render()
-
-    def _options(self, options: Any) -> dict[str, Any]:
-        """The checked options; a warning for each unknown name."""
-        if not isinstance(options, Mapping):
-            return self.config.options(options, BOARD_OPTIONS)  # None, or a ValueError
-        for name in options:
-            if name not in BOARD_OPTIONS:
-                gym.logger.warn(f"{unknown_name('reset option', name, BOARD_OPTIONS)}; ignored")
-        known = {name: options[name] for name in BOARD_OPTIONS if name in options}
-        return self.config.options(known, BOARD_OPTIONS)
-
-    def _first_board(self, rng: np.random.Generator) -> Boards:
-        if self.config.start == "empty":
-            return self.config.start_board
-        return self.config.drawn_boards(np.ones(1, np.int8), rng, any_seat=True)[0][0]
 
     def step(self, action: Any) -> None:
         """Mark a cell for `agent_selection`. The action of an agent whose game is over is None."""
@@ -263,24 +223,13 @@ class TicTacToeAECEnv(AECEnv):  # type: ignore[misc,unused-ignore]
         if self.terminations[agent] or self.truncations[agent]:
             self._was_dead_step(action)
             return
-        result = self._move(whole_number(action, "an action", 0, self.rules.cells - 1))
+        seen, _, is_over, _, info = self.game.step(action)
         self._moves += 1
-        self._report(agent, result)
+        end = ILLEGAL if info["illegal_move"] else WIN if info["outcome"] else DRAW
+        self._report(agent, end if is_over else ONGOING)
         self._accumulate_rewards()
         self.agent_selection = OTHER[agent]
-        if self._window is not None:
-            self.render()
-
-    def _move(self, cell: int) -> int:
-        """Mark a cell for the side to move; the result for this side."""
-        board, mark = self._started(), MARKS[self.agent_selection]
-        bitboards = single_bitboards_of(self.rules, self.config.early_draw)
-        own, result = bitboards.moved(self._marks[mark], self._marks[-mark], cell)
-        if result != ILLEGAL:
-            self._marks[mark], board[cell], self._last = own, mark, cell
-        elif self.config.illegal == "raise":
-            check_move(board, cell, self.rules)
-        return result
+        self._seen = (OTHER[agent], seen, info["action_mask"])
 
     def _report(self, agent: str, result: int) -> None:
         """Set what both agents are told after a move of `agent`."""
@@ -300,32 +249,28 @@ class TicTacToeAECEnv(AECEnv):  # type: ignore[misc,unused-ignore]
 
     def observe(self, agent: str) -> dict[str, Any]:
         """The observation of an agent, whether it is its turn or not: fresh arrays."""
-        board, seat = self._started(), MARKS[one_of("agent", agent, AGENTS)]
-        legal = (board == 0) & (agent == self.agent_selection)
-        seen = observe(board[None], self.rules, self.config.observation, np.array([seat]))
-        return {"observation": seen[0], "action_mask": legal.astype(np.int8)}
+        mover, seen, mask = self._started()
+        seat = MARKS[one_of("agent", agent, AGENTS)]
+        if agent != mover:  # one that waits, or is stepped once more after the end of the game
+            board, kind = self.game.board[None], self.game.config.observation
+            seen = observe(board, self.rules, kind, np.array([seat]))[0]
+        mask = mask if agent == self.agent_selection else np.zeros_like(mask)
+        return {"observation": seen.copy(), "action_mask": mask.copy()}
 
     def state(self) -> Any:
         """The board as X sees it: (rows, cols) int8, +1 X, -1 O, 0 free."""
-        return self._started().reshape(self.rules.rows, self.rules.cols).copy()
+        return self.board.reshape(self.rules.rows, self.rules.cols)
 
     @property
     def board(self) -> Boards:
         """The board (cells,) int8: +1 X, -1 O, 0 free."""
-        return self._started().copy()
+        return self.game.board
 
-    def _check_open(self) -> None:
-        if self._closed:
-            raise ClosedEnvironmentError("the environment is closed: make a new one")
-
-    def _started(self) -> Boards:
-        """The board of the game; ResetNeeded or ClosedEnvironmentError if there is none."""
-        self._check_open()
-        if self._board is None:
-            raise ResetNeeded("there is no game before reset: call reset() to start one")
-        return self._board
-
-    # --- pictures ---------------------------------------------------------------------------------
+    def _started(self) -> tuple[str, Any, Any]:
+        """Whose turn it is, and what it sees; ResetNeeded or ClosedEnvironmentError if nobody's."""
+        if self._seen is None:
+            _ = self.game.board  # raises
+        return self._seen  # type: ignore[return-value]
 
     def render(self) -> Any:
         """The board as text ("ansi") or as uint8 (height, width, 3) ("rgb_array").
@@ -333,17 +278,13 @@ class TicTacToeAECEnv(AECEnv):  # type: ignore[misc,unused-ignore]
         The last move and a winning line are highlighted. In the mode "human" the window is drawn
         again and None is returned.
         """
-        board = self._started()
-        if (draw := picture_of(self.render_mode)) is None:
-            return None
-        picture = draw(board, self.rules, last=self._last)
-        return picture if self._window is None else self._window.show(picture)
+        self._started()
+        return self.game.render()
 
     def close(self) -> None:
         """Close the environment and its window; later calls raise ClosedEnvironmentError."""
-        if self._window is not None:
-            self._window.close()
-        self._closed, self._board = True, None
+        self._seen = None
+        self.game.close()
 
 
 class _InOrder(OrderEnforcingWrapper):  # type: ignore[misc,unused-ignore]
