@@ -52,6 +52,8 @@ class Model(Protocol):
 class RandomPolicy:
     """Every legal move is equally likely, on any board; `rules` is not needed."""
 
+    varies = ""  # a function of the board, see `exact.steady`
+
     def __init__(self, rules: Rules | None = None):
         del rules
 

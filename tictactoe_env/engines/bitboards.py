@@ -47,9 +47,7 @@ def _counts() -> NDArray[np.uint8]:
 def _nth() -> NDArray[np.uint8]:
     """The n-th cell of set s is at 16 s + n, n from 0; 0 where there is none: (2**20,)."""
     sets, cells = np.nonzero(_members())
-    first = np.flatnonzero(
-        np.diff(sets, prepend=-1)
-    )  # the first cell of each set but the empty one
+    first = np.flatnonzero(np.diff(sets, prepend=-1))  # of each set but the empty one
     found = np.zeros((1 << PART, PART), dtype=np.uint8)
     found[sets, np.arange(len(sets)) - first[sets - 1]] = cells
     return found.ravel()
@@ -66,12 +64,12 @@ def _starts_of_lines(rules: Rules) -> dict[int, int]:
 
 def line_finder(rules: Rules) -> Callable[[int], int]:
     """A function of a set that is not 0 if k cells of the set are in a line."""
-    (step_1, starts_1), *others = _starts_of_lines(rules).items()
+    steps, k = list(_starts_of_lines(rules).items()), rules.k
 
     def find_lines(cells: int) -> int:
-        found: int = _runs(cells, step_1, rules.k) & starts_1
-        for step, first_cells in others:
-            found |= _runs(cells, step, rules.k) & first_cells
+        found = 0
+        for step, first_cells in steps:
+            found |= _runs(cells, step, k) & first_cells
         return found
 
     return find_lines

@@ -14,7 +14,7 @@ many. `bits` has the same methods for boards of any size.
 from __future__ import annotations
 
 from array import array
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from numpy import ndarray
 from numpy.typing import NDArray
 
 from tictactoe_env.exact.positions import positions_of
-from tictactoe_env.exact.tables import TabularPolicy, tabulate
+from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.observation import observe
 from tictactoe_env.policy import Policy, Uniforms
 from tictactoe_env.rules import DRAW, ILLEGAL, LOSS, ONGOING, OPPONENT_ILLEGAL, WIN, Boards, Rules
@@ -70,17 +70,16 @@ class RowTables:
             positions.x_to_move[rows] != (seats == 0)
         )
 
-    def replies(self, policy: TabularPolicy) -> tuple[NDArray[np.float64], States]:
-        """Probability of each reply, and the state it leads to: (2 P, cells) each.
+    @cached_property
+    def lists(self) -> tuple[Any, ...]:
+        """Children, results and views, in the types with the fastest single look-up.
 
-        Rows in which it is not the opponent's turn are zero.
+        A view is the observation and the mask of a state, one after the other.
         """
-        probs = np.tile(policy.by_row(), (2, 1))
-        probs[~self.opponent_moves] = 0
-        states = np.arange(2 * self.size)[:, None]
-        return probs, np.where(
-            self.legal[: 2 * self.size] > 0, self.children, states + 4 * self.size
-        )
+        seen = self.observations.reshape(len(self.result), -1).view(np.int8)
+        children = array("i", self.children.astype(np.intc).tobytes())
+        views = bytearray(np.concatenate([seen, self.legal], axis=1))
+        return children, self.result.tobytes(), views
 
 
 class RowGames:
@@ -213,10 +212,10 @@ def _alias_table(
 
     A state without a reply leads to itself.
     """
-    probs, next_states = tables.replies(tabulate(policy, tables.rules))
-    cells = tables.rules.cells
-    moving = np.flatnonzero(tables.opponent_moves)
-    probs, next_states = probs[moving], next_states[moving]
+    cells, moving = tables.rules.cells, np.flatnonzero(tables.opponent_moves)
+    probs = tabulate(policy, tables.rules).by_row()[moving % tables.size]
+    illegal = (moving + 4 * tables.size)[:, None]
+    next_states = np.where(tables.legal[moving] > 0, tables.children[moving], illegal)
     order = np.argsort(probs <= 0, axis=1, kind="stable")  # cells of positive probability first
     probs = np.take_along_axis(probs, order, axis=1)
     next_states = np.take_along_axis(next_states, order, axis=1)
@@ -248,7 +247,7 @@ class RowGame:
         self.rules, self._cells = rules, rules.cells
         self._arguments = (rules, early_draw, observation)
         self.early_draw = early_draw
-        self._children, self._result, self._views = _lists(rules, early_draw, observation)
+        self._children, self._result, self._views = tables.lists
         self._size = tables.size
         seen = tables.observations
         self._shape, self._dtype, self._mask_at = seen.shape[1:], seen.dtype, seen[0].nbytes
@@ -301,7 +300,7 @@ class RowGame:
 
     def prepare(self, policy: Any) -> RowReply:
         """The opponent as an alias table."""
-        return _row_reply(self.tables, policy)
+        return row_reply(self.tables, policy)
 
     def view(self, state: int) -> tuple[NDArray[Any], NDArray[np.int8]]:
         """The observation from the learner's seat and the mask (cells,) int8; both are fresh."""
@@ -315,21 +314,6 @@ class RowGame:
     def board(self, state: int) -> Boards:
         """The board (cells,) int8."""
         return self.tables.boards[state].copy()
-
-
-@lru_cache(maxsize=8)
-def _lists(rules: Rules, early_draw: bool, observation: str) -> tuple[Any, ...]:
-    """Children, results and views, in the types with the fastest single look-up.
-
-    A view is the observation and the mask of a state, one after the other.
-    """
-    tables = row_tables(rules, early_draw, observation)
-    seen = tables.observations.reshape(len(tables.result), -1).view(np.int8)
-    return (
-        array("i", tables.children.astype(np.intc).tobytes()),
-        tables.result.tobytes(),
-        bytearray(np.concatenate([seen, tables.legal], axis=1)),
-    )
 
 
 class RowReply:
@@ -350,6 +334,4 @@ class RowReply:
             self.alias = array("i", alias.astype(np.intc).tobytes())
 
 
-@lru_cache(maxsize=64)  # so that another environment with the same opponent costs nothing
-def _row_reply(tables: RowTables, policy: Any) -> RowReply:
-    return RowReply(tables, policy)
+row_reply = lru_cache(maxsize=64)(RowReply)  # another environment's opponent costs nothing

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,17 +51,13 @@ class PositionIndex:
         """The places (B,) of positions; -1 for those that are not there."""
         if len(self) == 0:
             return np.full(len(x), -1, dtype=np.intp)
-        if self._ranked is None:
-            keys, is_known = packed(x, o), None
-        else:
-            rank_x, rank_o, is_known = self._ranks(x, o)
-            keys = packed(rank_x, rank_o)
+        is_known: Any = True
+        if self._ranked is not None:
+            x, o, is_known = self._ranks(x, o)
+        keys = packed(x, o)
         place = np.searchsorted(self._keys, keys)
         place[place == len(self)] = 0
-        is_there = self._keys[place] == keys
-        if is_known is not None:
-            is_there &= is_known
-        return np.where(is_there, place, -1)
+        return np.where((self._keys[place] == keys) & is_known, place, -1)
 
     def _ranks(self, x: Marks, o: Marks) -> tuple[Marks, Marks, NDArray[np.bool_]]:
         """The ranks of bitboards among those of each side, and whether both are known."""
@@ -78,11 +75,16 @@ def distinct(x: Marks, o: Marks, rules: Rules) -> tuple[Marks, Marks]:
     """The distinct positions of (B,) bitboards, sorted by X's bitboard and then by O's."""
     if fits_one_number(rules):
         return unpacked(_sorted(packed(x, o)))
+    order, starts = in_order(x, o)
+    return x[order][starts], o[order][starts]
+
+
+def in_order(x: Marks, o: Marks) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The order of positions by X's bitboard and then by O's, and where in it each one begins."""
     order = np.lexsort((o, x))
     x, o = x[order], o[order]
-    is_first = np.ones(len(x), dtype=bool)
-    is_first[1:] = (x[1:] != x[:-1]) | (o[1:] != o[:-1])
-    return x[is_first], o[is_first]
+    is_new = (x[1:] != x[:-1]) | (o[1:] != o[:-1])
+    return order, np.flatnonzero(np.append(True, is_new)[: len(x)])
 
 
 def _sorted(numbers: Marks) -> Marks:

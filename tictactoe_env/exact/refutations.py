@@ -14,11 +14,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tictactoe_env.exact.position_index import Marks, PositionIndex
+from tictactoe_env.exact.position_index import Marks, PositionIndex, in_order
 from tictactoe_env.exact.proof import O_WINS, X_WINS, BoardReach
 from tictactoe_env.rules import Boards, Rules
 
 NAMES = ("x", "o", "moves")
+NONE: Marks = np.zeros(0, dtype=np.uint64)
 
 
 class Refutations:
@@ -29,17 +30,8 @@ class Refutations:
     canonical form here.
     """
 
-    def __init__(
-        self,
-        rules: Rules,
-        x: Marks | None = None,
-        o: Marks | None = None,
-        moves: Marks | None = None,
-    ):
-        none = np.zeros(0, dtype=np.uint64)
-        self.rules = rules
-        self.x, self.o = none if x is None else x, none if o is None else o
-        self.moves = none if moves is None else moves
+    def __init__(self, rules: Rules, x: Marks = NONE, o: Marks = NONE, moves: Marks = NONE):
+        self.rules, self.x, self.o, self.moves = rules, x, o, moves
         self._index = PositionIndex(self.x, self.o, rules)
 
     def __len__(self) -> int:
@@ -88,13 +80,9 @@ class Refutations:
 
     def _with(self, x: Marks, o: Marks, moves: Marks) -> Refutations:
         """Those of these positions, which may come twice."""
-        order = np.lexsort((o, x))
-        x, o, moves = x[order], o[order], moves[order]
-        is_first = np.ones(len(x), dtype=bool)
-        is_first[1:] = (x[1:] != x[:-1]) | (o[1:] != o[:-1])
-        starts = np.flatnonzero(is_first)
-        joined = np.bitwise_or.reduceat(moves, starts) if len(starts) else moves
-        return Refutations(self.rules, x[starts], o[starts], joined)
+        order, starts = in_order(x, o)
+        joined = np.bitwise_or.reduceat(moves[order], starts)
+        return Refutations(self.rules, x[order][starts], o[order][starts], joined)
 
 
 def _refuted_at_once(x: Marks, o: Marks, number: int, rules: Rules) -> Marks:

@@ -155,6 +155,7 @@ class MinimaxPolicy:
     slip: the probability of a uniformly random legal move instead.
     """
 
+    varies = ""  # see `steady`
     meaning = "exact result with best play of both sides: win 1, draw 0, loss -1"
 
     def __init__(self, rules: Rules, ties: str = "random", slip: float = 0.0):

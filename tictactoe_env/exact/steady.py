@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 
 from tictactoe_env.exact.positions import positions_of
-from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
-from tictactoe_env.policy import Model, Policy, Probs, RandomPolicy, as_policy, checked_probs
+from tictactoe_env.policy import Model, Policy, Probs, as_policy, checked_probs
 from tictactoe_env.rules import Boards, Rules
 
 FIRST, ASKED = 100, 1_000  # positions that are asked again: the first ones, and all of them
@@ -34,8 +33,7 @@ def steady_table(policy: Policy | Model, rules: Rules) -> TabularPolicy:
     the answers are others, or if the policy says by `varies` that they may be.
     """
     policy = as_policy(policy, rules)
-    is_known = _is_known(policy)
-    table = tabulate(policy, rules)
+    is_known, table = _is_known(policy), tabulate(policy, rules)
     if is_known:
         return table
     positions = positions_of(rules)
@@ -57,10 +55,6 @@ def check_steady(policy: Policy | Model, rules: Rules) -> None:
         _compare(policy, boards, checked_probs(policy.probs(boards), boards.shape))
 
 
-KNOWN = (TabularPolicy, RandomPolicy, MinimaxPolicy)
-"""Policies that are functions of the board by their code."""
-
-
 def varies(policy: Any) -> str | None:
     """Why a policy's moves may be others the next time: its attribute `varies`.
 
@@ -79,7 +73,7 @@ def _is_known(policy: Policy) -> bool:
     reason = varies(policy)
     if reason:
         raise _refusal(reason)
-    return reason == "" or isinstance(policy, KNOWN)
+    return reason == ""
 
 
 def _refusal(reason: str) -> ValueError:

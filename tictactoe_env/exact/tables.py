@@ -20,6 +20,8 @@ class TabularPolicy:
     least 0 whose rows sum to 1 within 1e-5.
     """
 
+    varies = ""  # see `steady`
+
     def __init__(self, rules: Rules, table: Any):
         positions = positions_of(rules)
         self.rules = rules
