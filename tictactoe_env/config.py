@@ -128,7 +128,8 @@ class Config:
         if not callable(self.start):
             from tictactoe_env.engines.starts import draw_starts  # few environments need it
 
-            return draw_starts(self.rules, self.early_draw, seats * np.int8(not any_seat), rng)
+            movers = np.zeros_like(seats) if any_seat else seats
+            return draw_starts(self.rules, self.early_draw, movers, rng)
         found = {"found": counterexamples} if hasattr(self.start, "counterexamples") else {}
         drawn = self.start(seats.copy(), rng, **found)
         if not isinstance(drawn, (tuple, list)) or len(drawn) != 2:

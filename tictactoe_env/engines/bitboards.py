@@ -146,7 +146,6 @@ class Bitboards:
     def draw(self, sets: Sets, uniforms: NDArray[np.float64]) -> NDArray[np.int64]:
         """One cell of each set (B,), all equally likely, drawn with one number in [0, 1) each.
 
-        Of one set (1,) and B numbers B cells are drawn.
         It is the cell with the number floor(uniform * size) of the set; 0 for the empty set.
         """
         if self.is_one_part:
@@ -158,9 +157,10 @@ class Bitboards:
             after += before
         wanted = (uniforms * ends[-1]).astype(np.uint8)
         beyond = wanted >= ends[:-1]  # whether the wanted cell is in a later part
-        rest = wanted - np.add.reduce(counts[:-1] * beyond, axis=0, dtype=np.uint8)
+        counts[:-1] *= beyond
+        rest = wanted - np.add.reduce(counts[:-1], axis=0, dtype=np.uint8)
         first = np.add.reduce(beyond, axis=0, dtype=np.int64) << 4
-        cells: NDArray[np.int64] = self._nth.take(((sets >> first & ONES) << 4) + rest) + first
+        cells = self._nth.take(((sets >> first & ONES) << 4) + rest) + first
         return cells
 
 

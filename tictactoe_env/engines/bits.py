@@ -8,7 +8,7 @@ a step for all games of an opponent, and once for a start board, whose answer is
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy import ndarray
@@ -42,6 +42,14 @@ SEAT = np.where(STATUSES & PLAYS_O, -1, 1).astype(np.int8)
 OPPONENT_MOVES = (RESULT == ONGOING) & (STATUSES >= OPPONENTS_TURN)
 
 
+class Start(NamedTuple):
+    """A board on which the opponent begins, and the states (4, cells) after its moves."""
+
+    board: Boards  # (1, cells)
+    free: NDArray[np.intp]
+    answers: States
+
+
 class BitGames:
     """Many games at a time: states are int64 (4, B)."""
 
@@ -49,6 +57,8 @@ class BitGames:
         self.rules, self._board = rules, bitboards_of(rules)
         self._arguments = (rules, early_draw, observation)
         self._early_draw, self._observation = early_draw, observation
+        self._start_key = b""
+        self._start: Start | None = None
 
     def __reduce__(self) -> Any:
         return (type(self), self._arguments)  # copies share the tables
@@ -85,7 +95,9 @@ class BitGames:
             over |= illegal
         if waiting is not None:
             over[waiting] = True
-        result = self._replied(after, ~over, won, replies, which, rng)
+        is_random = len(replies) == 1 and replies[0].is_random
+        bits = self._drawn_bits(after, ~over, replies, which, rng, is_random)
+        result = self._replied(after, bits, won, is_random)
         if illegal is not None:
             result[illegal] = ILLEGAL
         status += result
@@ -104,30 +116,45 @@ class BitGames:
         same_board: bool = False,
     ) -> States:
         """States (4, B) after the opponents' moves, where it is an opponent's turn."""
-        moving = OPPONENT_MOVES.take(states[3])
-        if not moving.any():
+        games = OPPONENT_MOVES.take(states[3]).nonzero()[0]
+        if len(games) == 0:
             return states
-        after, won = states.copy(), np.zeros(len(moving), dtype=bool)
-        result = self._replied(after, moving, won, replies, which, rng, same_board)
-        after[3] += (result - OPPONENTS_TURN) * moving
+        theirs = which.take(games) if len(replies) > 1 else which
+        after = states.copy()
+        if same_board:
+            start = self._start_of(states[:, games[:1]])
+            cells = self._drawn_cells(states, len(games), replies, theirs, rng, start)
+            after[:, games] = start.answers.take(cells, axis=1)
+        else:
+            moving = states.take(games, axis=1)
+            cells = self._drawn_cells(moving, len(games), replies, theirs, rng)
+            after[:, games] = self._answered(moving, self._board.bits.take(cells))
         return after
 
-    def _replied(
-        self,
-        states: States,
-        moving: NDArray[np.bool_],
-        won: NDArray[np.bool_],
-        replies: list[BitReply],
-        which: NDArray[np.intp],
-        rng: np.random.Generator,
-        same_board: bool = False,
-    ) -> NDArray[np.int8]:
-        """Results (B,) after the replies in the games that are `moving`; changes the sets.
+    def _start_of(self, states: States) -> Start:
+        """What the opponent can do in one game (4, 1); kept, since most games start alike."""
+        if self._start is None or self._start_key != states.tobytes():
+            self._start_key, free = states.tobytes(), self._board.members(states[2])[0].nonzero()[0]
+            repeated = states.repeat(self.rules.cells, axis=1)
+            answers = self._answered(repeated, self._board.bits.copy())
+            self._start = Start(self.boards(states), free, answers)
+        return self._start
 
-        won: whether the learner has a line.
+    def _answered(self, states: States, bits: Sets) -> States:
+        """`states` (4, B) after the opponents' moves, given as sets of one cell; in place."""
+        result = self._replied(states, bits, np.zeros(len(bits), dtype=bool))
+        states[3] += result - OPPONENTS_TURN
+        return states
+
+    def _replied(
+        self, states: States, bits: Sets, won: NDArray[np.bool_], is_legal: bool = False
+    ) -> NDArray[np.int8]:
+        """Results (B,) after the opponents' moves, sets of at most one cell; changes the sets.
+
+        won: whether the learner has a line. is_legal: whether the moves are known to be legal.
         """
         own, other, free, _ = states
-        bits, refused = self._drawn_bits(states, moving, replies, which, rng, same_board)
+        refused = None if is_legal else _refused(free, bits)
         other |= bits
         free ^= bits
         lost = self._board.has_line(other)
@@ -152,32 +179,51 @@ class BitGames:
         replies: list[BitReply],
         which: NDArray[np.intp],
         rng: np.random.Generator,
-        same_board: bool,
-    ) -> tuple[Sets, NDArray[np.bool_] | None]:
-        """The opponents' moves as sets of one cell (B,), and which are illegal (B,), if any.
-
-        A set is empty where no opponent is moving, and where the move is illegal. Moves are drawn
-        for one opponent after the other.
-        """
-        if len(replies) == 1 and replies[0].is_random:
+        is_random: bool,
+    ) -> Sets:
+        """The opponents' moves as sets of one cell (B,), empty where no opponent is moving."""
+        if is_random:
             uniforms = np.zeros(len(moving))
             uniforms[moving] = rng.random(np.count_nonzero(moving))
-            return np.left_shift(moving, self._board.draw(states[2], uniforms)), None
-        bits = np.zeros(len(moving), dtype=np.int64)
+            return np.left_shift(moving, self._board.draw(states[2], uniforms))
+        bits, games = np.zeros(len(moving), dtype=np.int64), moving.nonzero()[0]
+        theirs = which.take(games) if len(replies) > 1 else which
+        asked = states.take(games, axis=1)
+        cells = self._drawn_cells(asked, len(games), replies, theirs, rng)
+        bits[games] = self._board.bits.take(cells)
+        return bits
+
+    def _drawn_cells(
+        self,
+        states: States,
+        games: int,
+        replies: list[BitReply],
+        which: NDArray[np.intp],
+        rng: np.random.Generator,
+        start: Start | None = None,
+    ) -> NDArray[np.intp]:
+        """The opponents' moves (games,), drawn for one opponent after the other.
+
+        start: the board, if all games have the same one; the states are not needed then.
+        """
         if len(replies) == 1:
-            groups = [moving.nonzero()[0]]
-        else:
-            groups = [(moving & (which == one)).nonzero()[0] for one in range(len(replies))]
-        for reply, games in zip(replies, groups, strict=True):
-            if len(games):
-                asked = states.take(games[:1] if same_board else games, axis=1)
-                uniforms = rng.random(len(games))
-                if reply.is_random:
-                    cells = self._board.draw(asked[2], uniforms)
-                else:
-                    cells = reply.cells(self.boards(asked), uniforms)
-                bits[games] = self._board.bits.take(cells)
-        return bits, _refused(states[2], bits)
+            return self._cells_of(replies[0], states, rng.random(games), start)
+        cells = np.empty(games, dtype=np.intp)
+        for number, reply in enumerate(replies):
+            theirs = (which == number).nonzero()[0]
+            if len(theirs):
+                asked = states.take(theirs, axis=1) if start is None else states
+                cells[theirs] = self._cells_of(reply, asked, rng.random(len(theirs)), start)
+        return cells
+
+    def _cells_of(
+        self, reply: BitReply, states: States, uniforms: NDArray[np.float64], start: Start | None
+    ) -> NDArray[np.intp]:
+        if not reply.is_random:
+            return reply.cells(self.boards(states) if start is None else start.board, uniforms)
+        if start is None:
+            return self._board.draw(states[2], uniforms)
+        return start.free.take((uniforms * len(start.free)).astype(np.intp))
 
     def result(self, states: States) -> NDArray[np.int8]:
         """Results (B,) int8."""
@@ -216,11 +262,12 @@ class BitGames:
 
 def _refused(free: Sets, bits: Sets) -> NDArray[np.bool_] | None:
     """Empty the sets `bits` (B,) whose cell is not free: which ones (B,), or None for none."""
-    wrong = bits & ~free
+    kept = free & bits
+    wrong = kept != bits
     if not np.count_nonzero(wrong):  # nearly always
         return None
-    bits &= free
-    return wrong != 0
+    bits &= kept
+    return wrong
 
 
 class BitReply:

@@ -71,6 +71,11 @@ class RowTables:
         )
 
     @cached_property
+    def row_of(self) -> dict[bytes, int]:
+        """The row of each board, by its bytes."""
+        return {board.tobytes(): row for row, board in enumerate(self.boards[: self.size])}
+
+    @cached_property
     def lists(self) -> tuple[Any, ...]:
         """Children, results and views, in the types with the fastest single look-up.
 
@@ -258,7 +263,10 @@ class RowGame:
 
     def start(self, board: Boards, seat: int) -> int:
         """The state of an unfinished board (cells,), the learner having the mark `seat`."""
-        return int(positions_of(self.rules).rows(board[None])[0]) + (seat < 0) * self._size
+        row = self.tables.row_of.get(board.tobytes())
+        if row is None:  # this says why
+            row = int(positions_of(self.rules).rows(board[None])[0])
+        return row + (seat < 0) * self._size
 
     def advance(
         self, state: int, cell: int | None, reply: RowReply, uniforms: Uniforms

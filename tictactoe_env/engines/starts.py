@@ -29,7 +29,7 @@ def draw_starts(
     if (first == last).any():
         raise ValueError(f'start="random" finds no position of {rules} with O to move: side="X"')
     drawn = rng.integers(first, last)
-    boards = rules.to_boards(*positions_of(rules).bits(rows[drawn]))
+    boards = positions_of(rules).boards_at(rows[drawn])
     return boards, np.where(drawn < x_count, 1, -1).astype(np.int8)
 
 

@@ -174,6 +174,10 @@ class Positions:
         """X's and O's bitboards of some rows: (B,) uint64 each."""
         return self._bits(self.codes[rows])
 
+    def boards_at(self, rows: NDArray[np.intp]) -> Boards:
+        """Boards (B, cells) int8 of some rows; on large boards without all of `boards`."""
+        return self.boards[rows] if self._is_small else self.rules.to_boards(*self.bits(rows))
+
     def rows(self, boards: ArrayLike) -> NDArray[np.intp]:
         """Rows (B,) of boards (B, cells); ValueError names a board that play cannot reach."""
         boards = np.asarray(boards)
