@@ -115,9 +115,7 @@ def test_the_leagues_are_tabled_and_charted_and_standings_name_the_networks():
 
 
 def test_the_points_of_the_league_are_a_name_or_four_numbers_and_become_the_fitness():
-    assert parse_points("football") == parse_points("3,1,0,0") == (3, 1, 0, 0)
     assert parse_points("punished") == parse_points("1, 1, 0, -10") == (1, 1, 0, -10)
-    assert Config(points="2,1,0,-5").fitness_weights == {"points": 1}
     mixed = replace(SMALL, points="3,1,0,0", fitness="exact:3,points:1")
     named = replace(mixed, points="", fitness="exact:3,football:1")
     assert evolved(mixed).networks.tobytes() == evolved(named).networks.tobytes()

@@ -18,7 +18,6 @@ from small_runs import trained
 from text_cases import refuses
 
 import agents
-import train
 from agents import TRAINABLE
 from agents.trie import TrieLearner
 from players.groups import GROUPS
@@ -424,10 +423,3 @@ def test_the_game_tree_of_any_player_is_printed(store, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     text = menu("9 11  O 10", store)
     assert text.count("1. X ") == 9, "every move of the other side"
-
-
-def test_a_run_that_goes_on_tells_which_games_it_has_learned_from(tmp_path, trie, capsys):
-    folder, games = shutil.copytree(trie, tmp_path / "trie"), tmp_path / "games.txt"
-    games.write_text(f"{LONG_GAME}\n{LONG_GAME} board=4x4 k=3\n")
-    assert train.main(["--resume", str(folder), "--learn-from", str(games), "--steps", "20"]) == 0
-    assert not missing(capsys.readouterr().out, "1 game,", "left out 1")
