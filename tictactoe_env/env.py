@@ -303,9 +303,7 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
                 before, None, self._reply, self._uniforms
             )
             if result != ONGOING:
-                raise ValueError(
-                    "the opponent's first move ended the game: give the learner its side"
-                )
+                raise ValueError("the opponent's first move ended the game: change sides")
         else:  # the caller moves for both sides
             state, side = self._start_of_mover(given)
             before, (observation, mask) = state, self._game.view(state)

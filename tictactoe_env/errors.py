@@ -47,9 +47,7 @@ def checked_seed(seed: Any) -> int | None:
     try:
         return whole_number(seed, "seed", 0)
     except ValueError:
-        raise ValueError(
-            f"seed must be a whole number of at least 0 or None, got {seed!r}"
-        ) from None
+        raise ValueError(f"seed must be None or a whole number from 0, got {seed!r}") from None
 
 
 def whole_number(value: Any, what: str, low: int, high: int | None = None) -> int:
@@ -64,9 +62,7 @@ def whole_number(value: Any, what: str, low: int, high: int | None = None) -> in
     try:
         number = operator.index(value)
     except TypeError:
-        raise ValueError(
-            f"{what} must be {expected}, got {value!r} of type {type(value).__name__}"
-        ) from None
+        raise ValueError(f"{what} must be {expected}, got {value!r}, {type(value)}") from None
     if number < low or (high is not None and number > high):
         raise ValueError(f"{what} must be {expected}, got {number}")
     return number

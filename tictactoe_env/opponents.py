@@ -117,9 +117,7 @@ def make_opponent(
         return as_policy(named.player(rules), rules)
     path = saved_path(spec, rules, what, also)
     if path is None:
-        raise ValueError(
-            f"{spec} of this package plays on 3x3, not on {rules}: name a run of yours"
-        )
+        raise ValueError(f"{spec} plays on 3x3, not on {rules}: name a run of your own")
     from tictactoe_env.certificates.certificate import load_policy
 
     try:
@@ -236,9 +234,7 @@ def saved_path(
 def _existing(path: Path) -> Path:
     """The folder of a run, or a certificate without a run. Raises ValueError if there is none."""
     if not path.exists():
-        raise ValueError(
-            f"no saved run, certificate or player {str(path)!r} (known: {', '.join(known_names())})"
-        )
+        raise ValueError(f"no run or player {str(path)!r} (known: {', '.join(known_names())})")
     if path.suffix == ".zip":
         raise ValueError(f"{str(path)!r} may execute code: load it yourself, and pass the model")
     return path.parent if path.name == "certificate.json" else path

@@ -224,9 +224,7 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
             or mask.shape != (self.num_envs,)
             or not mask.any()
         ):
-            raise ValueError(
-                f"reset_mask must be bool ({self.num_envs},), not all False, got {mask!r}"
-            )
+            raise ValueError(f"reset_mask must be bool ({self.num_envs},), not all False: {mask!r}")
         if self._states is None and not mask.all():
             raise ValueError("the first reset must start all games: leave reset_mask out")
         return mask.copy()
@@ -252,7 +250,7 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
         states, same_board = self._start_states(plays_o, given)
         settled = self._games.reply(states, self._replies, which, rng, same_board)
         if np.count_nonzero(self._games.result(settled)):  # not ONGOING
-            raise ValueError("the opponent's first move ended a game: give the learner its side")
+            raise ValueError("the opponent's first move ended a game: change sides")
         current[..., games], self._which[games], self._over[games] = settled, which, False
         self._begun[games] += 1
         if self._limit is not None:
@@ -387,7 +385,7 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
         if indices.view(np.uintp).max() >= self.rules.cells:  # negative ones are large numbers here
             game = int(np.flatnonzero((cells < 0) | (cells >= self.rules.cells))[0])
             raise ValueError(
-                f"actions must be below {self.rules.cells}, got {cells[game]} in game {game}"
+                f"actions must be below {self.rules.cells}, got {cells[game]} ({game=})"
             )
         return indices
 
@@ -438,9 +436,7 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
         self._check_open()
         boards = np.asarray(state["boards"], dtype=np.int8)
         if boards.shape != (self.num_envs, self.rules.cells):
-            raise ValueError(
-                f"the state must be of {self.num_envs} games on {self.rules}, got {boards.shape}"
-            )
+            raise ValueError(f"expected {self.num_envs} games on {self.rules}, got {boards.shape}")
         states = self._games.start(boards, np.asarray(state["seats"]), np.asarray(state["results"]))
         self.np_random.bit_generator.state = state["generator"]
         self._states, self._before = states, states.copy()

@@ -234,9 +234,7 @@ class GameStore:
             size = check_file(self.path, StoreError).st_size
         except FileNotFoundError:
             if self.read_only:
-                raise StoreError(
-                    f"there is no store at {self.path}: give the path of one, or play a game"
-                ) from None
+                raise StoreError(f"there is no store of games at {self.path}") from None
             size = 0
         if (size or self.read_only) and _application(self.path) != APPLICATION:
             raise StoreError(f"{self.path} is no store of games: give another path")
@@ -269,7 +267,7 @@ class GameStore:
                             connection.execute(statement)
         if (version := self._version()) != VERSION:
             raise StoreError(
-                f"{self.path} is of version {version}, expected {VERSION}: update tictactoe-env"
+                f"{self.path} has version {version}, not {VERSION}: update the package"
             )
         if self._rows("SELECT type FROM sqlite_master WHERE name = 'games'") != [("table",)]:
             raise _damaged(self.path, "it has no table of games")

@@ -138,9 +138,7 @@ class MaskableDQN(DQN):
             raise ValueError(f"replay_buffer_class must be a MaskableReplayBuffer, got {name}")
         super()._setup_model()
         if not isinstance(self.policy, MaskableDQNPolicy):
-            raise ValueError(
-                f"policy must be a MaskableDQNPolicy, got {type(self.policy).__name__}"
-            )
+            raise ValueError(f"policy must be a MaskableDQNPolicy, got {type(self.policy)}")
 
     def set_random_seed(self, seed: int | None = None) -> None:
         """Seed all random generators, also that of the random actions; nothing for None."""

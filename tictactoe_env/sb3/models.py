@@ -36,9 +36,7 @@ def rules_of(env: VecEnv, rules: Rules | None = None) -> Rules:
     found = [*(attributes(env, "rules") or []), rules]
     boards = {board for board in found if isinstance(board, Rules)}
     if not boards:
-        raise ValueError(
-            "the training environment is none of tictactoe_env: give rules=Rules(rows, cols, k)"
-        )
+        raise ValueError("no environment of tictactoe_env: give rules=Rules(rows, cols, k)")
     if len(boards) > 1:
         texts = " and ".join(sorted(map(str, boards)))
         raise ValueError(f"the training environments must play on one board, got {texts}")

@@ -76,9 +76,7 @@ class TicTacToeVecEnv(VecEnv):
         if isinstance(options, (list, tuple)) and (
             len(options) != self.num_envs or any(one != options[0] for one in options)
         ):
-            raise ValueError(
-                f"give one dict of options for all {self.num_envs} games, got {options}"
-            )
+            raise ValueError(f"give {self.num_envs} games the same options, got {options}")
         super().set_options(options)
 
     def reset(self) -> NDArray[Any]:
