@@ -235,6 +235,7 @@ def always(board, seat=1):
     ("arguments", "mentions"),
     [
         ({"k": 1, "side": "O", "start": "random"}, "O"),
+        ({"start": lambda seats, rng: 3}, "start boards 3"),
         (always([0] * 8), "start boards shape"),
         (always([0.0] * 9), "start float64"),
         (always([-1] + [0] * 8), "[-1, 0, 0,"),

@@ -68,7 +68,6 @@ def test_what_are_no_values_is_refused(name):
 
 OTHER_ARRAYS = {
     "a pickle": {"values": np.array([{"a": 1}], dtype=object)},
-    "another array": {"other": np.zeros(1)},
     "too large": {"values": np.zeros((300, 6), dtype=np.float32)},
     "of another board": {"values": np.zeros((1, 6), dtype=np.float32)},
     "no format": {"about": np.frombuffer(b"[1]", dtype=np.uint8)},

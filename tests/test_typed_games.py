@@ -53,6 +53,7 @@ GAMES = [  # what is typed; against whom, as which side, on which board; words o
     ("a1", "cell", "X", "3x3x3", "a1 taken illegal win"),
     ("1", "random", "X", "1x1x1", "win Nobody"),
     ("c3", "random", "X", "5x5x1", "win 5x5"),
+    ("b2 resign", "minimax-first", "X", "3x3x3", "X resigns minimax-first wins draw"),
 ]
 
 
