@@ -25,7 +25,6 @@ from tictactoe_env.certificates.content import (
     Certificate,
     Rates,
     SideResults,
-    check_board,
     seems_to_win,
     sides_of,
 )
@@ -69,7 +68,8 @@ def exact_results(policy: Policy | Model, rules: Rules | None = None) -> dict[st
     Raises CertificateError (a ValueError) if a chance of not winning is too small for a number.
     """
     rules = match.board_of(rules, policy)
-    check_board(rules)
+    if rules.cells > TABULATED:
+        raise ValueError(f"a board must have at most {TABULATED} cells (3x4), got {rules.cells}")
     table, best = steady_table(policy, rules), match.best_achievable(rules)
     minimax, sides = MinimaxPolicy(rules), {}
     for side in SIDES:

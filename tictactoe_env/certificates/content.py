@@ -197,8 +197,8 @@ class Certificate:
             None if is_of_lines else take("optimal_moves", OptimalShare),
             take("canonical", bool) if is_of_lines else None,
         )
-        if not is_of_lines:
-            check_board(found.rules)
+        if not is_of_lines and found.rules.cells > TABULATED:
+            raise CertificateError(f"format 1 is for at most {TABULATED} cells, got {found.rules}")
         for name in ("unbeatable",) if is_of_lines else ("unbeatable", "optimal"):
             whole, stated = getattr(found, name), take(name)
             if whole is not stated:
@@ -253,15 +253,6 @@ def seems_to_win(found: SideResults) -> bool:
     Against random play every reply can come, so what never happens then never happens at all.
     """
     return found.unbeatable and found.vs_random.draw == found.vs_random.loss == 0
-
-
-def check_board(rules: Rules) -> None:
-    """Raises CertificateError for a board of more than 12 cells, which has too many positions."""
-    if rules.cells > TABULATED:
-        raise CertificateError(
-            f"a board of {rules.rows}x{rules.cols} has too many positions for a table of all of "
-            f"them: at most {TABULATED} cells (3x4) are tabulated, this one has {rules.cells}"
-        )
 
 
 # --- from JSON ------------------------------------------------------------------------------------

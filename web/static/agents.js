@@ -75,8 +75,9 @@ const card = (agent) =>
 /** What is proven of a player, as a sign with words; nothing where nothing is proven. */
 export function badge(agent) {
   if (agent.broken) return h("span", { class: "badge beaten" }, "! damaged");
+  const isClaim = agent.kind === "run" && !agent.verified;
+  if (isClaim) return h("span", { class: "badge" }, "not checked yet");
   if (agent.unbeatable === null) return null;
-  if (!agent.verified) return h("span", { class: "badge" }, "not checked yet");
   const only = agent.side ? ` as ${agent.side}` : "";
   return agent.unbeatable
     ? h("span", { class: "badge proven" }, `✓ unbeatable${only}`)

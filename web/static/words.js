@@ -121,8 +121,7 @@ export function learnedText({ learned }) {
 }
 
 /** How strong an agent is, in a few words; "" where nothing is proven. */
-export function strengthText(agent) {
-  if (agent.broken || agent.unbeatable === null) return "";
-  const claim = agent.verified ? "" : "said to be: ";
-  return claim + (agent.unbeatable ? "unbeatable" : "can be beaten");
+export function strengthText({ broken, unbeatable }) {
+  if (broken || unbeatable === null) return "";
+  return unbeatable ? "unbeatable" : "can be beaten";
 }
