@@ -21,7 +21,15 @@ from hypothesis import strategies as st
 from text_cases import refuses
 
 from tictactoe_env.games.__main__ import main
-from tictactoe_env.games.game import ORIGINS, RESULTS, UNKNOWN, Player
+from tictactoe_env.games.game import (
+    ORIGINS,
+    RESULTS,
+    UNKNOWN,
+    Player,
+    json_text,
+    parse_json,
+    parse_lines,
+)
 from tictactoe_env.games.store import LISTED, GameStore, StoreError, UnknownGameError, read_games
 from tictactoe_env.rules import Rules
 
@@ -69,8 +77,8 @@ def test_every_game_is_the_same_after_a_store_its_lines_and_json(played):
         ids = store.add_many(played)
         expected = [replace(one, id=id) for id, one in zip(ids, played, strict=True)]
         assert [store.get(one.id) for one in expected] == expected == list(store)
-        other.import_lines(store.export_lines())
-        other.import_json(store.export_json())
+        other.add_many(parse_lines(one.line() for one in store))
+        other.add_many(parse_json(json_text(store)))
         ids = [other.add(one) for one in expected]  # the numbers from elsewhere are not kept
         assert [other.get(id) for id in ids] == list(other)[2 * len(played) :]
         assert [replace(found, id=None) for found in other] == 3 * played
@@ -79,12 +87,12 @@ def test_every_game_is_the_same_after_a_store_its_lines_and_json(played):
 
 def test_either_all_games_are_added_or_none_and_an_import_says_where_it_is_wrong(store):
     with refuses("line 3"):
-        store.import_lines(["a1 b2 a2 b1 a3", "# and now", "a1 b2"])
+        store.add_many(parse_lines(["a1 b2 a2 b1 a3", "# and now", "a1 b2"]))
     with refuses("game 2"):
-        store.import_json(json.dumps([game().as_json(), 17]))
+        store.add_many(parse_json(json.dumps([game().as_json(), 17])))
     for text in ("", "{", "{}", "17", "[" * 100_000, b"\xff"):
         with refuses("JSON"):
-            store.import_json(text)
+            store.add_many(parse_json(text))
     assert store.count() == 0
     store.add(game())
     with pytest.raises(AttributeError):

@@ -33,6 +33,7 @@ from tictactoe_env.certificates.certificate import certify, read, write
 from tictactoe_env.exact.match import action_values
 from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.games.analysis import KINDS
+from tictactoe_env.games.game import parse_lines
 from tictactoe_env.games.store import StoreError
 from tictactoe_env.notation import parse_board
 from tictactoe_env.trained.packed import trained_names
@@ -302,7 +303,7 @@ def test_the_list_shows_the_newest_games_in_local_time_and_how_to_see_more(store
     assert "no game" in listed(store)
     old = f"{LONG_GAME} x=human:Ann time=2026-05-09T07:35:25Z"
     resigned = "a1 ended=resigned result=O board=4x4 k=3 origin=web time=2026-05-10T07:35:25Z"
-    store.import_lines([old, resigned, "b2 a1 c3 b1 a3 c1 origin=training"])
+    store.add_many(parse_lines([old, resigned, "b2 a1 c3 b1 a3 c1 origin=training"]))
     assert not missing(listed(store, 1), "4x4x3", "O won", "1 of 2 games", "--list 2", "--replay")
     assert "no such game" in listed(store, player="Ben")
     monkeypatch.setenv("TZ", "TTT-2")
@@ -381,7 +382,7 @@ def test_two_players_are_watched_and_replays_chosen_from_the_menu(store):
     assert places == sorted(places)
     menu("6 1 1 1 10", store, rules=LARGE, delay=0.0)
     assert store.count(origin="battle") == 3
-    store.import_lines([LONG_GAME])
+    store.add_many(parse_lines([LONG_GAME]))
     assert not missing(menu("7 5 0 4 10", store), "game 5", "'0'", "move 7 of 7")
 
 

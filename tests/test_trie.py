@@ -13,7 +13,7 @@ from agents import trie as page
 from agents.trie import Config, Trie
 from tictactoe_env.exact.evaluation import evaluate
 from tictactoe_env.exact.solver import solve
-from tictactoe_env.games.game import Game
+from tictactoe_env.games.game import Game, parse_lines
 from tictactoe_env.games.store import GameStore
 from tictactoe_env.notation import parse_cell, parse_game
 from training import checkpoint
@@ -70,7 +70,7 @@ LEFT_OUT = "2 resigned, 1 ended by an illegal move, 1 drawn early, 1 on another 
 def test_a_file_is_learned_first_and_what_is_left_out_is_said(tmp_path, recwarn):
     file = tmp_path / "games"  # a store is known by its content
     with GameStore(file) as store:
-        store.import_lines(MIXED.splitlines())
+        store.add_many(parse_lines(MIXED.splitlines()))
         store.add(Game(moves=(0, 4, 3, 1, 6), origin="training"))
     config = Config(learn_from=str(file), steps=0)
     learner = trained(page, config)

@@ -14,7 +14,7 @@ from tictactoe_env.games.analysis import (
     verdicts,
 )
 from tictactoe_env.games.game import Game, Player
-from tictactoe_env.games.store import GameStore, StoreError
+from tictactoe_env.games.store import GameStore, StoreError, read_games
 
 __all__ = [
     "Game",
@@ -25,6 +25,7 @@ __all__ = [
     "Truth",
     "Worth",
     "losing_move",
+    "read_games",
     "thoughts",
     "truth",
     "turning_point",

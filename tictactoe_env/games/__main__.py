@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from tictactoe_env.errors import printable
+from tictactoe_env.games.game import json_text
 from tictactoe_env.games.store import GameStore, read_games
 
 
@@ -66,9 +67,9 @@ def _show(path: Path, form: str | None) -> None:
         if form is None:
             print(f"{printable(path)}: {_counted(store.check())}, none damaged")
         elif form == "json":
-            sys.stdout.write(store.export_json())
+            sys.stdout.write(json_text(store))
         else:
-            sys.stdout.writelines(f"{line}\n" for line in store.export_lines())
+            sys.stdout.writelines(f"{game.line()}\n" for game in store)
 
 
 def _counted(games: int) -> str:

@@ -42,8 +42,6 @@ from tictactoe_env.games.game import (
     SQUARE,
     Game,
     Player,
-    json_text,
-    parse_json,
     parse_json_file,
     parse_lines,
     rules_of,
@@ -138,17 +136,6 @@ class GameStore:
             )
         return ids
 
-    def import_lines(self, lines: Iterable[str], rules: Rules = SQUARE) -> range:
-        """Add the games of lines of text, such as an open file, all or none; returns their ids.
-
-        rules: the board of lines that name none.
-        """
-        return self.add_many(parse_lines(lines, rules))
-
-    def import_json(self, text: str | bytes) -> range:
-        """Add the games of a JSON list, see `export_json`, all or none; returns their ids."""
-        return self.add_many(parse_json(text))
-
     # --- reading ---------------------------------------------------------------------------------
 
     def get(self, id: int) -> Game:
@@ -208,14 +195,6 @@ class GameStore:
                 count += known > 0 and last <= newest
         if known != count:
             raise _damaged(self.path, f"it has {count:,} of {known:,} games")
-
-    def export_lines(self) -> Iterator[str]:
-        """Every game as a line of text, oldest first."""
-        return (game.line() for game in self)
-
-    def export_json(self) -> str:
-        """Every game as one JSON list, oldest first."""
-        return json_text(self)
 
     def check(self) -> int:
         """Check the file and replay every game; returns the number of games.
@@ -381,6 +360,8 @@ class GameStore:
 
 def read_games(path: str | os.PathLike[str], rules: Rules = SQUARE) -> Iterator[Game]:
     """The games of a file, oldest first: a store, a JSON list, or text with one game a line.
+
+    `store.add_many(read_games(path))` adds all of them to a store, or none.
 
     The content of the file decides which, not its name. rules: the board of lines that name none.
     """
