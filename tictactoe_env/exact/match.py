@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from tictactoe_env.errors import unknown_name, whole_number
 from tictactoe_env.exact.blocks import After, Block, backward_by_blocks
-from tictactoe_env.exact.positions import CHUNK, TABULATED, Ply, Positions, positions_of
+from tictactoe_env.exact.positions import TABULATED, Ply, Positions, in_parts, positions_of
 from tictactoe_env.exact.proof import (
     BoardReach,
     Limit,
@@ -278,11 +278,8 @@ def optimal_share(policy: Policy | Model, rules: Rules | None = None) -> Optimal
 @lru_cache(maxsize=8)
 def _optimal(rules: Rules) -> NDArray[np.bool_]:
     positions, solution = positions_of(rules), solve(rules)
-    every = np.arange(len(positions))
-    parts = (every[start : start + CHUNK] for start in range(0, len(every), CHUNK))
-    return np.concatenate(
-        [solution.optimal(rules.to_boards(*positions.bits(part))) for part in parts]
-    )
+    parts = in_parts(np.arange(len(positions)))
+    return np.concatenate([solution.optimal(positions.boards_at(part)) for part in parts])
 
 
 @lru_cache(maxsize=8)

@@ -32,10 +32,8 @@ def check_enumerable(rules: Rules) -> None:
     """Raises ValueError for a board whose positions cannot be enumerated."""
     if not can_enumerate(rules):
         raise ValueError(
-            f"the positions of a board of {rules.rows}x{rules.cols} are too many to enumerate: "
-            f"at most {ENUMERABLE} cells can be (4x4, 3x5), this one has {rules.cells}; "
-            "take an opponent that needs no table (random, search-depth=2, mcts-playouts=50, a "
-            "model), and tictactoe_env.exact.match.sampled_result for results"
+            f"the positions of {rules.rows}x{rules.cols} are too many to enumerate: at most "
+            f"{ENUMERABLE} cells, not {rules.cells}; take another opponent: search-depth=2"
         )
 
 
@@ -57,6 +55,11 @@ def codes_of(boards: NDArray[Any], rules: Rules) -> NDArray[np.int64]:
     return codes
 
 
+def in_parts(rows: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+    """The rows in parts of at most CHUNK."""
+    return [rows[start : start + CHUNK] for start in range(0, len(rows), CHUNK)] or [rows]
+
+
 def check_shape(boards: NDArray[Any], rules: Rules) -> None:
     """Raises ValueError unless boards have the shape (B, cells)."""
     if boards.ndim != 2 or boards.shape[1] != rules.cells:
@@ -65,10 +68,7 @@ def check_shape(boards: NDArray[Any], rules: Rules) -> None:
 
 def unreachable(board: NDArray[Any], rules: Rules) -> ValueError:
     """The error for a board (cells,) that play cannot reach."""
-    return ValueError(
-        f"play on {rules} cannot reach the board {board.tolist()}: check the numbers of X and O, "
-        "and that only one side has a line"
-    )
+    return ValueError(f"play on {rules} cannot reach the board {board.tolist()}")
 
 
 @lru_cache(maxsize=8)

@@ -39,7 +39,7 @@ def steady_table(policy: Policy | Model, rules: Rules) -> TabularPolicy:
     positions = positions_of(rules)
     spread = np.linspace(0, len(table.table) - 1, ASKED - FIRST).astype(np.intp)
     chosen = np.unique([*range(min(FIRST, len(table.table))), *spread])
-    boards = rules.to_boards(*positions.bits(positions.unfinished[chosen]))
+    boards = positions.boards_at(positions.unfinished[chosen])
     _compare(policy, boards, table.table[chosen])
     return table
 
@@ -79,9 +79,7 @@ def _is_known(policy: Policy) -> bool:
 def _refusal(reason: str) -> ValueError:
     return ValueError(
         f"this player is no function of the board, so nothing can be proven of it: {reason}; give "
-        "it as probabilities (B, cells) that depend on the board alone, as a table of its moves "
-        "(tictactoe_env.policy.tabulate), or sample its games "
-        "(tictactoe_env.exact.match.sampled_result; evaluate.py --battle N)"
+        "it as a table of its moves, or sample its games (sampled_result, evaluate.py --battle N)"
     )
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tictactoe_env.exact.positions import CHUNK, positions_of
+from tictactoe_env.exact.positions import in_parts, positions_of
 from tictactoe_env.policy import Model, Policy, Probs, as_policy, checked_probs
 from tictactoe_env.rules import Boards, Rules
 
@@ -53,12 +52,6 @@ def tabulate(policy: Policy | Model, rules: Rules) -> TabularPolicy:
     if isinstance(policy, TabularPolicy):
         return policy
     positions = positions_of(rules)
-    parts = [
-        policy.probs(positions.rules.to_boards(*positions.bits(part)))
-        for part in _parts(positions.unfinished)
-    ]
+    boards = (positions.boards_at(part) for part in in_parts(positions.unfinished))
+    parts = [policy.probs(some) for some in boards]
     return TabularPolicy(rules, parts[0] if len(parts) == 1 else np.concatenate(parts))
-
-
-def _parts(rows: NDArray[np.intp]) -> list[NDArray[np.intp]]:
-    return [rows[start : start + CHUNK] for start in range(0, len(rows), CHUNK)]
