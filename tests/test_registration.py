@@ -179,6 +179,9 @@ def test_one_call_reaches_all_games_as_in_gymnasiums_own_vector_environments():
         assert env.get_attr("rules") == (Rules(),) * 3
         with pytest.raises(AttributeError):
             env.call("nonsense")
+    with pytest.warns(UserWarning, match="render"):
+        assert native.unwrapped.render() is None
+    native.reset(seed=[None] * 3)
     native.set_attr("render_mode", ["ansi"] * 3)
     assert native.call("render")[0].count("\n") > 2
     with refuses("render_mode"):

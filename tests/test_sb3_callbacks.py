@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import pickle
 import re
 import textwrap
 
@@ -317,6 +318,8 @@ def test_a_snapshot_on_a_large_board_is_a_copy_of_the_network(added):
     env.obs_rms.mean += 1
     assert added[-1].probs(board)[0].argmax() == expected
     assert added[-1] is added[-2], "the games share the copy"
+    sent = pickle.loads(pickle.dumps(added[-1]))  # as to other processes
+    assert np.array_equal(sent.probs(board), added[-1].probs(board))
     again = snapshot(added[-1].policy, Rules(4, 4, 4))
     assert again.probs(board)[0].argmax() == expected
 
