@@ -1,7 +1,7 @@
 """How strong a trained player is, and in what its preset differs, each in a sentence for a list.
 
 results_of(facts_of("dqn-duel-second"))   # "As O it wins 93.5 % against random moves, yet can
-                                          # be beaten."
+                                          # be beaten as O."
 method_of("dqn", "duel-second")           # "Trained as O only, against random moves, ..."
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tictactoe_env.certificates.content import Certificate
+from tictactoe_env.exact.verdict import verdict
 
 GO, TICTAC = "the project go-sample-tictactoe", "the project nestedsoftware/tictac"
 BLOG = "on blog.dimitars.dev"
@@ -80,11 +81,12 @@ def results_of(facts: Certificate) -> str:
         won = f"As {facts.only} it wins {wins[0]} against random moves"
     else:
         won = f"It wins {wins[0]} as X and {wins[1]} as O against random moves"
-    if all(one.unbeatable for one in facts.trained.values()):
-        return f"{won}, and nobody can beat it."
     if loses_by_illegal_moves(facts):
         return f"{won}, and often loses by a move on a taken cell."
-    return f"{won}, {'yet' if min(shares.values()) >= MANY_WINS else 'and'} can be beaten."
+    sides = {side: one.proven._replace(optimal=False) for side, one in facts.trained.items()}
+    proven = verdict(sides, games=False)
+    seems_strong = min(shares.values()) >= MANY_WINS and proven.startswith("can be")
+    return f"{won}, {'yet' if seems_strong else 'and'} {proven}."
 
 
 def loses_by_illegal_moves(facts: Certificate) -> bool:

@@ -376,7 +376,7 @@ def test_a_player_is_looked_up_and_beaten_by_the_game_that_it_loses(open_page, f
     page.locator("a[href='/agents/runs/weak']").click()
     says(page, "as X and as O", ".statement")
     button(page, "Show the game that it loses as O").click()
-    line = certify(FIRST_FREE, "dqn").results["O"].losing_line
+    line = list(certify(FIRST_FREE, "dqn").results["O"].losing_line)
     says(page, " ".join(line), ".losing-head")
     page.get_by_role("link", name="Beat it yourself").filter(visible=True).click()
     dashed = page.locator(".cell.guide")

@@ -51,7 +51,7 @@ def test_a_run_is_called_by_what_its_certificate_states_at_most_a_line(tmp_path)
 
 
 RESULTS = {  # what a line about a player of the package says
-    "tabular_q": ("99.5 % as X", "91.6 % as O", "nobody can beat it"),
+    "tabular_q": ("99.5 % as X", "91.6 % as O", "cannot be beaten"),
     "dqn-duel-second": ("As O", "93.5 %", "can be beaten"),
     "neuroevolution-dimitars-100": ("58.9 % as X", "0 % as O", "taken cell"),
 }
