@@ -46,7 +46,8 @@ def certificate(
 
     counted: results of `counted_against_random`, printed below the exact ones.
     """
-    say(f"\n{_heading(found)}", console, "bold")
+    say(f"\n{found.claim}", console, "bold")
+    say(_heading(found), console)
     if found.stated.training:
         say(_training_text(found.stated.training), console)
     _print_results(found, console, counted)
@@ -84,7 +85,6 @@ def certificate(
             f"everywhere; {other} is another player"
         )
         say(text, console)
-    say(found.claim, console, "bold")
 
 
 def _heading(found: Certificate) -> str:

@@ -300,7 +300,9 @@ def _typed(kind: Any, value: Any, place: str, names: Sequence[str] = ()) -> Any:
     expected, is_right = KINDS[kind]
     if not is_right(value):
         raise CertificateError(f"{place} must be {expected}, got {reprlib.repr(value)}")
-    return {float: float, LINE: tuple}.get(kind, lambda one: one)(value)
+    if kind == LINE:
+        return tuple(value)
+    return float(value) if kind is float else value
 
 
 def _check_known(unknown: Collection[str], place: str) -> None:
@@ -311,7 +313,7 @@ def _check_known(unknown: Collection[str], place: str) -> None:
 
 
 def _is_cell(value: Any) -> bool:
-    return isinstance(value, str) and re.fullmatch("[a-z][0-9]{1,2}", value) is not None
+    return isinstance(value, str) and re.fullmatch("[a-z]{1,2}[0-9]{1,2}", value) is not None
 
 
 def _results(content: Any, place: str, is_of_lines: bool) -> SideResults:
