@@ -188,3 +188,19 @@ def test_a_saved_state_holds_the_counterexamples_from_which_games_start():
         games.reset()
         assert (games.boards[:, :2] == [1, -1]).all()
     assert repr(env.state_dict()) == repr(other.state_dict())
+
+
+def test_a_policy_is_not_asked_about_no_board_where_all_games_wait():
+    asked = []
+
+    class Counting:
+        def probs(self, boards):
+            asked.append(len(boards))
+            return (boards == 0) / (boards == 0).sum(axis=1, keepdims=True)
+
+    board = {"rows": 4, "cols": 4, "k": 1}
+    env = TicTacToeVectorEnv(3, opponent=Counting(), side="X", autoreset_mode="NEXT_STEP", **board)
+    env.reset(seed=0)
+    for _ in range(2):  # the first move wins all games, and the second step begins the next ones
+        env.step([0, 1, 2])
+    assert 0 not in asked

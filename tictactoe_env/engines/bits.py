@@ -187,6 +187,8 @@ class BitGames:
             uniforms[moving] = rng.random(np.count_nonzero(moving))
             return np.left_shift(moving, self._board.draw(states[2], uniforms))
         bits, games = np.zeros(len(moving), dtype=np.int64), moving.nonzero()[0]
+        if len(games) == 0:
+            return bits
         theirs = which.take(games) if len(replies) > 1 else which
         asked = states.take(games, axis=1)
         cells = self._drawn_cells(asked, len(games), replies, theirs, rng)
