@@ -45,7 +45,7 @@ class RowTables:
     def __init__(self, rules: Rules, early_draw: bool, observation: str):
         positions = positions_of(rules)
         size = len(positions)
-        self.rules, self.early_draw, self.size = rules, early_draw, size
+        self.rules, self.size = rules, size
         self.playing = 2 * size  # number of states without an illegal move
         over = positions.is_over | (positions.is_dead if early_draw else False)
         standing = [
@@ -92,7 +92,7 @@ class RowGames:
 
     def __init__(self, rules: Rules, early_draw: bool, observation: str):
         self.tables = tables = row_tables(rules, early_draw, observation)
-        self.rules, self.early_draw, self.cells = rules, early_draw, rules.cells
+        self.rules, self.cells = rules, rules.cells
         self._arguments = (rules, early_draw, observation)
         self._children = tables.children.ravel()
 
@@ -251,7 +251,6 @@ class RowGame:
         self.tables = tables = row_tables(rules, early_draw, observation)
         self.rules, self._cells = rules, rules.cells
         self._arguments = (rules, early_draw, observation)
-        self.early_draw = early_draw
         self._children, self._result, self._views = tables.lists
         self._size = tables.size
         seen = tables.observations

@@ -79,24 +79,19 @@ def exact_result(
     rules = board_of(rules, policy_x, policy_o)
     players = {"X": provable(policy_x, rules), "O": provable(policy_o, rules)}
     if rules.cells > TABULATED:
-        return _result(BoardReach(players, "X", rules, limit, progress), _given)
+        return _result(BoardReach(players, "X", rules, limit, progress), lambda ply: ply.probs)
     positions = positions_of(rules)
     tables = {side: tabulate(player, rules).by_row() for side, player in players.items()}
     return _result(positions, lambda ply: tables[ply.side][ply.rows])
 
 
-def _given(ply: Ply) -> Probs:
-    assert ply.probs is not None
-    return ply.probs
-
-
-def _result(graph: Reach | Positions, probs_of: Callable[[Ply], Probs]) -> Result:
+def _result(graph: Reach | Positions, probs_of: Callable[[Ply], Any]) -> Result:
     """X's result if the moves (B, M) of each ply have these probabilities."""
     reach = np.zeros(len(graph.outcome_x))
     reach[0] = 1
     illegal = {"X": 0.0, "O": 0.0}
     for ply in graph.plies():
-        flow = reach[ply.rows, None] * probs_of(ply)
+        flow: Probs = reach[ply.rows, None] * probs_of(ply)
         illegal[ply.side] += float(flow[~ply.legal].sum())
         children, flow = ply.children[ply.legal], flow[ply.legal]
         is_end = children < 0

@@ -226,14 +226,10 @@ class Positions:
         return [self._ply(number) for number in range(self.rules.cells)]
 
     def _ply(self, number: int) -> Ply:
-        rows = self.unfinished_at(number)
+        first, last = np.searchsorted(self.unfinished, self.ply_starts[number : number + 2])
+        rows = self.unfinished[first:last]
         children = self.children[rows]
         return Ply(number, SIDES[number % 2], rows, children, children >= 0)
-
-    def unfinished_at(self, ply: int) -> NDArray[np.intp]:
-        """Rows of the unfinished positions with `ply` marks."""
-        first, last = np.searchsorted(self.unfinished, self.ply_starts[ply : ply + 2])
-        return self.unfinished[first:last]
 
     # --- symmetries -------------------------------------------------------------------------------
 

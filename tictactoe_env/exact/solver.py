@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tictactoe_env.errors import probability, unknown_name
+from tictactoe_env.errors import one_of, probability
 from tictactoe_env.exact.blocks import GOING, After, Block, backward_by_blocks
 from tictactoe_env.exact.positions import (
     Ply,
@@ -159,8 +159,7 @@ class MinimaxPolicy:
     meaning = "exact result with best play of both sides: win 1, draw 0, loss -1"
 
     def __init__(self, rules: Rules, ties: str = "random", slip: float = 0.0):
-        if ties not in ("random", "first"):
-            raise unknown_name("way to break ties", ties, ("random", "first"))
+        one_of("way to break ties", ties, ("random", "first"))
         self.rules, self.ties, self.slip = rules, ties, probability(slip, "slip")
         check_enumerable(rules)
 
