@@ -42,29 +42,21 @@ def one_of(what: str, value: Any, choices: Collection[str]) -> str:
 
 def checked_seed(seed: Any) -> int | None:
     """`seed` as an int of at least 0, or None; ValueError otherwise."""
-    if seed is None:
-        return None
-    try:
-        return whole_number(seed, "seed", 0)
-    except ValueError:
-        raise ValueError(f"seed must be None or a whole number from 0, got {seed!r}") from None
+    return None if seed is None else whole_number(seed, "seed, if it is not None,", 0)
 
 
 def whole_number(value: Any, what: str, low: int, high: int | None = None) -> int:
     """`value` as a Python int in [low, high]; ValueError for all else, bools and floats too."""
-    expected = (
-        f"a whole number {f'from {low} to {high}' if high is not None else f'of at least {low}'}"
-    )
-    if isinstance(value, (bool, np.bool_)):
-        raise ValueError(f"{what} must be {expected}, got the bool {value!r}")
-    if hasattr(value, "mask"):  # a masked array would give what is under the mask
-        raise ValueError(f"{what} must be {expected}, got a masked array")
+    # A masked array would give what is under the mask.
+    is_other = isinstance(value, (bool, np.bool_)) or hasattr(value, "mask")
     try:
-        number = operator.index(value)
+        number = None if is_other else operator.index(value)
     except TypeError:
-        raise ValueError(f"{what} must be {expected}, got {value!r}, {type(value)}") from None
-    if number < low or (high is not None and number > high):
-        raise ValueError(f"{what} must be {expected}, got {number}")
+        number = None
+    if number is None or number < low or (high is not None and number > high):
+        bound = f"of at least {low}" if high is None else f"from {low} to {high}"
+        got = " ".join(repr(value).split())  # that of an array has several lines
+        raise ValueError(f"{what} must be a whole number {bound}, got {got}")
     return number
 
 

@@ -100,8 +100,6 @@ def json_value(
         raise ValueError(f"it is not JSON: {error}") from None
     except RecursionError:
         raise ValueError("its lists and objects are nested too deeply") from None
-    except MemoryError:
-        raise ValueError("there is too little memory for its values") from None
 
 
 def without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
