@@ -339,23 +339,15 @@ class GameStore:
 
     def _game(self, row: tuple[Any, ...]) -> Game:
         """The game in a row; StoreError if the row is damaged."""
-        id, when, *players, side, rows, cols, k, seed, moves, result, ended, origin, checksum = row
-        if checksum != _checksum(row[:-1]):
-            raise _damaged(self.path, f"game {id} is not what was written, its checksum differs")
-        rules = rules_of(rows, cols, k)
-        return Game(
-            x=Player(*players[:3]),
-            o=Player(*players[3:]),
-            moves=tuple(parse_cells(moves, rules)),
-            origin=origin,
-            rules=rules,
-            result=result,
-            ended=ended,
-            side=side,
-            seed=seed,
-            time=when,
-            id=id,
-        )
+        values = dict(zip(COLUMNS.split(", "), row, strict=True))
+        if values.pop("checksum") != _checksum(row[:-1]):
+            raise _damaged(self.path, f"game {row[0]} is not what was written")
+        rules = rules_of(*(values.pop(name) for name in ("rows", "cols", "k")))
+        for side in "xo":
+            about = (values.pop(f"{side}_{name}") for name in ("kind", "name", "source"))
+            values[side] = Player(*about)
+        moves = tuple(parse_cells(values.pop("moves"), rules))
+        return Game(rules=rules, moves=moves, **values)
 
 
 def read_games(path: str | os.PathLike[str], rules: Rules = SQUARE) -> Iterator[Game]:
