@@ -233,6 +233,10 @@ BAD_MOVES = [  # changes to MOVE, and what the error names
     ({"seed": -1}, "got -1"),
     ({"truth": "yes"}, "truth"),
     ({"values": "onw"}, "'onw'; did you mean 'own'"),
+    ({"values": 3}, "values"),
+    ({"agent": 3}, "id"),
+    ({"board": {"rows": 3, "cols": 3}}, "k"),
+    ({"board": {"rows": 3, "cols": 5, "k": 5}}, "3x5"),
 ]
 BAD_GAMES = [  # changes to GAME
     ({"moves": [0]}, "'a1'"),
