@@ -374,15 +374,7 @@ def evaluate_all(given: SimpleNamespace, rules: Rules) -> int:
         thoughts = seat.thoughts(np.zeros(rules.cells, dtype=np.int8))
         if certificates[name].only != "O":
             position.print_first_moves(thoughts, rules, console)
-    if len(names) > 1:
-        opponent, other = names[-1], players[names[-1]]
-    else:
-        opponent, other = "random", tabulate(RandomPolicy(), rules)
-    pair = [(players[names[0]], names[0]), (other, opponent)]
-    if certificates[names[0]].only == "O":
-        pair.reverse()  # the side that it was trained for
-    (first, name_x), (second, name_o) = pair
-    battle.example_game(first, second, (name_x, name_o), rules, console, given.game_seed)
+    print_example(players, certificates, rules, console, given.game_seed)
     results = report.cross_table(players)
     if len(names) > 1:
         report.print_cross_table(results, console)

@@ -67,6 +67,8 @@ def test_one_agent_gets_its_results_its_first_moves_and_a_game_against_random(ca
     assert first == again != other
     assert cell != "a1 a1", "the opponent is random play, not the agent called random"
     assert "random as X against dqn-duel-second as O" in shown(capsys, "dqn-duel-second")
+    assert "an example game" not in shown(capsys, "dqn-duel-first dqn-duel-centre"), "X both"
+    assert called(evaluate, [], capsys)[0] == 2
 
 
 def test_several_agents_get_a_cross_table_and_a_game_of_the_first_against_the_last(
@@ -150,8 +152,9 @@ def test_the_data_hold_all_results_and_agree_with_the_exact_ones(capsys, tmp_pat
     names, path = ["a.json", "minimax", "random"], tmp_path / "results.json"
     known = {"seed": 7, "config": {"steps": 3}}
     specs = [certified(tmp_path / "a.json", best_player(RECTANGLE), RECTANGLE, **known), *names[1:]]
-    assert str(path) in shown(capsys, *specs, "--json", path)
+    assert str(path) in shown(capsys, *specs, "--games 5 --json", path)
     data = json.loads(path.read_text())
+    assert data["sampled_against_random"]["random"].keys() == {"X", "O"}
     assert list(data["agents"]) == list(data["cross_table"]) == names
     assert data["agents"]["a.json"].items() >= {"agent": "somebody", **known}.items()
     players = [tabulate(make_opponent(spec, RECTANGLE), RECTANGLE) for spec in specs]
