@@ -18,7 +18,7 @@ from gymnasium.envs.registration import EnvSpec
 from numpy.typing import NDArray
 
 from tictactoe_env.errors import one_of
-from tictactoe_env.exact.positions import ENUMERABLE, can_enumerate
+from tictactoe_env.exact.positions import ENUMERABLE, can_enumerate, draw_starts
 from tictactoe_env.notation import SIDES, board_text, parse_board, parse_game, replay
 from tictactoe_env.observation import OBSERVATIONS
 from tictactoe_env.policy import Policy
@@ -126,8 +126,6 @@ class Config:
         position gives the learner the side to move. What a function returns is checked.
         """
         if not callable(self.start):
-            from tictactoe_env.engines.starts import draw_starts  # few environments need it
-
             movers = np.zeros_like(seats) if any_seat else seats
             return draw_starts(self.rules, self.early_draw, movers, rng)
         found = {"found": counterexamples} if hasattr(self.start, "counterexamples") else {}

@@ -265,9 +265,9 @@ class BitGames:
 def _refused(free: Sets, bits: Sets) -> NDArray[np.bool_] | None:
     """Empty the sets `bits` (B,) whose cell is not free: which ones (B,), or None for none."""
     kept = free & bits
-    wrong = kept != bits
-    if not np.count_nonzero(wrong):  # nearly always
+    if np.count_nonzero(kept) == np.count_nonzero(bits):  # nearly always
         return None
+    wrong = kept != bits
     bits &= kept
     return wrong
 

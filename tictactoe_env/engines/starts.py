@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,35 +12,6 @@ from tictactoe_env.exact.positions import TABULATED, positions_of
 from tictactoe_env.rules import Boards, Rules, to_move
 
 NEWEST_SHARE = 0.6  # of the starts from counterexamples that come from the newest proof
-
-
-def draw_starts(
-    rules: Rules, early_draw: bool, movers: NDArray[np.int8], rng: np.random.Generator
-) -> tuple[Boards, NDArray[np.int8]]:
-    """Random unfinished boards (B, cells), and the marks (B,) of the sides to move.
-
-    movers (B,): +1 or -1 draws uniformly from the positions in which X or O is to move, 0 from all.
-    Raises ValueError if there is no such position.
-    """
-    rows, x_count = _unfinished(rules, early_draw)
-    first = np.where(movers < 0, x_count, 0)
-    last = np.where(movers > 0, x_count, len(rows))
-    if (first == last).any():
-        raise ValueError(f'start="random" finds no position of {rules} with O to move: side="X"')
-    drawn = rng.integers(first, last)
-    boards = positions_of(rules).boards_at(rows[drawn])
-    return boards, np.where(drawn < x_count, 1, -1).astype(np.int8)
-
-
-@lru_cache(maxsize=8)
-def _unfinished(rules: Rules, early_draw: bool) -> tuple[NDArray[np.intp], int]:
-    """The rows of all unfinished positions, those with X to move first, and the number of these."""
-    positions = positions_of(rules)
-    rows = positions.unfinished
-    if early_draw:
-        rows = rows[~positions.is_dead[rows]]
-    x_moves = positions.x_to_move[rows]
-    return rows[np.argsort(~x_moves, kind="stable")], int(x_moves.sum())
 
 
 class ExploringStarts:

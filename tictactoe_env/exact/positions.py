@@ -269,6 +269,34 @@ class Positions:
         return self._canonical[1]
 
 
+def draw_starts(
+    rules: Rules, early_draw: bool, movers: NDArray[np.int8], rng: np.random.Generator
+) -> tuple[Boards, NDArray[np.int8]]:
+    """Random unfinished boards (B, cells), and the marks (B,) of the sides to move.
+
+    movers (B,): +1 or -1 draws uniformly from the positions in which X or O is to move, 0 from all.
+    Raises ValueError if there is no such position.
+    """
+    positions, rows, x_count = _starts_of(rules, early_draw)
+    first = np.where(movers < 0, x_count, 0)
+    last = np.where(movers > 0, x_count, len(rows))
+    if (first == last).any():
+        raise ValueError(f'start="random" finds no position of {rules} with O to move: side="X"')
+    drawn = rng.integers(first, last)
+    return positions.boards_at(rows[drawn]), np.where(drawn < x_count, 1, -1).astype(np.int8)
+
+
+@lru_cache(maxsize=8)
+def _starts_of(rules: Rules, early_draw: bool) -> tuple[Positions, NDArray[np.intp], int]:
+    """The unfinished positions' rows, those with X to move first, and the number of these."""
+    positions = positions_of(rules)
+    rows = positions.unfinished
+    if early_draw:
+        rows = rows[~positions.is_dead[rows]]
+    x_moves = positions.x_to_move[rows]
+    return positions, rows[np.argsort(~x_moves, kind="stable")], int(x_moves.sum())
+
+
 @lru_cache(maxsize=8)
 def symmetries_of(rules: Rules) -> NDArray[np.intp]:
     """The symmetries of a board as distinct cell permutations (S, cells), the identity first."""
