@@ -5,10 +5,12 @@ import json
 import random
 import re
 import shutil
+import sys
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from itertools import chain, pairwise
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -19,7 +21,7 @@ from text_cases import refuses
 
 import agents
 import train as command
-from agents import TRAINABLE
+from agents import TRAINABLE, tabular_q
 from agents.dqn import BoardDQN
 from tictactoe_env.certificates.certificate import load_policy, read, verify
 from tictactoe_env.exact.evaluation import evaluate
@@ -387,3 +389,12 @@ def test_the_help_says_what_every_option_and_every_preset_is(agent, capsys, monk
     for name, preset in page.PRESETS.items():
         assert page.Config(**preset.options) != page.Config()
         assert f"{name} {preset.sentence}" in shown
+
+
+def test_a_page_that_lacks_a_part_or_has_another_name_is_refused(monkeypatch):
+    with refuses("'maskable-ppo'", "'maskable_ppo'"):
+        agents.page("maskable-ppo")
+    for found, mention in ((SimpleNamespace(AGENT="trie"), "Config"), (tabular_q, "'tabular_q'")):
+        monkeypatch.setitem(sys.modules, "agents.trie", found)
+        with refuses("agents/trie.py", mention, error=TypeError):
+            agents.page("trie")

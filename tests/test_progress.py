@@ -3,14 +3,13 @@
 import re
 from dataclasses import asdict
 from io import StringIO
-from math import isnan
 
 import pytest
 from rich.console import Console
 
 from tictactoe_env import Rules, evaluate, make_opponent
 from training.progress import Display, describe
-from training.tally import Tally, windows_chart
+from training.tally import Tally
 
 WIN, DRAW, LOSS = ({"outcome": number, "terminal_observation": ()} for number in (1, 0, -1))
 RANDOM, PERFECT = (make_opponent(name, Rules()) for name in ("random", "minimax"))
@@ -91,13 +90,3 @@ def test_a_window_ends_with_its_thousandth_game_and_the_best_one_is_kept():
     tally.add([WIN] * 1_500 + [DRAW] * 900 + [LOSS] * 100)  # more than a window holds
     assert shown(tally) == (4_500, 500, 500, 0, 1_000)
     assert Tally(**asdict(tally)) == tally
-
-
-def test_the_chart_of_windows_begins_where_there_are_some():
-    tally = Tally(games=1_999, won=700, last=600, best=800)
-    tally.add([WIN])
-    chart = windows_chart([{"steps": 1_000}, {"steps": 2_000, **tally.notes()}], "duel")
-    assert chart.xs == [1, 2]
-    found = [values for _, _, values in chart.curves]
-    assert [values[1] for values in found] == [701, 0, 299]
-    assert all(isnan(values[0]) for values in found)

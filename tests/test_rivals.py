@@ -127,14 +127,3 @@ def test_ctrl_c_ends_with_the_turn_and_a_second_one_keeps_the_checkpoint(
     assert train.main(["--resume", str(folder)]) == 0
     assert fight(whole, steps=steps) == 0
     assert_same_rivals(folder, whole)
-
-
-def test_presets_are_rivals_too_and_learn_from_each_other_alone():
-    few = "--num-envs 32 --steps 1000 --judge-every 1000"
-    own = ["dqn", "--preset", "duel-first", "--rival", f"dqn --preset duel-second {few} --seed 9"]
-    page = agents.page("dqn")
-    typed = train.command_line(page).parse([*own, *few.split()])
-    for entry, side, seed in zip(train.rival_entries(page, typed, {}), "XO", (0, 9), strict=True):
-        config = entry.config
-        assert (config.side, config.seed, config.opponents) == (side, seed, "rival")
-        assert (config.hidden, config.discount, config.steps) == ((27,), 0.75, 1_000)
