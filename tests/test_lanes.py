@@ -1,13 +1,12 @@
 """Where the server of the page computes: threads for cheap work, processes for heavy work."""
 
 import os
-import pickle
 import time
 
 import anyio
 from text_cases import refuses
 
-from players.gallery import BrokenPlayerError, Entry
+from players.gallery import Entry
 from web import api
 from web.lanes import BusyError, Processes, TooSlowError
 
@@ -29,11 +28,6 @@ def test_a_process_computes_and_one_that_dies_or_takes_too_long_is_replaced():
         assert len({first, second, await lane.run(os.getpid), os.getpid()}) == 4
 
     anyio.run(test)
-
-
-def test_the_error_about_a_broken_player_comes_whole_from_another_process():
-    error = pickle.loads(pickle.dumps(BrokenPlayerError("runs/a", "why")))
-    assert (error.id, error.reason, str(error)) == ("runs/a", "why", "runs/a is broken: why")
 
 
 def test_a_certificate_is_verified_once_however_many_ask_for_it(monkeypatch):

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from text_cases import cases, refuses
+from text_cases import cases
 
 from tictactoe_env import ENV_IDS, OPPONENT_IDS, TicTacToeEnv, TicTacToeVectorEnv
 from tictactoe_env.notation import parse_board
@@ -52,11 +52,6 @@ def test_by_default_an_observation_is_one_row_of_float32(make):
     env = make(rows=2, cols=5)
     space = getattr(env, "single_observation_space", env.observation_space)
     assert space == gym.spaces.Box(0, 1, (20,), np.float32)
-
-
-def test_an_unknown_observation_is_refused_with_a_guess():
-    with refuses("plane", "did you mean 'planes'"):
-        observe(np.zeros((1, 6), dtype=np.int8), RECTANGLE, "plane")
 
 
 def test_the_last_move_is_the_opponents_reply_if_there_is_one():

@@ -9,7 +9,7 @@ from players.summary import METHODS, results_of
 from players.titles import KINDS, story_of, title_of, unit_of
 from tictactoe_env import RandomPolicy, Rules
 from tictactoe_env.certificates.certificate import certify, write
-from tictactoe_env.trained.packed import facts_of, trained_names
+from tictactoe_env.trained.packed import facts_of
 
 TITLES = {
     "human": "a person",
@@ -61,10 +61,3 @@ RESULTS = {  # what a line about a player of the package says
 def test_the_strength_of_a_trained_player_is_said_in_one_line(name):
     line = results_of(facts_of(name))
     assert [words for words in RESULTS[name] if words not in line] == []
-
-
-def test_players_that_lose_by_illegal_moves_are_listed_after_all_others(tmp_path):
-    listed = [one for one in Gallery([tmp_path]).entries() if one.kind == "trained"]
-    assert sorted(one.id for one in listed) == list(trained_names())
-    loses = ["taken cell" in one.results for one in listed]
-    assert loses == sorted(loses)

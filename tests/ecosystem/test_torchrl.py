@@ -9,11 +9,9 @@ import torch
 from tensordict import TensorDict
 from tensordict.nn import TensorDictModule
 from torchrl.envs import (
-    ActionMask,
     DTypeCastTransform,
     GymEnv,
     GymWrapper,
-    ParallelEnv,
     PettingZooWrapper,
     check_env_specs,
 )
@@ -32,22 +30,6 @@ os.environ["RL_WARNINGS"] = "False"
 def seeded():
     torch.manual_seed(0)
     torch.set_num_threads(1)
-
-
-def make_env():
-    """An environment with all numbers of info."""
-    env = GymEnv(ID, categorical_action_encoding=True)
-    return env.auto_register_info_dict()
-
-
-def maker_for_processes():
-    """`make_env` as an inner function, which other processes get by value."""
-
-    def make():
-        env = GymEnv(ID, categorical_action_encoding=True)
-        return env.auto_register_info_dict()
-
-    return make
 
 
 def vector(mode, **arguments):
@@ -109,32 +91,12 @@ def test_the_vector_environment_gives_the_same_numbers(mode):
     check_numbers(steps)
 
 
-@pytest.mark.parametrize("mode", [None, *MODES])
-def test_random_actions_obey_the_mask_of_info(mode):
-    for transforms, is_legal in (([ActionMask()], True), ([], False)):
-        env = vector(mode) if mode else make_env()
-        for transform in transforms:
-            env = env.append_transform(transform)
-        steps = env.rollout(200, break_when_any_done=False)
-        assert steps["next", "done"].sum() > 20
-        assert steps["next", "illegal_move"].any() != is_legal
-
-
 @pytest.mark.parametrize("mode", MODES)
 def test_a_masked_categorical_actor_never_moves_onto_a_taken_cell(mode):
     env = with_bool_mask(vector(mode, opponent=[["self", 0.5], ["minimax", 0.5]]))
     steps = env.rollout(100, masked_actor(), break_when_any_done=False)
     assert steps["next", "done"].sum() > 50
     assert not steps["next", "illegal_move"].any()
-
-
-def test_a_parallel_environment_works_in_other_processes():
-    env = ParallelEnv(2, maker_for_processes())
-    try:
-        check_env_specs(env)
-        check_numbers(env.rollout(100, break_when_any_done=False))
-    finally:
-        env.close()
 
 
 def test_an_actor_becomes_an_opponent_and_is_evaluated_exactly():
