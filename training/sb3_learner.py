@@ -198,8 +198,8 @@ class SB3Learner(Learner):
         algorithm.env.set_opponent(self.pool.pool())
         algorithm.num_timesteps = self.steps
         # Unless these two private attributes are set, `learn` resets the environment.
-        algorithm._last_obs = algorithm.env.load_state_dict(state["games"])
-        algorithm._last_episode_starts = np.zeros(algorithm.n_envs, dtype=bool)
+        algorithm._last_obs = algorithm.env.load_state_dict(state["games"])  # noqa: SLF001
+        algorithm._last_episode_starts = np.zeros(algorithm.n_envs, dtype=bool)  # noqa: SLF001
 
 
 class Rounds(BaseCallback):
