@@ -31,6 +31,7 @@ from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.notation import parse_cell
 from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.rules import Rules
+from tictactoe_env.trained.packed import certificate_of
 
 RECTANGLE, ROW = Rules(2, 3, 3), Rules(1, 4, 3)  # draws: both sides have all results
 BOARDS = [Rules(3, 3, 3), Rules(2, 3, 2), RECTANGLE]
@@ -348,3 +349,11 @@ def test_what_cannot_be_certified_or_loaded_is_refused(tmp_path, stated):
         certify(RandomPolicy(), "random", Rules(2, 3, 3), unbeatable=True)
     with refuses(12, 16):
         exact_results(RandomPolicy(), Rules(4, 4, 4))
+
+
+def test_the_verdict_speaks_of_the_side_for_which_an_agent_was_not_trained_too():
+    for name, only, games in (("dqn-duel-first", "X", 0), ("dqn-duel-second", "O", 1)):
+        found = certificate_of(name)
+        assert [found.verdict().count("("), found.verdict(games=False).count("(")] == [games, 0]
+        assert found.verdict().endswith(f" beaten as {'XO'[only == 'X']}")
+    assert "training" not in certify(RandomPolicy(), "random", Rules(2, 3, 2)).to_json()

@@ -171,6 +171,12 @@ def test_a_proof_that_is_too_large_is_refused_in_writing_and_in_reading(path):
     ):
         with refuses("1,000 positions", error=ProofLimitError):
             ask()
+    found, told = certificate.read(path), []
+    largest = Limit(max(one.positions for one in found.results.values()))
+    verify(found, largest, lambda *about: told.append(about))
+    assert ("X", 1, 2) in told
+    with refuses("megabytes", error=ProofLimitError):
+        verify(found, Limit(megabytes=1))
 
 
 WRONG = [

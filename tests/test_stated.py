@@ -38,12 +38,6 @@ def test_every_letter_that_is_not_printable_is_shown_as_an_escape(text):
         assert printable(text) == text
 
 
-def test_escapes_are_those_of_python():
-    assert printable("a\x1b[8m\n\u202e\udc9b\U000e0001") == r"a\x1b[8m\n\u202e\udc9b\U000e0001"
-    assert printable(3) == "3"
-    assert printable("a\r\nb", lines=True) == "a\\r\nb"
-
-
 @pytest.mark.parametrize(
     "name", ["dqn", "search-depth=4", "my agent", "mcts-seconds=0.5", "a_b+c:d", "x" * 100]
 )

@@ -53,23 +53,6 @@ def with_bool_mask(env):
     return env.append_transform(DTypeCastTransform(torch.int8, torch.bool, in_keys=["action_mask"]))
 
 
-def check_numbers(steps):
-    """Whether the numbers of info agree with boards, rewards and ends, before and after a step."""
-    after = steps["next"]
-    ended = after["done"].squeeze(-1)
-    assert ended.any()
-    assert not ended.all()
-    for boards in (steps, after):
-        marks = boards["observation"].reshape(*boards.batch_size, 2, 9).sum(-2)
-        torch.testing.assert_close(boards["action_mask"].bool(), marks == 0)
-        assert set(boards["side"].unique().tolist()) == {-1, 1}
-    rewards = after["reward"].squeeze(-1)
-    torch.testing.assert_close(after["outcome"][ended].float(), rewards[ended])
-    assert not after["outcome"][~ended].any()
-    assert not after["illegal_move"][~ended].any()
-    assert not after["truncated"].any()
-
-
 @pytest.mark.parametrize("observation", ["planes", "grid", "flat"])
 def test_specs_hold_untouched_and_with_the_numbers_of_info(observation):
     check_env_specs(GymEnv(ID, observation=observation))
@@ -80,15 +63,6 @@ def test_specs_hold_untouched_and_with_the_numbers_of_info(observation):
     assert set(env.observation_spec.keys()) == {"observation", *INFO}
     for key in INFO:
         assert env.observation_spec[key].dtype == torch.int8
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_the_vector_environment_gives_the_same_numbers(mode):
-    env = vector(mode)
-    check_env_specs(env)
-    steps = env.rollout(100, break_when_any_done=False)
-    assert steps.batch_size == (4, 100)
-    check_numbers(steps)
 
 
 @pytest.mark.parametrize("mode", MODES)
