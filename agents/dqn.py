@@ -98,7 +98,6 @@ from training.options import (
 )
 from training.replay_buffer import MoveBuffer
 from training.sb3_learner import SB3Learner, board_spaces, environment, write_zip
-from training.schema import Random, like
 from training.search_space import Choice, Range
 from training.task import TaskConfig
 from training.torch_arrays import ACTIVATIONS, Activation, check_device, load_weights, weights_of
@@ -599,16 +598,6 @@ class DQNLearner(SB3Learner):
             "other": weights_of(algorithm.policy.other),
             "buffer": algorithm.replay_buffer.state_dict(),
             "exploration": algorithm.rng,
-        }
-
-    def state_layout(self) -> Any:
-        """The entries of `state`."""
-        algorithm: Any = self.algorithm
-        return {
-            **super().state_layout(),
-            "other": like(weights_of(algorithm.policy.other)),
-            "buffer": algorithm.replay_buffer.layout(),
-            "exploration": Random(),
         }
 
     def restore(self, model: Arrays, state: State) -> None:

@@ -77,13 +77,11 @@ from training.options import (
     option,
 )
 from training.sb3_learner import SB3Learner, board_spaces, environment, write_zip
-from training.schema import Random
 from training.search_space import Choice, Range
 from training.task import TaskConfig
 from training.torch_arrays import (
     ACTIVATIONS,
     Activation,
-    TorchState,
     check_device,
     load_weights,
     weights_of,
@@ -508,10 +506,6 @@ class PPOLearner(SB3Learner):
         algorithm = self.algorithm
         noise, order = algorithm.policy.noise.get_state(), algorithm.rollout_buffer.rng
         return {**super().state(), "noise": noise.numpy(), "order": order}
-
-    def state_layout(self) -> Any:
-        """The entries of `state`."""
-        return {**super().state_layout(), "noise": TorchState(), "order": Random()}
 
     def restore(self, model: Arrays, state: State) -> None:
         """Continue from a saved training."""

@@ -32,7 +32,6 @@ from training.checkpoint import take
 from training.learner import Arrays, Learner, State
 from training.limits import LIMITS
 from training.options import BoardConfig, Count, NotNegative, Preset, Share, option
-from training.schema import LARGEST
 from training.search_space import Range
 
 AGENT = "mcts"
@@ -161,7 +160,7 @@ def graph_of(config: Config, model: Arrays) -> Graph:
     result, visits, total = counted
     if not (np.isin(result, (-1, 0, 1, UNFINISHED)).all() and (total >= 0).all()):
         raise ValueError("the results must be -1, 0, 1 or 2, and the successes at least 0")
-    if not ((total <= visits).all() and (visits < LARGEST).all()):
+    if not (total <= visits).all():
         raise ValueError("a position cannot have more successes than visits")
     marks_of, key_of = graph.orientations.marks, graph.orientations.key
     columns = (column.tolist() for column in counted)

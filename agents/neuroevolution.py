@@ -60,7 +60,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,7 +84,6 @@ from training.options import (
     Share,
     option,
 )
-from training.schema import Array, Free, Random
 from training.search_space import Choice, Range
 from training.symmetry import Representatives
 
@@ -711,25 +710,6 @@ class Evolution(Learner):
         """The league, its history, the best responses and the generator."""
         arrays = {name: getattr(self, name) for name in (*self._shapes(), "responses")}
         return {**arrays, "history": np.array(self.history, dtype=np.int64), "rng": self.rng}
-
-    def state_layout(self) -> Any:
-        """The entries of `state`: the best responses become more, and the history longer."""
-        config, last = self.config, self.config.rules.cells - 1
-        ranges = {
-            "magnitudes": (0, MAX_MAGNITUDE),
-            "shares": (0, 1),
-            "moves": (0, last),
-            "epochs": (0, self.steps),
-            "numbers": (0, config.league - 1),
-        }
-        arrays = {
-            name: Array(kind, shape, *ranges.get(name, (None, None)))
-            for name, (shape, kind) in self._shapes().items()
-        }
-        responses = Array(np.uint8, (Free(config.responses), self.graph.size), high=last)
-        games = 2 * config.league**2
-        history = Array(np.int64, (self.steps + 1, config.rules.cells + 1), 0, games)
-        return {**arrays, "responses": responses, "history": history, "rng": Random()}
 
     def restore(self, model: Arrays, state: State) -> None:
         """Continue from a saved training."""

@@ -33,7 +33,7 @@ training, but for both sides at once and in small batches.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,7 +56,6 @@ from training.options import (
     Share,
     option,
 )
-from training.schema import Array, Random, Whole
 from training.search_space import Choice, Range
 from training.selfplay import Moves, SelfPlay, play_games
 from training.values import ValuedTable, expected_rewards
@@ -299,11 +298,6 @@ class TabularQ(Learner):
         """The number of games behind each value, the snapshots and the generators."""
         pool = self.pool.state()
         return {"games": self.games, "played": self.played, "rng": self.rng, "pool": pool}
-
-    def state_layout(self) -> Any:
-        """The entries of `state`."""
-        games = Array(np.float64, self.games.shape, low=0)
-        return {"games": games, "played": Whole(), "rng": Random(), "pool": self.pool.layout()}
 
     def restore(self, model: Arrays, state: State) -> None:
         """Continue from a saved training."""

@@ -76,7 +76,6 @@ from training.options import (
     Size,
     option,
 )
-from training.schema import Array, Free, Number, Random, Whole
 from training.search_space import Choice, Range
 from training.selfplay import SelfPlay
 from training.symmetry import Representatives
@@ -532,22 +531,6 @@ class TicTacNet(Learner):
             "error": self.error,
             "rng": self.rng,
             "pool": self.pool.state(),
-        }
-
-    def state_layout(self) -> Any:
-        """The entries of `state`. The transitions in the replay memory become more."""
-        transitions = Free(len(self.view.boards) * self.cells * self.nexts)
-        last = len(self.view.boards) * self.cells * self.nexts - 1
-        return {
-            "network": Array(np.float32, self.network.flat.shape),
-            "moments": Array(np.float32, self.moments.shape),
-            "keys": Array(np.int64, (transitions,), low=0, high=last),
-            "counts": Array(np.float64, (transitions,), low=0),
-            "played": Whole(),
-            "updates": Whole(),
-            "error": Number(low=0),
-            "rng": Random(),
-            "pool": self.pool.layout(),
         }
 
     def restore(self, model: Arrays, state: State) -> None:

@@ -64,7 +64,6 @@ from training.learned import AGAIN, FILE, GameFile, reason_against, since, taken
 from training.learner import Arrays, GamesLearner, State
 from training.limits import LIMITS
 from training.options import BoardConfig, Count, Natural, Preset, Share, option
-from training.schema import Entries, Many, Random, Text, Whole
 from training.search_space import Choice, Range
 from training.sequences import SequenceTree, averaged, exact_results
 
@@ -608,12 +607,6 @@ class TrieLearner(GamesLearner):
         """The generator, and what was learned from files."""
         learned = {"learned": copy.deepcopy(self.learned)} if self.learned else {}
         return {"rng": self.rng, **learned}
-
-    def state_layout(self) -> Any:
-        """The generator, and an entry for each file that was learned."""
-        known = {"file": Text(4_096), "games": Whole(), "at": Whole()}
-        further = {"through": Whole(), "read": Whole(), "sha256": Text(64, "[0-9a-f]{64}")}
-        return Entries({"rng": Random()}, {"learned": Many(Entries(known, further), 100_000)})
 
     def restore(self, model: Arrays, state: State) -> None:
         """Continue with the saved tree."""

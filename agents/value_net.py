@@ -98,7 +98,6 @@ from training.options import (
     option,
     options_of,
 )
-from training.schema import Array, Either, Many, Number, Whole
 from training.search_space import Choice, Range
 from training.symmetry import Representatives
 from training.torch_arrays import check_device, load_weights, weights_of
@@ -500,26 +499,6 @@ class ValueNet(Learner):
         There is no generator: each level has its own, made from the seed and the level's number.
         """
         return {"results": self.results, "previous": self.previous, "history": self.history}
-
-    def state_layout(self) -> Any:
-        """The entries of `state`: one in the history for each level."""
-        config, positions = self.config, len(self.positions)
-        rates, games = Number(0, 1), Whole(high=2 * config.match_games)
-        loss = Number(0, is_finite=False)
-        level = {
-            "losses": [[loss] * 3] * config.epochs,
-            "champion": Whole(1, config.epochs),
-            "least": loss,
-            "exact": [rates] * 3,
-            "games": [games] * 3,
-        }
-        results = Array(np.float64, (3, positions))
-        values = Array(np.float64, (positions,))
-        return {
-            "results": results,
-            "previous": Either((None, values)),
-            "history": Many(level, 100_000),
-        }
 
     def restore(self, model: Arrays, state: State) -> None:
         """Continue from a saved training."""

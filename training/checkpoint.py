@@ -5,9 +5,7 @@
     state.safetensors    the arrays of `Learner.state`: what else is needed to continue
     state.json           agent, configuration, steps, sha256, and the rest of the state
 
-What is read is checked before anything is built from it: the JSON against the layouts below, the
-state against that of its learner (`Learner.state_layout`). Reading these files executes nothing. A
-player needs only the two files of the model.
+Reading these files executes nothing. A player needs only the two files of the model.
 """
 
 from __future__ import annotations
@@ -38,10 +36,8 @@ from training.schema import (
     GENERATOR,
     Anything,
     Entries,
-    LayoutError,
     Text,
     Whole,
-    check,
     generator_of,
 )
 
@@ -104,11 +100,6 @@ def restore(folder: Path, agent: str, config: BoardConfig, learner: Learner) -> 
     with _explained(f"{folder / STATE} is not a saved training of {agent} with this configuration"):
         learner.steps = about["steps"]
         tree = with_arrays(about["state"], arrays)
-        try:
-            check(tree, learner.state_layout(), "state")
-        except LayoutError as error:
-            beside = folder / "state.json"
-            raise DamagedFileError(f"{beside} or {STATE} is damaged: {error}") from None
         learner.restore(model, with_generators(tree))
 
 

@@ -37,7 +37,6 @@ from numpy.typing import NDArray
 from tictactoe_env.policy import Policy, Probs
 from tictactoe_env.rules import Boards, Rules
 from training.options import BoardConfig, Preset
-from training.schema import like
 
 PIECE_SECONDS = 1.0  # between two pauses of a training
 MOST_GROWTH = 4.0  # of the steps from one piece to the next
@@ -84,18 +83,8 @@ class Learner(ABC):
     def restore(self, model: Arrays, state: State) -> None:
         """Continue from the model and state of a learner with the same configuration.
 
-        `steps` is already set, and the state is what `state_layout` says. An exception is reported
-        as a damaged file.
+        `steps` is already set. An exception is reported as a damaged file.
         """
-
-    def state_layout(self) -> Any:
-        """What `state` looks like after any number of steps, see `training.schema`.
-
-        A saved state is checked against it before `restore` gets it. `steps` is that of the saved
-        training. By default it is the layout of `state()` as it is now: a learner whose arrays or
-        lists grow, or which adds entries, says so here.
-        """
-        return like(self.state())
 
     def snapshot(self) -> BoardPlayer:
         """What it plays now as an opponent, of itself or of a rival."""

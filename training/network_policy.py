@@ -18,7 +18,6 @@ from tictactoe_env.observation import observe
 from tictactoe_env.policy import Probs, one_hot
 from tictactoe_env.rules import Boards, Rules
 from training.learner import Arrays
-from training.schema import Array, Entries, Free, like
 
 BATCH = 1 << 14  # boards at a time; larger batches leave the processor's caches
 # Boards at least. A matrix product of fewer rows rounds otherwise (measured: of 32 and less), so a
@@ -87,7 +86,6 @@ class NetworkPolicy:
 
 
 REFUTED = "refuted."  # how the names of their arrays begin, beside the weights
-MOST_REFUTED = 100_000_000  # positions
 
 
 def joined(weights: Arrays, refutations: Refutations | None) -> Arrays:
@@ -103,12 +101,6 @@ def parted(model: Arrays, rules: Rules) -> tuple[Arrays, Refutations | None]:
     if len(weights) == len(model):
         return weights, None
     return weights, Refutations(rules, *(model[REFUTED + name] for name in NAMES))
-
-
-def layout_of_model(model: Arrays) -> Entries:
-    """What the arrays of a model must look like: those of a new one, and maybe refuted moves."""
-    refuted = Array(np.uint64, (Free(MOST_REFUTED),))
-    return Entries(like(model), dict.fromkeys((REFUTED + name for name in NAMES), refuted))
 
 
 def scores_of(scores: Scores, boards: Boards, rules: Rules) -> NDArray[np.float32]:

@@ -10,7 +10,6 @@ from stable_baselines3.common.buffers import ReplayBuffer
 from tictactoe_env.sb3 import MaskableReplayBufferSamples
 from training.checkpoint import take
 from training.learner import State
-from training.schema import Array, Flag, Free, Random, Whole
 
 # What is saved, and with which dtypes.
 KEPT = {
@@ -59,26 +58,6 @@ class MoveBuffer(ReplayBuffer):
             name: getattr(self, name)[: self.size()].astype(kind) for name, kind in KEPT.items()
         }
         return {"moves": moves, "position": self.pos, "full": self.full, "rng": self.rng}
-
-    def layout(self) -> Any:
-        """What `state_dict` looks like, see `training.schema`."""
-        rows, ranges = Free(self.buffer_size), {"actions": self.cells - 1}
-        moves = {
-            name: Array(
-                kind,
-                (rows, *getattr(self, name).shape[1:]),
-                None if name == "rewards" else 0,
-                None if name == "rewards" else ranges.get(name, 1),
-            )
-            for name, kind in KEPT.items()
-        }
-        position = Whole(high=self.buffer_size - 1)
-        return {"moves": moves, "position": position, "full": Flag(), "rng": Random()}
-
-    @property
-    def cells(self) -> int:
-        """The number of cells of the board."""
-        return int(np.prod(self.obs_shape[1:]))
 
     def load_state_dict(self, state: State) -> None:
         """Continue from the `state_dict` of a buffer of the same size.

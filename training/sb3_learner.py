@@ -21,17 +21,15 @@ from stable_baselines3.common.logger import Logger
 from tictactoe_env.files import write_file
 from tictactoe_env.observation import observation_space
 from tictactoe_env.policy import Policy
-from tictactoe_env.pool import KEPT_BOARDS, KEPT_PROOFS
 from tictactoe_env.rules import SIDES, Rules
 from tictactoe_env.sb3 import TicTacToeVecEnv
 from training.goals import limit_of
 from training.learner import Arrays, BoardPlayer, Chart, Learner, State, crossed
-from training.network_policy import layout_of_model, parted
-from training.schema import Array, Free, Many, Random, Whole
+from training.network_policy import parted
 from training.selfplay import SelfPlay
 from training.tally import Tally, windows_chart
 from training.task import TaskConfig
-from training.torch_arrays import load_moments, moments_layout, moments_of
+from training.torch_arrays import load_moments, moments_of
 
 
 class SB3Learner(Learner):
@@ -159,33 +157,6 @@ class SB3Learner(Learner):
             "games": self.algorithm.env.state_dict(),
             "pool": self.pool.state(),
             "tally": asdict(self.tally),
-        }
-
-    def state_layout(self) -> Any:
-        """The entries of `state`; a page adds its own."""
-        rules, envs = self.config.rules, self.config.num_envs
-        marks = Array(np.int8, (envs, rules.cells), -1, 1)
-        counted = Array(np.int64, (envs,), low=0)
-        games = {
-            "boards": marks,
-            "seats": Array(np.int8, (envs,), -1, 1),
-            "results": Array(np.int8, (envs,), 0),
-            "which": counted,
-            "begun": counted,
-            "over": Array(np.bool_, (envs,)),
-            "steps": counted,
-            "counterexamples": Many(
-                Array(np.int8, (Free(KEPT_BOARDS), rules.cells), -1, 1), KEPT_PROOFS
-            ),
-            "generator": Random(is_bare=True),
-        }
-        weights = layout_of_model(self.model())
-        rival = self.rival and layout_of_model(self.rival.model())
-        return {
-            "optimizer": moments_layout(self.algorithm.policy.optimizer),
-            "games": games,
-            "pool": self.pool.layout(weights, rival),
-            "tally": dict.fromkeys(asdict(self.tally), Whole()),
         }
 
     def restore(self, model: Arrays, state: State) -> None:

@@ -297,12 +297,6 @@ def generator_of(state: Any, name: str = "generator") -> np.random.Generator:
     return generator
 
 
-def moves_or_probs(rows: int, cells: int) -> Either:
-    """A saved table: a move in each of `rows` positions, or the probabilities of all moves."""
-    moves = Array(np.uint8, (rows,), high=cells - 1)
-    return Either((moves, Array(np.float64, (rows, cells), low=0, high=1, sums=1)))
-
-
 def _wrong(name: str, expected: str, value: Any) -> LayoutError:
     found = (
         f"{value.dtype} of the shape {value.shape}"

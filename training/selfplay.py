@@ -33,7 +33,6 @@ from tictactoe_env.pool import (
     split_member,
 )
 from tictactoe_env.rules import SIDES, Boards, Rules
-from training.schema import Entries, Many, Random, moves_or_probs
 
 RIVAL = "rival"
 Thaw = Callable[[dict[str, NDArray[Any]]], Policy]
@@ -173,26 +172,6 @@ class SelfPlay:
         if self.answered is not None:
             kept["answered"] = [_compact(copy) for copy in self.answered]
         return kept
-
-    def layout(self, weights: Any = None, rival_weights: Any = None) -> Entries:
-        """What `state` looks like, see `training.schema`.
-
-        weights: the layout of the weights of a snapshot of this learner, where snapshots are no
-        tables; rival_weights: of one of a rival's.
-        """
-        tables = (
-            moves_or_probs(len(positions_of(self.rules).unfinished), self.rules.cells)
-            if (self.rules.cells <= TABULATED)
-            else None
-        )
-        own, other = (tables or layout for layout in (weights, rival_weights or weights))
-        most, most_rivals = (
-            member.keep if member else self.size for member in (self.own, self.other)
-        )
-        return Entries(
-            {"snapshots": Many(own, most), "rng": Random()},
-            {"rivals": Many(other, most_rivals), "answered": [own, own]},
-        )
 
     def restore(self, state: dict[str, Any]) -> None:
         """Continue from `state`. Raises ValueError for tables that do not fit the board."""

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 
-import numpy as np
 import torch
 
 from training.checkpoint import take
 from training.learner import Arrays
-from training.schema import Array, Either, Kind, LayoutError, like
 
 Activation = Literal["relu", "tanh", "silu"]
 ACTIVATIONS: dict[str, type[torch.nn.Module]] = {
@@ -48,42 +45,6 @@ def moments_of(optimizer: torch.optim.Optimizer) -> dict[str, Arrays]:
         str(number): {name: tensor.numpy(force=True).copy() for name, tensor in moments.items()}
         for number, moments in optimizer.state_dict()["state"].items()
     }
-
-
-MOMENTS = {
-    torch.optim.Adam: {"step": 0, "exp_avg": None, "exp_avg_sq": 0},
-    torch.optim.SGD: {},
-}
-"""What an optimizer without further options keeps of a parameter, with the lowest value of each."""
-
-
-def moments_layout(optimizer: torch.optim.Optimizer) -> Either:
-    """The layout of `moments_of`: nothing before the first update, then moments of all."""
-    every = [parameter for group in optimizer.param_groups for parameter in group["params"]]
-    names = MOMENTS[type(optimizer)]
-    of_all = {
-        str(number): {
-            name: Array(np.float32, () if name == "step" else tuple(parameter.shape), low)
-            for name, low in names.items()
-        }
-        for number, parameter in enumerate(every)
-    }
-    return Either(({}, of_all)) if names else Either(({},))
-
-
-@dataclass(frozen=True)
-class TorchState(Kind):
-    """The state of torch's generator on the CPU, as an array: a generator is built from it."""
-
-    def check(self, value: Any, name: str) -> None:
-        """Raise LayoutError for any other value."""
-        like(torch.Generator().get_state().numpy()).check(value, name)
-        try:
-            torch.Generator().set_state(torch.from_numpy(value.copy()))
-        except (RuntimeError, TypeError) as error:
-            raise LayoutError(
-                f"{name} must be the state of a generator of torch: {error}"
-            ) from None
 
 
 def load_moments(optimizer: torch.optim.Optimizer, saved: Mapping[str, Arrays]) -> None:
