@@ -10,7 +10,6 @@ from tictactoe_env.exact.tables import TabularPolicy
 from tictactoe_env.games import analysis
 from tictactoe_env.games.analysis import (
     KINDS,
-    losing_move,
     thoughts,
     truth,
     turning_point,
@@ -43,7 +42,7 @@ def test_boards_that_cannot_be_enumerated_are_refused():
     with refuses("5x5"):
         truth(np.zeros(25, dtype=np.int8), Rules(5, 5, 4))
     played = Game(moves=(0,), rules=Rules(5, 5, 4), origin="human", ended="resigned", result="X")
-    for ask in (verdicts, losing_move, turning_point):
+    for ask in (verdicts, turning_point):
         with refuses("5x5"):
             ask(played)
 
@@ -118,7 +117,6 @@ def test_the_move_that_decided_the_game_is_found(line, ply, sentence):
     played, decided = Game.parse(line), [] if ply == "-" else [int(ply)]
     sentence = sentence.replace("(no move)", "nobody made a mistake: the game was")
     assert turning_point(played) == sentence
-    assert [losing_move(played)] == (decided or [None])
     assert [verdict.ply for verdict in verdicts(played) if verdict.threw_away] == decided
 
 
@@ -135,6 +133,6 @@ def test_in_random_games_the_result_is_the_value_after_the_move_that_decided_it(
             position, moves = truth(board, rules)
             assert (verdict.before, verdict.after) == (position, moves[verdict.cell])
             values.insert(0, position.value * MARKS[verdict.side])
-        decided = losing_move(played)
-        assert set(values[0 if decided is None else decided + 1 :]) == {values[-1]}
-        assert decided is None or values[decided] != values[-1]
+        decided = [verdict.ply for verdict in found if verdict.threw_away]
+        assert set(values[decided[0] + 1 if decided else 0 :]) == {values[-1]}
+        assert values[-1] not in [values[ply] for ply in decided]

@@ -223,7 +223,7 @@ def test_a_line_or_an_entry_that_is_too_long_is_refused_before_it_is_read(tmp_pa
     assert len(list(read_games(path))) == 1
     path.write_text("[")
     os.truncate(path, 1 << 40)
-    with refuses("64,000"):
+    with refuses(path, "16 MB"):
         next(read_games(path))
 
 
@@ -235,5 +235,4 @@ def test_the_longest_game_is_far_below_the_limit_of_a_line():
     about |= {"ended": "resigned", "result": "X"}
     longest = Game(x=player, o=player, rules=rules, moves=cells, **about)
     assert len(longest.line()) < MAX_LINE // 4
-    assert len(json.dumps(longest.as_json())) < MAX_LINE // 2
     assert Game.parse(longest.line()) == longest

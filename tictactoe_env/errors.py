@@ -12,9 +12,12 @@ import math
 import operator
 import re
 from collections.abc import Collection, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    import argparse
 
 
 def unknown_name(what: str, name: object, known: Iterable[str]) -> ValueError:
@@ -90,3 +93,10 @@ def printable(text: object, lines: bool = False) -> str:
         else letter.encode("unicode_escape").decode()
         for letter in found
     )
+
+
+def in_one_line(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
+    """A parser of a command line that says its errors in one line, without its usage."""
+    tell = lambda message: parser.exit(2, f"{parser.prog}: {message}\n")  # noqa: E731
+    parser.error = tell  # type: ignore[method-assign, assignment]
+    return parser

@@ -58,16 +58,13 @@ def taken_in(player: Any, folder: Path) -> Any:
     return player.after_games(games, games[-1].id) if games else player
 
 
-def stamp(folder: Path) -> tuple[tuple[int, int], ...]:
+def stamp(folder: Path) -> tuple[int, int]:
     """Changes when a game is added, and maybe at other times."""
-    found = []
-    for path in (folder / FILE, folder / f"{FILE}-wal"):
-        try:
-            status = path.stat()
-            found.append((status.st_mtime_ns, status.st_size))
-        except OSError:
-            found.append((0, 0))
-    return tuple(found)
+    try:
+        status = (folder / FILE).stat()
+    except OSError:
+        return 0, 0
+    return status.st_mtime_ns, status.st_size
 
 
 class GameFile:

@@ -7,23 +7,15 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
 
-from tictactoe_env.errors import printable
+from tictactoe_env.errors import in_one_line, printable
 from tictactoe_env.games.game import json_text
 from tictactoe_env.games.store import GameStore, read_games
 
 
-class _Parser(argparse.ArgumentParser):
-    """A parser whose errors are one line."""
-
-    def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: {message}\n")
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Check, export or import the games of a store; returns the exit code."""
-    parser = _Parser(
+    parser = argparse.ArgumentParser(
         "python -m tictactoe_env.games",
         description="Check, export or import the games of a store.",
         allow_abbrev=False,
@@ -39,41 +31,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
         metavar="FILE",
         help="add all games of a file, or none: text with one game a line, a JSON list or a store",
     )
-    given = parser.parse_args(arguments)
+    given = in_one_line(parser).parse_args(arguments)
     try:
-        if given.source is not None:
-            _import(given.file, given.source)
-        else:
-            _show(given.file, given.export)
+        games = [] if given.source is None else list(read_games(given.source))
+        with GameStore(given.file, read_only=given.source is None) as store:
+            if given.export == "json":
+                sys.stdout.write(json_text(store))
+            elif given.export == "text":
+                sys.stdout.writelines(f"{game.line()}\n" for game in store)
+            elif given.check:
+                print(f"{printable(given.file)}: none of {store.check():,} games is damaged")
+            else:
+                print(f"{printable(given.file)}: {len(store.add_many(games)):,} games added")
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # such as `| head`
     except (ValueError, OSError) as error:
         print(f"{parser.prog}: {printable(error)}", file=sys.stderr)
         return 1
     return 0
-
-
-def _import(path: Path, source: Path) -> None:
-    games = list(read_games(source))
-    with GameStore(path) as store:
-        ids = store.add_many(games)
-    which = f", {ids[0]} to {ids[-1]}" if ids else ""
-    print(f"{printable(path)}: {_counted(len(ids))} added{which}")
-
-
-def _show(path: Path, form: str | None) -> None:
-    """Print all games as "text" or "json"; with form None check them and print their number."""
-    with GameStore(path, read_only=True) as store:
-        if form is None:
-            print(f"{printable(path)}: {_counted(store.check())}, none damaged")
-        elif form == "json":
-            sys.stdout.write(json_text(store))
-        else:
-            sys.stdout.writelines(f"{game.line()}\n" for game in store)
-
-
-def _counted(games: int) -> str:
-    return f"{games:,} {'game' if games == 1 else 'games'}"
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@
     thoughts(policy, board, rules).values       # its own values of the moves, if it has any
     thoughts(policy, board, rules, "expected")  # its exact results against random moves
     verdicts(game)[4].text                      # "gives away the draw and loses in 2"
-    losing_move(game), turning_point(game)      # the move that decided the game, and a sentence
+    turning_point(game)                         # a sentence on the move that decided the game
 
 Exact values exist for boards of at most 16 cells (4x4, 3x5); larger ones raise ValueError. A board
 is solved on first use, which takes a second on 4x4. `thoughts` works on any board.
@@ -12,7 +12,7 @@ is solved on first use, which takes a second on 4x4. `thoughts` works on any boa
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -68,6 +68,14 @@ class Worth(NamedTuple):
         if self.winner_moves == 1:
             return "wins at once" if self.value > 0 else "loses to the next move"
         return f"{'wins' if self.value > 0 else 'loses'} in {self.winner_moves}"
+
+    @property
+    def held(self) -> str:
+        """The result in a word: "win", "draw" or "loss"."""
+        return ("draw", "win", "loss")[self.value]
+
+
+ILLEGAL = Worth(-1, 1)  # of a move on a taken cell; each other loss takes two plies at least
 
 
 class Truth(NamedTuple):
@@ -176,8 +184,8 @@ def _on(free: NDArray[np.bool_], numbers: NDArray[np.floating[Any]]) -> list[flo
 class Verdict:
     """The verdict on one move, for the side that made it.
 
-    before: the worth of the position. after: the worth of the move; an illegal move loses in 1 ply.
-    optimal: whether it kept the value. threw_away: whether it decided the game, see `losing_move`.
+    before: the worth of the position. after: the worth of the move. threw_away: whether it decided
+    the game: it is the last move that lowered the value, so that no later one changed the result.
     """
 
     ply: int
@@ -185,37 +193,44 @@ class Verdict:
     side: str
     before: Worth
     after: Worth
-    optimal: bool
     threw_away: bool
-    text: str
+
+    @property
+    def optimal(self) -> bool:
+        """Whether the move kept the value."""
+        return self.before.value == self.after.value
+
+    @property
+    def text(self) -> str:
+        """The verdict in words, such as "gives away the draw and loses in 2"."""
+        before, after = self.before, self.after
+        sooner = f"in {after.winner_moves} instead of {before.winner_moves}"
+        if after == ILLEGAL:
+            return "is taken already: an illegal move loses"
+        if not self.optimal:
+            left = after.text if after.value else "only draws"
+            return f"gives away the {before.held} and {left}"
+        if after.value == 0:
+            return "keeps the draw"
+        if after.value > 0:
+            return after.text if after.plies == before.plies else f"keeps the win, {sooner}"
+        return "is lost anyway" + f", and loses {sooner}" * (after.plies < before.plies)
 
 
 def verdicts(game: Game) -> list[Verdict]:
-    """The verdict on every move of a game. ValueError on boards of more than 16 cells."""
-    worths = _worths(game)
-    decided = _decided(worths, game)
-    return [
-        Verdict(
-            ply,
-            cell,
-            SIDES[ply % 2],
-            before,
-            after,
-            before.value == after.value,
-            ply == decided,
-            _text(before, after, game, ply),
-        )
-        for ply, (cell, (before, after)) in enumerate(zip(game.moves, worths, strict=True))
-    ]
+    """The verdict on every move of a game. ValueError on boards of more than 16 cells.
 
-
-def losing_move(game: Game) -> int | None:
-    """The ply, from 0, of the move that decided the game: the last one that lowered the value.
-
-    No later move changed the result. None if no move lowered the value, or if a side resigned a
-    position that was not lost.
+    No move decided a game in which a side resigned a position that was not lost.
     """
-    return _decided(_worths(game), game)
+    found = []
+    # There is one more board than legal moves.
+    for ply, (board, cell) in enumerate(zip(game.boards, game.moves, strict=False)):
+        before, moves = truth(board, game.rules)
+        found.append(Verdict(ply, cell, SIDES[ply % 2], before, moves[cell] or ILLEGAL, False))
+    mistakes = [verdict for verdict in found if not verdict.optimal]
+    if mistakes and _resigned(game) is None:
+        found[mistakes[-1].ply] = replace(mistakes[-1], threw_away=True)
+    return found
 
 
 def turning_point(game: Game) -> str:
@@ -223,76 +238,30 @@ def turning_point(game: Game) -> str:
 
     Of a move that lost, it says how soon the other side could win with best play.
     """
-    if (resigned := _resigned(game)) is not None:
+    if resigned := _resigned(game):
         side, worth = resigned
-        return f"{side} resigned a position that {'was a draw' if worth.value == 0 else 'was won'}"
-    worths = _worths(game)
-    ply = _decided(worths, game)
-    if ply is None:
+        return f"{side} resigned a position that was {'won' if worth.value else 'a draw'}"
+    decisive = next((verdict for verdict in verdicts(game) if verdict.threw_away), None)
+    if decisive is None:
         result = "a draw" if game.result == "draw" else f"won for {game.result}"
         return f"nobody made a mistake: the game was {result} throughout"
-    before, after = worths[ply]
-    side, other = SIDES[ply % 2], SIDES[1 - ply % 2]
-    move = f"{side}'s {cell_text(game.moves[ply], game.rules)} (move {ply + 1})"
-    if _is_illegal(game, ply):
+    before, after, side = decisive.before, decisive.after, decisive.side
+    move = f"{side}'s {cell_text(decisive.cell, game.rules)} (move {decisive.ply + 1})"
+    if after == ILLEGAL:
         return f"{move} was on a taken cell: an illegal move loses"
     if after.value == 0:
         return f"{move} turned a win into a draw"
-    had = "win" if before.value > 0 else "draw"
     soon = "at once" if after.winner_moves == 1 else f"in {after.winner_moves}"
-    return f"{move} turned a {had} into a loss: {other} could win {soon}"
-
-
-def _worths(game: Game) -> list[tuple[Worth, Worth]]:
-    """The worth of the position before each move, and of the move."""
-    found = []
-    # There is one more board than legal moves.
-    for board, cell in zip(game.boards, game.moves, strict=False):
-        position, moves = truth(board, game.rules)
-        worth = moves[cell]
-        found.append((position, Worth(-1, 1) if worth is None else worth))
-    return found
-
-
-def _decided(worths: list[tuple[Worth, Worth]], game: Game) -> int | None:
-    if _resigned(game) is not None:
-        return None
-    return max(
-        (ply for ply, (before, after) in enumerate(worths) if after.value < before.value),
-        default=None,
-    )
+    other = SIDES[side == "X"]
+    return f"{move} turned a {before.held} into a loss: {other} could win {soon}"
 
 
 def _resigned(game: Game) -> tuple[str, Worth] | None:
     """The side that resigned a position it had not lost, and its worth to that side; or None."""
     if game.ended != "resigned":
         return None
-    value = truth(game.boards[-1], game.rules).position
+    worth = truth(game.boards[-1], game.rules).position
     side = SIDES[game.result == "X"]
-    worth = value if side == SIDES[len(game.moves) % 2] else Worth(-value.value, value.plies)
+    if side != SIDES[len(game.moves) % 2]:
+        worth = worth._replace(value=-worth.value)
     return (side, worth) if worth.value > -1 else None
-
-
-def _is_illegal(game: Game, ply: int) -> bool:
-    return game.ended == "illegal" and ply == len(game.moves) - 1
-
-
-def _text(before: Worth, after: Worth, game: Game, ply: int) -> str:
-    if _is_illegal(game, ply):
-        return "is taken already: an illegal move loses"
-    if after.value < before.value:
-        had = "win" if before.value > 0 else "draw"
-        return f"gives away the {had} and {'only draws' if after.value == 0 else after.text}"
-    if after.value == 0:
-        return "keeps the draw"
-    if after.value > 0:
-        return (
-            after.text
-            if after.plies == before.plies
-            else f"keeps the win, in {after.winner_moves} instead of {before.winner_moves}"
-        )
-    return "is lost anyway" + (
-        f", and loses in {after.winner_moves} instead of {before.winner_moves}"
-        if after.plies < before.plies
-        else ""
-    )

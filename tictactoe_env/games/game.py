@@ -11,17 +11,18 @@ A new `Game` replays its moves and raises ValueError if such a game is impossibl
 
 from __future__ import annotations
 
-import io
 import json
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any, TextIO
+from typing import Any
 from urllib.parse import quote, unquote
 
 from tictactoe_env.errors import one_of, unknown_name, whole_number
+from tictactoe_env.files import json_value
 from tictactoe_env.notation import game_text, parse_cells, replay
 from tictactoe_env.rules import SIDES, Boards, Rules, Standing, standing
 
@@ -35,8 +36,7 @@ ORIGINS = ("human", "battle", "web", "training", "file")
 SQUARE = Rules()
 MAX_NAME, MAX_SOURCE = 100, 1000  # characters
 MAX_SEED = 2**63 - 1  # the largest whole number of SQLite
-MAX_LINE = 64_000  # characters of a game as text or JSON; the longest has fewer than 30,000
-BLANKS = " \t\r\n"  # that JSON allows between values
+MAX_LINE = 64_000  # characters of a game as text; the longest has fewer than 30,000
 
 
 @dataclass(frozen=True)
@@ -269,58 +269,16 @@ def parse_lines(lines: Iterable[str], rules: Rules = SQUARE, source: str = "") -
 def parse_json(text: str | bytes) -> Iterator[Game]:
     """The games of a JSON list. Raises ValueError with the number of a wrong entry."""
     try:
-        text = text if isinstance(text, str) else text.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise _no_list(f"no JSON: {error}") from None
-    return parse_json_file(io.StringIO(text))
-
-
-def parse_json_file(file: TextIO) -> Iterator[Game]:
-    """The games of a JSON list in an open file, which is read bit by bit.
-
-    Raises ValueError with the number of a wrong entry, and of one of more than 64,000 characters.
-    """
-    for number, content in enumerate(_entries(file), 1):
+        entries = json_value(text.removeprefix(BOM_UTF8) if isinstance(text, bytes) else text)
+        if not isinstance(entries, list):
+            raise ValueError(f"got {text[:80]!r}")
+    except ValueError as error:
+        raise ValueError(f"expected a JSON list of games: {error}") from None
+    for number, content in enumerate(entries, 1):
         try:
             yield Game.from_json(content)
         except ValueError as error:
             raise ValueError(f"game {number} of the list: {error}") from None
-
-
-def _entries(file: TextIO) -> Iterator[Any]:
-    """The entries of a JSON list. Raises ValueError for anything else."""
-    decoder, text = json.JSONDecoder(), _more(file, "")
-    if text[:1] != "[":
-        raise _no_list(f"{text[:80]!r}")
-    text, is_next = _more(file, text[1:]), False
-    while is_next or text[:1] != "]":
-        try:
-            entry, end = decoder.raw_decode(text)
-        except (ValueError, RecursionError) as error:
-            raise _no_list(
-                f"no JSON, or a game of more than {MAX_LINE:,} characters: {error}"
-            ) from None
-        yield entry
-        text = _more(file, text[end:])
-        is_next = text[:1] == ","
-        if is_next:
-            text = _more(file, text[1:])
-        elif text[:1] != "]":
-            break
-    if text[:1] != "]" or _more(file, text[1:]):
-        raise _no_list(f"{text[:80]!r} after an entry")
-
-
-def _more(file: TextIO, text: str) -> str:
-    """The text, without blanks before it, and as much of the file as makes MAX_LINE characters."""
-    text = text.lstrip(BLANKS)
-    while len(text) < MAX_LINE and (part := file.read(MAX_LINE)):
-        text = (text + part).lstrip(BLANKS)
-    return text
-
-
-def _no_list(got: str) -> ValueError:
-    return ValueError(f"expected a JSON list of games, got {got}")
 
 
 def json_text(games: Iterable[Game]) -> str:

@@ -9,7 +9,7 @@
     python -m tictactoe_env.games games.db --export json > games.json
     python -m tictactoe_env.games games.db --import games.txt
 
-When `add` returns, the game is on the disk (write-ahead log, flushed at every commit). Several
+When `add` returns, the game is on the disk (flushed at every commit). Several
 processes may use a store at the same time. Threads may share a `GameStore`, which admits one thread
 at a time. A forked process must open the store again.
 
@@ -20,13 +20,12 @@ reading every game tell.
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import sqlite3
 import threading
-import time
 import zlib
+from codecs import BOM_UTF8
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -34,7 +33,7 @@ from pathlib import Path
 from typing import Any
 
 from tictactoe_env.errors import one_of, printable, whole_number
-from tictactoe_env.files import check_file, open_file
+from tictactoe_env.files import MAX_JSON, check_file, open_file, read_file
 from tictactoe_env.games.game import (
     MAX_LINE,
     ORIGINS,
@@ -42,7 +41,7 @@ from tictactoe_env.games.game import (
     SQUARE,
     Game,
     Player,
-    parse_json_file,
+    parse_json,
     parse_lines,
     rules_of,
 )
@@ -51,6 +50,7 @@ from tictactoe_env.rules import Rules
 
 LISTED = tuple(origin for origin in ORIGINS if origin != "training")
 LARGEST = 2**63 - 1  # the largest whole number of SQLite
+SQLITE = b"SQLite format 3\0"  # the first bytes of its files
 CHUNK = 1_000  # games that `__iter__` reads at once
 APPLICATION = 0x58284F29  # "X(O)", the application id of a store of games
 VERSION = 2  # `user_version` of the file
@@ -75,6 +75,10 @@ SCHEMA = (
     f"PRAGMA application_id = {APPLICATION}",
     f"PRAGMA user_version = {VERSION}",
 )
+# The last kind of entry by name is "table" in a store; a view or a trigger is none of its entries.
+KIND = """SELECT (SELECT * FROM pragma_application_id), (SELECT * FROM pragma_user_version),
+    (SELECT max(type) FROM sqlite_master)"""
+NEW, STORE = (0, 0, None), (APPLICATION, VERSION, "table")
 
 
 class StoreError(ValueError):
@@ -97,7 +101,6 @@ class GameStore:
         self.path, self.read_only, self.timeout = Path(path), read_only, timeout
         self._lock, self._process = threading.RLock(), os.getpid()
         with self._explained():
-            self._check_file()
             self._connection = self._connect()
         try:
             self._prepare()
@@ -183,18 +186,16 @@ class GameStore:
     def __iter__(self) -> Iterator[Game]:
         """Every game, oldest first, including those of training."""
         statement = f"SELECT {COLUMNS} FROM games WHERE id > ? ORDER BY id LIMIT {CHUNK}"
-        counting = "SELECT count(*), max(id) FROM games INDEXED BY games_origin"
-        known, newest = self._rows(counting)[0]  # games are never removed, and later ids are larger
-        last, count = 0, 0
+        counting = "SELECT count(*) FROM games INDEXED BY games_origin"
+        known, last = self._rows(counting)[0][0], 0
         while rows := self._rows(statement, (last,)):
             for row in rows:
                 if row[0] <= last:
                     raise _damaged(self.path, f"game {row[0]} comes after game {last}")
                 yield self._game(row)
-                last = row[0]
-                count += known > 0 and last <= newest
-        if known != count:
-            raise _damaged(self.path, f"it has {count:,} of {known:,} games")
+                last, known = row[0], known - 1
+        if known > 0:  # games are never removed
+            raise _damaged(self.path, f"it lacks {known:,} games")
 
     def check(self) -> int:
         """Check the file and replay every game; returns the number of games.
@@ -207,27 +208,15 @@ class GameStore:
 
     # --- the file --------------------------------------------------------------------------------
 
-    def _check_file(self) -> None:
-        """Raises StoreError unless the path is free, an empty file or a store."""
-        try:
-            size = check_file(self.path, StoreError).st_size
-        except FileNotFoundError:
-            if self.read_only:
-                raise StoreError(f"there is no store of games at {self.path}") from None
-            size = 0
-        if (size or self.read_only) and _application(self.path) != APPLICATION:
-            raise StoreError(f"{self.path} is no store of games: give another path")
-
     def _connect(self) -> sqlite3.Connection:
-        mode = "ro" if self.read_only else "rwc"
-        has_log = os.path.exists(f"{self.path}-wal")
-        if self.read_only and not has_log and not os.access(self.path.parent, os.W_OK):
-            # SQLite cannot create its shared-memory file in this folder, and nobody can write.
-            mode += "&immutable=1"
-        elif not self.read_only:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            check_file(self.path, StoreError)
+        except FileNotFoundError:
+            if not self.read_only:
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+        # A reader opens the file for writing too: what a killed program began is taken back.
         return sqlite3.connect(
-            f"{self.path.absolute().as_uri()}?mode={mode}",
+            f"{self.path.absolute().as_uri()}?mode={'rw' if self.read_only else 'rwc'}",
             timeout=self.timeout,
             isolation_level=None,
             check_same_thread=False,
@@ -235,41 +224,24 @@ class GameStore:
         )
 
     def _prepare(self) -> None:
-        """Make the tables of a new file. StoreError for another version."""
+        """Make the tables of a new file. StoreError for a file that is no store."""
         self._rows("PRAGMA trusted_schema = OFF")  # SQL in the file calls harmless functions only
-        if not self.read_only:
-            self._rows("PRAGMA synchronous = FULL")
-            if self._version() == 0:
-                with self._writing() as connection:
-                    if self._version() == 0:  # otherwise another process has just made them
-                        for statement in SCHEMA:
-                            connection.execute(statement)
-        if (version := self._version()) != VERSION:
+        self._rows("PRAGMA synchronous = EXTRA")
+        self._rows(f"PRAGMA query_only = {self.read_only}")
+        if not self.read_only and self._kind() == NEW:
+            with self._writing() as connection:
+                if self._kind() == NEW:  # otherwise another process has just made them
+                    for statement in SCHEMA:
+                        connection.execute(statement)
+        if self._kind() != STORE:
             raise StoreError(
-                f"{self.path} has version {version}, not {VERSION}: update the package"
+                f"{self.path} is no store of games of version {VERSION}: give another path, or "
+                "update the package"
             )
-        if self._rows("SELECT type FROM sqlite_master WHERE name = 'games'") != [("table",)]:
-            raise _damaged(self.path, "it has no table of games")
-        if not self.read_only:
-            self._write_a_log()
 
-    def _version(self) -> int:
-        return self._rows("PRAGMA user_version")[0][0]
-
-    def _write_a_log(self) -> None:
-        """Let readers and a writer work at the same time.
-
-        SQLite does not wait for others here, so this tries again until the timeout.
-        """
-        end = time.monotonic() + self.timeout
-        while True:
-            try:
-                self._rows("PRAGMA journal_mode = WAL")
-                return
-            except StoreError as error:
-                if "locked" not in str(error.__cause__) or time.monotonic() > end:
-                    raise
-                time.sleep(0.01)  # seconds
+    def _kind(self) -> Any:
+        """The numbers that name the format of the file, and its last kind of entry by name."""
+        return self._rows(KIND)[0]
 
     def _rows(self, statement: str, values: Any = ()) -> Sequence[Any]:
         """All rows of a statement's result."""
@@ -299,7 +271,8 @@ class GameStore:
             try:
                 yield
             except (sqlite3.Error, OSError, UnicodeDecodeError, OverflowError) as error:
-                raise _unusable(self.path, error) from error
+                # Its words may quote what is in the file.
+                raise StoreError(f"{self.path} cannot be used: {printable(error)}") from error
 
     # --- rows ------------------------------------------------------------------------------------
 
@@ -355,53 +328,25 @@ def read_games(path: str | os.PathLike[str], rules: Rules = SQUARE) -> Iterator[
 
     `store.add_many(read_games(path))` adds all of them to a store, or none.
 
-    The content of the file decides which, not its name. rules: the board of lines that name none.
+    The content of the file decides which, not its name. A JSON list has at most 16 MB. rules: the
+    board of lines that name none.
     """
-    path = Path(path)
-    if check_file(path).st_size > 0 and _application(path) is not None:
+    with open_file(path) as file:
+        start = file.read(len(SQLITE))
+    if start == SQLITE:
         with GameStore(path, read_only=True) as store:
             yield from store
-        return
-    try:
-        with io.TextIOWrapper(open_file(path), encoding="utf-8-sig") as file:
-            is_json = file.read(1) == "["
-            file.seek(0)
-            if is_json:
-                yield from parse_json_file(file)
-            else:
-                lines = iter(lambda: file.readline(MAX_LINE + 1), "")
-                yield from parse_lines(lines, rules, str(path))
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path} is no store, JSON or text of games: {error}") from None
-
-
-def _unusable(path: Path, error: Exception) -> StoreError:
-    """The error for what SQLite or the system says, which may quote what is in the file."""
-    return StoreError(f"{path} cannot be used: {printable(error)}")
+    elif start.removeprefix(BOM_UTF8)[:1] == b"[":
+        yield from parse_json(read_file(path, MAX_JSON))
+    else:
+        with open(path, encoding="utf-8-sig", errors="surrogateescape") as text:
+            lines = iter(lambda: text.readline(MAX_LINE + 1), "")
+            yield from parse_lines(lines, rules, str(path))
 
 
 def _damaged(path: Path, what: object) -> StoreError:
     """The error for a damaged file. SQLite's words on it may quote what is in the file."""
     return StoreError(f"{path} is damaged: {printable(what)}; restore it from a copy")
-
-
-def _application(path: Path) -> int | None:
-    """The application id of an SQLite file, None for any other file.
-
-    The file is not locked, recovered or changed. SQLite reads it and not `open`: closing an opened
-    file would release all locks of this process on it, those of its stores too.
-    """
-    try:
-        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
-        try:
-            return int(connection.execute("PRAGMA application_id").fetchone()[0])
-        finally:
-            connection.close()
-    except sqlite3.OperationalError as error:
-        raise _unusable(path, error) from error
-    except sqlite3.DatabaseError as error:
-        # Damaged, or another process is writing it: opening the store will show.
-        return None if "not a database" in str(error) else APPLICATION
 
 
 def _values(game: Game) -> tuple[Any, ...]:
