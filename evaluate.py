@@ -36,7 +36,7 @@ with explained("evaluate.py"):
     from tictactoe_env.errors import printable, unknown_name
     from tictactoe_env.exact.positions import TABULATED, can_enumerate
     from tictactoe_env.exact.proof import Limit, ProofLimitError
-    from tictactoe_env.exact.steady import steady_table, varies
+    from tictactoe_env.exact.provable import provable, varies
     from tictactoe_env.exact.symmetry import CanonicalPolicy, plays_symmetrically
     from tictactoe_env.exact.tables import TabularPolicy, tabulate
     from tictactoe_env.notation import lengths, parse_size
@@ -420,7 +420,10 @@ def player_of(
             compare_lines_with_model(path, certificate, Limit())
         return tabulate(verify(certificate), rules), certificate
     policy = policy_of(spec, rules, "agent")
-    player, stated = steady_table(policy, rules), Stated.of(name_of(spec), seed_of(policy))
+    player, stated = (
+        tabulate(provable(policy, rules), rules),
+        Stated.of(name_of(spec), seed_of(policy)),
+    )
     if certificate is not None:
         stated = certificate.stated
     elif is_trained(spec, rules):

@@ -167,7 +167,7 @@ def proving(rules: Rules, side: str, symmetric: bool) -> tuple[int, int, bool, f
     player = CanonicalPolicy(player, rules) if symmetric else player
 
     def prove() -> tuple[int, int, bool]:
-        reach = reach_of(player, side, rules, BOUND)
+        reach = reach_of({side: player}, side, rules, BOUND)
         return reach.decisions, len(reach), best_response(reach).can_lose  # type: ignore[arg-type]
 
     try:

@@ -13,7 +13,7 @@ import gymnasium as gym
 import minari
 import numpy as np
 
-from tictactoe_env import FunctionPolicy, Rules, evaluate, exact_result_as, make_opponent
+from tictactoe_env import FunctionPolicy, Rules, evaluate, exact_result, make_opponent
 
 DATASET = "tictactoe/minimax-v0"
 GRID = np.arange(9).reshape(3, 3)
@@ -36,7 +36,7 @@ collector.create_dataset(DATASET, algorithm_name="minimax", eval_env=env.spec)
 # 2. Load the games. Their mean return is a sample; the expected return is known exactly.
 dataset = minari.load_dataset(DATASET)
 mean = np.mean([episode.rewards.sum() for episode in dataset])
-exact = np.mean([exact_result_as(side, expert, random).value for side in "XO"])
+exact = np.mean([exact_result(expert, random, side=side).value for side in "XO"])
 print(f"{dataset.total_episodes} games, mean return {mean:.4f}, exact {exact:.4f}")
 print("environment of the dataset:", dataset.recover_environment().spec.kwargs)
 

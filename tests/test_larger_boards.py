@@ -165,7 +165,7 @@ def test_a_side_beyond_the_limit_is_sampled_and_a_run_without_a_proof_has_no_cer
 ):
     player = GreedyPolicy(RandomPolicy())
     player.rules = SQUARE
-    x, o = (len(reach_of(player, side, SQUARE)) for side in "XO")
+    x, o = (len(reach_of({side: player}, side, SQUARE)) for side in "XO")
     assert x < o
     exact, cut = (
         evaluate_or_sample(player, SQUARE),

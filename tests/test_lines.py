@@ -97,7 +97,7 @@ def test_the_policy_has_the_results_of_the_player(path):
     player, loaded = CanonicalPolicy(LineCounter(SQUARE), SQUARE), load_policy(path)
     assert match.best_responses(loaded) == match.best_responses(player, SQUARE)
     for side in ("X", "O"):
-        results = [match.exact_result_as(side, one, RandomPolicy()) for one in (loaded, player)]
+        results = [match.exact_result(one, RandomPolicy(), side=side) for one in (loaded, player)]
         assert results[0] == results[1]
     assert match.exact_result(loaded, loaded).draw == 1
     assert match.exact_result(loaded, RandomPolicy()).loss == 0

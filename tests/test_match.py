@@ -12,7 +12,7 @@ from tictactoe_env.exact import match
 from tictactoe_env.exact.evaluation import exploitability
 from tictactoe_env.exact.match import Result, action_values, best_achievable, best_responses
 from tictactoe_env.exact.positions import positions_of
-from tictactoe_env.exact.proof import Limit, ProofLimitError, TableReach, reach_of
+from tictactoe_env.exact.proof import Limit, ProofLimitError, TableReach
 from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.policy import RandomPolicy
@@ -66,11 +66,11 @@ def test_a_side_names_who_sits_where_and_the_other_side_sees_the_same_match(rule
     assert result.other_side.other_side == result
     assert (result.value, result.other_side.value) == (0.25, -0.25)
     own, other = Player(choice_of(1, rules, "any")), Player(choice_of(2, rules, "any"))
-    as_x, as_o = (match.exact_result_as(side, own, other, rules) for side in "XO")
+    as_x, as_o = (match.exact_result(own, other, rules, side=side) for side in "XO")
     assert as_x == match.exact_result(own, other, rules)
     assert as_o == match.exact_result(other, own, rules).other_side
     against_random = match.exact_result(RandomPolicy(), own, rules).other_side
-    assert match.exact_result_as("O", own, RandomPolicy(), rules) == against_random
+    assert match.exact_result(own, RandomPolicy(), rules, side="O") == against_random
 
 
 FINISHED = np.array([1, 1, 1, -1, -1, 0, 0, 0, 0])
@@ -81,7 +81,7 @@ RANDOM, HALVES = 2 * [RandomPolicy()], 2 * [Player(lambda board: {0: 0.5})]
     ("ask", "arguments", "mentions"),
     [
         *((action_values, (side, *RANDOM), f"side {side!r}") for side in ("x", "", 1, None)),
-        (match.exact_result_as, ("Y", *RANDOM), "side 'Y' X O"),
+        (lambda side: match.exact_result(*RANDOM, side=side), ("Y",), "side 'Y' X O"),
         (action_values, ("X", *RANDOM, Rules(), FINISHED), "board"),
         (match.sampled_result, (*RANDOM, Rules(), 0), "games 0"),
         (match.sampled_result, (*HALVES, Rules(), 2), "row 0.5"),
@@ -104,7 +104,7 @@ def test_the_board_is_the_policies_own_or_the_given_one_or_three_by_three():
         best_responses(table, Rules(3, 2, 2))
 
 
-@pytest.mark.parametrize("ask", [match.exact_result, match.exact_result_as, action_values])
+@pytest.mark.parametrize("ask", [match.exact_result, action_values])
 def test_either_player_names_the_board(ask):
     rules, one = Rules(2, 3, 2), RandomPolicy()
     table = tabulate(one, rules)
@@ -170,12 +170,11 @@ def test_a_best_response_is_that_of_plain_recursion(seed, kind, rules):
     found = best_responses(Player(choice), rules)
     expected = {side: best_response(rules, side, choice) for side in "XO"}
     assert found == {
-        side: match.BestResponse(side, value, loss, line is not None, line)
+        side: match.BestResponse(side, value, loss, line, value == 1)
         for side, (value, loss, line) in expected.items()
     }
     for side, (_, _, line) in expected.items():
-        nearest = match.plies_to_loss(reach_of(Player(choice), side, rules))[0]
-        assert nearest == (np.inf if line is None else len(line))
+        assert found[side].can_lose == (line is not None)
     gain = -sum(value for value, _, _ in expected.values()) / 2
     assert exploitability(Player(choice), rules) == gain
 
@@ -209,15 +208,15 @@ def test_the_worst_outcome_is_that_of_the_games_that_can_happen(kind, rules, sid
     choice = best if kind == "best" else choice_of(4, rules, kind)
     expected = worst_outcome(rules, side, choice)
     table, positions = tabulate(Player(choice), rules), positions_of(rules)
-    found = match.worst_outcomes(TableReach(side, table.by_row(), rules))
+    found = match.worst_outcomes(TableReach({side: table}, side, rules))
     rows = positions.rows(np.array(list(expected), dtype=np.int8).reshape(-1, rules.cells))
     assert found[rows].tolist() == list(expected.values())
 
 
 @pytest.mark.parametrize("rules", [Rules(1, 3, 2), Rules(1, 4, 2), Rules(2, 4, 3)], ids=str)
 def test_no_player_wins_most_of_those_that_never_lose_where_it_can_be_made_to_lose(rules):
-    table = best_player(rules).by_row()
-    found = {side: match.wins_most(TableReach(side, table, rules)) for side in "XO"}
+    player = best_player(rules)
+    found = {side: match.wins_most(TableReach({side: player}, side, rules)) for side in "XO"}
     assert found == {"X": True, "O": plain(rules).value_x[plain(rules).empty] < 1}
 
 
@@ -259,8 +258,7 @@ def test_a_sample_agrees_with_the_exact_result_within_its_interval(kind, rules):
     "ask",
     [
         lambda rules, limit: match.exact_result(*RANDOM, rules, limit),
-        lambda rules, limit: match.exact_result_as("X", *RANDOM, rules, limit),
-        lambda rules, limit: match.exact_result_as("O", *RANDOM, rules, limit),
+        lambda rules, limit: match.exact_result(*RANDOM, rules, limit, side="O"),
         lambda rules, limit: match.best_responses(RandomPolicy(), rules, limit)["X"],
     ],
 )

@@ -73,7 +73,7 @@ def test_exact_fitness_is_the_exact_result_of_the_network_and_its_slips(evolutio
     found = graph.results(successors, graph.probs(opponent), EVEN, slip)
     for moves, result in zip(evolution.moves, found, strict=True):
         player = TabularPolicy(rules, (1 - slip) * graph.policy(moves).table + slip * random)
-        sides = [match.exact_result_as(side, player, opponent, rules) for side in "XO"]
+        sides = [match.exact_result(player, opponent, rules, side=side) for side in "XO"]
         expected = np.mean([side.value - side.illegal for side in sides])
         assert result == pytest.approx(expected, abs=1e-12)
 
@@ -132,7 +132,7 @@ def test_a_best_response_leaves_a_network_no_more_than_any_opponent_can(evolutio
         least = match.best_responses(graph.policy(moves), rules)
         met, opponent = graph.policy(moves), graph.policy(response)
         for side, worst in least.items():
-            assert match.exact_result_as(side, met, opponent, rules).value == worst.value
+            assert match.exact_result(met, opponent, rules, side=side).value == worst.value
 
 
 def test_best_responses_to_the_winners_join_the_opponents_and_the_oldest_leaves():

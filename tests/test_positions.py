@@ -56,15 +56,14 @@ def test_positions_are_ordered_by_ply_and_then_by_code_and_given_ply_by_ply(rule
     assert positions.ply_starts.tolist() == starts
     assert not positions.boards[0].any()
     assert positions.unfinished.tolist() == np.flatnonzero(~positions.is_over).tolist()
-    plies = list(positions.plies())
+    plies = positions.plies
     assert np.concatenate([ply.rows for ply in plies]).tolist() == positions.unfinished.tolist()
     for ply in plies:
         assert (positions.ply[ply.rows] == ply.number).all()
         assert ply.side == "XO"[ply.number % 2]
         assert np.array_equal(ply.children, positions.children[ply.rows])
         assert np.array_equal(ply.legal, ply.children >= 0)
-    numbers = [ply.number for ply in positions.plies(first=1, backward=True)]
-    assert numbers == list(range(rules.cells - 1, 0, -1))
+    assert [ply.number for ply in plies] == list(range(rules.cells))
 
 
 @pytest.mark.parametrize("rules", SMALL, ids=str)

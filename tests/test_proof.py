@@ -18,9 +18,10 @@ from tictactoe_env.exact import match, proof
 from tictactoe_env.exact.match import best_responses
 from tictactoe_env.exact.positions import symmetries_of
 from tictactoe_env.exact.proof import BoardReach, Limit, ProofLimitError, TableReach, reach_of
+from tictactoe_env.exact.provable import provable
 from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.exact.symmetry import CanonicalPolicy, plays_symmetrically
-from tictactoe_env.exact.tables import TabularPolicy, tabulate
+from tictactoe_env.exact.tables import TabularPolicy
 from tictactoe_env.policy import RandomPolicy, one_hot
 
 SMALL = [Rules(3, 3, 3), Rules(2, 4, 3)]
@@ -116,7 +117,7 @@ def boards_of(reach):
 def test_a_reach_holds_the_positions_of_plain_recursion(name, side, rules):
     policy = PLAYERS[name](rules)
     nearest, met, decisions = plain(policy, side, rules)
-    for reach in (BoardReach({side: policy}, side, rules), reach_of(policy, side, rules)):
+    for reach in (BoardReach({side: policy}, side, rules), reach_of({side: policy}, side, rules)):
         assert (len(reach), reach.decisions) == (len(met), len(decisions))
         assert set(boards_of(reach)) == met
         line = match.best_response(reach).losing_line
@@ -141,13 +142,13 @@ def test_a_symmetric_reach_holds_the_canonical_forms_in_the_documented_order(nam
     assert keys == sorted(keys)
     line = match.best_response(reach).losing_line
     assert nearest == (np.inf if line is None else len(line))
-    table = reach_of(policy, side, rules)
+    table = reach_of({side: policy}, side, rules)
     assert isinstance(table, TableReach)
     one, other = match.best_response(table), match.best_response(reach)
     assert (one.value, one.loss) == pytest.approx((other.value, other.loss), abs=1e-12)
-    first, second = (astuple(match.reach_vs_random(found)) for found in (table, reach))
+    first, second = (astuple(match.result_of(found)) for found in (table, reach))
     assert first == pytest.approx(second, abs=1e-12)
-    assert match.always_wins(table) == match.always_wins(reach)
+    assert one.always_wins == other.always_wins
     if line is not None:
         check_lost(line, policy, side, rules)
 
@@ -170,10 +171,10 @@ def check_lost(line, policy, side, rules):
 
 @pytest.mark.parametrize("side", ["X", "O"])
 def test_a_table_has_all_unfinished_positions_everywhere_and_not_only_those_that_are_met(side):
-    table = tabulate(MinimaxPolicy(Rules(), "first"), Rules()).by_row()
-    reach = TableReach(side, table, Rules(), everywhere=True)
+    players = {side: MinimaxPolicy(Rules(), "first")}
+    reach = TableReach(players, side, Rules(), everywhere=True)
     assert len(reach) == 4_520
-    assert len({*boards_of(reach)}) == 4_520 > len(TableReach(side, table, Rules()))
+    assert len({*boards_of(reach)}) == 4_520 > len(TableReach(players, side, Rules()))
     own = [ply for ply in reach.plies() if ply.side == side]
     assert reach.decisions == sum(len(ply.probs) for ply in own)
 
@@ -181,9 +182,9 @@ def test_a_table_has_all_unfinished_positions_everywhere_and_not_only_those_that
 @pytest.mark.parametrize("cells", [12, 13])
 def test_on_boards_of_up_to_12_cells_policies_are_tables_and_a_reach_has_the_rows_of_all(cells):
     rules, is_small = Rules(1, cells, 1), cells == 12
-    policy = proof.provable(RandomPolicy(), rules)
+    policy = provable(RandomPolicy(), rules)
     assert isinstance(policy, TabularPolicy) == is_small
-    assert isinstance(reach_of(policy, "X", rules), TableReach if is_small else BoardReach)
+    assert isinstance(reach_of({"X": policy}, "X", rules), TableReach if is_small else BoardReach)
 
 
 @pytest.mark.parametrize("rules", [Rules(6, 6, 3), Rules(4, 8, 3)], ids=str)
@@ -194,9 +195,9 @@ def test_boards_of_more_than_32_bits_have_the_positions_of_plain_recursion(rules
     reach = BoardReach({"X": policy}, "X", rules)
     assert (len(reach), reach.decisions) == (len(met), len(decisions))
     assert set(boards_of(reach)) == met
-    assert (nearest, match.always_wins(reach)) == (np.inf, True)
+    assert (nearest, match.best_response(reach).always_wins) == (np.inf, True)
     small = BoardReach({"X": CanonicalPolicy(policy, rules)}, "X", rules)
-    assert match.always_wins(small)
+    assert match.best_response(small).always_wins
     assert small.decisions <= reach.decisions
     for ply in reach.plies():
         rows = reach.rows(ply.number, *reach.bits(ply))
@@ -211,16 +212,12 @@ def test_boards_of_more_than_32_bits_have_the_positions_of_plain_recursion(rules
 def test_each_row_stands_in_one_ply_and_has_its_marks_there(chunk, monkeypatch):
     monkeypatch.setattr(proof, "CHUNK", chunk)
     rules = Rules()
-    table = TableReach("O", tabulate(MinimaxPolicy(rules, "first"), rules).by_row(), rules)
+    table = TableReach({"O": MinimaxPolicy(rules, "first")}, "O", rules)
     reach = BoardReach({"O": MinimaxPolicy(rules)}, "O", rules)
     for found in (table, reach):
         plies = list(found.plies())
-        places = [
-            [at for at in (found.place(ply, row) for ply in plies) if at is not None]
-            for row in range(len(found.outcome_x))
-        ]
-        assert max(map(len, places)) == 1
-        assert sum(map(len, places)) == len(found)
+        rows = np.concatenate([np.r_[ply.rows] for ply in plies])
+        assert len(rows) == len(np.unique(rows)) == len(found)
         for ply in plies:
             assert set(np.count_nonzero(found.boards(ply), axis=1)) == {ply.number}
     for ply in reach.plies():
@@ -228,7 +225,6 @@ def test_each_row_stands_in_one_ply_and_has_its_marks_there(chunk, monkeypatch):
         assert len(rows) <= chunk
         assert [len(marks) for marks in reach.bits(ply)] == [len(rows), len(rows)]
         assert reach.rows(ply.number, *reach.bits(ply)).tolist() == rows
-        assert [reach.place(ply, row) for row in rows] == list(range(len(rows)))
 
 
 def test_a_reach_that_forgot_its_moves_still_finds_its_positions():
@@ -240,14 +236,11 @@ def test_a_reach_that_forgot_its_moves_still_finds_its_positions():
         assert reach.rows(number, x, o).tolist() == list(range(rows.start, rows.stop))
 
 
-@pytest.mark.parametrize("first", [0, 3, 8])
-def test_the_plies_of_a_reach_begin_where_they_are_asked_to(first):
-    player = {"X": RandomPolicy()}
-    table = TableReach("X", tabulate(RandomPolicy(), Rules()).by_row(), Rules())
-    for reach in (table, BoardReach(player, "X", Rules())):
-        assert [ply.number for ply in reach.plies(first)] == list(range(first, 9))
-        backward = [ply.number for ply in reach.plies(first, backward=True)]
-        assert backward == list(range(first, 9))[::-1]
+@pytest.mark.parametrize("kind", [TableReach, BoardReach])
+def test_the_plies_of_a_reach_are_walked_forwards_and_backwards(kind):
+    reach = kind({"X": RandomPolicy()}, "X", Rules())
+    assert [ply.number for ply in reach.plies()] == list(range(9))
+    assert [ply.number for ply in reach.plies(backward=True)] == list(range(9))[::-1]
 
 
 @pytest.mark.parametrize("rules", [Rules(2, 4, 3), Rules(6, 6, 3)], ids=str)
@@ -261,7 +254,7 @@ def test_each_child_is_the_position_after_the_move_and_the_last_four_rows_are_th
         after = reach.boards(ply)[at]
         after[np.arange(len(at)), ply.cells[at, move]] = 1 if ply.side == "X" else -1
         assert np.array_equal(boards[ply.children[at, move]], after)
-    table = TableReach("X", tabulate(RandomPolicy(), Rules()).by_row(), Rules())
+    table = TableReach({"X": RandomPolicy()}, "X", Rules())
     assert reach.outcome_x.dtype == table.outcome_x.dtype == np.int8
     assert reach.outcome_x.tolist() == [*[0] * len(reach), 1, 0, -1, 0]
     assert reach.is_over.tolist() == [*[False] * len(reach), *[True] * 4]
@@ -296,7 +289,7 @@ def test_positions_that_are_taken_some_at_a_time_give_the_same_proof(
         monkeypatch.setattr(proof, "CHUNK", chunk)
         reach = BoardReach({"O": player}, "O", rules)
         children = np.concatenate([ply.children[ply.legal] for ply in reach.plies()])
-        results = match.best_response(reach), match.reach_vs_random(reach)
+        results = match.best_response(reach), match.result_of(reach)
         found.append((len(reach), reach.decisions, children.tolist(), *results))
     assert found[0][:3] == found[1][:3]
     assert found[0][3] == found[1][3]

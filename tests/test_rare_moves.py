@@ -47,7 +47,7 @@ def test_a_player_that_loses_ever_so_rarely_can_be_beaten(side, share, lines_onl
     text, cell = ("X.O/.../..." if side == "X" else "X../.../..."), "b1"
     player = with_share(MinimaxPolicy(SMALL, "first"), SMALL, text, cell, share)
     reach = BoardReach({side: player}, side, SMALL) if lines_only else None
-    reach = reach or TableReach(side, player.by_row(), SMALL)
+    reach = reach or TableReach({side: player}, side, SMALL)
     found = match.best_response(reach)
     assert found.can_lose
     assert 0 < found.loss <= share * 1.001
@@ -118,8 +118,8 @@ def test_a_player_that_seldom_draws_does_not_win_against_everybody(share):
 @pytest.mark.parametrize("share", [1e-14, 1e-300])
 def test_a_player_that_seldom_marks_a_taken_cell_does_not_win_against_everybody(share):
     player = with_share(Player(winning), SHORT, "OX..", "a1", share)
-    assert not match.always_wins(TableReach("X", player.by_row(), SHORT))
-    assert not match.always_wins(BoardReach({"X": player}, "X", SHORT))
+    assert not match.best_response(TableReach({"X": player}, "X", SHORT)).always_wins
+    assert not match.best_response(BoardReach({"X": player}, "X", SHORT)).always_wins
     assert not certify(player, "seldom", SHORT).results["X"].always_wins
 
 
@@ -136,7 +136,7 @@ def winning(board):
 def test_a_chance_that_is_too_small_for_a_number_is_refused():
     player = with_share(Player(winning), SHORT, "....", "c1", 1e-200)
     player = with_share(player, SHORT, ".OX.", "a1", 1e-200)
-    assert not match.always_wins(TableReach("X", player.by_row(), SHORT))
+    assert not match.best_response(TableReach({"X": player}, "X", SHORT)).always_wins
     with refuses("as X"):
         certify(player, "seldom", SHORT)
     moves = certificate.moves_of(player)

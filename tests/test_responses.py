@@ -8,7 +8,7 @@ from text_cases import refuses
 
 from tictactoe_env import RandomPolicy, Rules, TabularPolicy, TicTacToeVectorEnv
 from tictactoe_env.engines.starts import ExploringStarts
-from tictactoe_env.exact.match import best_responses, exact_result_as
+from tictactoe_env.exact.match import best_responses, exact_result
 from tictactoe_env.exact.proof import Limit, ProofLimitError
 from tictactoe_env.exact.responses import respond
 from tictactoe_env.exact.symmetry import CanonicalPolicy
@@ -46,7 +46,7 @@ def test_a_best_response_gets_all_that_can_be_got_and_wins_from_each_counterexam
     player, boards, _ = respond(policy, rules)
     responses = best_responses(policy, rules)
     for side, best in responses.items():
-        assert exact_result_as(side, policy, player, rules).value == pytest.approx(best.value)
+        assert exact_result(policy, player, rules, side=side).value == pytest.approx(best.value)
     movers = [int((to_move(boards) == mark).sum()) for mark in (1, -1)]
     assert [count > 0 for count in movers] == [best.value < 0 for best in responses.values()]
     if make is stochastic:

@@ -9,7 +9,7 @@ from oracles.plain_game import plain
 from text_cases import refuses
 
 from tictactoe_env.exact.positions import positions_of
-from tictactoe_env.exact.solver import NO_SCORE, backward_induction, solve
+from tictactoe_env.exact.solver import NO_SCORE, solve
 from tictactoe_env.opponents import make_opponent
 from tictactoe_env.rules import Rules
 from tictactoe_env.search.alphabeta import SearchPolicy
@@ -54,24 +54,6 @@ def test_every_value_and_every_move_is_that_of_plain_recursion(rules):
     known = np.zeros(3**rules.cells, dtype=bool)
     known[positions.codes] = True
     assert ((solution.scores != NO_SCORE) == known).all()
-
-
-@pytest.mark.parametrize("first", [0, 4])
-def test_backward_induction_counts_the_games_of_3x3_by_their_ends(first):
-    positions, asked = positions_of(Rules()), []
-
-    def games(ply, after):
-        asked.append(ply.number)
-        return np.where(ply.legal[:, :, None], after, 0).sum(axis=1)
-
-    ends = positions.is_over[:, None] & (positions.outcome_x[:, None] == [1, 0, -1])
-    found = backward_induction(positions, ends, games, first)
-    assert asked == list(range(first, 9))[::-1]
-    assert (found.dtype, found.shape) == (np.float64, (5_478, 3))
-    # Of 255,168 games X wins 131,184 and O 77,904. Four orders of moves lead to two marks of each.
-    if first == 0:
-        assert found[0].tolist() == [131_184, 46_080, 77_904]
-    assert found[positions.ply == 4].sum() * 4 == 255_168
 
 
 @pytest.mark.parametrize("rules", SMALL, ids=str)

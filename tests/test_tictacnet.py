@@ -9,7 +9,7 @@ from learners import BOARDS, POSITIONS, RULES, row
 from sample_players import CellPlayer
 
 from agents.tictacnet import Config, begin
-from tictactoe_env.exact.match import exact_result_as
+from tictactoe_env.exact.match import exact_result
 from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.pool import make_pool
 from training.selfplay import Opponents
@@ -69,7 +69,7 @@ def test_an_untrained_network_moves_to_taken_cells_and_is_evaluated_as_it_is():
     policy, illegal = learner.policy(), learner.notes()["illegal_everywhere"]
     assert 100 / 4_520 < illegal == pytest.approx((policy.table * TAKEN).sum() / 4_520)
     assert (policy.table.argmax(axis=1) == policy.values.argmax(axis=1)).all()
-    assert exact_result_as("O", policy, RandomPolicy()).illegal > 0
+    assert exact_result(policy, RandomPolicy(), side="O").illegal > 0
 
 
 def test_an_opponent_that_moves_to_a_taken_cell_loses(monkeypatch):

@@ -16,7 +16,7 @@ from gymnasium.envs.registration import register as _register
 if TYPE_CHECKING:
     from tictactoe_env.env import TicTacToeEnv
     from tictactoe_env.exact.evaluation import Evaluation, evaluate, exploitability
-    from tictactoe_env.exact.match import best_responses, exact_result, exact_result_as
+    from tictactoe_env.exact.match import best_responses, exact_result
     from tictactoe_env.exact.tables import TabularPolicy, tabulate
     from tictactoe_env.games.game import Game, Player
     from tictactoe_env.games.store import GameStore
@@ -69,7 +69,6 @@ _HOMES = {
     "TabularPolicy": "exact.tables",
     "tabulate": "exact.tables",
     "exact_result": "exact.match",
-    "exact_result_as": "exact.match",
     "best_responses": "exact.match",
     "Evaluation": "exact.evaluation",
     "evaluate": "exact.evaluation",
@@ -98,7 +97,6 @@ __all__ = [
     "best_responses",
     "evaluate",
     "exact_result",
-    "exact_result_as",
     "exploitability",
     "make_opponent",
     "register_opponent",

@@ -52,7 +52,7 @@ class Model(Protocol):
 class RandomPolicy:
     """Every legal move is equally likely, on any board; `rules` is not needed."""
 
-    varies = ""  # a function of the board, see `exact.steady`
+    varies = ""  # a function of the board, see `exact.provable`
 
     def __init__(self, rules: Rules | None = None):
         del rules

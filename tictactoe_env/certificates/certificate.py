@@ -46,11 +46,10 @@ from tictactoe_env.exact.proof import (
     ProofLimitError,
     Reach,
     TableReach,
-    provable,
 )
+from tictactoe_env.exact.provable import provable
 from tictactoe_env.exact.solver import MinimaxPolicy
-from tictactoe_env.exact.steady import steady_table
-from tictactoe_env.exact.tables import TabularPolicy
+from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.files import json_value, read_file, without_repeats, write_file
 from tictactoe_env.notation import board_text, cell_text, game_text
 from tictactoe_env.policy import Model, Policy
@@ -70,14 +69,14 @@ def exact_results(policy: Policy | Model, rules: Rules | None = None) -> dict[st
     rules = match.board_of(rules, policy)
     if rules.cells > TABULATED:
         raise ValueError(f"a board must have at most {TABULATED} cells (3x4), got {rules.cells}")
-    table, best = steady_table(policy, rules), match.best_achievable(rules)
+    table, best = provable(policy, rules), match.best_achievable(rules)
     minimax, sides = MinimaxPolicy(rules), {}
     for side in SIDES:
-        reach, limit = TableReach(side, table.by_row(), rules), best[side]
+        reach, limit = TableReach({side: table}, side, rules), best[side]
         sides[side] = replace(
             _results(reach),
             optimal=match.wins_most(reach),
-            vs_minimax=Rates.of(match.exact_result_as(side, table, minimax)),
+            vs_minimax=Rates.of(match.exact_result(table, minimax, side=side)),
             limit_vs_random=None if limit is None else Rates.of(limit),
         )
         if seems_to_win(sides[side]) != sides[side].always_wins:
@@ -105,8 +104,8 @@ def _results(reach: Reach) -> SideResults:
         losing_line=None if line is None else tuple(game_text(line, reach.rules).split()),
         worst_case_value=response.value,
         worst_case_loss=response.loss,
-        vs_random=Rates.of(match.reach_vs_random(reach)),
-        always_wins=match.always_wins(reach),
+        vs_random=Rates.of(match.result_of(reach)),
+        always_wins=response.always_wins,
     )
 
 
@@ -143,7 +142,7 @@ def certify(
             "a certificate of all positions is of both sides: leave sides out, or give "
             "lines_only=True too"
         )
-    table = steady_table(policy, rules)
+    table = tabulate(provable(policy, rules), rules)
     moves, results = moves_of(table), exact_results(table)
     return Certificate(rules, moves, _digest(moves), results, stated, match.optimal_share(table))
 
@@ -158,7 +157,7 @@ def lines_of(
     """The positions that a policy can meet as each of some sides, on a board of any size.
 
     Raises ProofLimitError beyond `limit`, and ValueError for a policy that is no function of the
-    board: see `steady`.
+    board: see `provable`.
     """
     player = provable(policy, rules)
     return {

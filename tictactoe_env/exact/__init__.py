@@ -16,7 +16,6 @@ if TYPE_CHECKING:
         best_achievable,
         best_responses,
         exact_result,
-        exact_result_as,
         optimal_share,
     )
     from tictactoe_env.exact.positions import Positions, positions_of
@@ -43,7 +42,6 @@ __all__ = [
     "best_responses",
     "evaluate",
     "exact_result",
-    "exact_result_as",
     "exploitability",
     "optimal_share",
     "positions_of",

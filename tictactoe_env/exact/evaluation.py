@@ -26,7 +26,8 @@ from typing import NamedTuple
 from tictactoe_env.exact import match
 from tictactoe_env.exact.match import BestResponse, Result
 from tictactoe_env.exact.positions import TABULATED, can_enumerate
-from tictactoe_env.exact.proof import Limit, Progress, ProofLimitError, provable, reach_of
+from tictactoe_env.exact.proof import Limit, Progress, ProofLimitError, reach_of
+from tictactoe_env.exact.provable import provable
 from tictactoe_env.exact.solver import solve
 from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.exact.verdict import Proven, verdict
@@ -195,7 +196,7 @@ def evaluate(
     The board is that of a policy with `rules`, such as a TabularPolicy, or `rules`, or 3x3. On
     boards of more than 12 cells the positions that the policy can meet must be within `limit`, and
     `progress` is called after each ply: see `proof`. Raises ProofLimitError beyond the limit, and
-    ValueError for a policy that is no function of the board: see `steady`.
+    ValueError for a policy that is no function of the board: see `provable`.
     """
     rules = match.board_of(rules, policy)
     policy = provable(policy, rules)
@@ -208,13 +209,12 @@ class SideEvaluation(NamedTuple):
     """The evaluation of a policy on one side.
 
     result: against uniformly random play. response: the best response; None if the result is that
-    of sampled games, so that nothing is proven. always_wins: whether it wins every game. wins_most:
-    see `match.wins_most`; False on boards of more than 12 cells.
+    of sampled games, so that nothing is proven. wins_most: see `match.wins_most`; False on boards
+    of more than 12 cells.
     """
 
     result: Result
     response: BestResponse | None = None
-    always_wins: bool = False
     wins_most: bool = False
 
 
@@ -229,12 +229,9 @@ def evaluate_side(
 
     limit, progress: as those of `evaluate`. Raises ProofLimitError beyond the limit.
     """
-    reach = reach_of(policy, side, rules, limit, progress)
-    response, wins = match.best_response(reach), False
-    if response.value >= 1 - match.ROUNDING:  # the others draw or lose too often for a rounding
-        wins = match.always_wins(reach)
+    reach = reach_of({side: policy}, side, rules, limit, progress)
     is_best = rules.cells <= TABULATED and match.wins_most(reach)
-    return SideEvaluation(match.reach_vs_random(reach), response, wins, is_best)
+    return SideEvaluation(match.result_of(reach), match.best_response(reach), is_best)
 
 
 def evaluate_or_sample(
@@ -272,7 +269,7 @@ def evaluation_of(sides: Mapping[str, SideEvaluation], rules: Rules) -> Evaluati
         side: found.response for side, found in sides.items() if found.response is not None
     }
     safe = {side: not response.can_lose for side, response in responses.items()}
-    always_wins_x = sides["X"].always_wins
+    always_wins_x = "X" in responses and responses["X"].always_wins
     proven = 1 if always_wins_x else 0 if safe.get("O") else None
     return Evaluation(
         sides["X"].result,

@@ -8,7 +8,7 @@ taken cell counts as a loss by illegal move, and is also reported separately.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -18,20 +18,16 @@ from numpy.typing import NDArray
 
 from tictactoe_env.errors import unknown_name, whole_number
 from tictactoe_env.exact.blocks import After, Block, backward_by_blocks
-from tictactoe_env.exact.positions import TABULATED, Ply, Positions, in_parts, positions_of
-from tictactoe_env.exact.proof import (
-    BoardReach,
-    Limit,
-    Progress,
-    Reach,
-    TableReach,
-    provable,
-    reach_of,
-)
-from tictactoe_env.exact.solver import Values, backward_induction, solve
-from tictactoe_env.exact.tables import TabularPolicy, tabulate
-from tictactoe_env.policy import Model, Policy, Probs, RandomPolicy, checked_probs, sample
+from tictactoe_env.exact.positions import positions_of
+from tictactoe_env.exact.proof import Limit, Progress, Reach, TableReach, reach_of
+from tictactoe_env.exact.provable import provable
+from tictactoe_env.exact.solver import solve
+from tictactoe_env.exact.symmetry import canonical_forms
+from tictactoe_env.exact.tables import tabulate
+from tictactoe_env.policy import Model, Policy, checked_probs, sample
 from tictactoe_env.rules import SIDES, Boards, Rules, checked_rules
+
+Values = NDArray[np.float64]
 
 UNSAFE = -np.inf  # in place of a probability, where a side cannot avoid losing to perfect play
 ROUNDING = 1e-12  # error of a result, a sum of some thousand float64 terms; never of what is proven
@@ -63,60 +59,50 @@ class Result:
 
 
 def exact_result(
-    policy_x: Policy | Model,
-    policy_o: Policy | Model,
-    rules: Rules | None = None,
-    limit: Limit | None = None,
-    progress: Progress | None = None,
-) -> Result:
-    """The exact result for X of two policies, deterministic or stochastic.
-
-    The board is that of a policy with `rules`, such as a TabularPolicy, or `rules`, or 3x3. On
-    boards of more than 12 cells the positions that both can reach must be within `limit`: see
-    `proof`. Raises ProofLimitError beyond it, and ValueError for a policy that is no function of
-    the board: see `steady`.
-    """
-    rules = board_of(rules, policy_x, policy_o)
-    players = {"X": provable(policy_x, rules), "O": provable(policy_o, rules)}
-    if rules.cells > TABULATED:
-        return _result(BoardReach(players, "X", rules, limit, progress), lambda ply: ply.probs)
-    positions = positions_of(rules)
-    tables = {side: tabulate(player, rules).by_row() for side, player in players.items()}
-    return _result(positions, lambda ply: tables[ply.side][ply.rows])
-
-
-def _result(graph: Reach | Positions, probs_of: Callable[[Ply], Any]) -> Result:
-    """X's result if the moves (B, M) of each ply have these probabilities."""
-    reach = np.zeros(len(graph.outcome_x))
-    reach[0] = 1
-    illegal = {"X": 0.0, "O": 0.0}
-    for ply in graph.plies():
-        flow: Probs = reach[ply.rows, None] * probs_of(ply)
-        illegal[ply.side] += float(flow[~ply.legal].sum())
-        children, flow = ply.children[ply.legal], flow[ply.legal]
-        is_end = children < 0
-        if is_end.any():
-            reach[-4:] += np.bincount(children[is_end] + 4, flow[is_end], minlength=4)
-            children, flow = children[~is_end], flow[~is_end]
-        if len(children):
-            first, last = int(children.min()), int(children.max())
-            reach[first : last + 1] += np.bincount(children - first, flow)
-    x_lines, o_lines = (float(reach[graph.outcome_x == mark].sum()) for mark in (1, -1))
-    drawn = float(reach[graph.is_over & (graph.outcome_x == 0)].sum())
-    return Result(x_lines + illegal["O"], drawn, o_lines + illegal["X"], illegal["X"], illegal["O"])
-
-
-def exact_result_as(
-    side: str,
     policy: Policy | Model,
     opponent: Policy | Model,
     rules: Rules | None = None,
     limit: Limit | None = None,
+    progress: Progress | None = None,
+    *,
+    side: str = "X",
 ) -> Result:
-    """The exact result for `policy`, playing `side`, against `opponent`: see `exact_result`."""
-    if _mark(side) > 0:
-        return exact_result(policy, opponent, rules, limit)
-    return exact_result(opponent, policy, rules, limit).other_side
+    """The exact result for `policy`, playing `side`, against `opponent`.
+
+    Both may be deterministic or stochastic. The board is that of a policy with `rules`, such as a
+    TabularPolicy, or `rules`, or 3x3. On boards of more than 12 cells the positions that both can
+    reach must be within `limit`: see `proof`. Raises ProofLimitError beyond it, and ValueError for
+    a policy that is no function of the board: see `provable`.
+    """
+    rules, other = board_of(rules, policy, opponent), "O" if _mark(side) > 0 else "X"
+    players = {side: provable(policy, rules), other: provable(opponent, rules)}
+    return result_of(reach_of(players, side, rules, limit, progress))
+
+
+def result_of(reach: Reach) -> Result:
+    """The exact result for the side of a reach; a side without a policy plays at random."""
+    share = np.zeros(len(reach.outcome_x))  # of the games that lead to each position
+    share[0] = 1
+    illegal = {"X": 0.0, "O": 0.0}
+    for ply in reach.plies():
+        legal = ply.legal
+        probs = legal / legal.sum(axis=1, keepdims=True) if ply.probs is None else ply.probs
+        flow = share[ply.rows, None] * probs
+        illegal[ply.side] += float(flow[~legal].sum())
+        children, flow = ply.children[legal], flow[legal]
+        is_end = children < 0
+        if is_end.any():
+            share[-4:] += np.bincount(children[is_end] + 4, flow[is_end], minlength=4)
+            children, flow = children[~is_end], flow[~is_end]
+        if len(children):
+            first, last = int(children.min()), int(children.max())
+            share[first : last + 1] += np.bincount(children - first, flow)
+    x_lines, o_lines = (float(share[reach.outcome_x == mark].sum()) for mark in (1, -1))
+    drawn = float(share[reach.is_over & (reach.outcome_x == 0)].sum())
+    found = Result(
+        x_lines + illegal["O"], drawn, o_lines + illegal["X"], illegal["X"], illegal["O"]
+    )
+    return found if reach.side == "X" else found.other_side
 
 
 @dataclass(frozen=True)
@@ -125,16 +111,21 @@ class BestResponse:
 
     value: the policy's smallest expected result (win - loss) against any opponent.
     loss: the policy's largest probability of losing against any opponent.
-    can_lose: whether the policy loses any game that has a positive probability.
-    losing_line: the cells of the shortest such game, an illegal move of the policy included; None
-    if there is no such game.
+    losing_line: the cells of the shortest game of a positive probability that it loses, an illegal
+    move of the policy included; None if there is no such game.
+    always_wins: whether the policy wins every game that has a positive probability.
     """
 
     side: str
     value: float
     loss: float
-    can_lose: bool
     losing_line: tuple[int, ...] | None
+    always_wins: bool = False
+
+    @property
+    def can_lose(self) -> bool:
+        """Whether the policy loses any game that has a positive probability."""
+        return self.losing_line is not None
 
 
 def best_responses(
@@ -147,45 +138,53 @@ def best_responses(
 
     On boards of more than 12 cells the positions that it can meet must be within `limit`: see
     `proof`. Raises ProofLimitError beyond it, and ValueError for a policy that is no function of
-    the board: see `steady`.
+    the board: see `provable`.
     """
     rules = board_of(rules, policy)
     policy = provable(policy, rules)
-    return {side: best_response(reach_of(policy, side, rules, limit, progress)) for side in SIDES}
+    return {
+        side: best_response(reach_of({side: policy}, side, rules, limit, progress))
+        for side in SIDES
+    }
 
 
 def best_response(reach: Reach) -> BestResponse:
     """The exact best response to a policy on the side whose positions these are."""
     lost = np.where(reach.outcome_x * _mark(reach.side) < 0, -1.0, 0.0)
-    loss = 0.0 - float(_least(reach, lost, -1.0, of_all=False)[0])
-    line = _shortest_line(reach, plies_to_loss(reach))
-    return BestResponse(reach.side, float(values_of(reach)[0]), loss, line is not None, line)
+    value, loss = float(values_of(reach)[0]), 0.0 - float(_backward(reach, lost, -1.0)[0])
+    # A policy of a smaller value draws or loses too often for a rounding.
+    wins = value >= 1 - ROUNDING and bool(worst_outcomes(reach)[0] > 0)
+    return BestResponse(reach.side, value, loss, _shortest_line(reach), wins)
 
 
-def _least(reach: Reach, ends: Values, illegal: float, of_all: bool, more: float = 0.0) -> Values:
-    """The least value that the other side can bring about, from each position on: (N,) float64.
+def _backward(
+    reach: Reach, ends: Values, illegal: float, of_all: bool = False, more: float = 0.0
+) -> Values:
+    """The least value that a side without a policy can bring about: (N,) float64, by row.
 
-    ends: (N,), the values of finished positions; illegal: after an illegal move of the policy.
-    of_all: whether the value before the policy's move is the least after any of its moves that has
-    a positive probability; otherwise it is the mean. more: what each ply adds.
+    ends: (N,), the values of finished positions; illegal: after an illegal move of the reach's own
+    side, negative for one of the other side. of_all: whether the value before a policy's move is
+    the least after any of its moves that has a positive probability; otherwise it is the mean.
+    more: what each ply adds.
     """
-
-    def rule(ply: Ply, after: Values) -> Values:
+    values = ends.astype(np.float64)
+    for ply in reach.plies(backward=True):
+        after = values.take(ply.children, axis=0)
         if ply.probs is None:
             found = np.where(ply.legal, after, np.inf).min(axis=1)
-        elif of_all:
-            after = np.where(ply.legal, after, illegal)
-            found = np.where(ply.probs > 0, after, np.inf).min(axis=1)
         else:
-            found = (ply.probs * np.where(ply.legal, after, illegal)).sum(axis=1)
-        return found + more
-
-    return backward_induction(reach, ends, rule)
+            after = np.where(ply.legal, after, illegal if ply.side == reach.side else -illegal)
+            if of_all:
+                found = np.where(ply.probs > 0, after, np.inf).min(axis=1)
+            else:
+                found = (ply.probs * after).sum(axis=1)
+        values[ply.rows] = found + more
+    return values
 
 
 def values_of(reach: Reach) -> Values:
-    """The policy's smallest expected result (win - loss) from each position on: (N,) float64."""
-    return _least(reach, reach.outcome_x * _mark(reach.side), -1.0, of_all=False)
+    """The smallest expected result (win - loss) of a side from each position on: (N,) float64."""
+    return _backward(reach, reach.outcome_x * _mark(reach.side), -1.0)
 
 
 def worst_outcomes(reach: Reach) -> Values:
@@ -194,51 +193,34 @@ def worst_outcomes(reach: Reach) -> Values:
     It is that of the games that have a positive probability, however small it is; a mean such as
     `values_of` would not show a loss that is rare enough. An illegal move is a loss.
     """
-    return _least(reach, reach.outcome_x * _mark(reach.side), -1.0, of_all=True)
+    return _backward(reach, reach.outcome_x * _mark(reach.side), -1.0, of_all=True)
 
 
-def always_wins(reach: Reach) -> bool:
-    """Whether a policy wins, on its side, every game that has a positive probability."""
-    for ply in reach.plies():
-        possible = ply.legal if ply.probs is None else ply.probs > 0
-        after = ply.children[possible & ply.legal]
-        other = reach.is_over[after] & (reach.outcome_x[after] != _mark(reach.side))
-        if other.any() or (possible & ~ply.legal).any():
-            return False
-    return True
-
-
-def plies_to_loss(reach: Reach) -> Values:
-    """The length of the shortest game that the policy can lose, from each position: (N,) float64.
-
-    Infinite where it cannot lose. An illegal move of the policy is a loss in one ply.
-    """
-    lost = np.where(reach.outcome_x * _mark(reach.side) < 0, 0.0, np.inf)
-    return _least(reach, lost, 0.0, of_all=True, more=1.0)
-
-
-def _shortest_line(reach: Reach, plies_to_loss: Values) -> tuple[int, ...] | None:
+def _shortest_line(reach: Reach) -> tuple[int, ...] | None:
     """The shortest game that ends in a loss, the lowest cell among equals; None if there is none.
 
-    In a reach in canonical form the moves are turned back to the board as it is.
+    An illegal move of the policy is a loss in one ply. In a reach in canonical form the moves are
+    turned back to the board as it is.
     """
+    lost = np.where(reach.outcome_x * _mark(reach.side) < 0, 0.0, np.inf)
+    plies_to_loss = _backward(reach, lost, 0.0, of_all=True, more=1.0)
     if not np.isfinite(plies_to_loss[0]):
         return None
     line: list[int] = []
-    board, row = np.zeros(reach.rules.cells, dtype=np.int8), 0
+    board, row = np.zeros((1, reach.rules.cells), dtype=np.int8), 0
     for ply in reach.plies():
-        at = reach.place(ply, row)
-        if at is None:
-            continue
-        children, legal = ply.children[at], ply.legal[at]
-        after = np.where(legal, plies_to_loss[children], 0.0)
-        # An illegal move of the policy ends the game.
-        possible = legal if ply.probs is None else ply.probs[at] > 0
-        move = int(np.argmax(possible & (after == plies_to_loss[row] - 1)))
-        cell = move if ply.cells is None else int(ply.cells[at, move])
-        line.append(int(reach.turned_back(board)[cell]))
-        board[line[-1]] = 1 if ply.side == "X" else -1
-        row = int(children[move])  # in no ply if the game is over
+        for at in np.flatnonzero(np.r_[ply.rows] == row):  # one, or none
+            children, legal = ply.children[at], ply.legal[at]
+            after = np.where(legal, plies_to_loss[children], 0.0)
+            # An illegal move of the policy ends the game.
+            possible = legal if ply.probs is None else ply.probs[at] > 0
+            move = int(np.argmax(possible & (after == plies_to_loss[row] - 1)))
+            cell = move if ply.cells is None else int(ply.cells[at, move])
+            if reach.is_symmetric:
+                cell = int(canonical_forms(reach.rules).to_form(board)[2][0, cell])
+            line.append(cell)
+            board[0, cell] = 1 if ply.side == "X" else -1
+            row = int(children[move])  # in no ply if the game is over
     return tuple(line)
 
 
@@ -258,11 +240,11 @@ def optimal_share(policy: Policy | Model, rules: Rules | None = None) -> Optimal
     """How much of a policy's probability is on optimal moves."""
     rules = board_of(rules, policy)
     positions = positions_of(rules)
-    table = tabulate(policy, rules).by_row()
-    optimal = (table * _optimal(rules)).sum(axis=1)
+    table = tabulate(policy, rules)
+    optimal = (table.by_row() * _optimal(rules)).sum(axis=1)
     reachable = np.zeros(len(positions), dtype=bool)
     for side in SIDES:
-        for ply in TableReach(side, table, rules).plies():
+        for ply in TableReach({side: table}, side, rules).plies():
             if ply.side == side:
                 reachable[ply.rows] = True
     return OptimalShare(
@@ -272,9 +254,7 @@ def optimal_share(policy: Policy | Model, rules: Rules | None = None) -> Optimal
 
 @lru_cache(maxsize=8)
 def _optimal(rules: Rules) -> NDArray[np.bool_]:
-    positions, solution = positions_of(rules), solve(rules)
-    parts = in_parts(np.arange(len(positions)))
-    return np.concatenate([solution.optimal(positions.boards_at(part)) for part in parts])
+    return solve(rules).optimal(positions_of(rules).boards)
 
 
 @lru_cache(maxsize=8)
@@ -284,20 +264,20 @@ def best_achievable(rules: Rules) -> dict[str, Result | None]:
     Such a policy wins as often as possible and draws the rest: on 3x3 X wins 191/192 and O 866/945.
     None for a side that cannot avoid losing to perfect play.
     """
-    wins = {side: _safe_wins(side, rules) for side in SIDES}
+    wins = {side: float(_safe_wins(side, rules)[0]) / _replies(side, rules)[0] for side in SIDES}
     return {
         side: None if win == UNSAFE else Result(win, 1 - win, 0.0) for side, win in wins.items()
     }
 
 
-def _safe_wins(side: str, rules: Rules, counts: Values | None = None) -> float:
-    """How likely a player that never loses can win against random play: UNSAFE if there is none.
+def _safe_wins(side: str, rules: Rules) -> NDArray[np.float32]:
+    """In how many of `_replies` a player that never loses can win, by ternary code: (3^cells,).
 
-    That is backward induction: the most of a safe move is kept, an unsafe reply makes a mean
-    unsafe. counts (3^cells,): if given, filled with the number of replies in place of the
-    probability, by ternary code: see `_most_wins`.
+    UNSAFE where perfect play beats `side`; undefined where play cannot reach the position. They are
+    whole numbers, at most 10,321,920 on 4x4, so they are exact. A game that ends early counts for
+    all replies that could have followed.
     """
-    weights = _replies(side, rules)
+    counts, replies = np.empty(3**rules.cells, dtype=np.float32), _replies(side, rules)
 
     def wins(block: Block, standing: NDArray[np.int8], moves: Iterator[After]) -> Values:
         own = block.side == side
@@ -305,16 +285,14 @@ def _safe_wins(side: str, rules: Rules, counts: Values | None = None) -> float:
         for cell, where, values in moves:
             after[..., cell][where] = values
         best = after.max(axis=2) if own else after.sum(axis=2)
-        if counts is None and not own:
-            best /= rules.cells - block.ply or 1
         # In a position with a line the side to move has lost.
-        line = UNSAFE if own else 1.0 if counts is None else float(weights[block.ply])
+        line = UNSAFE if own else float(replies[block.ply])
         found: Values = np.choose(standing, [best, line, 0.0, UNSAFE])
-        if counts is not None:
-            counts[block.codes] = found
+        counts[block.codes] = found
         return found
 
-    return float(backward_by_blocks(rules, wins))
+    backward_by_blocks(rules, wins)
+    return counts
 
 
 def wins_most(reach: Reach) -> bool:
@@ -351,16 +329,9 @@ def _replies(side: str, rules: Rules) -> list[int]:
 
 
 @lru_cache(maxsize=16)
-def _most_wins(side: str, rules: Rules) -> Values:
-    """In how many of `_replies` a player that never loses can win, by position: (N,) float64.
-
-    UNSAFE where perfect play beats `side`. They are whole numbers, at most 46,080 on 3x4, so they
-    are exact. A game that ends early counts for all replies that could have followed. For boards of
-    up to 12 cells.
-    """
-    counts = np.empty(3**rules.cells)
-    _safe_wins(side, rules, counts)
-    found = counts[positions_of(rules).codes]
+def _most_wins(side: str, rules: Rules) -> NDArray[np.float32]:
+    """`_safe_wins` by position: (N,). For boards of up to 12 cells."""
+    found = _safe_wins(side, rules)[positions_of(rules).codes]
     found.setflags(write=False)
     return found
 
@@ -380,17 +351,11 @@ def action_values(
     """
     rules = board_of(rules, policy, opponent)
     positions = positions_of(rules)
-    own, other = (tabulate(player, rules).by_row() for player in (policy, opponent))
     start = 0 if board is None else int(positions.rows(np.asarray(board)[None])[0])
     if positions.is_over[start]:
         raise ValueError("a finished board has no moves: give an unfinished one")
-
-    def expected(ply: Ply, after: Values) -> Values:
-        table, illegal = (own, -1.0) if ply.side == side else (other, 1.0)
-        return (table[ply.rows] * np.where(ply.legal, after, illegal)).sum(axis=1)
-
-    outcome, first = positions.outcome_x * _mark(side), int(positions.ply[start])
-    values = backward_induction(positions, outcome, expected, first)
+    players = {side: policy, "O" if _mark(side) > 0 else "X": opponent}
+    values = values_of(TableReach(players, side, rules, everywhere=True))
     children = positions.children[start]
     return np.where(children >= 0, values[children], np.nan)
 
@@ -448,28 +413,6 @@ def wilson_interval(count: int, total: int, z: float = 1.959963984540054) -> tup
     half = z / (1 + spread) * math.sqrt(rate * (1 - rate) / total + spread / (4 * total))
     # Without rounding errors the rate would be inside anyway.
     return min(rate, max(0.0, centre - half)), max(rate, min(1.0, centre + half))
-
-
-def reach_vs_random(reach: Reach) -> Result:
-    """The exact result of a policy on its side against uniformly random play."""
-
-    def probs(ply: Ply) -> Probs:
-        if ply.probs is not None:
-            return ply.probs
-        return ply.legal / ply.legal.sum(axis=1, keepdims=True)
-
-    found = _result(reach, probs)
-    if isinstance(reach, TableReach) and found.illegal + found.illegal_other:
-        # Illegal moves are summed over all positions, so that the result is the same to the last
-        # bit as that of `exact_result`.
-        table = TabularPolicy(reach.rules, reach.table[positions_of(reach.rules).unfinished])
-        return exact_result_as(reach.side, table, _random_table(reach.rules))
-    return found if reach.side == "X" else found.other_side
-
-
-@lru_cache(maxsize=8)
-def _random_table(rules: Rules) -> TabularPolicy:
-    return tabulate(RandomPolicy(), rules)
 
 
 def board_of(rules: Rules | None, *policies: Any) -> Rules:

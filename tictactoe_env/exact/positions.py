@@ -8,9 +8,8 @@ has 9,722,011 and takes seconds.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cached_property, lru_cache
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -176,7 +175,9 @@ class Positions:
 
     def boards_at(self, rows: NDArray[np.intp]) -> Boards:
         """Boards (B, cells) int8 of some rows; on large boards without all of `boards`."""
-        return self.boards[rows] if self._is_small else self.rules.to_boards(*self.bits(rows))
+        if self.rules.cells <= TABULATED:
+            return self.boards[rows]
+        return self.rules.to_boards(*self.bits(rows))
 
     def rows(self, boards: ArrayLike) -> NDArray[np.intp]:
         """Rows (B,) of boards (B, cells); ValueError names a board that play cannot reach."""
@@ -211,25 +212,16 @@ class Positions:
         every = np.arange(len(self))
         return np.stack([self.child(every, cell) for cell in range(self.rules.cells)], axis=1)
 
-    def plies(self, first: int = 0, backward: bool = False) -> Iterator[Ply]:
-        """The unfinished positions by ply, from ply `first` to the last, or in reverse order."""
-        numbers = range(first, self.rules.cells)
-        for number in reversed(numbers) if backward else numbers:
-            yield self._kept_plies[number] if self._is_small else self._ply(number)
-
-    @property
-    def _is_small(self) -> bool:
-        return self.rules.cells <= TABULATED
-
     @cached_property
-    def _kept_plies(self) -> list[Ply]:
-        return [self._ply(number) for number in range(self.rules.cells)]
-
-    def _ply(self, number: int) -> Ply:
-        first, last = np.searchsorted(self.unfinished, self.ply_starts[number : number + 2])
-        rows = self.unfinished[first:last]
-        children = self.children[rows]
-        return Ply(number, SIDES[number % 2], rows, children, children >= 0)
+    def plies(self) -> list[Ply]:
+        """The unfinished positions by ply."""
+        ends = np.searchsorted(self.unfinished, self.ply_starts)
+        every = []
+        for number, (first, last) in enumerate(pairwise(ends[:-1])):
+            rows = self.unfinished[first:last]
+            children = self.children[rows]
+            every.append(Ply(number, SIDES[number % 2], rows, children, children >= 0))
+        return every
 
     # --- symmetries -------------------------------------------------------------------------------
 

@@ -1,6 +1,6 @@
 """Proof by reach: the positions that a policy can meet as one side, against every reply.
 
-    reach = reach_of(policy, "X", Rules(4, 4, 4))
+    reach = reach_of({"X": policy}, "X", Rules(4, 4, 4))
     len(reach), reach.decisions         # positions, and those in which the policy decides
 
 Whether a policy can be beaten depends on the positions that it can meet, and a policy that makes
@@ -10,13 +10,12 @@ position, however they were reached. If the policy is a `CanonicalPolicy`, posit
 under symmetry are one as well.
 
 On boards of up to 12 cells the rows are those of `positions.Positions`, on larger ones a reach has
-rows of its own. Either way it is walked by `plies`, forwards or backwards: see
-`solver.backward_induction` and `match`.
+rows of its own. Either way it is walked by `plies`, forwards or backwards: see `match`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -25,7 +24,6 @@ from numpy.typing import NDArray
 from tictactoe_env.errors import whole_number
 from tictactoe_env.exact.position_index import PositionIndex, distinct, fits_one_number, merged
 from tictactoe_env.exact.positions import TABULATED, Ply, positions_of
-from tictactoe_env.exact.steady import check_steady, steady_table
 from tictactoe_env.exact.symmetry import CanonicalPolicy, canonical_forms, plays_symmetrically
 from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.policy import Model, Policy, Probs, as_policy, checked_probs
@@ -60,7 +58,7 @@ class ProofLimitError(ValueError):
 
 
 def reach_of(
-    policy: Policy | Model,
+    players: Mapping[str, Policy | Model],
     side: str,
     rules: Rules,
     limit: Limit | None = None,
@@ -68,72 +66,60 @@ def reach_of(
 ) -> Reach:
     """The positions that a policy can meet as `side`, against every reply.
 
-    limit: not used on boards of up to 12 cells. Raises ProofLimitError beyond it.
+    players: the policies by side; a side without one makes every reply. limit: not used on boards
+    of up to 12 cells. Raises ProofLimitError beyond it.
     """
     if rules.cells <= TABULATED:
-        return TableReach(side, tabulate(policy, rules).by_row(), rules)
-    return BoardReach({side: as_policy(policy, rules)}, side, rules, limit, progress)
-
-
-def provable(policy: Policy | Model, rules: Rules) -> Policy:
-    """A policy of which something can be proven: a table on boards of up to 12 cells.
-
-    Raises ValueError for a player whose moves are no function of the board: see `steady`.
-    """
-    if rules.cells <= TABULATED:
-        return steady_table(policy, rules)
-    check_steady(policy, rules)
-    return as_policy(policy, rules)
+        return TableReach(players, side, rules)
+    known = {one: as_policy(player, rules) for one, player in players.items()}
+    return BoardReach(known, side, rules, limit, progress)
 
 
 class TableReach:
     """A reach on a board whose positions are tabulated; the rows are those of `Positions`.
 
-    table: (N, cells), the policy's probabilities in all positions. everywhere: whether all
-    unfinished positions belong to it, also those that the policy cannot meet.
+    everywhere: whether all unfinished positions belong to it, also those that the players cannot
+    meet.
     """
 
-    def __init__(self, side: str, table: Probs, rules: Rules, everywhere: bool = False):
+    is_symmetric = False
+
+    def __init__(
+        self,
+        players: Mapping[str, Policy | Model],
+        side: str,
+        rules: Rules,
+        everywhere: bool = False,
+    ):
         positions = positions_of(rules)
-        self.side, self.rules, self.table = side, rules, table
+        tables = {one: tabulate(player, rules).by_row() for one, player in players.items()}
+        self.side, self.rules = side, rules
         self.outcome_x, self.is_over = positions.outcome_x, positions.is_over
-        reached = np.zeros(len(positions), dtype=bool)
-        reached[0 if not everywhere else slice(None)] = True
+        reached = np.full(len(positions), everywhere)
+        reached[0] = True
         self._plies = []
-        self.decisions = 0
-        for ply in positions.plies():
+        for ply in positions.plies:
             met = reached.take(ply.rows)
             if not met.all():
                 ply = Ply(ply.number, ply.side, ply.rows[met], ply.children[met], ply.legal[met])
             possible = ply.legal
-            if ply.side == side:
-                probs = table.take(ply.rows, axis=0)
-                ply = ply._replace(probs=probs)
-                possible = ply.legal & (probs > 0)
-                self.decisions += len(ply.rows)
-            if not everywhere:
-                reached[ply.children[possible]] = True
+            if ply.side in tables:
+                probs = tables[ply.side].take(ply.rows, axis=0)
+                ply, possible = ply._replace(probs=probs), ply.legal & (probs > 0)
+            reached[ply.children[possible]] = True
             self._plies.append(ply)
+        self.decisions = sum(len(ply.rows) for ply in self._plies if ply.side == side)
 
     def __len__(self) -> int:
         return sum(len(ply.rows) for ply in self._plies)
 
-    def plies(self, first: int = 0, backward: bool = False) -> Iterator[Ply]:
-        """The positions by ply, from ply `first` to the last, or in reverse order."""
-        return iter(self._plies[first:][:: -1 if backward else 1])
+    def plies(self, backward: bool = False) -> Iterator[Ply]:
+        """The positions by ply, from the first to the last, or in reverse order."""
+        return reversed(self._plies) if backward else iter(self._plies)
 
     def boards(self, ply: Ply) -> Boards:
         """The boards (B, cells) int8 of a ply."""
         return positions_of(self.rules).boards[ply.rows]
-
-    def place(self, ply: Ply, row: int) -> int | None:
-        """The index of a row among those of a ply; None if it is not there."""
-        at = int(np.searchsorted(ply.rows, row))
-        return at if at < len(ply.rows) and ply.rows[at] == row else None
-
-    def turned_back(self, board: Boards) -> NDArray[np.intp]:
-        """The cells of a board (cells,): they stand for themselves."""
-        return np.arange(self.rules.cells)
 
 
 class Moves(NamedTuple):
@@ -176,7 +162,7 @@ class BoardReach:
 
     def __init__(
         self,
-        players: dict[str, Policy],
+        players: Mapping[str, Policy],
         side: str,
         rules: Rules,
         limit: Limit | None = None,
@@ -208,9 +194,9 @@ class BoardReach:
     def __len__(self) -> int:
         return self.starts[-1]
 
-    def plies(self, first: int = 0, backward: bool = False) -> Iterator[Ply]:
-        """The positions by ply, some at a time, from ply `first` to the last or reversed."""
-        numbers = range(first, len(self._layers))
+    def plies(self, backward: bool = False) -> Iterator[Ply]:
+        """The positions by ply, some at a time, from the first to the last, or reversed."""
+        numbers = range(len(self._layers))
         for number in reversed(numbers) if backward else numbers:
             start = self.starts[number]
             for moves in self._layers[number].moves:
@@ -229,16 +215,6 @@ class BoardReach:
         layer, start = self._layers[ply.number], self.starts[ply.number]
         part = slice(ply.rows.start - start, ply.rows.stop - start)
         return layer.x[part], layer.o[part]
-
-    def place(self, ply: Ply, row: int) -> int | None:
-        """The index of a row among those of a ply; None if it is not there."""
-        return row - ply.rows.start if ply.rows.start <= row < ply.rows.stop else None
-
-    def turned_back(self, board: Boards) -> NDArray[np.intp]:
-        """The cells (cells,) of a board (cells,) that the cells of its canonical form stand for."""
-        if not self.is_symmetric:
-            return np.arange(self.rules.cells)
-        return canonical_forms(self.rules).to_form(board[None])[2][0]
 
     def rows(self, number: int, x: Marks, o: Marks) -> NDArray[np.intp]:
         """The rows (B,) of positions with `number` marks in canonical form; -1 if not met."""

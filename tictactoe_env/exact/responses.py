@@ -70,7 +70,7 @@ def respond(
         lines = {}
         examples = []
         for side in sides:
-            reach = reach_of(policy, side, rules, limit)
+            reach = reach_of({side: policy}, side, rules, limit)
             values = values_of(reach)
             examples.append(_below(reach, goals[side]))
             if refutations is not None and isinstance(reach, BoardReach):
@@ -78,15 +78,15 @@ def respond(
             lines[side] = ResponseLines(reach, values)
         player = ResponsePolicy(lines, rules, elsewhere)
         return Response(player, np.concatenate(examples), refutations)
-    table = tabulate(policy, rules).by_row()
-    replies = np.zeros(table.shape)
+    table, positions = tabulate(policy, rules), positions_of(rules)
+    replies = np.zeros(positions.boards.shape)
     examples = []
     for side in sides:
-        values = values_of(everywhere := TableReach(side, table, rules, everywhere=True))
+        everywhere = TableReach({side: table}, side, rules, everywhere=True)
+        values = values_of(everywhere)
         for ply, best in best_replies(everywhere, values):
             replies[ply.rows] = best
-        examples.append(_below(TableReach(side, table, rules), goals[side]))
-    positions = positions_of(rules)
+        examples.append(_below(TableReach({side: table}, side, rules), goals[side]))
     return Response(
         TabularPolicy(rules, _shares(replies, positions.boards == 0)[positions.unfinished]),
         np.concatenate(examples),

@@ -6,9 +6,9 @@ takes a second.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cached_property, lru_cache
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,7 +16,6 @@ from numpy.typing import ArrayLike, NDArray
 from tictactoe_env.errors import one_of, probability
 from tictactoe_env.exact.blocks import GOING, After, Block, backward_by_blocks
 from tictactoe_env.exact.positions import (
-    Ply,
     check_enumerable,
     codes_of,
     positions_of,
@@ -25,36 +24,10 @@ from tictactoe_env.exact.positions import (
 from tictactoe_env.policy import Probs
 from tictactoe_env.rules import Boards, Rules
 
-Values = NDArray[np.float64]
-
 LOST = -100  # the score of a lost position
 NO_SCORE = -128  # of a position that play cannot reach, and of an illegal move
 # Scores of positions that are not GOING, by their standing: LINE, FULL, UNREACHED.
 FINISHED = np.array([NO_SCORE, LOST, 0, NO_SCORE], dtype=np.int8)
-
-
-class Graph(Protocol):
-    """Positions with their successors, such as `Positions` or a `proof.Reach`."""
-
-    def plies(self, first: int = 0, backward: bool = False) -> Iterator[Ply]:
-        """The unfinished positions from ply `first` to the last, or in reverse order."""
-        ...
-
-
-def backward_induction(
-    graph: Graph, values: Any, rule: Callable[[Ply, Values], Values], first: int = 0
-) -> Values:
-    """The values of all positions from ply `first` on: (N, ...) float64.
-
-    values: (N, ...); those of finished positions are kept, the others are computed.
-    rule: called with a ply and the values after each move (B, M, ...); it returns the values of the
-    ply's positions (B, ...). The value after an illegal move is undefined: the rule must overwrite
-    it.
-    """
-    values = values.astype(np.float64)
-    for ply in graph.plies(first, backward=True):
-        values[ply.rows] = rule(ply, values.take(ply.children, axis=0))
-    return values
 
 
 @lru_cache(maxsize=8)
@@ -155,7 +128,7 @@ class MinimaxPolicy:
     slip: the probability of a uniformly random legal move instead.
     """
 
-    varies = ""  # see `steady`
+    varies = ""  # see `provable`
     meaning = "exact result with best play of both sides: win 1, draw 0, loss -1"
 
     def __init__(self, rules: Rules, ties: str = "random", slip: float = 0.0):

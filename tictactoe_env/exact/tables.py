@@ -19,7 +19,7 @@ class TabularPolicy:
     least 0 whose rows sum to 1 within 1e-5.
     """
 
-    varies = ""  # see `steady`
+    varies = ""  # see `provable`
 
     def __init__(self, rules: Rules, table: Any):
         positions = positions_of(rules)

@@ -87,7 +87,7 @@ class SearchPolicy:
 
     @property
     def varies(self) -> str:
-        """Why its moves may be others the next time; "" without `seconds`. See `steady`."""
+        """Why its moves may be others the next time; "" without `seconds`. See `provable`."""
         return "its search is ended by a clock (seconds)" if self.seconds else ""
 
     @property

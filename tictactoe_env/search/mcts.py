@@ -270,7 +270,7 @@ class TreeSearchPolicy:
 
     @property
     def varies(self) -> str:
-        """Why its moves may be others the next time; "" without `milliseconds`. See `steady`."""
+        """Why its moves may be others the next time; "" without `milliseconds`. See `provable`."""
         return "its search is ended by a clock (milliseconds)" if self.milliseconds else ""
 
     def probs(self, boards: Boards) -> Probs:

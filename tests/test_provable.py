@@ -9,7 +9,7 @@ from text_cases import refuses
 from tictactoe_env.certificates.certificate import certify, exact_results
 from tictactoe_env.exact.evaluation import evaluate, exploitability
 from tictactoe_env.exact.match import best_responses, exact_result
-from tictactoe_env.exact.steady import check_steady, steady_table
+from tictactoe_env.exact.provable import provable
 from tictactoe_env.exact.symmetry import CanonicalPolicy
 from tictactoe_env.policy import (
     MixturePolicy,
@@ -52,7 +52,7 @@ def of_its_batch(player, boards):
     return np.roll(np.arange(1, 1 + boards.shape[1]), int(boards.sum()))
 
 
-UNSTEADY = (hidden_draw, first_move_in_turns, of_its_batch)
+NO_FUNCTIONS = (hidden_draw, first_move_in_turns, of_its_batch)
 ASKS = {
     "evaluate": lambda player, rules: evaluate(player, rules),
     "exploitability": lambda player, rules: exploitability(player, rules),
@@ -66,7 +66,7 @@ ASKS = {
 
 @pytest.mark.parametrize("rules", [SMALL, BIG], ids=str)
 @pytest.mark.parametrize("ask", ASKS)
-@pytest.mark.parametrize("kind", UNSTEADY)
+@pytest.mark.parametrize("kind", NO_FUNCTIONS)
 def test_a_player_that_is_no_function_of_the_board_is_refused(kind, ask, rules):
     with refuses(NO_FUNCTION):
         ASKS[ask](Scored(kind), rules)
@@ -103,14 +103,14 @@ def test_players_of_large_boards_are_asked_for_positions_of_random_games():
         asked.append(board)
         return {board.index(0): 1.0}
 
-    check_steady(Player(seen), Rules(3, 5, 3))
+    provable(Player(seen), Rules(3, 5, 3))
     counts = {sum(map(abs, board)) for board in asked}
     assert counts >= set(range(9))
     assert (0,) * 15 in asked
-    check_steady(LineCounter(BIG), BIG)
-    check_steady(CanonicalPolicy(LineCounter(BIG), BIG), BIG)
+    provable(LineCounter(BIG), BIG)
+    provable(CanonicalPolicy(LineCounter(BIG), BIG), BIG)
 
 
 def test_probabilities_may_differ_by_the_rounding_of_a_network():
     rounded = Scored(lambda player, boards: 1 + np.float32(1e-6) * player.rng.random(boards.shape))
-    assert steady_table(rounded, SMALL).rules == SMALL
+    assert provable(rounded, SMALL).rules == SMALL

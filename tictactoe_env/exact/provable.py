@@ -1,7 +1,4 @@
-"""Whether a player is a function of the board: asked again, it makes the same moves.
-
-    table = steady_table(model, Rules())       # as `tabulate`, or ValueError
-    check_steady(model, Rules(4, 4, 4))        # for boards whose positions are not tabulated
+"""Policies of which something can be proven: asked again, they make the same moves.
 
 A proof holds for the moves that were asked for. It says nothing of a player that draws random
 numbers of its own, remembers earlier boards, or looks at its clock, because it may play otherwise
@@ -15,44 +12,31 @@ from typing import Any
 
 import numpy as np
 
-from tictactoe_env.exact.positions import positions_of
-from tictactoe_env.exact.tables import TabularPolicy, tabulate
+from tictactoe_env.exact.positions import TABULATED
+from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.policy import Model, Policy, Probs, as_policy, checked_probs
 from tictactoe_env.rules import Boards, Rules
 
-FIRST, ASKED = 100, 1_000  # positions that are asked again: the first ones, and all of them
-GAMES = 100  # random games from which the positions of larger boards are taken
+GAMES = 100  # random games from which the positions are taken
 SAME = 1e-4  # probabilities this close are equal: networks compute float32 in the order of a batch
 FEW = 0.01  # share of positions in which rounding may turn the choice between equal moves
 
 
-def steady_table(policy: Policy | Model, rules: Rules) -> TabularPolicy:
-    """`tabulate`, for a policy that is a function of the board.
+def provable(policy: Policy | Model, rules: Rules) -> Policy:
+    """A policy that is a function of the board, on boards of up to 12 cells as a table.
 
-    1,000 positions are asked for again, in another order and in other batches. Raises ValueError if
-    the answers are others, or if the policy says by `varies` that they may be.
+    The positions of 100 random games are asked for again, in another order and in other batches.
+    Raises ValueError if the answers are others, or if the policy says by `varies` that they may be.
     """
     policy = as_policy(policy, rules)
-    is_known, table = _is_known(policy), tabulate(policy, rules)
-    if is_known:
-        return table
-    positions = positions_of(rules)
-    spread = np.linspace(0, len(table.table) - 1, ASKED - FIRST).astype(np.intp)
-    chosen = np.unique([*range(min(FIRST, len(table.table))), *spread])
-    boards = positions.boards_at(positions.unfinished[chosen])
-    _compare(policy, boards, table.table[chosen])
-    return table
-
-
-def check_steady(policy: Policy | Model, rules: Rules) -> None:
-    """Raises ValueError unless a policy is a function of the board, on a board of any size.
-
-    The positions of 100 random games are asked for twice, in another order and other batches.
-    """
-    policy = as_policy(policy, rules)
-    if not _is_known(policy):
+    reason = varies(policy)
+    if reason:
+        raise _refusal(reason)
+    found = tabulate(policy, rules) if rules.cells <= TABULATED else policy
+    if reason is None:
         boards = _random_positions(rules)
-        _compare(policy, boards, checked_probs(policy.probs(boards), boards.shape))
+        _compare(policy, boards, checked_probs(found.probs(boards), boards.shape))
+    return found
 
 
 def varies(policy: Any) -> str | None:
@@ -66,14 +50,6 @@ def varies(policy: Any) -> str | None:
         return str(stated)
     others = [getattr(policy, "policy", None), *getattr(policy, "policies", ())]
     return next((found for found in map(varies, filter(None, others)) if found), None)
-
-
-def _is_known(policy: Policy) -> bool:
-    """Whether a policy is a function of the board by its code. ValueError if it says it is none."""
-    reason = varies(policy)
-    if reason:
-        raise _refusal(reason)
-    return reason == ""
 
 
 def _refusal(reason: str) -> ValueError:
