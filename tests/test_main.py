@@ -57,15 +57,6 @@ def test_without_a_name_the_opponent_is_an_easy_one_and_says_so(play, size, name
     assert "easy" not in play("quit", "--opponent", "minimax")[1]
 
 
-def test_a_random_side_comes_from_the_seed(play):
-    options = ("--opponent", "random", "--games", 12, "--side", "random", "--seed", 7)
-    every_cell = " ".join(str(cell) for cell in [*range(1, 10)] * 200)
-    outputs = {play(every_cell, *options)[1] for _ in range(2)}
-    (out,) = outputs
-    sides = [out.count(f"You are {side}") for side in "XO"]
-    assert (sum(sides), min(sides) > 0, "12 games" in out) == (12, True, True)
-
-
 def test_colours_are_for_terminals_and_no_color_switches_them_off(monkeypatch):
     class Terminal(io.StringIO):
         def isatty(self):
@@ -98,8 +89,3 @@ def test_the_program_runs_as_a_module_with_any_bytes_and_encoding():
     assert (done.returncode, done.stderr) == (0, b"")
     assert b"is no move" in done.stdout
     assert b"minimax plays " in done.stdout
-
-
-def test_the_list_is_that_of_the_opponents(play, monkeypatch):
-    monkeypatch.setattr("tictactoe_env.__main__.listed", lambda: "every opponent")
-    assert play("", "--list") == (0, "every opponent\n")

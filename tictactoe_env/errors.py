@@ -98,5 +98,5 @@ def printable(text: object, lines: bool = False) -> str:
 def in_one_line(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
     """A parser of a command line that says its errors in one line, without its usage."""
     tell = lambda message: parser.exit(2, f"{parser.prog}: {message}\n")  # noqa: E731
-    parser.error = tell  # type: ignore[method-assign, assignment]
+    parser.error = tell  # type: ignore[method-assign]
     return parser
