@@ -32,7 +32,7 @@ FURTHER = {
     for name in ("exact", "engines", "search", "certificates", "games", "trained")
 }
 FURTHER["notation"] = ["parse_board", "board_text", "parse_game", "game_text", "cell_text"]
-FURTHER["render"] = ["ansi", "rgb_array", "svg", "svg_game"]
+FURTHER["render"] = ["ansi", "rgb_array", "svg", "svg_games"]
 LINK = re.compile(r"\]\((?!https?://|mailto:|#)([^)#\s]+)(#[^)\s]*)?\)")
 
 project = "tictactoe-env"

@@ -27,7 +27,7 @@ from tictactoe_env.games import Game, Player, truth, verdicts
 from tictactoe_env.notation import SIDES, cell_text, parse_board, parse_game
 from tictactoe_env.opponents import make_opponent
 from tictactoe_env.policy import RandomPolicy
-from tictactoe_env.render import BACKGROUND, COLOURS, INK, LABEL, rgb_array, svg, svg_game
+from tictactoe_env.render import BACKGROUND, COLOURS, INK, LABEL, rgb_array, svg, svg_games
 from tictactoe_env.rules import Rules
 from training.checkpoint import save_model
 from training.learner import drive
@@ -77,7 +77,8 @@ def board() -> dict[str, Any]:
 
 def lost_game() -> str:
     """The game of docs/exact_evaluation.md, which an O with the best mean reward loses: SVG."""
-    return svg_game(parse_game("b1 a3 a1 c1 b2 b3 c3", Rules()), Rules())
+    moves = parse_game("b1 a3 a1 c1 b2 b3 c3", Rules())
+    return svg_games({"loses as O in 7 moves": moves}, Rules())
 
 
 def write_environment(path: Path) -> None:

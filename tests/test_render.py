@@ -217,7 +217,7 @@ def test_what_does_not_fit_the_board_or_cannot_be_drawn_is_refused(draw, board, 
 def test_the_picture_of_a_game_holds_the_board_after_each_move_in_even_rows(
     cells, rules, rows, last
 ):
-    root = ElementTree.fromstring(render.svg_game(cells, rules))
+    root = ElementTree.fromstring(render.svg_games({"a game": cells}, rules))
     places = [(int(board.get("y")), int(board.get("x"))) for board in root.findall("{*}svg")]
     assert places == sorted(set(places))
     assert list(Counter(y for y, _ in places).values()) == rows
@@ -230,4 +230,4 @@ def test_the_picture_of_a_game_holds_the_board_after_each_move_in_even_rows(
 @pytest.mark.parametrize("cells", [[], [0, 0, 1], [0, 3, 1, 4, 2, 5], [9]])
 def test_a_picture_of_no_game_is_refused(cells):
     with refuses("cell" if cells == [9] else "move"):
-        render.svg_game(cells, Rules())
+        render.svg_games({"a game": cells}, Rules())

@@ -1,8 +1,8 @@
 """Pictures of a board: text for a terminal, pixels, SVG; optionally with numbers on free cells.
 
-The pixels and the SVG come from one list of shapes (`_shapes`). Pixels are drawn with signed
-distances: how far a pixel's centre is outside a shape. Antialiasing is then one subtraction. Text
-in pixels uses a small stroke font.
+The pixels and the SVG come from one list of shapes (`_shapes`), whose points are complex numbers
+x + yi. Pixels are drawn with signed distances: how far a pixel's centre is outside a shape.
+Antialiasing is then one subtraction. Text in pixels uses a small stroke font.
 """
 
 from __future__ import annotations
@@ -13,10 +13,8 @@ from html import escape
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-import gymnasium as gym
 import numpy as np
 from gymnasium.error import DependencyNotInstalled
-from gymnasium.wrappers import HumanRendering
 from numpy.typing import NDArray
 
 from tictactoe_env.errors import whole_number
@@ -31,11 +29,13 @@ COLOURS = {"X": "#0072b2", "O": "#d55e00"}
 POSITIVE, NEGATIVE = "#009e73", "#cc79a7"
 BACKGROUND, TILE, LAST, INK, LABEL = "#e4e8ec", "#ffffff", "#ffe9a3", "#26323b", "#66737d"
 
+CROSS = ((0.27 + 0.27j, 0.73 + 0.73j), (0.73 + 0.27j, 0.27 + 0.73j))  # strokes of an X
+
 ANSI_COLOURS = {"X": "\033[1;38;5;39m", "O": "\033[1;38;5;208m", ".": "\033[2m"}
 ANSI_RESET = "\033[0m"
 
-Coverage = NDArray[np.float32]  # (height, width), the share of each pixel that a shape covers
-Segment = tuple[float, float, float, float]  # x0, y0, x1, y1
+Points = NDArray[np.complex128]  # x + yi
+THICKNESS = {"tile": 0.0, "X": 0.13, "O": 0.13, "line": 0.05, "text": 0.9}  # of strokes, in units
 
 
 def ansi(
@@ -101,9 +101,8 @@ def rgb_array(
     shapes, width, height = _picture(board, rules, last, values, cell_pixels)
     picture = np.full((height, width, 3), _rgb(BACKGROUND), dtype=np.float32)
     for shape in shapes:
-        coverage, left, top = _coverage(shape)
-        region = picture[top : top + coverage.shape[0], left : left + coverage.shape[1]]
-        region += coverage[..., None] * (_rgb(shape.colour) - region)
+        place, covered = _cover(shape)
+        picture[place] += covered * (_rgb(shape.colour) - picture[place])
     return np.rint(picture).astype(np.uint8)
 
 
@@ -125,25 +124,17 @@ def svg(
     return _document(width, height, board_text(board, rules) + moved, map(_element, shapes))
 
 
-def svg_game(cells: Sequence[int] | None, rules: Rules, *, cell_pixels: int = 48) -> str:
-    """A game as one standalone SVG document: the board after each move, in rows of up to five.
+def svg_games(games: Mapping[str, Sequence[int]], rules: Rules, *, cell_pixels: int = 48) -> str:
+    """Games as one standalone SVG document: the board after each move, in rows of up to five.
 
         line = evaluate(mine).best_responses["O"].losing_line  # None if it cannot be beaten
-        Path("lost.svg").write_text(svg_game(line, Rules()))
+        Path("lost.svg").write_text(svg_games({"loses as O": line}, Rules()))
 
-    cells: the moves as cells, X's first; at least one. The moves are the title, and each board has
-    its move above it. An illegal last move is highlighted and leaves the board as it was.
-    Raises ValueError for None, for a number that is no cell, and for a move after the end of the
-    game or after an illegal one.
+    games: the moves of each game as cells, X's first and at least one, by its name, which stands
+    above it. Each board has its move above it. An illegal last move is highlighted and leaves the
+    board as it was. Raises ValueError for a number that is no cell, and for a move after the end of
+    the game or after an illegal one.
     """
-    if cells is None:
-        raise ValueError("there is no game to draw: the policy cannot be beaten on this side")
-    boards, width, height = _boards(cells, rules, cell_pixels)
-    return _document(width, height, game_text(cells, rules), boards)
-
-
-def svg_games(games: Mapping[str, Sequence[int]], rules: Rules, *, cell_pixels: int = 48) -> str:
-    """Games below each other, as `svg_game` draws them, each under its name: {name: cells}."""
     parts: list[str] = []
     width = top = 0
     for name, cells in games.items():
@@ -161,13 +152,14 @@ def svg_games(games: Mapping[str, Sequence[int]], rules: Rules, *, cell_pixels: 
 
 
 class _Shape(NamedTuple):
-    kind: str  # "tile", "X", "O", "text" or "line"
+    """A tile or an O on a cell, strokes, or a text, which is strokes too."""
+
+    kind: str  # "tile", "O", "X", "line" or "text"
     colour: str
-    x: float  # left edge of a tile or mark, centre of a text, first end of a line
-    y: float
-    size: float  # edge of the cell; of a text the font's grid unit, a sixth of a digit's height
+    at: complex  # the corner of a cell, left and above; the middle of a text
+    unit: float  # pixels: the edge of a cell; of a text a sixth of a digit's height
+    strokes: tuple[tuple[complex, complex], ...] = ()  # their ends, from `at` on, in units
     text: str = ""
-    end: tuple[float, float] = (0.0, 0.0)
 
 
 def _picture(
@@ -187,35 +179,37 @@ def _picture(
 def _shapes(
     board: Boards, rules: Rules, last: int | None, values: Any, size: int, margin: int
 ) -> Iterator[_Shape]:
+    def corner(row: int, col: int) -> complex:
+        return complex(margin + col * size, margin + row * size)
+
     half = size / 2
     for col in range(rules.cols):
-        x, name = margin + col * size + half, _column(col, rules)
-        yield _Shape("text", LABEL, x, margin / 2, size / 48, name)
+        yield _text(LABEL, corner(0, col) + half - 0.5j * margin, _column(col, rules), size / 48)
     for row in range(rules.rows):
-        yield _Shape("text", LABEL, margin / 2, margin + row * size + half, size / 48, str(row + 1))
-    places = (divmod(cell, rules.cols) for cell in range(rules.cells))
-    corners = [(margin + col * size, margin + row * size) for row, col in places]
-    for cell, (x, y) in enumerate(corners):
+        yield _text(LABEL, corner(row, 0) - margin / 2 + half * 1j, str(row + 1), size / 48)
+    places = [divmod(cell, rules.cols) for cell in range(rules.cells)]
+    for cell, place in enumerate(places):
         value = float("nan") if values is None or board[cell] else values[cell]
-        yield _Shape("tile", LAST if cell == last else _shade(value), x, y, size)
+        yield _Shape("tile", LAST if cell == last else _shade(value), corner(*place), size)
         if board[cell]:
             mark = MARKS[board[cell]]
-            yield _Shape(mark, COLOURS[mark], x, y, size)
+            yield _Shape(mark, COLOURS[mark], corner(*place), size, CROSS if mark == "X" else ())
         elif not np.isnan(value):
             number = _number(value)
-            unit = min(size / 36, 0.8 * size / _text_units(number))
-            yield _Shape("text", INK, x + half, y + half, unit, number)
+            width = 2 * max(end.real for _, end in _letters(number))
+            unit = min(size / 36, 0.8 * size / width)
+            yield _text(INK, corner(*place) + half + half * 1j, number, unit)
     for line in rules.lines:
         if abs(board[list(line)].sum()) == rules.k:
-            yield _stroke(corners[line[0]], corners[line[-1]], size)
+            (row, col), (last_row, last_col) = places[line[0]], places[line[-1]]
+            end = complex(last_col - col, last_row - row)  # in cells
+            over = 0.36 * end / max(rules.k - 1, 1)  # beyond the middles of its cells
+            stroke = 0.5 + 0.5j - over, 0.5 + 0.5j + end + over
+            yield _Shape("line", INK, corner(row, col), size, (stroke,))
 
 
-def _stroke(first: tuple[int, int], last: tuple[int, int], size: int) -> _Shape:
-    """The stroke through a line's first and last cell, extended by 0.36 cells at both ends."""
-    (x0, y0), (x1, y1), half = first, last, size / 2
-    over_x, over_y = 0.36 * size * np.sign(x1 - x0), 0.36 * size * np.sign(y1 - y0)
-    end = (x1 + half + over_x, y1 + half + over_y)
-    return _Shape("line", INK, x0 + half - over_x, y0 + half - over_y, size, end=end)
+def _text(colour: str, middle: complex, text: str, unit: float) -> _Shape:
+    return _Shape("text", colour, middle, unit, _letters(text), text)
 
 
 def _shade(value: float) -> str:
@@ -307,25 +301,21 @@ def _caption(text: str, x: float, y: float, size: int) -> str:
 
 
 def _element(shape: _Shape) -> str:
-    kind, colour, x, y, size, text, (x1, y1) = shape
-    thickness = (0.05 if kind == "line" else 0.13) * size
-    stroke = f'stroke="{colour}" stroke-width="{thickness:g}"'
+    kind, colour, at, unit, strokes, text = shape
     if kind == "tile":
-        gap, edge, radius = 0.03 * size, 0.94 * size, 0.1 * size
-        corner = f'x="{x + gap:g}" y="{y + gap:g}"'
-        edges = f'width="{edge:g}" height="{edge:g}" rx="{radius:g}"'
+        corner = f'x="{at.real + 0.03 * unit:g}" y="{at.imag + 0.03 * unit:g}"'
+        edges = f'width="{0.94 * unit:g}" height="{0.94 * unit:g}" rx="{0.1 * unit:g}"'
         return f'<rect {corner} {edges} fill="{colour}"/>'
-    if kind == "X":
-        low, far = 0.27 * size, 0.46 * size
-        path = f"M{x + low:g} {y + low:g}l{far:g} {far:g}m0 {-far:g}l{-far:g} {far:g}"
-        return f'<path class="X" d="{path}" {stroke}/>'
+    if kind == "text":
+        place = f'x="{at.real:g}" y="{at.imag + 3 * unit:g}" font-size="{8.2 * unit:g}"'
+        return f'<text {place} fill="{colour}">{escape(text)}</text>'
+    about = f'class="{kind}" stroke="{colour}" stroke-width="{THICKNESS[kind] * unit:g}"'
     if kind == "O":
-        centre = f'cx="{x + size / 2:g}" cy="{y + size / 2:g}"'
-        return f'<circle class="O" {centre} r="{0.25 * size:g}" {stroke}/>'
-    if kind == "line":
-        return f'<path class="line" d="M{x:g} {y:g}L{x1:g} {y1:g}" {stroke}/>'
-    place = f'x="{x:g}" y="{y + 3 * size:g}" font-size="{8.2 * size:g}"'
-    return f'<text {place} fill="{colour}">{escape(text)}</text>'
+        centre = f'cx="{at.real + unit / 2:g}" cy="{at.imag + unit / 2:g}"'
+        return f'<circle {about} {centre} r="{0.25 * unit:g}"/>'
+    ends = [[at + unit * end for end in stroke] for stroke in strokes]
+    path = "".join(f"M{a.real:g} {a.imag:g}L{b.real:g} {b.imag:g}" for a, b in ends)
+    return f'<path {about} d="{path}"/>'
 
 
 # --- pixels ---------------------------------------------------------------------------------------
@@ -336,48 +326,34 @@ def _rgb(colour: str) -> NDArray[np.float32]:
     return np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)], dtype=np.float32)
 
 
-def _coverage(shape: _Shape) -> tuple[Coverage, int, int]:
-    """The coverage of a shape's pixels, and the left and top of this region in the picture."""
-    kind, _, x, y, size, text, (x1, y1) = shape
-    if kind == "text":
-        coverage = _text(text, size)
-        return coverage, round(x - coverage.shape[1] / 2), round(y - coverage.shape[0] / 2)
-    if kind == "line":
-        pad = round(0.05 * size) + 1
-        left, top = int(min(x, x1)) - pad, int(min(y, y1)) - pad
-        width, height = int(abs(x1 - x)) + 2 * pad + 1, int(abs(y1 - y)) + 2 * pad + 1
-        segment = (x - left, y - top, x1 - left, y1 - top)
-        return _strokes([segment], width, height, 0.05 * size), left, top
-    return _stamp(kind, int(size)), int(x), int(y)
+@lru_cache(maxsize=512)
+def _cover(shape: _Shape) -> tuple[tuple[slice, slice], NDArray[np.float32]]:
+    """Where a shape is in the picture, and the share of each pixel there: (height, width, 1)."""
+    ends = shape.at + shape.unit * np.array(shape.strokes or (0, 1 + 1j)).ravel()
+    pad = 1 + shape.unit * THICKNESS[shape.kind]
+    left, right = int(ends.real.min() - pad), int(ends.real.max() + pad)
+    top, bottom = int(ends.imag.min() - pad), int(ends.imag.max() + pad)
+    pixels = np.arange(left, right) + 0.5 + 1j * (np.arange(top, bottom)[:, None] + 0.5)
+    share = np.clip(0.5 - _distance(shape, pixels), 0, 1)
+    return (slice(top, bottom), slice(left, right)), share[..., None].astype(np.float32)
 
 
-@lru_cache(maxsize=32)
-def _stamp(kind: str, size: int) -> Coverage:
-    """A tile, X or O: (size, size)."""
-    low, high = 0.27 * size, 0.73 * size
-    if kind == "X":
-        return _strokes([(low, low, high, high), (low, high, high, low)], size, size, 0.13 * size)
-    y, x = np.abs(np.mgrid[:size, :size] + 0.5 - size / 2)
+def _distance(shape: _Shape, pixels: Points) -> NDArray[np.float64]:
+    """How far the pixels (height, width) are outside a shape; negative inside."""
+    kind, _, at, unit, strokes, _ = shape
+    middle = pixels - (at + unit * (0.5 + 0.5j))
+    if kind == "tile":
+        straight = 0.37 * unit  # from the middle to where the rounded corner begins
+        x, y = (np.maximum(np.abs(part) - straight, 0) for part in (middle.real, middle.imag))
+        return np.hypot(x, y) - 0.1 * unit
+    thickness = max(1.0, THICKNESS[kind] * unit)
     if kind == "O":
-        return _inside(np.abs(np.hypot(x, y) - 0.25 * size) - 0.065 * size)
-    straight = 0.37 * size  # from the centre to where the rounded corner begins
-    return _inside(np.hypot(np.maximum(x - straight, 0), np.maximum(y - straight, 0)) - 0.1 * size)
-
-
-def _strokes(segments: list[Segment], width: int, height: int, thickness: float) -> Coverage:
-    """Straight strokes with round ends: (height, width)."""
-    y, x = np.mgrid[:height, :width] + 0.5
-    nearest = np.full((height, width), np.inf)
-    for x0, y0, x1, y1 in segments:
-        dx, dy = x1 - x0, y1 - y0
-        along = np.clip(((x - x0) * dx + (y - y0) * dy) / max(dx * dx + dy * dy, 1e-9), 0, 1)
-        nearest = np.minimum(nearest, np.hypot(x - x0 - along * dx, y - y0 - along * dy))
-    return _inside(nearest - thickness / 2)
-
-
-def _inside(distance: NDArray[np.float64]) -> Coverage:
-    """The share of each pixel inside a shape, from the signed distances of the pixels' centres."""
-    return np.clip(0.5 - distance, 0, 1).astype(np.float32)
+        return np.abs(np.abs(middle) - 0.25 * unit) - thickness / 2
+    start, end = at + unit * np.array(strokes).T
+    along, from_start = end - start, pixels[..., None] - start
+    share = (from_start * along.conj()).real / np.maximum(np.abs(along) ** 2, 1e-9)
+    nearest = np.abs(from_start - np.clip(share, 0, 1) * along)
+    return nearest.min(axis=-1) - thickness / 2
 
 
 # The stroke font. Each word is one stroke, a list of points "xy"; y is 0 at the top of a digit, 6
@@ -400,27 +376,19 @@ GLYPHS = {
 # fmt: on
 
 
-def _glyph_units(letter: str) -> int:
-    return max(int(x) for stroke in GLYPHS[letter].split() for x in stroke[::2])
-
-
-def _text_units(text: str) -> int:
-    """The width of a text on the font's grid, with a gap of 2 between letters."""
-    return sum(_glyph_units(letter) + 2 for letter in text) - 2
-
-
 @lru_cache(maxsize=512)
-def _text(text: str, unit: float) -> Coverage:
-    """A text in the stroke font; the middle of its digits is the middle of the array."""
-    left, segments = 1.0, []
+def _letters(text: str) -> tuple[tuple[complex, complex], ...]:
+    """A text in the stroke font: the ends of its strokes, from the middle of its digits on."""
+    found, left = [], 0
     for letter in text:
-        for stroke in GLYPHS[letter].split():
-            pairs = zip(stroke[::2], stroke[1::2], strict=True)
-            points = [((left + int(x)) * unit, (3 + int(y)) * unit) for x, y in pairs]
-            segments += [start + end for start, end in pairwise(points)]
-        left += _glyph_units(letter) + 2
-    width, height = round((_text_units(text) + 2) * unit), round(12 * unit)
-    return _strokes(segments, width, height, max(1.0, 0.9 * unit))
+        strokes = [
+            [complex(left + int(x), int(y) - 3) for x, y in zip(*[iter(word)] * 2, strict=True)]
+            for word in GLYPHS[letter].split()
+        ]
+        found += [ends for points in strokes for ends in pairwise(points)]
+        left = 2 + max(int(point.real) for points in strokes for point in points)
+    middle = (left - 2) / 2
+    return tuple((start - middle, end - middle) for start, end in found)
 
 
 # --- the window of render_mode="human" ------------------------------------------------------------
@@ -431,37 +399,31 @@ class Window:
 
     def __init__(self, fps: int):
         self.fps = fps
-        self._source = _Picture(fps)
-        self._window: Any = HumanRendering(self._source)
+        self._screen: Any = None
 
     def __reduce__(self) -> Any:
         return Window, (self.fps,)
 
     def show(self, picture: NDArray[np.uint8]) -> None:
         """Show a picture (height, width, 3). Raises DependencyNotInstalled without pygame."""
-        self._source.frame = picture
         try:
-            self._window.step(None)
-        except DependencyNotInstalled as error:
+            import pygame
+        except ImportError as error:
             install = 'pip install "tictactoe-env[render]"'
             raise DependencyNotInstalled(f'render_mode="human" needs pygame: {install}') from error
+        if self._screen is None:
+            pygame.init()
+            self._screen = pygame.display.set_mode(picture.shape[1::-1])
+            self._clock = pygame.time.Clock()
+        pygame.surfarray.blit_array(self._screen, picture.swapaxes(0, 1))
+        pygame.event.pump()
+        self._clock.tick(self.fps)
+        pygame.display.flip()
 
     def close(self) -> None:
         """Close the window."""
-        self._window.close()
+        if self._screen is not None:
+            import pygame
 
-
-class _Picture(gym.Env[None, None]):
-    """What Gymnasium's window shows: the picture in `frame`."""
-
-    render_mode = "rgb_array"
-    frame: Any = None
-
-    def __init__(self, fps: int):
-        self.metadata = {"render_modes": ["rgb_array"], "render_fps": fps}
-
-    def step(self, action: None) -> tuple[None, float, bool, bool, dict[str, Any]]:
-        return None, 0.0, False, False, {}
-
-    def render(self) -> Any:
-        return self.frame
+            pygame.quit()
+            self._screen = None
