@@ -14,8 +14,7 @@ import json
 import os
 import secrets
 import stat
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
@@ -141,13 +140,15 @@ def write_file(path: Path, write: Callable[[IO[bytes]], Any]) -> None:
     # A name that nobody can guess, and no link that stands there is followed.
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
     try:
-        with _named(path), open(temporary, "xb") as file:
+        with open(temporary, "xb") as file:
             write(file)
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
-    except BaseException:
+    except BaseException as error:
         temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename is None:
+            error.filename = os.fspath(path)
         raise
     sync_folder(path.parent)
 
@@ -158,18 +159,6 @@ def sync_folder(folder: Path) -> None:
         return
     number = os.open(folder, os.O_RDONLY)
     try:
-        with _named(folder):
-            os.fsync(number)
+        os.fsync(number)
     finally:
         os.close(number)
-
-
-@contextmanager
-def _named(path: Path) -> Iterator[None]:
-    """Give the path to an error of an open file, which names none."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno is not None and error.filename is None:
-            error.filename = os.fspath(path)
-        raise
