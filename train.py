@@ -17,15 +17,15 @@ from training.installed import OF_EVERY_RUN, explained, require
 
 with explained("train.py", "train"):
     import agents
-    from agents import TRAINABLE, WITH_RIVALS
+    from agents import TRAINABLE
     from tictactoe_env.errors import unknown_name
     from tictactoe_env.exact.evaluation import UNTIL
+    from tictactoe_env.exact.positions import TABULATED
     from tictactoe_env.notation import parse_size
     from tictactoe_env.opponents import parse_pool, split_options
     from training.cluster import cluster_address
     from training.command_line import CommandLine, Option, one_of, whole, with_size
-    from training.limits import LIMITS, TABLE
-    from training.options import BoardConfig, board_defaults, options_of, read_config
+    from training.options import BoardConfig, board_defaults, fields_of, options_of, read_config
     from training.selfplay import RIVAL
     from training.study import parse_seeds
 
@@ -60,7 +60,7 @@ GENERAL = [
     Option(
         "rival",
         "train a second learner too, each against snapshots of the other: the name of an agent "
-        f"({', '.join(WITH_RIVALS)}) and its options, such as 'dqn --hidden 64'; it plays on the "
+        "that learns from snapshots and its options, such as 'dqn --hidden 64'; it plays on the "
         "same board for the same steps, by default with the next seed and the other --side, and "
         "its run is RUN-rival",
         metavar="'AGENT ...'",
@@ -132,8 +132,7 @@ ABOUT = "Train an agent against a pool of opponents, and prove how well it plays
 def main(arguments: list[str] | None = None) -> int:
     arguments = sys.argv[1:] if arguments is None else arguments
     more = "train.py AGENT --help lists the options of an agent."
-    boards = listed({name: LIMITS.get(name, TABLE).text for name in TRAINABLE})
-    epilog = f"agents:\n{listed(TRAINABLE)}\n\nboards:\n{boards}\n\n{more}"
+    epilog = f"agents:\n{listed(TRAINABLE)}\n\n{more}"
     general = CommandLine("train.py", [AGENT, *GENERAL], USAGE, ABOUT, epilog)
     given, rest = general.parse_known(arguments)  # the other options depend on the agent
     agent = rest[0] if rest and not rest[0].startswith("-") else None
@@ -186,12 +185,14 @@ def command_line(page: Any, prog: str = "train.py") -> CommandLine:
     ]
     presets = {
         name: preset.sentence + (" (a copy, weaknesses included)" if preset.weak else "")
-        for name, preset in page.PRESETS.items()
+        for name, preset in agents.presets(page.AGENT).items()
     }
     epilog = f"{page.AGENT} has no presets."
     if presets:
         epilog = f"presets of {page.AGENT}:\n{listed(presets)}"
-    epilog += f"\n\nboards of {page.AGENT}: {page.Config.BOARDS.text}"
+    cells = page.Config.CELLS
+    size = f"of at most {cells} cells" if cells <= TABULATED else "of any size"
+    epilog += f"\n\nboards of {page.AGENT}: {size}"
     return CommandLine(prog, [AGENT, *GENERAL, *options], USAGE, ABOUT, epilog)
 
 
@@ -204,6 +205,7 @@ def listed(sentences: Mapping[str, str]) -> str:
             80,
             initial_indent=f"  {name}".ljust(width),
             subsequent_indent=" " * width,
+            break_on_hyphens=False,
         )
         for name, sentence in sentences.items()
     )
@@ -255,11 +257,12 @@ def configuration(
     if saved:
         preset = saved.get("preset")
         return resumed(page, chosen, typed, saved), preset
-    if preset is not None and preset not in page.PRESETS:
-        if not page.PRESETS:
+    known = agents.presets(page.AGENT)
+    if preset is not None and preset not in known:
+        if not known:
             raise ValueError(f"{page.AGENT} has no presets: leave --preset {preset} out")
-        raise unknown_name(f"preset of {page.AGENT}", preset, page.PRESETS)
-    options = page.PRESETS[preset].options if preset else {}
+        raise unknown_name(f"preset of {page.AGENT}", preset, known)
+    options = known[preset].options if preset else {}
     options = {**options, **chosen}
     board = board_defaults(page.Config, options)
     return page.Config(**{**board, **(defaults or {}), **options}), preset
@@ -297,7 +300,7 @@ def optimize(page: Any, typed: dict[str, Any]) -> int:
         raise ValueError("--seeds-per-trial is for --optimize: give the number of its trials")
     entry = Entry(page, *configuration(page, typed, {}))
     names = {known.name for known in options_of(page.Config)}
-    preset = page.PRESETS[entry.preset].options if entry.preset else {}
+    preset = agents.presets(page.AGENT)[entry.preset].options if entry.preset else {}
     board = board_defaults(page.Config, {**preset, **typed})
     fixed = {*typed, *preset, *({"opponents"} & set(board))}  # few boards have perfect opponents
     return tuner.optimize(
@@ -376,7 +379,7 @@ def refuse_half_of_rivals(entry: Entry, saved: Mapping[str, Any], given: SimpleN
         raise ValueError(
             f"{given.resume} was trained with its rival: --resume {first} continues both"
         )
-    if entry.page.AGENT in WITH_RIVALS and meets_rival(entry):
+    if has_snapshots(entry.page) and meets_rival(entry):
         raise ValueError(
             f"the opponents {entry.config.opponents!r} name a rival: give its agent, such as "
             f"--rival {entry.page.AGENT}"
@@ -427,14 +430,18 @@ def rival_of(text: str) -> tuple[Any, dict[str, Any]]:
 
 def page_with_rivals(agent: str) -> Any:
     """The page of an agent that can have a rival. Raises ValueError for any other agent."""
-    if agent in WITH_RIVALS:
-        return agents.page(agent)
-    if agent not in TRAINABLE:
-        raise unknown_name("agent", agent, WITH_RIVALS)
+    page = agents.page(agent)
+    if has_snapshots(page):
+        return page
     raise ValueError(
-        f"{agent} cannot be trained against a rival, because its opponents are no pool of "
-        f"snapshots: take one of {', '.join(WITH_RIVALS)}"
+        f"{agent} cannot be trained against a rival, because it has no snapshots: take another "
+        "agent, such as dqn"
     )
+
+
+def has_snapshots(page: Any) -> bool:
+    """Whether snapshots are among the opponents of an agent, its own or those of a rival."""
+    return any(known.name == "snapshots" for known in fields_of(page.Config))
 
 
 def entry_with_rival(page: Any, typed: dict[str, Any], defaults: Mapping[str, Any]) -> Entry:

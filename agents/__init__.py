@@ -1,20 +1,27 @@
 """One page for each agent: why it learns, its options, its table or network, and its update.
 
 A page is a module of this folder. It imports the package and `training`, and never another page.
-`training/learner.py` says what a page defines. Other folders use `page` and `load` to reach them.
+`training/learner.py` says what a page defines. Other folders use `page` and `load` to reach them,
+and `facts` and `presets` for what is known of an agent without importing its page.
 """
 
 from __future__ import annotations
 
+import ast
+import tomllib
+from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import training  # noqa: F401  before NumPy, whose kernels it chooses
 from tictactoe_env.errors import unknown_name
 
 if TYPE_CHECKING:
     from training.learner import BoardPlayer, Page
+    from training.options import Preset
+
+FOLDER = Path(__file__).parent
 
 
 def _sentence(path: Path) -> str:
@@ -24,18 +31,11 @@ def _sentence(path: Path) -> str:
 
 
 TRAINABLE = {
-    path.stem: _sentence(path)
-    for path in sorted(Path(__file__).parent.glob("*.py"))
-    if path.stem != "__init__"
+    path.stem: _sentence(path) for path in sorted(FOLDER.glob("*.py")) if path.stem != "__init__"
 }
 """The agents that `train.py` can train, by name, with the first sentence of each page."""
 
-
-WITH_VALUES = ("tabular_q", "trie")
-"""Agents without torch whose model is loaded if a run has no file of values: see `players.seat`."""
-WITH_RIVALS = ("dqn", "maskable_ppo", "tabular_q", "tictacnet")
-"""Agents that can be trained against another learner: their learners define `meet`."""
-CONTRACT = ("AGENT", "Config", "PRESETS", "begin", "player")
+CONTRACT = ("AGENT", "Config", "begin", "player")
 
 
 def page(agent: str) -> Page:
@@ -51,6 +51,39 @@ def page(agent: str) -> Page:
     if agent != found.AGENT:
         raise TypeError(f"AGENT in agents/{agent}.py must be {agent!r}, got {found.AGENT!r}")
     return cast("Page", found)
+
+
+@cache
+def facts(agent: str) -> dict[str, Any]:
+    """The plain constants of a page, such as TITLE and STORY; {} for an unknown agent."""
+    if agent not in TRAINABLE:
+        return {}
+    code = ast.parse((FOLDER / f"{agent}.py").read_text(encoding="utf-8"))
+    return {
+        node.targets[0].id: node.value.value
+        for node in code.body
+        if isinstance(node, ast.Assign)
+        and isinstance(node.targets[0], ast.Name)
+        and isinstance(node.value, ast.Constant)
+    }
+
+
+@cache
+def presets(agent: str) -> dict[str, Preset]:
+    """The presets of an agent in presets.toml, by name."""
+    from training.options import Preset
+
+    with open(FOLDER / "presets.toml", "rb") as file:
+        found: dict[str, Any] = tomllib.load(file).get(agent, {})
+    made = {}
+    for name, one in found.items():
+        base = found.get(one.get("like"), {"options": {}})
+        options = {
+            option: tuple(value) if isinstance(value, list) else value
+            for option, value in {**base["options"], **one["options"]}.items()
+        }
+        made[name] = Preset(one["sentence"], options, {**base, **one}.get("weak", False))
+    return made
 
 
 def load(folder: Path) -> BoardPlayer:

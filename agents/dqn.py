@@ -74,7 +74,6 @@ from tictactoe_env.trained.own_values import OwnValues
 from training.board_network import Opening, encoder_options
 from training.canonical import CanonicalBoards
 from training.learner import Arrays, BoardPlayer, State
-from training.limits import LIMITS
 from training.network_policy import (
     LivePolicy,
     NetworkPolicy,
@@ -90,7 +89,6 @@ from training.options import (
     NotNegative,
     Positive,
     PositiveShare,
-    Preset,
     Share,
     Size,
     Threads,
@@ -104,6 +102,18 @@ from training.torch_arrays import ACTIVATIONS, Activation, check_device, load_we
 from training.values import ValuedTable, reward_scale
 
 AGENT = "dqn"
+TITLE = "Deep Q-network"
+STORY = (
+    "A neural network estimates the result of every move. After each game it compares what it "
+    "expected with what happened, and corrects itself a little. It then plays the move of which "
+    "it expects most."
+)
+GOAL = "optimal"
+SMALL = (
+    "--num-envs 64 --judge-every 1024 --hidden 32 --snapshot-every 512 --snapshots 3 "
+    "--opponents minimax-slip=0.5:0.5,self:0.5 --batch-size 64 --learning-starts 256 "
+    "--buffer-size 4096"
+)
 LOWEST = torch.finfo(
     torch.float32
 ).min  # value of an illegal move; not -inf, because -inf * 0 is NaN
@@ -116,7 +126,6 @@ class Config(TaskConfig):
     Schedules are in environment steps, so a longer training begins exactly as a shorter one does.
     """
 
-    BOARDS = LIMITS[AGENT]
     PLAYS = (
         *("hidden", "activation", "output", "encoding", "symmetry", "opening"),
         *("win_reward", "draw_reward", "loss_penalty", "discount"),
@@ -197,14 +206,6 @@ class Config(TaskConfig):
                 f"buffer_size must be at least num_envs, {self.num_envs}, got {self.buffer_size}"
             )
 
-    def bytes_needed(self) -> dict[str, int]:
-        """The networks, a batch with its signals, the replay buffer, and what `TaskConfig` says."""
-        return {
-            **super().bytes_needed(),
-            "buffer_size": self.buffer_size * (4 * self.rules.cells + 20),
-            "batch_size": 16 * self.batch_size * sum(self.sizes),
-        }
-
 
 SEARCH = {
     "opponents": Choice(
@@ -221,52 +222,6 @@ SEARCH = {
     "batch_size": Choice("256", "512", "1024", "2048"),
     "gradient_steps": Range(1, 4),
     "average": Range(0.005, 0.1, log=True),
-}
-
-DUEL_GAMES, SAMPLES_OF_A_MOVE = 256, 8
-DUEL: dict[str, Any] = {
-    "opponents": "random",
-    "exploring_starts": 0.0,
-    "early_draw": True,
-    "win_reward": 0.999,
-    "draw_reward": 0.001,
-    "loss_penalty": 1.0,
-    "discount": 0.75,
-    "num_envs": DUEL_GAMES,
-    "hidden": (27,),
-    "activation": "tanh",
-    "output": "tanh",
-    "encoding": "grid",
-    "optimizer": "sgd",
-    "learning_rate": 0.0016 * SAMPLES_OF_A_MOVE * DUEL_GAMES,
-    "learning_rate_end": 0.0001 * SAMPLES_OF_A_MOVE * DUEL_GAMES,
-    "anneal_steps": 1_600_000,
-    "epsilon": 1.0,
-    "epsilon_end": 0.001,
-    "epsilon_decay": 0.999996,
-    "buffer_size": 50_000,
-    "learning_starts": 1_000,
-    "batch_size": SAMPLES_OF_A_MOVE * DUEL_GAMES,
-    "target_every": 50_000,
-}
-UNLIKE = (
-    "Unlike there: 256 games at a time, batches of 2,048 instead of 8, a learning rate that falls "
-    "by a factor of 16, values shared under symmetry, torch's initial weights."
-)
-PRESETS = {
-    "duel-first": Preset(
-        f"andrey-matveyev/go-sample-tictactoe: X against random play, 500,000 games. {UNLIKE}",
-        {**DUEL, "side": "X", "steps": 1_660_000},
-    ),
-    "duel-second": Preset(
-        f"andrey-matveyev/go-sample-tictactoe: O against random play, 500,000 games. {UNLIKE}",
-        {**DUEL, "side": "O", "steps": 1_626_000},
-    ),
-    "duel-centre": Preset(
-        "andrey-matveyev/go-sample-tictactoe: X with a centre opening against random play, "
-        f"500,000 games. {UNLIKE}",
-        {**DUEL, "side": "X", "opening": "b2", "steps": 1_654_000},
-    ),
 }
 
 

@@ -56,7 +56,6 @@ from tictactoe_env.rules import Rules
 from training.board_network import Opening, encoder_options
 from training.canonical import CanonicalBoards
 from training.learner import Arrays, BoardPlayer, State
-from training.limits import LIMITS
 from training.network_policy import (
     LivePolicy,
     NetworkPolicy,
@@ -70,7 +69,6 @@ from training.options import (
     Layers,
     NotNegative,
     Positive,
-    Preset,
     Share,
     Size,
     Threads,
@@ -88,6 +86,16 @@ from training.torch_arrays import (
 )
 
 AGENT = "maskable_ppo"
+TITLE = "PPO"
+STORY = (
+    "A neural network gives every move a probability. Moves that turned out better than "
+    "expected are made more likely, the others less likely, in small steps."
+)
+GOAL = "optimal"
+SMALL = (
+    "--num-envs 64 --judge-every 1024 --hidden 32 --snapshot-every 512 --snapshots 3 "
+    "--opponents minimax-slip=0.5:0.5,self:0.5 --batch-size 256 --epochs 2"
+)
 SHUFFLED = (
     "observations",
     "actions",
@@ -107,7 +115,6 @@ class Config(TaskConfig):
     Schedules are in environment steps, so a longer training begins exactly as a shorter one does.
     """
 
-    BOARDS = LIMITS[AGENT]
     PLAYS = (
         *("hidden", "activation", "encoding", "symmetry", "opening"),
         *("win_reward", "draw_reward", "loss_penalty", "early_draw"),
@@ -185,15 +192,6 @@ class Config(TaskConfig):
     value_weight: Positive = option(0.5, "Coefficient of the value loss.")
     max_grad_norm: Positive = option(0.5, "Norm to which longer gradients are clipped.")
 
-    def bytes_needed(self) -> dict[str, int]:
-        """The networks, a rollout, a minibatch with its signals, and what `TaskConfig` says."""
-        moves = self.num_envs * self.rollout_steps
-        return {
-            **super().bytes_needed(),
-            "num_envs and rollout_steps": moves * (16 * self.rules.cells + 40),
-            "batch_size": 32 * min(self.batch_size, moves) * sum(self.sizes),
-        }
-
 
 SEARCH = {
     "opponents": Choice(
@@ -213,47 +211,6 @@ SEARCH = {
 }
 
 # What trains against the best response to itself, as on larger boards by default.
-AGAINST_ITSELF: dict[str, Any] = {
-    "opponents": "best-response:0.5,self:0.45,random:0.05",
-    "counterexamples": 0.5,
-    "exploring_starts": 0.1,
-    "snapshot_every": 24_576,
-    "judge_every": 32_768,
-    "num_envs": 256,
-    "rollout_steps": 32,
-    "batch_size": 1_024,
-    "epochs": 4,
-    "hidden": (256, 256),
-    "learning_rate": 1e-3,
-    "entropy_half": 300_000,
-    "entropy_power": 0.0,
-}
-PRESETS: dict[str, Preset] = {
-    "3x4": Preset(
-        "3x4, three in a row: X learns to win against everybody",
-        {"rows": 3, "cols": 4, "k": 3, **AGAINST_ITSELF},
-    ),
-    "3x5": Preset(
-        "3x5, three in a row: X learns to win against everybody", {"rows": 3, "cols": 5, "k": 3}
-    ),
-    "4x4": Preset("4x4, four in a row", {"rows": 4, "cols": 4, "k": 4}),
-    "4x4-k3": Preset(
-        "4x4, three in a row: X learns to win against everybody", {"rows": 4, "cols": 4, "k": 3}
-    ),
-    "5x5-x": Preset(
-        "X on 5x5, four in a row",
-        {"rows": 5, "cols": 5, "k": 4, "side": "X", "steps": 10_000_000},
-    ),
-    "5x5-o": Preset(
-        "O on 5x5, four in a row",
-        {
-            **{"rows": 5, "cols": 5, "k": 4, "side": "O", "steps": 30_000_000},
-            **{"encoding": "lines", "hidden": (128, 128), "proof_positions": 8_000_000},
-            **{"judge_every": 98_304, "snapshot_every": 49_152, "refutations": 500_000},
-            **{"learning_rate_half": 250_000, "entropy_half": 150_000},
-        },
-    ),
-}
 
 
 # --- the network ---------------------------------------------------------------------------------

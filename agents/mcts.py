@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import random
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -30,11 +30,18 @@ from tictactoe_env.search.mcts import (
 from tictactoe_env.trained.own_values import OwnValues
 from training.checkpoint import take
 from training.learner import Arrays, Learner, State
-from training.limits import LIMITS
-from training.options import BoardConfig, Count, NotNegative, Preset, Share, option
+from training.options import BoardConfig, Count, NotNegative, Share, option
 from training.search_space import Range
 
 AGENT = "mcts"
+TITLE = "Grown search tree"
+STORY = (
+    "From the empty board thousands of games are played to the end, more and more often through "
+    "the moves that have done well. The tree of these games is kept, and it plays the move with "
+    "the best record."
+)
+UNIT = "playouts"
+SMALL = "--judge-every 200 --steps 600"
 COLUMNS = {
     "x": np.uint64,
     "o": np.uint64,
@@ -50,8 +57,6 @@ RANDOM_WORDS = 625  # uint32 numbers in the state of Python's Mersenne Twister
 class Config(BoardConfig):
     """The options of a search. A step is a playout from the empty board."""
 
-    STEP: ClassVar[str] = "playouts"
-    BOARDS = LIMITS[AGENT]
     PLAYS = ("exploration", "draws", "playout")
 
     steps: Count = option(4_000, "Playouts after which the search ends.")
@@ -69,16 +74,6 @@ class Config(BoardConfig):
 
 
 SEARCH = {"exploration": Range(0.2, 4.0, log=True), "draws": Range(0.2, 0.8)}
-
-PRESETS = {
-    "tictac": Preset(
-        "nestedsoftware/tictac: 4,000 playouts that follow UCT to the end of the game, in which a "
-        "draw is as good as a win. It cannot be beaten, but it wins less often than the default "
-        "search. The seed changes nothing.",
-        {"draws": 1.0, "playout": "descent", "judge_every": 4_000},
-        weak=True,
-    )
-}
 
 
 def begin(config: Config) -> MCTS:
@@ -148,20 +143,10 @@ def empty_graph(config: Config) -> Graph:
 
 
 def graph_of(config: Config, model: Arrays) -> Graph:
-    """The graph of saved arrays, with a new random generator.
-
-    Raises ValueError if the arrays are not a graph on this board.
-    """
+    """The graph of saved arrays, with a new random generator."""
     graph = empty_graph(config)
     shape = (np.size(model.get("x", ())),)
     x, o, *counted = (take(model, name, shape, kind) for name, kind in COLUMNS.items())
-    if ((x | o) & ~np.uint64(graph.rules.full)).any():
-        raise ValueError(f"marks lie outside a board of {graph.rules}")
-    result, visits, total = counted
-    if not (np.isin(result, (-1, 0, 1, UNFINISHED)).all() and (total >= 0).all()):
-        raise ValueError("the results must be -1, 0, 1 or 2, and the successes at least 0")
-    if not (total <= visits).all():
-        raise ValueError("a position cannot have more successes than visits")
     marks_of, key_of = graph.orientations.marks, graph.orientations.key
     columns = (column.tolist() for column in counted)
     for board, result, visits, total in zip(graph.rules.to_boards(x, o), *columns, strict=True):

@@ -60,7 +60,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,14 +73,11 @@ from tictactoe_env.opponents import make_opponent, parse_pool
 from tictactoe_env.policy import Policy, one_hot
 from training.checkpoint import take
 from training.learner import Arrays, Chart, Learner, Panels, State, Table
-from training.limits import LIMITS
-from training.memory import check_weights, most_positions
 from training.options import (
     BoardConfig,
     Count,
     NotNegative,
     PositiveShare,
-    Preset,
     Share,
     option,
 )
@@ -88,6 +85,15 @@ from training.search_space import Choice, Range
 from training.symmetry import Representatives
 
 AGENT = "neuroevolution"
+TITLE = "Evolved network"
+STORY = (
+    "Many small neural networks play, and are judged by their results. The best ones stay, and "
+    "copies of them with small random changes replace the rest. No network learns during its "
+    "life."
+)
+UNIT = "generations"
+GOAL = "unbeatable"
+SMALL = "--league 20 --winners 5 --judge-every 15 --steps 45"
 POINTS = {  # of a win, a draw, a loss, a disqualification
     "football": (3.0, 1.0, 0.0, 0.0),
     "punished": (1.0, 1.0, 0.0, -10.0),
@@ -121,8 +127,6 @@ Rows = NDArray[np.intp]
 class Config(BoardConfig):
     """The options of a training. A step is a generation."""
 
-    STEP: ClassVar[str] = "generations"
-    BOARDS = LIMITS[AGENT]
     PLAYS = ("hidden", "activation", "direct", "inputs", "symmetry", "masks", "rebirth")
 
     steps: Count = option(5_000, "Generations after which training ends.")
@@ -221,18 +225,6 @@ class Config(BoardConfig):
                 "such as 3,1,0,0"
             )
 
-    def bytes_needed(self) -> dict[str, int]:
-        """The weights and moves of all networks, the games of the league, the best responses."""
-        cells, positions = self.rules.cells, most_positions(self.rules.cells)
-        inputs = (2 * cells if self.inputs == "planes" else cells) + 1
-        weights = check_weights("hidden", (inputs, self.hidden, cells)) + 4 * inputs * cells
-        return {
-            "league and hidden": self.league * (3 * weights + 9 * positions),
-            "league": 24 * self.league**2,
-            "responses": self.responses * (positions * cells + positions),
-            "hidden": 4 * GROUP * min(SINGLE_THREAD, positions * max(self.hidden, inputs)),
-        }
-
     @property
     def fitness_weights(self) -> dict[str, float]:
         """The weight of each kind of fitness; they sum to 1. Raises ValueError for unknown ones."""
@@ -271,45 +263,6 @@ SEARCH = {
     "adaptation": Range(0.0, 0.5),
     "rebirth": Range(0.0, 0.6),
     "hidden": Choice("32", "64", "128"),
-}
-
-_BLOG = {
-    "mutation_share": 1.0,
-    "adaptation": 0.0,
-    "distinct": False,
-    "hidden": 15,
-    "activation": "sigmoid",
-    "direct": False,
-    "scaled": False,
-    "inputs": "grid",
-    "rebirth": 0.0,
-    "symmetry": False,
-    "steps": 800,
-    "league": 100,
-    "winners": 50,
-    "mutation": 0.5,
-    "fitness": "punished",
-}
-PRESETS = {
-    "dimitars-20": Preset(
-        "blog.dimitars.dev: 20 networks, 3 winners, points as in football.",
-        {**_BLOG, "league": 20, "winners": 3, "fitness": "football"},
-        weak=True,
-    ),
-    "dimitars-100": Preset(
-        "blog.dimitars.dev: 100 networks, 50 winners, points as in football.",
-        {**_BLOG, "fitness": "football"},
-        weak=True,
-    ),
-    "dimitars-punished": Preset(
-        "blog.dimitars.dev: dimitars-100 with -10 points for an illegal move.", _BLOG, weak=True
-    ),
-    "dimitars-linear": Preset(
-        "blog.dimitars.dev: as dimitars-punished, with 25 winners, smaller mutations and no hidden "
-        "layer.",
-        {**_BLOG, "winners": 25, "mutation": 0.1, "hidden": 0},
-        weak=True,
-    ),
 }
 
 

@@ -44,15 +44,12 @@ from tictactoe_env.exact.positions import Positions, positions_of
 from tictactoe_env.trained.own_values import OwnValues
 from training.checkpoint import take
 from training.learner import Arrays, BoardPlayer, Learner, State, crossed
-from training.limits import LIMITS
-from training.memory import most_positions
 from training.options import (
     BoardConfig,
     Count,
     Finite,
     Kept,
     PositiveShare,
-    Preset,
     Share,
     option,
 )
@@ -61,6 +58,16 @@ from training.selfplay import Moves, SelfPlay, play_games
 from training.values import ValuedTable, expected_rewards
 
 AGENT = "tabular_q"
+TITLE = "Q-learner"
+STORY = (
+    "A table holds a number for every position: the result to expect from there. It starts "
+    "empty. After each game the numbers of the positions on the way move towards the result."
+)
+GOAL = "optimal"
+SMALL = (
+    "--games 32 --judge-every 500 --steps 1500 --snapshot-every 300 --snapshots 3 --opponents "
+    "random:0.5,self:0.5 --turns cycled"
+)
 REWARDS = {
     "win-loss": (1.0, 0.0, -1.0),
     "not-losing": (1.0, 1.0, 0.0),
@@ -79,7 +86,6 @@ class Config(BoardConfig):
     Schedules do not depend on `steps`, so a longer training begins exactly as a shorter one does.
     """
 
-    BOARDS = LIMITS[AGENT]
     PLAYS = ("tables", "symmetry")
 
     steps: Count = option(
@@ -132,15 +138,6 @@ class Config(BoardConfig):
         """Raises ValueError for unknown rewards."""
         parse_rewards(self.rewards)
 
-    def bytes_needed(self) -> dict[str, int]:
-        """The tables and the tables of the opponents, in float64, and the moves of a round."""
-        positions, cells = most_positions(self.rules.cells), self.rules.cells
-        return {
-            "tables": 16 * self.tables * positions,
-            "snapshots": 16 * self.snapshots * positions * cells,
-            "games": 64 * self.games * cells,
-        }
-
 
 SEARCH = {
     "opponents": Choice(
@@ -153,26 +150,6 @@ SEARCH = {
     "epsilon": Range(0.3, 1.0),
     "epsilon_end": Range(0.05, 0.6),
     "anneal_steps": Range(50_000, 2_000_000, log=True),
-}
-
-PRESETS = {
-    "tictac": Preset(
-        "nestedsoftware/tictac: 14,000 games against random, half on each side; a draw counts as "
-        "much as a win.",
-        {
-            "opponents": "random",
-            "rewards": "not-losing",
-            "tables": 1,
-            "learning_rate": 0.4,
-            "rate_power": 0.0,
-            "epsilon_end": 0.0,
-            "games": 16,
-            "steps": 47_000,  # 3.35 moves a game
-            "anneal_steps": 47_000,
-            "judge_every": 4_700,
-        },
-        weak=True,
-    ),
 }
 
 

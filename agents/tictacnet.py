@@ -61,8 +61,6 @@ from tictactoe_env.exact.positions import Positions, positions_of
 from tictactoe_env.trained.own_values import OwnValues
 from training.checkpoint import take
 from training.learner import Arrays, BoardPlayer, Chart, Learner, State, crossed
-from training.limits import LIMITS
-from training.memory import COPIES, check_weights, most_positions
 from training.options import (
     BoardConfig,
     Count,
@@ -71,7 +69,6 @@ from training.options import (
     NotNegative,
     Positive,
     PositiveShare,
-    Preset,
     Share,
     Size,
     option,
@@ -82,6 +79,16 @@ from training.symmetry import Representatives
 from training.values import ValuedTable, expected_rewards
 
 AGENT = "tictacnet"
+TITLE = "Q-network without rules"
+STORY = (
+    "A neural network learns a value for all nine cells. Nobody tells it that a taken cell is "
+    "forbidden: such a move loses the game, and so it learns the rules as well."
+)
+GOAL = "optimal"
+SMALL = (
+    "--games 32 --judge-every 500 --steps 1500 --snapshot-every 300 --snapshots 3 --opponents "
+    "random:0.5,self:0.5 --updates 5"
+)
 TENTHS = 10  # parts of `anneal_steps`; epsilon falls at the end of each
 BLOCK = 256  # boards in a forward pass; above this OpenBLAS starts threads, which is slower
 LEAST_WEIGHT = (
@@ -129,7 +136,6 @@ class Config(BoardConfig):
     Schedules do not depend on `steps`, so a longer training begins exactly as a shorter one does.
     """
 
-    BOARDS = LIMITS[AGENT]
     PLAYS = ("hidden", "hidden_activation", "output_activation", "symmetry", "rewards")
 
     steps: Count = option(
@@ -227,18 +233,6 @@ class Config(BoardConfig):
         if self.side == "O" and self.k == 1:
             raise ValueError("O never moves where a single mark wins: learn another side")
 
-    def bytes_needed(self) -> dict[str, int]:
-        """The weights, a batch with its signals, the tables of the opponents, and a round."""
-        cells, positions = self.rules.cells, most_positions(self.rules.cells)
-        sizes = (cells, *self.hidden, cells)
-        return {
-            "hidden": COPIES * check_weights("hidden", sizes)
-            + 4 * min(positions, BLOCK) * sum(sizes),
-            "batch": 16 * self.batch * sum(sizes),
-            "snapshots": 16 * self.snapshots * positions * cells,
-            "games": 64 * self.games * cells,
-        }
-
 
 SEARCH = {
     "opponents": Choice("minimax-slip=0.7", "minimax-slip=0.5", "self:0.75,random:0.25"),
@@ -252,36 +246,6 @@ SEARCH = {
     "lift": Range(0.0, 0.3),
     "average": Range(0.003, 0.1, log=True),
     "focus": Range(0.05, 1.0, log=True),
-}
-
-PRESETS = {
-    "tictac": Preset(
-        "nestedsoftware/tictac: X and then O against random; a draw counts as much as a win. The "
-        "player seldom wins and may be beatable.",
-        {
-            "steps": 13_000_000,
-            "anneal_steps": 6_500_000,
-            "sides_in_turn": True,
-            "opponents": "random",
-            "rewards": (1.0, 1.0, 0.0),
-            "shown_illegal": True,
-            "symmetry": False,
-            "double": False,
-            "games": 64,
-            "exploring_starts": 0.0,
-            "epsilon_end": 0.0,
-            "replay": False,
-            "updates": 1,
-            "batch": 5_000,
-            "optimizer": "sgd",
-            "learning_rate": 8.0,
-            "learning_rate_end": 8.0,
-            "lift": 0.0,
-            "average": 1.0,
-            "focus": 0.0,
-        },
-        weak=True,
-    )
 }
 
 

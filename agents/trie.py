@@ -47,7 +47,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,12 +62,20 @@ from tictactoe_env.trained.own_values import OwnValues, checked
 from training import checkpoint
 from training.learned import AGAIN, FILE, GameFile, reason_against, since, taken_in, without_id
 from training.learner import Arrays, GamesLearner, State
-from training.limits import LIMITS
-from training.options import BoardConfig, Count, Natural, Preset, Share, option
+from training.options import BoardConfig, Count, Natural, Share, option
 from training.search_space import Choice, Range
 from training.sequences import SequenceTree, averaged, exact_results
 
 AGENT = "trie"
+TITLE = "Game memory"
+STORY = (
+    "It remembers every game that it has seen, as a tree of moves with the results below each. "
+    "It plays the move whose remembered games went best."
+)
+UNIT = "games"
+LEARNS_FROM_PEOPLE = True
+GOAL = "unbeatable"
+SMALL = "--judge-every 200 --steps 600"
 X_WON, DRAWN, O_WON = range(3)
 
 # Scores of moves. Mean results are from -1 to 1; proven and untried moves have scores beyond.
@@ -81,8 +89,6 @@ OUTSIDE = -1  # in place of a node, after a sequence that is not in the tree
 class Config(BoardConfig):
     """The options of a training. A step is a game."""
 
-    STEP: ClassVar[str] = "games"
-    BOARDS = LIMITS[AGENT]
     PLAYS = ("rule", "lookup", "untried")
 
     steps: Natural = option(
@@ -136,23 +142,6 @@ SEARCH = {
     ),
     "untried": Choice("last", "draw"),
     "epsilon": Range(0.0, 0.6),
-}
-
-PRESETS = {
-    "tophep": Preset(
-        "tophep/TicTacToe: 10,000 games as O against perfect play, with the rule one-tie and "
-        "look-up by sequence. The certificate holds the mean of its moves in each position, which "
-        "has the same results against random play; --exact of agents.trie prints the others.",
-        {
-            "rule": "one-tie",
-            "lookup": "sequence",
-            "opponents": "minimax",
-            "side": "O",
-            "steps": 10_000,
-            "epsilon": 0.0,
-        },
-        weak=True,
-    ),
 }
 
 

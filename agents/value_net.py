@@ -59,7 +59,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import torch
@@ -81,15 +81,12 @@ from training import checkpoint
 from training.checkpoint import take
 from training.files import read_arrays, read_csv, write_csv
 from training.learner import Arrays, Bars, Chart, Learner, State, Table
-from training.limits import LIMITS
-from training.memory import COPIES, check_weights, most_positions
 from training.options import (
     BoardConfig,
     Count,
     NotNegative,
     Positive,
     PositiveShare,
-    Preset,
     Share,
     ShareBelowOne,
     Shares,
@@ -104,6 +101,16 @@ from training.torch_arrays import check_device, load_weights, weights_of
 from training.values import ValuedTable, expected_rewards
 
 AGENT = "value_net"
+TITLE = "Value network"
+STORY = (
+    "A neural network estimates the result of a position. It plays against itself, learns from "
+    "these games, and the best network so far plays the games from which the next one learns."
+)
+UNIT = "games"
+SMALL = (
+    "--games 256 --judge-every 256 --steps 768 --epochs 2 --architecture SaintAndre_16 "
+    "--dropout 0.5"
+)
 RESULTS = ("wins", "losses", "draws")
 LEVELS = 20  # curves in epochs.png
 BOARD = ("rows", "cols", "k")
@@ -121,8 +128,6 @@ class Config(BoardConfig):
     Schedules are by level, so a longer training begins exactly as a shorter one does.
     """
 
-    STEP: ClassVar[str] = "games"
-    BOARDS = LIMITS[AGENT]
     PLAYS = ("architecture", "look_ahead", "symmetry", "discount")
 
     steps: Count = option(
@@ -223,17 +228,6 @@ class Config(BoardConfig):
                 "or --first-agent and --first-opponent out"
             )
 
-    def bytes_needed(self) -> dict[str, int]:
-        """The weights, their outputs for all positions, a batch, and the games of a level."""
-        cells, positions = self.rules.cells, most_positions(self.rules.cells)
-        sizes = (2 * cells, *hidden_units(self.architecture), 1)
-        weights = check_weights("architecture", sizes)
-        return {
-            "architecture": COPIES * weights + 12 * positions * max(sizes),
-            "batch_size": 24 * self.batch_size,
-            "games": 8 * self.games * (cells + 4),
-        }
-
 
 SEARCH = {
     "games": Range(10_000, 60_000, log=True),
@@ -246,26 +240,6 @@ SEARCH = {
     "learning_rate_decay": Range(0.6, 1.0),
     "weight_decay": Range(1e-6, 1e-3, log=True),
     "dropout": Range(0.0, 0.3),
-}
-
-PRESETS = {
-    "learnbyplay": Preset(
-        "tutorial_learnbyplay: its games, network and training, with the corrections in "
-        "agents/value_net.py.",
-        {
-            "epsilons": (0.5, 0.5, 0.1),
-            "cut": False,
-            "memory": 0.0,
-            "symmetry": False,
-            "validation": 0.2,
-            "batch_size": 64,
-            "learning_rate": 1e-4,
-            "learning_rate_decay": 1.0,
-            "weight_decay": 1e-5,
-            "dropout": 0.5,
-        },
-        weak=True,
-    ),
 }
 
 

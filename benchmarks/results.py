@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import agents
+from players.titles import unit_of
 from terminal.report import cross_table
 from tictactoe_env.certificates.certificate import FILE, certify, read, table_of
 from tictactoe_env.certificates.content import Certificate, Rates, sides_of
@@ -37,7 +38,6 @@ from training.files import read_json
 from training.jobs import FAILED, Job, Outcome, Owner
 from training.locks import locked
 from training.manifest import has_manifest
-from training.options import Preset
 from training.study import spread
 
 ROOT = Path(__file__).parent.parent
@@ -67,12 +67,11 @@ class Entry:
     @property
     def weak(self) -> bool:
         """Whether it reproduces a weakness on purpose."""
-        presets: dict[str, Preset] = self.page.PRESETS
-        return self.preset is not None and presets[self.preset].weak
+        return self.preset is not None and agents.presets(self.agent)[self.preset].weak
 
     def config(self, seed: int) -> Any:
         """The configuration of its training."""
-        options = self.page.PRESETS[self.preset].options if self.preset else {}
+        options = agents.presets(self.agent)[self.preset].options if self.preset else {}
         return self.page.Config(**{**options, "seed": seed})
 
     @property
@@ -109,27 +108,15 @@ class Entry:
 
 
 ENTRIES = (
-    Entry("maskable_ppo", until="optimal"),
-    Entry("dqn", until="optimal"),
-    Entry("tabular_q", until="optimal"),
-    Entry("mcts"),
-    Entry("trie", until="unbeatable"),
-    Entry("tictacnet", until="optimal"),
-    Entry("value_net"),
-    Entry("neuroevolution", until="unbeatable"),
-    Entry("dqn", "duel-first"),
-    Entry("dqn", "duel-second"),
-    Entry("dqn", "duel-centre"),
-    Entry("tabular_q", "tictac"),
-    Entry("mcts", "tictac"),
-    Entry("tictacnet", "tictac"),
-    Entry("value_net", "learnbyplay"),
-    Entry("neuroevolution", "dimitars-20"),
-    Entry("neuroevolution", "dimitars-100"),
-    Entry("neuroevolution", "dimitars-punished"),
-    Entry("neuroevolution", "dimitars-linear"),
-    Entry("trie", "tophep"),
+    *(Entry(agent, until=agents.facts(agent).get("GOAL", "steps")) for agent in agents.TRAINABLE),
+    *(
+        Entry(agent, preset)
+        for agent in agents.TRAINABLE
+        for preset, known in agents.presets(agent).items()
+        if "rows" not in known.options
+    ),
 )
+"""Every agent, and every preset for 3x3."""
 READY = {
     "search": "search",
     "mcts live, 1,000 playouts a move": "mcts-playouts=1000",
@@ -340,7 +327,7 @@ def beaten(content: Certificate) -> str:
 
 def cost(entry: Entry, content: Certificate) -> tuple[str, str]:
     """The seconds of the training, and its steps and games."""
-    training, unit = content.stated.training, entry.page.Config.STEP
+    training, unit = content.stated.training, unit_of(entry.agent)
     games = f", {training['games']:,.0f} games" if "games" in training else ""
     return f"{training['seconds']:.1f}", f"{training['steps']:,} {unit}{games}"
 

@@ -25,7 +25,7 @@ from tictactoe_env.games.game import Game
 from tictactoe_env.rules import Rules
 from training import learned
 
-LEARNING = ("trie",)  # agents whose saved runs learn
+TRIE = "trie"  # the agent of LEARNER
 LEARNER = "learner"  # its name, and that of its folder in runs/
 LEARNER_FOLDER = Path("runs") / LEARNER
 LEARNER_ABOUT = "a trie that learns from your games"
@@ -101,7 +101,7 @@ def learned_text(games: int) -> str:
 
 def learns(folder: Path, agent: str) -> bool:
     """Whether a saved run learns from games: a run of such an agent that has its model."""
-    return agent in LEARNING and os.path.lexists(folder / MODEL)
+    return bool(agents.facts(agent).get("LEARNS_FROM_PEOPLE")) and os.path.lexists(folder / MODEL)
 
 
 def taken_of(training: Mapping[str, Any]) -> int:
@@ -148,7 +148,7 @@ def make_learner(folder: Path) -> None:
     from training.run import Run  # slow to import: it shows the progress of trainings too
 
     new = folder.with_name(f".{folder.name}.{os.getpid()}.{threading.get_ident()}.new")
-    page, learner = agents.page(LEARNING[0]), _untrained()
+    page, learner = agents.page(TRIE), _untrained()
     try:
         Run(new, page, learner.config).write_untrained(learner)
         os.rename(new, folder)
@@ -161,5 +161,5 @@ def make_learner(folder: Path) -> None:
 
 
 def _untrained() -> Any:
-    page: Any = agents.page(LEARNING[0])
+    page: Any = agents.page(TRIE)
     return page.begin(page.Config(**LEARNER_OPTIONS))

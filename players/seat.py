@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 import agents
-from agents import WITH_VALUES
 from players.live import LivePlayer
 from players.pupil import LEARNER, LEARNER_FOLDER, LEARNER_RULES, Pupil, learns
 from tictactoe_env.certificates.certificate import FILE, load_policy, read, read_bytes
@@ -196,14 +195,13 @@ def run_seat(path: Path, name: str, rules: Rules) -> Seat:
         return Seat(Player("run", name, source), rules, live_player(path, found))
     table = found
     if learns(path, agent):
-        pupil = Pupil(path, model_of(path, agent, table))
+        pupil = Pupil(path, model_of(path, table))
         return Seat(Player("run", name, source), rules, pupil.policy(), pupil=pupil)
     values = file.with_name(VALUES)
     if file.name == FILE and os.path.lexists(values):
-        model: Policy = read_values(values, table, certificate.sha256_of_moves)
-    else:
-        model = model_of(path, agent, table)
-    return Seat(Player("run", name, source), rules, table, model)
+        model = read_values(values, table, certificate.sha256_of_moves)
+        return Seat(Player("run", name, source), rules, table, model)
+    return Seat(Player("run", name, source), rules, table)
 
 
 def live_player(folder: Path, lines: LinesPolicy) -> Policy:
@@ -237,14 +235,12 @@ def learner_seat(folder: Path, rules: Rules, name: str = LEARNER_FOLDER.as_posix
     return Seat(Player("run", name), rules, policy, policy, pupil)
 
 
-def model_of(folder: Path, agent: str, table: TabularPolicy) -> Policy:
-    """The saved model of an agent in WITH_VALUES; else the table, which has no own values.
+def model_of(folder: Path, table: TabularPolicy) -> Policy:
+    """The saved model of a run.
 
-    For a run without a file of values. Raises DamagedFileError (a ValueError) for a damaged file,
-    and ValueError if the model does not move as the certificate beside it states.
+    Raises DamagedFileError (a ValueError) for a damaged file, and ValueError if the model does not
+    move as the certificate beside it states.
     """
-    if agent not in WITH_VALUES or not os.path.lexists(folder / MODEL):
-        return table
     model = agents.load(folder)
     if not np.array_equal(tabulate(model, table.rules).table, table.table):
         raise ValueError(

@@ -7,67 +7,17 @@ method_of("dqn", "duel-second")           # "Trained as O only, against random m
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
+from agents import presets
 from tictactoe_env.certificates.content import Certificate
 from tictactoe_env.exact.verdict import verdict
 
-GO, TICTAC = "the project go-sample-tictactoe", "the project nestedsoftware/tictac"
-BLOG = "on blog.dimitars.dev"
-SIZES = (
-    ("3x4", "3x4, 3 in a row"),
-    ("3x5", "3x5, 3 in a row"),
-    ("4x4", "4x4, 4 in a row"),
-    ("4x4-k3", "4x4, 3 in a row"),
-    ("5x5-x", "X on 5x5, 4 in a row"),
-    ("5x5-o", "O on 5x5, 4 in a row"),
-)
-METHODS: Mapping[tuple[str, str], str] = {
-    ("dqn", "duel-first"): f"Trained as X only, against random moves, as in {GO}.",
-    ("dqn", "duel-second"): f"Trained as O only, against random moves, as in {GO}.",
-    ("dqn", "duel-centre"): (
-        f"Trained as X only, with the centre as its first move, against random moves, as in {GO}."
-    ),
-    **{
-        ("maskable_ppo", preset): f"Trained with the settings for {what}." for preset, what in SIZES
-    },
-    ("mcts", "tictac"): f"A draw counts as much as a win in its search, as in {TICTAC}.",
-    ("neuroevolution", "dimitars-20"): (
-        f"Evolved as {BLOG}: 20 networks play each other for points as in football, and the "
-        "best 3 survive."
-    ),
-    ("neuroevolution", "dimitars-100"): (
-        f"Evolved as {BLOG}: 100 networks play each other for points as in football, and the "
-        "best 50 survive."
-    ),
-    ("neuroevolution", "dimitars-punished"): (
-        f"Evolved as {BLOG}: 100 networks play each other, and a move on a taken cell costs 10 "
-        "points."
-    ),
-    ("neuroevolution", "dimitars-linear"): (
-        f"Evolved as {BLOG}: 100 networks without a hidden layer, which change in small steps."
-    ),
-    ("tabular_q", "tictac"): (
-        f"Trained against random moves, and a draw counts as much as a win, as in {TICTAC}."
-    ),
-    ("tictacnet", "tictac"): (
-        "Trained against random moves, first as X and then as O, and a draw counts as much as a "
-        f"win, as in {TICTAC}."
-    ),
-    ("trie", "tophep"): (
-        "Trained as O only, against perfect play, as in the project tophep/TicTacToe."
-    ),
-    ("value_net", "learnbyplay"): (
-        "Trained with the games and the network of the project tutorial_learnbyplay."
-    ),
-}
-"""What each preset of this project does, by the agent and the preset."""
 MANY_WINS = 0.8  # of the games against random moves: a player seems strong
 
 
 def method_of(agent: str, preset: str | None) -> str:
     """What a preset does; "" without one, and for one that is not of this project."""
-    return METHODS.get((agent, preset or ""), "")
+    found = presets(agent).get(preset or "")
+    return found.sentence if found else ""
 
 
 def results_of(facts: Certificate) -> str:

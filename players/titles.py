@@ -11,72 +11,11 @@ Nothing is read from a disk: a title of an id follows from the text alone.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import NamedTuple
 
+from agents import TRAINABLE, facts
 from players.pupil import LEARNER, LEARNER_FOLDER
 from tictactoe_env.opponents import EASY, Named, named_player
 from tictactoe_env.trained.packed import facts_of, trained_names
-
-
-class Kind(NamedTuple):
-    """A kind of learned player: its name, how it learns, and what a step of its training is."""
-
-    title: str
-    story: str
-    unit: str = "moves"
-
-
-KINDS: Mapping[str, Kind] = {
-    "dqn": Kind(
-        "Deep Q-network",
-        "A neural network estimates the result of every move. After each game it compares what it "
-        "expected with what happened, and corrects itself a little. It then plays the move of "
-        "which it expects most.",
-    ),
-    "maskable_ppo": Kind(
-        "PPO",
-        "A neural network gives every move a probability. Moves that turned out better than "
-        "expected are made more likely, the others less likely, in small steps.",
-    ),
-    "mcts": Kind(
-        "Grown search tree",
-        "From the empty board thousands of games are played to the end, more and more often "
-        "through the moves that have done well. The tree of these games is kept, and it plays the "
-        "move with the best record.",
-        "playouts",
-    ),
-    "neuroevolution": Kind(
-        "Evolved network",
-        "Many small neural networks play, and are judged by their results. The best ones stay, and "
-        "copies of them with small random changes replace the rest. No network learns during its "
-        "life.",
-        "generations",
-    ),
-    "tabular_q": Kind(
-        "Q-learner",
-        "A table holds a number for every position: the result to expect from there. It starts "
-        "empty. After each game the numbers of the positions on the way move towards the result.",
-    ),
-    "tictacnet": Kind(
-        "Q-network without rules",
-        "A neural network learns a value for all nine cells. Nobody tells it that a taken cell is "
-        "forbidden: such a move loses the game, and so it learns the rules as well.",
-    ),
-    "trie": Kind(
-        "Game memory",
-        "It remembers every game that it has seen, as a tree of moves with the results below each. "
-        "It plays the move whose remembered games went best.",
-        "games",
-    ),
-    "value_net": Kind(
-        "Value network",
-        "A neural network estimates the result of a position. It plays against itself, learns from "
-        "these games, and the best network so far plays the games from which the next one learns.",
-        "games",
-    ),
-}
-"""The learned players of this project, by the name of the agent."""
 
 MEDIUM = "minimax-slip=0.1"
 """Stronger than the opponent to begin with: as X it wins 48 % of its games against that one."""
@@ -112,7 +51,7 @@ def title_of(id: str) -> str:
         return _with_options(named)
     last = id.rstrip("/").rpartition("/")[2].removesuffix(".json")
     if found := re.fullmatch(
-        rf"({'|'.join(KINDS)})(?:-([a-z][a-z0-9-]*?))?-(\d+)(?:-\d{{8}}-\d{{6}})?", last
+        rf"({'|'.join(TRAINABLE)})(?:-([a-z][a-z0-9-]*?))?-(\d+)(?:-\d{{8}}-\d{{6}})?", last
     ):
         agent, preset, seed = found.groups()
         return title_of_run(agent, preset, int(seed))
@@ -126,16 +65,16 @@ def title_of_run(agent: str, preset: str | None = None, seed: int | None = None)
 
 def story_of(agent: str) -> str:
     """How an agent learns, in plain sentences; "" for one that is not of this project."""
-    return KINDS[agent].story if agent in KINDS else ""
+    return str(facts(agent).get("STORY", ""))
 
 
 def unit_of(agent: str) -> str:
     """What a step of an agent's training is, in the plural, such as "moves" or "games"."""
-    return KINDS[agent].unit if agent in KINDS else "steps"
+    return str(facts(agent).get("UNIT", "moves")) if agent in TRAINABLE else "steps"
 
 
 def _of_agent(agent: str, preset: str | None) -> str:
-    title = KINDS[agent].title if agent in KINDS else agent
+    title = str(facts(agent).get("TITLE", agent))
     return f"{title} ({preset})" if preset else title
 
 

@@ -16,7 +16,8 @@ import agents
 from agents import TRAINABLE
 from players.gallery import BUILT_IN, Entry, Gallery
 from players.groups import grouped
-from players.pupil import LEARNER, LEARNER_RULES
+from players.pupil import LEARNER, LEARNER_RULES, TRIE
+from players.titles import unit_of
 from terminal.game import Table, seats_of
 from terminal.replay import print_list, watch
 from terminal.talk import Talk, number, one_of, seconds
@@ -51,7 +52,6 @@ PERFECT = "minimax"
 PERFECT_BEYOND = "search-seconds=2"  # on boards that are too large to solve
 LISTED = 10  # games listed to choose a replay from
 MAX_GAMES = 10_000
-TRIE = "trie"  # the agent that learns from people
 DEPTH = 2  # moves of a game tree
 DELAY = 0.5  # seconds for which each board is shown when two agents play
 
@@ -217,15 +217,17 @@ class Menu:
         Ctrl-C ends the training, not the menu.
         """
         preset = self._preset(page)
-        options = {**(page.PRESETS[preset].options if preset else {}), **asdict(self.rules)}
+        known = agents.presets(page.AGENT)
+        options = {**(known[preset].options if preset else {}), **asdict(self.rules)}
+        unit = unit_of(page.AGENT)
         default = page.Config(**options).steps
         goal = UNTIL[0] if preset else UNTIL[1]
         until = self.talk.ask(
-            f"Until it is proven unbeatable or optimal, or for all {page.Config.STEP}: "
+            f"Until it is proven unbeatable or optimal, or for all {unit}: "
             f"{', '.join(UNTIL[1:])} or {UNTIL[0]}? [{goal}]",
             one_of(*UNTIL, default=goal),
         )
-        question = f"How many {page.Config.STEP}{' at most' * (until != UNTIL[0])}? [{default}]"
+        question = f"How many {unit}{' at most' * (until != UNTIL[0])}? [{default}]"
         config = page.Config(
             **{**options, "steps": self.talk.ask(question, number(1, default=default))}
         )
@@ -238,12 +240,12 @@ class Menu:
 
     def _preset(self, page: Any) -> str | None:
         """The preset that is chosen; None for the default options."""
-        presets = list(page.PRESETS)
-        sentences = [f"{name}: {preset.sentence}" for name, preset in page.PRESETS.items()]
+        known = agents.presets(page.AGENT)
+        sentences = [f"{name}: {preset.sentence}" for name, preset in known.items()]
         sentences = [f"the defaults of {page.AGENT}", *sentences]
         self._number(sentences)
         chosen = self._pick("Which options?", len(sentences))
-        return presets[chosen - 1] if chosen else None
+        return list(known)[chosen - 1] if chosen else None
 
     # --- the game tree ----------------------------------------------------------------------------
 

@@ -101,7 +101,7 @@ def heading(search: Search, trials: int) -> str:
 
 def goal_of(task: Task) -> str:
     """The goal and the steps of a trial, in words. The steps are those before its last rollout."""
-    steps = f"{task.config.steps:,} {task.config.STEP}"
+    steps = f"{task.config.steps:,} steps"
     if task.until == "steps":
         return f"the best exact results of {steps}"
     side = getattr(task.config, "side", "both")
@@ -138,7 +138,7 @@ def make_one(search: Search, trial: Trial, console: Console) -> None:
 
         def show(trainings: Sequence[Training]) -> None:
             steps = ", ".join(f"{training.learner.steps:,}" for training in trainings)
-            status.update(f"trial {place_of(trial)}: {steps} {search.task.config.STEP}")
+            status.update(f"trial {place_of(trial)}: {steps} steps")
 
         ended = search.train(trial, show)
     number, options = f"trial {place_of(ended):>3}", spelled(ended.user_attrs["options"])
@@ -251,7 +251,7 @@ def print_table(task: Task, ranked: Sequence[FrozenTrial], console: Console) -> 
         report.say(text if task.until == "steps" else f"{text}; short of the goal", console)
     trainings = [one for trial in ranked for one in trial.user_attrs.get("trainings", [])]
     if any((one["reached"] or 0) > task.config.steps for one in trainings):
-        steps = f"{task.config.steps:,} {task.config.STEP}"
+        steps = f"{task.config.steps:,} steps"
         report.say(f"trainings end with a rollout: a goal proven after {steps} scores 1", console)
 
 

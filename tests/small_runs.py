@@ -18,39 +18,24 @@ from tictactoe_env.certificates.certificate import read
 ROOT = Path(__file__).parent.parent
 
 JUDGE_EVERY = 1024  # steps
-GAMES = (
-    f"--num-envs 64 --judge-every {JUDGE_EVERY} --hidden 32 --snapshot-every 512 "
-    "--snapshots 3 --opponents minimax-slip=0.5:0.5,self:0.5"
-)
-ROUNDS = (
-    "--games 32 --judge-every 500 --steps 1500 "
-    "--snapshot-every 300 --snapshots 3 --opponents random:0.5,self:0.5"
-)
-VALUES = "--games 256 --judge-every 256 --steps 768 --epochs 2 --architecture SaintAndre_16"
-_OPTIONS = {
-    "dqn": f"{GAMES} --batch-size 64 --learning-starts 256 --buffer-size 4096",
-    "maskable_ppo": f"{GAMES} --batch-size 256 --epochs 2",
-    "mcts": "--judge-every 200 --steps 600",
-    "neuroevolution": "--league 20 --winners 5 --judge-every 15 --steps 45",
-    "tabular_q": f"{ROUNDS} --turns cycled",
-    "tictacnet": f"{ROUNDS} --updates 5",
-    "trie": "--judge-every 200 --steps 600",
-    "value_net": f"{VALUES} --dropout 0.5",
-}
-OPTIONS = {agent: options.split() for agent, options in _OPTIONS.items()}
-"""Options of every agent for a training of about a second, on 3x3 and of any number of steps."""
+
+
+def options_of_run(agent):
+    """Options of an agent for a training of about a second, on 3x3: those of its page."""
+    options = agents.facts(agent)["SMALL"].split()
+    return options if "--steps" in options else [*options, "--steps", str(2 * JUDGE_EVERY)]
 
 
 def trained(agent, folder, *options, steps=2 * JUDGE_EVERY):
     """The exit code of a small training into `folder`."""
-    options = [*OPTIONS[agent], "--steps", str(steps), "--out", str(folder), *options]
+    options = [*options_of_run(agent), "--steps", str(steps), "--out", str(folder), *options]
     return train.main([agent, *options])
 
 
 def small_config(agent, **changes):
     """The configuration of a small run of two or more evaluations."""
     page = agents.page(agent)
-    arguments = [agent, "--steps", str(2 * JUDGE_EVERY), *OPTIONS[agent]]
+    arguments = [agent, *options_of_run(agent)]
     typed = train.command_line(page).parse(arguments)
     return replace(train.configuration(page, typed, {})[0], **changes)
 

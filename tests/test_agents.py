@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 import torch
 from learners import trained as driven
-from small_runs import OPTIONS, python, small_config
+from small_runs import options_of_run, python, small_config
 from text_cases import refuses
 
 import agents
@@ -63,8 +63,7 @@ WEIGHTS = {  # sha256 of the arrays of a small model, its first 16 digits
     "trie": "63880cab01a61b48",
     "value_net": "78780974abb25998",
 }
-BILLION = 1_000_000_000
-REFUSED = [  # the last ones need too much memory
+REFUSED = [
     ("dqn", {"buffer_size": 10}, "buffer_size"),
     ("dqn", {"rows": 3, "cols": 4, "refutations": 1}, "refutations"),
     ("dqn", {"exploring_starts": 0.6, "counterexamples": 0.6}, "counterexamples"),
@@ -89,16 +88,8 @@ REFUSED = [  # the last ones need too much memory
     ("value_net", {"k": 1}, "k must"),
     ("value_net", {"dataset": "games.csv", "first_agent": "random"}, "dataset"),
     ("value_net", {"architecture": "SaintAndre_0"}, "SaintAndre_0"),
-    ("dqn", {"hidden": (60_000, 60_000)}, "hidden"),
-    ("tictacnet", {"hidden": (100_000, 100_000)}, "hidden"),
-    ("value_net", {"architecture": "SaintAndre_99999_99999"}, "architecture"),
-    ("dqn", {"buffer_size": BILLION}, "buffer_size"),
-    ("maskable_ppo", {"rollout_steps": BILLION}, "rollout_steps"),
-    ("tabular_q", {"tables": 10_000, "rows": 3, "cols": 4}, "tables"),
-    ("neuroevolution", {"league": 100_000}, "league"),
     ("dqn", {"threads": 1_000_000}, "threads"),
 ]
-GOALS = {"dqn": "optimal", "maskable_ppo": "optimal", "tabular_q": "optimal"}
 
 
 @dataclass
@@ -274,9 +265,8 @@ def test_arrays_of_another_shape_are_refused(run, tmp_path):
         copy = run.copy(tmp_path / str(number))
         wrong = {**arrays, array: arrays[array].ravel()[:1]}
         write_arrays(copy / MODEL, wrong, {k: v for k, v in about.items() if k != "sha256"})
-        is_played = array != "random"  # which `mcts` needs to continue
-        with pytest.raises(DamagedFileError):
-            agents.load(copy) if is_played else run.restore(copy)
+        with pytest.raises(DamagedFileError):  # `mcts` needs "random" to continue only
+            agents.load(copy) if array != "random" else run.restore(copy)
 
 
 @pytest.mark.usefixtures("no_charts")
@@ -284,8 +274,7 @@ def test_arrays_of_another_shape_are_refused(run, tmp_path):
 def test_a_run_from_the_command_line_is_proven_and_shows_the_values_of_its_model(agent, tmp_path):
     folder, path = tmp_path / "run", tmp_path / "model.zip"
     more = ["--export-sb3", str(path)] if agent == "dqn" else []
-    more += [] if "--steps" in OPTIONS[agent] else ["--steps", "2048"]
-    assert command.main([agent, *OPTIONS[agent], *more, "--out", str(folder)]) == 0
+    assert command.main([agent, *options_of_run(agent), *more, "--out", str(folder)]) == 0
     content, table = read(folder), load_policy(folder)
     verify(content)
     assert content.stated.agent == agent
@@ -333,23 +322,21 @@ def test_every_option_refuses_what_is_beyond_its_bounds(agent):
 
 
 @pytest.mark.parametrize(("agent", "options", "mention"), REFUSED)
-def test_options_that_contradict_each_other_or_need_too_much_are_refused(agent, options, mention):
+def test_options_that_contradict_each_other_are_refused(agent, options, mention):
     page = agents.page(agent)
     with refuses(mention):
         page.begin(page.Config(**options))
 
 
 @EACH
-def test_a_default_training_needs_little_and_a_player_only_the_options_in_plays(agent):
+def test_a_player_needs_only_the_options_in_plays(agent):
     """Files, opponents, sizes of buffers and threads are of the training alone."""
     page = agents.page(agent)
-    every = [page.Config(), *(page.Config(**preset.options) for preset in page.PRESETS.values())]
-    assert max(sum(config.bytes_needed().values()) for config in every) < 1 << 30
     found = playing(page.Config(seed=7, judge_every=13))
     names = {known.name for known in options_of(page.Config)}
     for name in names - {*page.Config.PLAYS, "rows", "cols", "k"}:
         assert getattr(found, name) == getattr(page.Config(), name)
-    files = {"opponents", "value", "dataset", "starting_network", "learn_from", "threads", "device"}
+    files = {"opponents", "value", "dataset", "learn_from", "threads", "device"}
     assert not files & set(page.Config.PLAYS)
 
 
@@ -371,7 +358,7 @@ def test_snapshots_begin_with_the_untrained_learner_and_follow_at_fixed_steps(ag
 @EACH
 def test_every_agent_learns_to_be_unbeatable_or_reaches_the_best_achievable_results(agent):
     """191/192 wins as X and 866/945 as O on 3x3; an untrained player can be beaten."""
-    page, goal = agents.page(agent), GOALS.get(agent, "unbeatable")
+    page, goal = agents.page(agent), agents.facts(agent).get("GOAL", "unbeatable")
     assert evaluate(driven(page, page.Config(), goal).policy()).reached(goal)
 
 
@@ -385,7 +372,7 @@ def test_the_help_says_what_every_option_and_every_preset_is(agent, capsys, monk
     for known in options_of(page.Config):
         assert f"--{known.name.replace('_', '-')}" in shown
         assert known.sentence in shown
-    for name, preset in page.PRESETS.items():
+    for name, preset in agents.presets(agent).items():
         assert page.Config(**preset.options) != page.Config()
         assert f"{name} {preset.sentence}" in shown
 

@@ -12,8 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from small_runs import OPTIONS as OF_AGENTS
-from small_runs import ROOT, environment, metrics
+from small_runs import ROOT, environment, metrics, options_of_run
 
 import train
 from training import cluster
@@ -21,7 +20,7 @@ from training.files import read_json
 
 BIN = Path(sys.executable).parent
 AGENT, STEPS, SEEDS = "tabular_q", 12_000, (0, 1)
-OPTIONS = [*OF_AGENTS[AGENT], "--judge-every", "1000", "--steps", str(STEPS)]
+OPTIONS = [*options_of_run(AGENT), "--judge-every", "1000", "--steps", str(STEPS)]
 # Loaded by each Python process that has its folder on PYTHONPATH. Trainings, which are started with
 # -c, write a checkpoint at each evaluation, as one does that goes on for long.
 CUSTOMIZE = """import sys

@@ -6,7 +6,7 @@ import torch
 from learners import BOARDS, OBSERVATIONS, RULES
 from torch.nn.utils import parameters_to_vector
 
-from agents import dqn
+from agents import dqn, presets
 from tictactoe_env.observation import observe
 
 SMALL = dqn.Config(num_envs=32, hidden=(16,), batch_size=64, buffer_size=512, learning_starts=64)
@@ -15,7 +15,7 @@ SMALL = dqn.Config(num_envs=32, hidden=(16,), batch_size=64, buffer_size=512, le
 def duel(name, **options):
     """A preset as a configuration, with fewer games at a time."""
     fewer = {"num_envs": 32, "batch_size": 64, "learning_rate": 0.01, "learning_rate_end": 0.01}
-    return dqn.Config(**{**dqn.PRESETS[name].options, **fewer, **options})
+    return dqn.Config(**{**presets("dqn")[name].options, **fewer, **options})
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.5, 1.0])

@@ -1,18 +1,17 @@
 """agents/mcts.py: the graph that it grows from the empty board, and how well it plays."""
 
-import numpy as np
 import pytest
 from learners import RULES, trained
 from text_cases import refuses
 
-from agents import mcts
-from agents.mcts import PRESETS, Config
+from agents import mcts, presets
+from agents.mcts import Config
 from tictactoe_env.exact.evaluation import evaluate
 from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.search.mcts import GraphPolicy
 
 SMALL = Config(steps=500, judge_every=200)
-TICTAC = PRESETS["tictac"].options
+TICTAC = presets("mcts")["tictac"].options
 
 
 def test_its_table_is_what_the_graph_answers_and_its_notes_count_the_positions():
@@ -26,7 +25,6 @@ def test_a_damaged_graph_is_refused_and_random_numbers_are_not_needed_to_play():
     learner = trained(mcts, SMALL)
     model = learner.model()
     for change, mentions in (
-        ({"x": model["x"] | np.uint64(1 << 40)}, "3x3"),
         ({"visits": model["visits"][1:]}, "visits int64"),
         ({"x": None}, "x nothing"),
     ):

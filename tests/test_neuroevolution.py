@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from agents import presets
 from agents.neuroevolution import (
-    PRESETS,
     Config,
     begin,
     parse_points,
@@ -92,10 +92,10 @@ def test_winners_survive_to_the_byte_and_the_others_are_changed_clones_of_them(e
         assert is_reborn or changes.max(axis=1).min() <= 1.001 * magnitude
 
 
-@pytest.mark.parametrize("name", PRESETS)
+@pytest.mark.parametrize("name", presets("neuroevolution"))
 def test_the_experiments_of_the_blog_run_and_are_labelled_weak(name):
-    evolution = evolved(Config(**{**PRESETS[name].options, "league": 60}), 2)
-    assert 0 < evolution.notes()["disqualified"] <= PRESETS[name].weak
+    evolution = evolved(Config(**{**presets("neuroevolution")[name].options, "league": 60}), 2)
+    assert 0 < evolution.notes()["disqualified"] <= presets("neuroevolution")[name].weak
 
 
 def test_the_leagues_are_tabled_and_charted_and_standings_name_the_networks():

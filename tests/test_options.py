@@ -83,10 +83,17 @@ def test_a_saved_configuration_comes_back_and_only_steps_may_differ_from_it():
         kinds.check_unchanged(config, replace(config, seed=6, hidden=()), path)
 
 
-def test_a_configuration_without_its_decorator_or_a_sentence_is_refused():
+def test_a_constant_has_a_bound_and_is_no_option_and_the_decorator_is_needed():
     class Plain(BoardConfig):
         epsilon: kinds.Share = 0.3
 
-    for kind in (Plain, dataclass(frozen=True)(Plain)):
-        with refuses("Plain", error=TypeError):
-            options_of(kind)
+    kind = dataclass(frozen=True)(Plain)
+    assert "epsilon" not in {known.name for known in options_of(kind)}
+    with refuses("epsilon"):
+        kind(epsilon=1.5)
+
+    class Bare(BoardConfig):
+        pass
+
+    with refuses("Bare", error=TypeError):
+        options_of(Bare)

@@ -9,7 +9,7 @@ from text_cases import called
 
 import agents
 import train
-from agents import TRAINABLE, WITH_RIVALS
+from agents import TRAINABLE
 from agents.tabular_q import TabularQ
 from tictactoe_env.certificates.certificate import read, table_of, verify
 from tictactoe_env.rules import Rules
@@ -45,13 +45,13 @@ def assert_same_rivals(one, other):
 def test_agents_that_can_meet_a_rival_are_those_with_a_pool_of_snapshots(agent):
     learner = agents.page(agent).begin(small_config(agent))
     can_meet = type(learner).meet is not Learner.meet
-    assert can_meet == (agent in WITH_RIVALS) == isinstance(vars(learner).get("pool"), SelfPlay)
+    assert can_meet == train.has_snapshots(agents.page(agent)) == hasattr(learner, "pool")
     if not can_meet:
         with pytest.raises(NotImplementedError):
             learner.meet(fixed_table(RULES))
 
 
-@pytest.mark.parametrize("agent", WITH_RIVALS)
+@pytest.mark.parametrize("agent", ["dqn", "tabular_q"])
 def test_the_rival_is_who_is_played_against(agent):
     """Random play stands in for it; a snapshot of somebody else leads to another model."""
     learners = [agents.page(agent).begin(small_config(agent, opponents="rival")) for _ in range(2)]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from learners import POSITIONS, best_response, board, row, trained
 
+from agents import presets
 from agents import tabular_q as page
 from agents.tabular_q import Config, TabularQ
 from tictactoe_env.exact.evaluation import evaluate
@@ -81,7 +82,7 @@ def test_it_reaches_the_best_achievable_results_and_the_values_of_the_best_respo
 
 def test_a_draw_that_gives_as_much_as_a_win_makes_a_player_that_never_loses_and_seldom_wins():
     """What nestedsoftware/tictac learns: unbeatable, and wins well below 91.6 % as O."""
-    options = {**page.PRESETS["tictac"].options, "games": 1_024, "judge_every": 20_000}
+    options = {**presets("tabular_q")["tictac"].options, "games": 1_024, "judge_every": 20_000}
     config = Config(**{**options, "steps": 150_000, "anneal_steps": 150_000})
     results = evaluate(trained(page, config).policy())
     assert results.unbeatable

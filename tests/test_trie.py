@@ -9,6 +9,7 @@ from learners import RULES, board, row, trained
 from text_cases import called, refuses
 
 import train
+from agents import presets
 from agents import trie as page
 from agents.trie import Config, Trie
 from tictactoe_env.exact.evaluation import evaluate
@@ -173,7 +174,7 @@ def test_one_tie_makes_a_move_good_to_the_other_rule_only():
         assert probs == pytest.approx(np.array([[0, 1, 0, 1, 1, 1, 1, 1, 1]]) / 7)
 
 
-TOPHEP = {**page.PRESETS["tophep"].options, "judge_every": 5_000}
+TOPHEP = {**presets("trie")["tophep"].options, "judge_every": 5_000}
 
 
 def test_the_preset_tophep_is_that_system_which_does_not_merge_sequences(tmp_path, capsys):

@@ -5,7 +5,8 @@
     state.safetensors    the arrays of `Learner.state`: what else is needed to continue
     state.json           agent, configuration, steps, sha256, and the rest of the state
 
-Reading these files executes nothing. A player needs only the two files of the model.
+The JSON is sealed by a checksum, and names that of the arrays. Reading these files executes
+nothing. A player needs only the two files of the model.
 """
 
 from __future__ import annotations
@@ -32,17 +33,11 @@ from training.files import (
 from training.learner import Arrays, BoardPlayer, Learner, Page
 from training.manifest import CHUNK, has_manifest, missing_of
 from training.options import BoardConfig, check_unchanged, playing, read_config
-from training.schema import (
-    GENERATOR,
-    Anything,
-    Entries,
-    Text,
-    Whole,
-    generator_of,
-)
+from training.schema import Anything, Entries, Text, Whole
 
 MODEL, STATE, BEST = "model.safetensors", "state.safetensors", "best.safetensors"
 ARRAY = "$array"  # an array is {"$array": its name} in the JSON
+GENERATOR = "$generator"  # a NumPy generator is {"$generator": its state}
 ABOUT = {"agent": Text(100), "config": Anything(), "steps": Whole(), "sha256": HEX}
 ABOUT_MODEL = Entries(ABOUT)
 ABOUT_STATE = Entries({**ABOUT, "state": Anything()})
@@ -99,8 +94,7 @@ def restore(folder: Path, agent: str, config: BoardConfig, learner: Learner) -> 
         )
     with _explained(f"{folder / STATE} is not a saved training of {agent} with this configuration"):
         learner.steps = about["steps"]
-        tree = with_arrays(about["state"], arrays)
-        learner.restore(model, with_generators(tree))
+        learner.restore(model, unpacked(about["state"], arrays))
 
 
 def load(page: Page, folder: Path) -> BoardPlayer:
@@ -197,23 +191,16 @@ def pack(value: Any, name: str, arrays: Arrays) -> Any:
     return value
 
 
-def with_arrays(tree: Any, arrays: Arrays) -> Any:
-    """The JSON of a state with its arrays, and with generators as they were saved."""
+def unpacked(tree: Any, arrays: Arrays) -> Any:
+    """The state that `pack` turned into this JSON and these arrays."""
     if isinstance(tree, list):
-        return [with_arrays(item, arrays) for item in tree]
-    if not isinstance(tree, dict) or set(tree) == {GENERATOR}:
+        return [unpacked(item, arrays) for item in tree]
+    if not isinstance(tree, dict):
         return tree
     if set(tree) == {ARRAY}:
         return arrays[tree[ARRAY]]
-    return {key: with_arrays(item, arrays) for key, item in tree.items()}
-
-
-def with_generators(tree: Any) -> Any:
-    """The state that `pack` turned into this tree of `with_arrays`."""
-    if isinstance(tree, list):
-        return [with_generators(item) for item in tree]
-    if not isinstance(tree, dict):
-        return tree
     if set(tree) == {GENERATOR}:
-        return generator_of(tree[GENERATOR])
-    return {key: with_generators(item) for key, item in tree.items()}
+        generator = np.random.Generator(np.random.PCG64())
+        generator.bit_generator.state = tree[GENERATOR]
+        return generator
+    return {key: unpacked(item, arrays) for key, item in tree.items()}

@@ -3,8 +3,12 @@
 A page is a module of `agents/` with these names:
 
     AGENT                  its name, that of the module
+    TITLE, STORY, UNIT     optional: what people call it, how it learns, in a few sentences, and the
+                           plural of a step ("moves" if nothing is said)
+    GOAL                   optional: what a default training is proven to reach, "unbeatable" or
+                           "optimal"; `make results` trains until then
+    SMALL                  the options of a training of a second, for the contract tests
     Config                 its options: a frozen dataclass derived from `BoardConfig`
-    PRESETS                options that belong together: {name: Preset}
     begin(config)          a `Learner` that has made no step; raises ValueError if an option names
                            something unknown
     player(config, model)  the player of a saved model, made without the learner: a `TabularPolicy`,
@@ -30,13 +34,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from numpy.typing import NDArray
 
 from tictactoe_env.policy import Policy, Probs
 from tictactoe_env.rules import Boards, Rules
-from training.options import BoardConfig, Preset
+from training.options import BoardConfig
 
 PIECE_SECONDS = 1.0  # between two pauses of a training
 MOST_GROWTH = 4.0  # of the steps from one piece to the next
@@ -56,9 +60,11 @@ class BoardPlayer(Protocol):
 
 
 class Learner(ABC):
-    """What learns. `steps` counts what it has done so far, in the unit `Config.STEP`."""
+    """What learns. `steps` counts what it has done so far, in the unit `UNIT` of its page."""
 
     steps: int = 0
+    STATE: ClassVar[tuple[str, ...]] = ()
+    """The attributes that a training needs, besides the model, to continue bit for bit."""
 
     @abstractmethod
     def advance(self, most: int) -> None:
@@ -75,16 +81,25 @@ class Learner(ABC):
     def model(self) -> Arrays:
         """The arrays from which the page's `player` makes the same policy as `policy()`."""
 
-    @abstractmethod
     def state(self) -> State:
-        """What is needed besides the model to continue bit for bit, generators included."""
+        """What is needed besides the model to continue: the attributes `STATE`.
 
-    @abstractmethod
+        An attribute with methods `state` and `restore` of its own is asked for its state.
+        """
+        own = {name: getattr(self, name) for name in self.STATE}
+        return {name: one.state() if hasattr(one, "restore") else one for name, one in own.items()}
+
     def restore(self, model: Arrays, state: State) -> None:
         """Continue from the model and state of a learner with the same configuration.
 
-        `steps` is already set. An exception is reported as a damaged file.
+        `steps` is already set. A page adds what it does with the model. An exception is reported as
+        a damaged file.
         """
+        for name in self.STATE:
+            if hasattr(own := getattr(self, name), "restore"):
+                own.restore(state[name])
+            else:
+                setattr(self, name, state[name])
 
     def snapshot(self) -> BoardPlayer:
         """What it plays now as an opponent, of itself or of a rival."""
@@ -146,7 +161,6 @@ class Page(Protocol):
 
     AGENT: str
     Config: type[BoardConfig]
-    PRESETS: Mapping[str, Preset]
 
     def begin(self, config: Any) -> Learner:
         """A learner that has made no step."""

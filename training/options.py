@@ -24,12 +24,10 @@ from tictactoe_env.errors import printable, unknown_name
 from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.rules import Rules
 from training.files import DamagedFileError
-from training.limits import TABLE, Limit, check_board
-from training.memory import check_memory
 
 Natural = Annotated[int, Field(ge=0)]
 Count = Annotated[int, Field(ge=1)]
-Size = Annotated[int, Field(ge=1, le=1_000_000_000)]  # `bytes_needed` limits their product
+Size = Annotated[int, Field(ge=1, le=1_000_000_000)]
 Kept = Annotated[int, Field(ge=1, le=10_000)]  # snapshots and the like
 Units = Annotated[int, Field(ge=0, le=1_000_000)]  # of a layer; 0 for none
 Threads = Annotated[int, Field(ge=1, le=256)]
@@ -123,31 +121,29 @@ class BoardConfig:
     options that contradict each other, and for a board beyond the agent's limit.
     """
 
-    STEP: ClassVar[str] = "moves"  # the plural of the unit of a step; replaces {steps}
-    BOARDS: ClassVar[Limit] = TABLE  # of a page: its entry in `training.limits.LIMITS`
-
-    PLAYS: ClassVar[tuple[str, ...]] = ()  # of a page: the options that its player needs
+    CELLS: ClassVar[int] = TABULATED  # of the largest board: all positions are in a table
+    PLAYS: ClassVar[tuple[str, ...]] = ()  # the fields that the player of a model needs
 
     seed: Natural = option(0, "Seed of everything that is random.")
-    steps: Count = option(1_000_000, "How many {steps} are made before training ends.")
-    judge_every: Count = option(10_000, "How many {steps} lie between two exact evaluations.")
+    steps: Count = option(1_000_000, "Steps after which training ends.")
+    judge_every: Count = option(10_000, "Steps between two exact evaluations.")
     rows: Count = option(3, "Rows of the board.")
     cols: Count = option(3, "Columns of the board.")
     k: Count = option(3, "Marks in a line that win.")
 
     def __post_init__(self) -> None:
-        for known in options_of(type(self)):
+        for known in fields_of(type(self)):
             object.__setattr__(self, known.name, known.checked(getattr(self, known.name)))
-        check_board(self.rules, self.BOARDS)
+        if self.rules.cells > self.CELLS:
+            raise ValueError(
+                f"this agent learns boards of at most {self.CELLS} cells, {self.rows}x{self.cols} "
+                f"has {self.rules.cells}: take a smaller board, or an agent that asks a network, "
+                "such as maskable_ppo"
+            )
         self.check()
-        check_memory(self.bytes_needed())
 
     def check(self) -> None:
         """Raise ValueError for options that contradict each other. Reads no file."""
-
-    def bytes_needed(self) -> Mapping[str, int]:
-        """Bytes of the largest arrays of a training, estimated, by the options that set them."""
-        return {}
 
     @property
     def rules(self) -> Rules:
@@ -169,24 +165,27 @@ class Preset:
 
 def options_of(kind: type[BoardConfig]) -> tuple[Option, ...]:
     """The options of a configuration class, in the order of its fields."""
+    return tuple(known for known in fields_of(kind) if known.sentence)
+
+
+def fields_of(kind: type[BoardConfig]) -> tuple[Option, ...]:
+    """All fields of a configuration class: its options, and constants that only presets change.
+
+    A constant is a plain field, `discount: Share = 1.0`. It has a bound but no sentence.
+    """
     if kind not in _known:
         if "__dataclass_fields__" not in vars(kind):
             raise TypeError(
                 f"write @dataclass(frozen=True) above {kind.__module__}.{kind.__name__}"
             )
         fields, hints = dataclasses.fields(kind), typing.get_type_hints(kind, include_extras=True)
-        plain = [field.name for field in fields if "help" not in field.metadata]
-        if plain:
-            raise TypeError(
-                f"{kind.__module__}.{kind.__name__}: write {plain[0]} as option(default, sentence)"
-            )
         _known[kind] = tuple(
             Option(
                 field.name,
                 hints[field.name],
                 field.default,
-                _sentence_of(field.metadata).replace("{steps}", kind.STEP),
-                field.metadata["larger"],
+                _sentence_of(field.metadata),
+                field.metadata.get("larger"),
             )
             for field in fields
         )
@@ -195,7 +194,7 @@ def options_of(kind: type[BoardConfig]) -> tuple[Option, ...]:
 
 def _sentence_of(metadata: Mapping[str, Any]) -> str:
     """The sentence of an option, and its default on larger boards if that is another one."""
-    sentence, larger = str(metadata["help"]), metadata["larger"]
+    sentence, larger = str(metadata.get("help", "")), metadata.get("larger")
     if larger is None:
         return sentence
     text = ",".join(map(str, larger)) if isinstance(larger, tuple) else larger
@@ -226,7 +225,7 @@ def read_config(kind: type[Config], saved: Any, source: Path) -> Config:
         raise DamagedFileError(
             f"{source} holds no configuration: expected an object, got {saved!r:.80}"
         )
-    known = {entry.name for entry in options_of(kind)}
+    known = {entry.name for entry in fields_of(kind)}
     unknown = sorted(set(saved) - known)
     if unknown:
         raise DamagedFileError(
@@ -251,7 +250,7 @@ def playing(config: Config) -> Config:
     """
     needed = {"rows", "cols", "k", *config.PLAYS}
     defaults = {
-        known.name: known.default for known in options_of(type(config)) if known.name not in needed
+        known.name: known.default for known in fields_of(type(config)) if known.name not in needed
     }
     return dataclasses.replace(config, **defaults)
 

@@ -52,7 +52,6 @@ class SB3Learner(Learner):
             answers=config.counterexamples > 0 or config.refutations > 0,
         )
         self.pool.thaw_best = self.played
-        self.rival: Learner | None = None
         self.tally = Tally()
         self.algorithm = build(config)
         self.algorithm.set_logger(Logger(None, []))
@@ -62,7 +61,7 @@ class SB3Learner(Learner):
 
     def know(self, rival: Learner) -> None:
         """Say whose snapshots `restore` finds among the opponents as those of a rival."""
-        self.pool.thaw_rival, self.rival = rival.thawed, rival
+        self.pool.thaw_rival = rival.thawed
 
     def meet(self, rival: BoardPlayer) -> None:
         """Add a snapshot of another learner to the opponents."""

@@ -9,6 +9,7 @@ plays at its newest snapshot: see `tictactoe_env.exact.responses`.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -33,6 +34,7 @@ from tictactoe_env.pool import (
     split_member,
 )
 from tictactoe_env.rules import SIDES, Boards, Rules
+from training.learner import BoardPlayer, Learner, crossed
 
 RIVAL = "rival"
 Thaw = Callable[[dict[str, NDArray[Any]]], Policy]
@@ -191,6 +193,38 @@ class SelfPlay:
             return thaw(saved)
         probs = one_hot(saved.astype(np.intp), self.rules.cells) if saved.ndim == 1 else saved
         return TabularPolicy(self.rules, probs)
+
+
+class PoolLearner(Learner):
+    """A learner that plays rounds of games against a pool with snapshots of itself.
+
+    `round` plays and learns from one round, and adds the moves made to `steps`.
+    """
+
+    config: Any
+    pool: SelfPlay
+
+    @abstractmethod
+    def round(self) -> None:
+        """Play a round of games and learn from it."""
+
+    def advance(self, most: int) -> None:
+        """Play rounds until `most` further moves are made."""
+        goal = self.steps + most
+        while self.steps < goal:
+            before = self.steps
+            self.round()
+            if crossed(before, self.steps, self.config.snapshot_every):
+                self.take_snapshot()
+
+    def take_snapshot(self) -> None:
+        """Add what it plays now to the opponents, if its snapshots are among them."""
+        if self.pool.takes_snapshots:
+            self.pool.add(self.policy())
+
+    def meet(self, rival: BoardPlayer) -> None:
+        """Add a snapshot of another learner to the opponents."""
+        self.pool.add_rival(rival)
 
 
 def exploring(player: Policy, epsilon: float) -> Policy:

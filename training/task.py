@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
-from typing import Literal, TypeVar
+from typing import ClassVar, Literal, TypeVar
 
 from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.exact.tables import TabularPolicy
 from tictactoe_env.notation import parse_cell
-from training.memory import COPIES, check_weights, most_positions
+from tictactoe_env.rules import MAX_BITS
 from training.options import (
     BoardConfig,
     Count,
@@ -28,6 +28,8 @@ Table = TypeVar("Table", bound=TabularPolicy)
 @dataclass(frozen=True)
 class TaskConfig(BoardConfig):
     """The options of a task. A page adds those of its learning."""
+
+    CELLS: ClassVar[int] = MAX_BITS  # any board: a network is asked for the boards that come up
 
     num_envs: Size = option(256, "Number of games played in parallel.")
     exploring_starts: Share = option(0.0, "Share of the games that start from a random board.")
@@ -88,24 +90,6 @@ class TaskConfig(BoardConfig):
                 f"opening {self.opening!r} is for a learner that plays X: leave it out, or "
                 "give another side than O"
             )
-
-    def bytes_needed(self) -> dict[str, int]:
-        """The networks with their copies and snapshots, and the games. A page adds its own."""
-        cells, weights = self.rules.cells, check_weights("hidden", self.sizes)
-        positions = most_positions(cells) if cells <= TABULATED else 0
-        kept = 16 * positions * cells if positions else weights
-        return {
-            "hidden": COPIES * 2 * weights + 4 * positions * sum(self.sizes),
-            "snapshots": getattr(self, "snapshots", 0) * kept,
-            "num_envs": self.num_envs * (40 * cells + 200),
-        }
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        """The layers of a network of the page, inputs first."""
-        rules = self.rules
-        lines = 2 * (rules.k - 1) * len(rules.lines) if self.encoding == "lines" else 0
-        return (2 * rules.cells + lines, *getattr(self, "hidden", ()), rules.cells)
 
     @property
     def opens_at_random(self) -> bool:
