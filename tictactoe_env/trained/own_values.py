@@ -131,11 +131,7 @@ def read_values(
     """
     data = read_file(path, MAX_BYTES, ValuesFileError)
     try:
-        with np.load(io.BytesIO(data), allow_pickle=False) as content:
-            values, bits, text = (content[name] for name in ("values", "known", "about"))
-        about = json.loads(text.tobytes())
-        known = np.unpackbits(bits)[: len(values)].astype(bool) if len(bits) else None
-        own = OwnValues(values, about["meaning"], about["low"], about["high"], known)
+        own, about = own_in(data, table.rules)
         policy = ValuedPolicy(table.rules, table.table, own)
         is_of_table = (about["format"], about["sha256_of_moves"]) == (FORMAT, sha256_of_moves)
     except Exception as error:  # an archive may be damaged in many ways
@@ -143,3 +139,13 @@ def read_values(
     if not is_of_table:
         raise ValuesFileError(f"{path} belongs to other moves than its certificate; {HELP}")
     return policy
+
+
+def own_in(data: bytes, rules: Rules) -> tuple[OwnValues, dict[str, Any]]:
+    """The values of a file as they stand in it, and all that it says of them."""
+    with np.load(io.BytesIO(data), allow_pickle=False) as content:
+        values, bits, text = (content[name] for name in ("values", "known", "about"))
+    about = json.loads(text.tobytes())
+    rows = len(positions_of(rules).unfinished)
+    known = np.unpackbits(bits)[:rows].astype(bool) if len(bits) else None
+    return OwnValues(values, about["meaning"], about["low"], about["high"], known), about

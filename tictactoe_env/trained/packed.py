@@ -16,7 +16,6 @@ the same up to symmetry, only those of the 627 canonical positions are there.
 from __future__ import annotations
 
 import gzip
-import io
 import json
 from collections.abc import Mapping
 from functools import cache
@@ -26,12 +25,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tictactoe_env.certificates.certificate import table_of
 from tictactoe_env.certificates.content import Certificate
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.tables import TabularPolicy
-from tictactoe_env.notation import board_text, cell_text, parse_cell
+from tictactoe_env.notation import board_text, cell_text
 from tictactoe_env.rules import Rules
-from tictactoe_env.trained.own_values import OwnValues, ValuedPolicy
+from tictactoe_env.trained.own_values import OwnValues, ValuedPolicy, own_in
 
 FOLDER = Path(__file__).parent / "tables"
 BOARD = Rules(3, 3, 3)
@@ -51,15 +51,7 @@ def trained_names() -> tuple[str, ...]:
 @cache
 def trained_policy(name: str) -> TabularPolicy:
     """The policy of a name in `trained_names()`; it plays on 3x3."""
-    packed = _file(name)
-    letters = np.frombuffer(packed["moves"].encode(), dtype=np.uint8).astype(np.intp)
-    table = np.zeros((len(letters), BOARD.cells))
-    sure = np.flatnonzero(letters != ord(SEVERAL))
-    table[sure, letters[sure] - FIRST] = 1
-    for row, moves in zip(np.flatnonzero(letters == ord(SEVERAL)), packed["mixed"], strict=True):
-        for move, share in _shares(moves).items():
-            table[row, parse_cell(move, BOARD)] = share
-    return TabularPolicy(BOARD, table)
+    return table_of(certificate_of(name))
 
 
 @cache
@@ -86,29 +78,28 @@ def certificate_of(name: str) -> Certificate:
 def unpack(packed: Mapping[str, Any]) -> Certificate:
     """The certificate whose moves are packed."""
     mixed = iter(packed["mixed"])
-    names = {chr(FIRST + cell): cell_text(cell, BOARD) for cell in range(BOARD.cells)}
-    moves = {
-        text: _shares(next(mixed)) if letter == SEVERAL else names[letter]
-        for text, letter in zip(table_boards(), packed["moves"], strict=True)
-    }
+    names = [cell_text(cell, BOARD) for cell in range(BOARD.cells)]
+    moves = {}
+    for text, letter in zip(table_boards(), packed["moves"], strict=True):
+        several = next(mixed) if letter == SEVERAL else None
+        if isinstance(several, int):
+            equal = [name for cell, name in enumerate(names) if several >> cell & 1]
+            several = dict.fromkeys(equal, 1 / len(equal))
+        moves[text] = several or names[ord(letter) - FIRST]
     content = {key: value for key, value in packed.items() if key != "mixed"}
     return Certificate.from_json({**content, "moves": moves})
 
 
 def unpack_values(data: bytes) -> OwnValues:
     """The values of a file: see above."""
-    with np.load(io.BytesIO(data), allow_pickle=False) as content:
-        numbers, bits, text = (content[name] for name in ("values", "known", "about"))
-    about = json.loads(text.tobytes())
+    own, _ = own_in(data, BOARD)
     rows, cells, canonical = canonical_rows()
+    numbers = own.values
     if len(numbers) == len(rows):
-        all_numbers = np.empty(cells.shape, dtype=np.int16)
-        np.put_along_axis(all_numbers, cells, numbers[canonical], axis=1)
-        numbers = all_numbers
-    unit = (about["high"] - about["low"]) / STEPS
-    values = np.where(numbers == NO_VALUE, np.nan, numbers * unit)
-    known = np.unpackbits(bits)[: len(values)].astype(bool) if len(bits) else None
-    return OwnValues(values, about["meaning"], about["low"], about["high"], known)
+        numbers = np.empty(cells.shape, dtype=np.int16)
+        np.put_along_axis(numbers, cells, own.values[canonical], axis=1)
+    unit = (own.high - own.low) / STEPS
+    return own._replace(values=np.where(numbers == NO_VALUE, np.nan, numbers * unit))
 
 
 def canonical_rows() -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
@@ -122,14 +113,6 @@ def canonical_rows() -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.int
     forms, index = np.unique(positions.canonical[unfinished], return_inverse=True)
     permutations = positions.symmetries[positions.to_canonical[unfinished]]
     return np.searchsorted(unfinished, forms), permutations, index
-
-
-def _shares(packed: int | Mapping[str, float]) -> Mapping[str, float]:
-    """The probabilities of an entry of `mixed`."""
-    if not isinstance(packed, int):
-        return packed
-    cells = [cell for cell in range(BOARD.cells) if packed >> cell & 1]
-    return {cell_text(cell, BOARD): 1 / len(cells) for cell in cells}
 
 
 def _file(name: str) -> dict[str, Any]:
