@@ -113,8 +113,10 @@ class PredictPolicy:
         # An actor-critic policy keeps the tensors of its last action distribution, which cannot be
         # copied after a training step. A prediction replaces them by tensors without a gradient.
         self._predict(np.zeros((1, self.rules.cells), dtype=np.int8))
-        copies = copy.deepcopy((network, self.normalizer))  # a VecNormalize goes without its games
-        return PredictPolicy(copies[0], self.rules, self.deterministic, copies[1])
+        normalizer = self.normalizer and FrozenNormalizer(
+            self.normalizer, np.zeros((1, *self._shape), self._dtype)
+        )
+        return PredictPolicy(copy.deepcopy(network), self.rules, self.deterministic, normalizer)
 
     def probs(self, boards: Boards) -> Probs:
         """Probabilities (B, cells). ValueError if the model predicts no cell."""
@@ -152,6 +154,24 @@ class PredictPolicy:
         tensor, _ = network.obs_to_tensor(observations)
         found = network.get_distribution(tensor, **masks).distribution.probs
         return checked_probs(found.detach().cpu().numpy(), free.shape)
+
+
+class FrozenNormalizer:
+    """What a normalizer now makes of -1, 0 and 1 in each entry of an observation.
+
+    The normalizer treats each entry on its own, as `VecNormalize` does. zeros: observations (1,
+    ...) of zeros.
+    """
+
+    def __init__(self, normalizer: Any, zeros: NDArray[Any]):
+        self._below, self._zero, self._above = (
+            normalizer.normalize_obs(zeros + zeros.dtype.type(value)) for value in (-1, 0, 1)
+        )
+
+    def normalize_obs(self, observations: NDArray[Any]) -> NDArray[Any]:
+        """The normalized observations (B, ...)."""
+        above = np.where(observations > 0, self._above, self._zero)
+        return np.where(observations < 0, self._below, above)
 
 
 def _network(model: Any) -> Any:
