@@ -11,13 +11,19 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-import numpy as np
 from stable_baselines3.common.callbacks import BaseCallback
 
 from tictactoe_env.errors import one_of, whole_number
-from tictactoe_env.exact.evaluation import UNTIL, Evaluation, best_play_x, evaluate_or_sample
+from tictactoe_env.exact.evaluation import (
+    UNTIL,
+    Evaluation,
+    best_play_x,
+    evaluate_or_sample,
+    fair_results,
+)
 from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.exact.proof import Limit, checked_limit
+from tictactoe_env.exact.verdict import verdict
 from tictactoe_env.files import write_file
 from tictactoe_env.policy import Policy, as_policy
 from tictactoe_env.pool import Snapshots
@@ -28,7 +34,6 @@ from tictactoe_env.sb3.models import (
     frozen,
     rules_of,
     side_of,
-    undisturbed,
 )
 
 MakePolicy = Callable[[Any], Policy]
@@ -67,7 +72,7 @@ class EveryNSteps(BaseCallback):
         super().__init__(verbose)
         self.every = whole_number(every, "every, the environment steps between two times,", 1)
         self.deterministic, self.rules, self.policy = deterministic, rules, policy
-        self._due, self._is_checked, self._board = 0, False, Rules()
+        self._due, self._board = 0, Rules()
 
     @abstractmethod
     def act(self) -> bool:
@@ -80,16 +85,12 @@ class EveryNSteps(BaseCallback):
 
     def _init_callback(self) -> None:
         self._board = rules_of(self.training_env, self.rules)
-        with undisturbed(self.model):  # refuses models of another board, and recurrent ones
-            self.player().probs(np.zeros((1, self._board.cells), dtype=np.int8))
+        self.player()  # refuses models of another board, and recurrent ones
         self._due = (self.model.num_timesteps // self.every + 1) * self.every
-        self._is_checked = False
 
     def _on_step(self) -> bool:
-        if not self._is_checked:
-            with undisturbed(self.model):
-                check_observations(self.player(), self.training_env, self.locals.get("new_obs"))
-            self._is_checked = True
+        if self.n_calls == 1:
+            check_observations(self.player(), self.training_env, self.locals.get("new_obs"))
         if self.num_timesteps < self._due:
             return True
         self._due = (self.num_timesteps // self.every + 1) * self.every
@@ -146,7 +147,7 @@ class ExactEvaluation(EveryNSteps):
       should not be that of `predict`.
     - `max_positions` (3,000,000): the most positions of a proof, on boards of more than 12 cells.
     - `verbose` (0): 1 prints each evaluation: for each judged side the percentages of games won,
-      drawn and lost against random play, and of those lost by an illegal move.
+      drawn and lost against random play, and of those lost by an illegal move, and what is proven.
 
     ## Attributes
     - `evaluations`: a list of all evaluations as `Judgement(steps, evaluation, exploitability)`.
@@ -220,8 +221,7 @@ class ExactEvaluation(EveryNSteps):
         return SIDES if self._side == "both" else (self._side,)
 
     def _evaluate(self, at_end: bool = False) -> None:
-        with undisturbed(self.model):
-            found = evaluate_or_sample(self.player(), self._board, self._side, self.limit)
+        found = evaluate_or_sample(self.player(), self._board, self._side, self.limit)
         steps = self.model.num_timesteps
         judgement = Judgement(steps, found, mean_gain(found, self._board, self._judged()))
         self.evaluations.append(judgement)
@@ -275,16 +275,14 @@ class ExactEvaluation(EveryNSteps):
 
     def _line(self, judgement: Judgement, is_best: bool, at_end: bool) -> str:
         found = judgement.evaluation
-        parts = [f"{judgement.steps:,} steps{', the end' if at_end else ''}"]
+        parts = [f"{judgement.steps:,} steps{', the end' * at_end}"]
         for side in self._judged():
             result = found.x if side == "X" else found.o
-            text = f"{side} %: {100 * result.win:.2f} won, {100 * result.draw:.2f} drawn, "
-            text += f"{100 * result.loss:.2f} lost"
-            text += f" ({100 * result.illegal:.2f} illegal)" if result.illegal else ""
-            proof = f", {found.proven[side].word}" if side in found.proven else " (sampled)"
-            parts.append(text + proof.removesuffix(", "))
-        if judgement.exploitability is not None:
-            parts.append(f"exploitability {judgement.exploitability:.4f}")
+            rates = f"{100 * result.win:.2f} won, {100 * result.draw:.2f} drawn"
+            illegal = f" ({100 * result.illegal:.2f} illegal)" * (result.illegal > 0)
+            parts.append(f"{side} %: {rates}, {100 * result.loss:.2f} lost{illegal}")
+        judged = {side: one for side, one in found.proven.items() if side in self._judged()}
+        parts += [verdict(judged, games=False)] if judged else ["sampled"]
         parts += ["best so far"] * is_best + [f"{self.stop_at}: stopped"] * self._is_reached
         return "   ".join(parts)
 
@@ -295,14 +293,11 @@ def mean_gain(found: Evaluation, rules: Rules, sides: tuple[str, ...]) -> float 
     Of both sides it is the exploitability of `tictactoe_env.exploitability`. None if a side was
     sampled, and for one side of a board of more than 16 cells, whose value is not known.
     """
-    value_x = best_play_x(rules)
-    if value_x is None and len(sides) == 2:
-        value_x = 0  # it cancels out
-    if value_x is None or not set(sides) <= set(found.best_responses):
+    responses, fair = found.best_responses, fair_results(rules)
+    is_known = len(sides) == 2 or best_play_x(rules) is not None  # of both sides it cancels out
+    if not is_known or not set(sides) <= set(responses):
         return None
-    fair = {"X": float(value_x), "O": -float(value_x)}
-    gains = [fair[side] - found.best_responses[side].value for side in sides]
-    return max(0.0, sum(gains) / len(gains))
+    return max(0.0, sum(fair[side] - responses[side].value for side in sides) / len(sides))
 
 
 class SelfPlay(EveryNSteps):
@@ -373,8 +368,7 @@ class SelfPlay(EveryNSteps):
 
     def act(self) -> bool:
         """Add a snapshot."""
-        with undisturbed(self.model):
-            copy = frozen(self.player(), self._board, self.deterministic)
+        copy = frozen(self.player(), self._board, self.deterministic)
         self.training_env.env_method("add_snapshot", copy, indices=self._games)
         self.added += 1
         if self.verbose:

@@ -8,7 +8,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from stable_baselines3.common.buffers import DictReplayBuffer, ReplayBuffer
-from stable_baselines3.common.vec_env import VecNormalize
 
 Tensors = torch.Tensor | dict[str, torch.Tensor]
 
@@ -27,52 +26,39 @@ class MaskableReplayBufferSamples(NamedTuple):
 class MaskableReplayBuffer(ReplayBuffer):
     """A `ReplayBuffer` that also stores the action masks of the next observations.
 
-    The arguments are those of `ReplayBuffer`. next_action_masks: (steps, environments, actions)
-    bool. Call `add_masks` before each `add`.
+    The arguments are those of `ReplayBuffer`. Call `add_masks` before each `add`. The masks are
+    kept behind the actions, as further entries of these, so that they are sampled with them.
     """
 
     def __init__(self, *arguments: Any, **keywords: Any):
         super().__init__(*arguments, **keywords)
-        shape = (self.buffer_size, self.n_envs, self.action_space.n)  # type: ignore[attr-defined]
-        self.next_action_masks: NDArray[np.bool_] = np.zeros(shape, dtype=np.bool_)
+        count = int(self.action_space.n)  # type: ignore[attr-defined]
+        self.action_dim += count
+        shape = (self.buffer_size, self.n_envs, self.action_dim)
+        self.actions = np.zeros(shape, dtype=np.min_scalar_type(count))
+
+    @property
+    def next_action_masks(self) -> NDArray[np.bool_]:
+        """The masks: (steps, environments, actions)."""
+        return self.actions[..., 1:].astype(np.bool_)
 
     def add_masks(self, next_action_masks: NDArray[np.bool_]) -> None:
-        """Store the masks (environments, actions) of the transitions that `add` stores next."""
-        self.next_action_masks[self.pos] = next_action_masks
+        """Take the masks (environments, actions) of the transitions that `add` stores next."""
+        self._masks = next_action_masks
+
+    def add(self, obs: Any, next_obs: Any, action: Any, *others: Any) -> None:
+        """Store a transition of each environment, with the masks."""
+        super().add(obs, next_obs, np.column_stack([action, self._masks]), *others)
 
     def _get_samples(  # type: ignore[override]
-        self, batch_inds: NDArray[np.intp], env: VecNormalize | None = None
+        self, batch_inds: Any, env: Any = None
     ) -> MaskableReplayBufferSamples:
-        # NumPy's global generator, as in `ReplayBuffer`.
-        rows = batch_inds, np.random.randint(0, self.n_envs, size=len(batch_inds))  # noqa: NPY002
-        not_timeouts = 1 - self.timeouts[rows]  # the episode goes on after these
-        rewards = self._normalize_reward(self.rewards[rows][:, None], env)
+        found: Any = super()._get_samples(batch_inds, env)
+        actions, masks = found.actions[:, :1], found.actions[:, 1:].bool()
         return MaskableReplayBufferSamples(
-            self._tensors(self._normalize_obs(self._rows(self.observations, rows), env)),
-            self.to_torch(self.actions[rows]),
-            self._tensors(self._normalize_obs(self._next_rows(rows), env)),
-            self.to_torch((self.dones[rows] * not_timeouts)[:, None]),
-            self.to_torch(rewards),
-            self.to_torch(self.next_action_masks[rows]),
+            found.observations, actions, found.next_observations, found.dones, found.rewards, masks
         )
-
-    def _next_rows(self, rows: tuple[Any, Any]) -> Any:
-        if self.optimize_memory_usage:  # the next observation is that of the next transition
-            return self._rows(self.observations, ((rows[0] + 1) % self.buffer_size, rows[1]))
-        return self._rows(self.next_observations, rows)
-
-    def _rows(self, kept: Any, rows: tuple[Any, Any]) -> Any:
-        return kept[rows]
-
-    def _tensors(self, observations: Any) -> Tensors:
-        return self.to_torch(observations)
 
 
 class MaskableDictReplayBuffer(MaskableReplayBuffer, DictReplayBuffer):  # type: ignore[misc]
     """`MaskableReplayBuffer` for dictionary observations."""
-
-    def _rows(self, kept: Any, rows: tuple[Any, Any]) -> Any:
-        return {key: array[rows] for key, array in kept.items()}
-
-    def _tensors(self, observations: Any) -> Tensors:
-        return {key: self.to_torch(array) for key, array in observations.items()}

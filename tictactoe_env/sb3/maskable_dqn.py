@@ -133,12 +133,7 @@ class MaskableDQN(DQN):
         if self.replay_buffer_class is None:
             is_dict = isinstance(self.observation_space, spaces.Dict)
             self.replay_buffer_class = MaskableDictReplayBuffer if is_dict else MaskableReplayBuffer
-        if not hasattr(self.replay_buffer_class, "add_masks"):
-            name = self.replay_buffer_class.__name__
-            raise ValueError(f"replay_buffer_class must be a MaskableReplayBuffer, got {name}")
         super()._setup_model()
-        if not isinstance(self.policy, MaskableDQNPolicy):
-            raise ValueError(f"policy must be a MaskableDQNPolicy, got {type(self.policy)}")
 
     def set_random_seed(self, seed: int | None = None) -> None:
         """Seed all random generators, also that of the random actions; nothing for None."""

@@ -1,18 +1,14 @@
-"""What the callbacks ask of a model and its environment, and how they leave no trace in it."""
+"""What the callbacks ask of an environment, and copies of a model that do not change."""
 
 from __future__ import annotations
 
 import pickle
-import random
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import cloudpickle  # type: ignore[import-untyped]  # Stable-Baselines3 requires it
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.vec_env import VecEnv
 
 from tictactoe_env.exact.symmetry import CanonicalPolicy
@@ -75,26 +71,6 @@ def boards_of(env: VecEnv) -> Boards | None:
         return base.games.boards
     boards = attributes(env, "board")
     return None if boards is None else np.stack(boards)
-
-
-@contextmanager
-def undisturbed(model: BaseAlgorithm) -> Iterator[None]:
-    """A context in which a model can be asked for moves without any effect on its training.
-
-    The states of the random generators of torch, NumPy and Python and the training mode of each
-    layer are the same afterwards. No gradients are computed.
-    """
-    modes = [(layer, layer.training) for layer in model.policy.modules()]
-    numpy_state, python_state = np.random.get_state(), random.getstate()  # noqa: NPY002
-    devices = [model.device] if model.device.type == "cuda" else []
-    try:
-        with torch.random.fork_rng(devices), torch.no_grad():
-            yield
-    finally:
-        np.random.set_state(numpy_state)  # noqa: NPY002
-        random.setstate(python_state)
-        for layer, mode in modes:
-            layer.training = mode
 
 
 def frozen(policy: Policy, rules: Rules, deterministic: bool) -> Policy:
