@@ -199,13 +199,6 @@ def test_boards_of_more_than_32_bits_have_the_positions_of_plain_recursion(rules
     small = BoardReach({"X": CanonicalPolicy(policy, rules)}, "X", rules)
     assert match.best_response(small).always_wins
     assert small.decisions <= reach.decisions
-    for ply in reach.plies():
-        rows = reach.rows(ply.number, *reach.bits(ply))
-        assert rows.tolist() == list(range(ply.rows.start, ply.rows.stop))
-    far = np.array([rules.full], dtype=np.uint64)
-    after_the_last = 1 + max(ply.number for ply in reach.plies())
-    for number in (2, after_the_last, 99, -1):
-        assert reach.rows(number, far, far).tolist() == [-1]
 
 
 @pytest.mark.parametrize("chunk", [7, 1000])
@@ -224,16 +217,6 @@ def test_each_row_stands_in_one_ply_and_has_its_marks_there(chunk, monkeypatch):
         rows = list(range(ply.rows.start, ply.rows.stop))
         assert len(rows) <= chunk
         assert [len(marks) for marks in reach.bits(ply)] == [len(rows), len(rows)]
-        assert reach.rows(ply.number, *reach.bits(ply)).tolist() == rows
-
-
-def test_a_reach_that_forgot_its_moves_still_finds_its_positions():
-    reach = BoardReach({"X": MinimaxPolicy(Rules())}, "X", Rules())
-    before = [(ply.number, *reach.bits(ply), ply.rows) for ply in reach.plies()]
-    reach.forget_moves()
-    assert list(reach.plies()) == []
-    for number, x, o, rows in before:
-        assert reach.rows(number, x, o).tolist() == list(range(rows.start, rows.stop))
 
 
 @pytest.mark.parametrize("kind", [TableReach, BoardReach])

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tictactoe_env.certificates.stated import CertificateError, is_number
-from tictactoe_env.exact.position_index import PositionIndex, merged
+from tictactoe_env.exact.position_index import NONE, PositionIndex, distinct
 from tictactoe_env.exact.positions import Ply
 from tictactoe_env.exact.proof import BoardReach, Limit, Progress
 from tictactoe_env.exact.symmetry import CanonicalPolicy, canonical_forms
@@ -45,22 +45,22 @@ class LinesPolicy:
         self.rules, self.sides = rules, tuple(reaches)
         self.is_symmetric = all(reach.is_symmetric for reach in reaches.values())
         self.symmetric_probs = LinesPolicy.probs if self.is_symmetric else None
+        self._forms = canonical_forms(rules, self.is_symmetric)
         plies = [
             (*reach.bits(ply), *_moves(ply))
             for side, reach in reaches.items()
             for ply in reach.plies()
             if ply.side == side
         ]
-        x, o = (np.concatenate([ply[part] for ply in plies] or [_NONE]) for part in (0, 1))
-        self._index = PositionIndex(*merged([(x, o)], rules), rules)
+        x, o = (np.concatenate([NONE, *(ply[part] for ply in plies)]) for part in (0, 1))
+        self._index = PositionIndex(*distinct(x, o, rules), rules)
         width = max((cells.shape[1] for _, _, cells, _ in plies), default=1)
         self._cells = np.zeros((len(x), width), dtype=np.int8)
-        self._shares = np.zeros((len(x), width)) if width > 1 else None
+        self._shares = np.zeros((len(x), width))
         for marks_x, marks_o, cells, shares in plies:
             place = self._index.find(marks_x, marks_o)
             self._cells[place, : cells.shape[1]] = cells
-            if self._shares is not None:
-                self._shares[place, : cells.shape[1]] = shares
+            self._shares[place, : cells.shape[1]] = shares
 
     def __len__(self) -> int:
         """The number of positions, of both sides, in which its moves are known."""
@@ -80,29 +80,19 @@ class LinesPolicy:
     def probs(self, boards: Boards) -> Probs:
         """Its probabilities (B, cells) on boards that it knows, elsewhere those of random play."""
         boards = np.asarray(boards, dtype=np.int8)
-        place, to_canonical = self._places(boards)
-        known = np.flatnonzero(place >= 0)
+        place, seen = self._places(boards)
+        known, unknown = np.flatnonzero(place >= 0)[:, None], place < 0
+        cells = seen[known, self._cells[place[known[:, 0]]]]
         probs = np.zeros(boards.shape)
-        for move in range(self._cells.shape[1]):
-            cells = self._cells[place[known], move].astype(np.intp)
-            if to_canonical is not None:
-                cells = to_canonical[known, cells]
-            share = 1.0 if self._shares is None else self._shares[place[known], move]
-            probs[known, cells] += share
-        if len(known) < len(boards):
-            unknown = place < 0
+        np.add.at(probs, (known, cells), self._shares[place[known[:, 0]]])
+        if unknown.any():
             probs[unknown] = RandomPolicy().probs(boards[unknown])
         return probs
 
-    def _places(self, boards: Boards) -> tuple[NDArray[np.intp], NDArray[np.intp] | None]:
+    def _places(self, boards: Boards) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """The places (B,) of boards, -1 for unknown ones, and (B, cells) what their cells mean."""
-        if not self.is_symmetric:
-            return self._index.find(*self.rules.to_bits(boards)), None
-        x, o, cells = canonical_forms(self.rules).to_form(boards)
+        x, o, cells = self._forms.to_form(boards)
         return self._index.find(x, o), cells
-
-
-_NONE = np.zeros(0, dtype=np.uint64)
 
 
 def _moves(ply: Ply) -> tuple[NDArray[np.int8], Probs]:

@@ -207,6 +207,7 @@ def _shortest_line(reach: Reach) -> tuple[int, ...] | None:
     if not np.isfinite(plies_to_loss[0]):
         return None
     line: list[int] = []
+    forms = canonical_forms(reach.rules, reach.is_symmetric)
     board, row = np.zeros((1, reach.rules.cells), dtype=np.int8), 0
     for ply in reach.plies():
         for at in np.flatnonzero(np.r_[ply.rows] == row):  # one, or none
@@ -216,10 +217,8 @@ def _shortest_line(reach: Reach) -> tuple[int, ...] | None:
             possible = legal if ply.probs is None else ply.probs[at] > 0
             move = int(np.argmax(possible & (after == plies_to_loss[row] - 1)))
             cell = move if ply.cells is None else int(ply.cells[at, move])
-            if reach.is_symmetric:
-                cell = int(canonical_forms(reach.rules).to_form(board)[2][0, cell])
-            line.append(cell)
-            board[0, cell] = 1 if ply.side == "X" else -1
+            line.append(int(forms.to_form(board)[2][0, cell]))
+            board[0, line[-1]] = 1 if ply.side == "X" else -1
             row = int(children[move])  # in no ply if the game is over
     return tuple(line)
 

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tictactoe_env.rules import Rules
+from tictactoe_env.rules import Boards, Rules
 
 Marks = NDArray[np.uint64]
 
+NONE: Marks = np.zeros(0, dtype=np.uint64)
 HALF = np.uint64(32)
 LOW = np.uint64((1 << 32) - 1)
 
@@ -71,20 +72,48 @@ class PositionIndex:
         return ranks[0], ranks[1], is_known
 
 
+class MoveSets:
+    """Sets of moves, by position.
+
+    x, o: the bitboards (N,) uint64 of the positions, sorted by X's and then by O's. moves: (N,)
+    bitboards. Positions may be given in any order; those that come twice get the moves of both.
+    """
+
+    def __init__(self, rules: Rules, x: Marks = NONE, o: Marks = NONE, moves: Marks = NONE):
+        order, is_new = in_order(x, o)
+        self.rules, self.x, self.o = rules, x[order][is_new], o[order][is_new]
+        self.moves: Marks = np.bitwise_or.reduceat(moves[order], np.flatnonzero(is_new))
+        self._index = PositionIndex(self.x, self.o, rules)
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    def bits(self, x: Marks, o: Marks) -> Marks:
+        """The moves in positions (B,) as bitboards (B,); 0 for a position that is not there."""
+        rows = self._index.find(x, o)
+        if not len(self):
+            return np.zeros(len(x), dtype=np.uint64)
+        return np.where(rows >= 0, self.moves[rows], np.uint64(0))
+
+    def cells(self, boards: Boards) -> NDArray[np.bool_]:
+        """Which moves are in the sets of boards (B, cells): (B, cells)."""
+        found: NDArray[np.bool_] = self.rules.to_cells(self.bits(*self.rules.to_bits(boards))) > 0
+        return found
+
+
 def distinct(x: Marks, o: Marks, rules: Rules) -> tuple[Marks, Marks]:
     """The distinct positions of (B,) bitboards, sorted by X's bitboard and then by O's."""
     if fits_one_number(rules):
         return unpacked(_sorted(packed(x, o)))
-    order, starts = in_order(x, o)
-    return x[order][starts], o[order][starts]
+    order, is_new = in_order(x, o)
+    return x[order][is_new], o[order][is_new]
 
 
-def in_order(x: Marks, o: Marks) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """The order of positions by X's bitboard and then by O's, and where in it each one begins."""
+def in_order(x: Marks, o: Marks) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    """The order of positions by X's bitboard and then by O's, and which of them begins in it."""
     order = np.lexsort((o, x))
     x, o = x[order], o[order]
-    is_new = (x[1:] != x[:-1]) | (o[1:] != o[:-1])
-    return order, np.flatnonzero(np.append(True, is_new)[: len(x)])
+    return order, np.append(True, (x[1:] != x[:-1]) | (o[1:] != o[:-1]))[: len(x)]
 
 
 def _sorted(numbers: Marks) -> Marks:

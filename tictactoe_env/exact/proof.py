@@ -179,7 +179,6 @@ class BoardReach:
             for side, player in players.items()
         }
         self._layers: list[Layer] = []
-        self._indexes: dict[int, PositionIndex] = {}
         self.starts = [0, 1]
         self._bytes = 0
         x, o = (np.zeros(1, dtype=np.uint64) for _ in SIDES)
@@ -215,20 +214,6 @@ class BoardReach:
         layer, start = self._layers[ply.number], self.starts[ply.number]
         part = slice(ply.rows.start - start, ply.rows.stop - start)
         return layer.x[part], layer.o[part]
-
-    def rows(self, number: int, x: Marks, o: Marks) -> NDArray[np.intp]:
-        """The rows (B,) of positions with `number` marks in canonical form; -1 if not met."""
-        if not 0 <= number < len(self._layers):
-            return np.full(len(x), -1, dtype=np.intp)
-        if number not in self._indexes:
-            layer = self._layers[number]
-            self._indexes[number] = PositionIndex(layer.x, layer.o, self.rules)
-        found = self._indexes[number].find(x, o)
-        return np.where(found >= 0, found + self.starts[number], -1)
-
-    def forget_moves(self) -> None:
-        """Free the memory of the moves; the positions remain, and `rows` finds them."""
-        self._layers = [layer._replace(moves=[]) for layer in self._layers]
 
     # --- finding the positions ply by ply ---------------------------------------------------------
 

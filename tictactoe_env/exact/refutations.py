@@ -12,42 +12,19 @@ Only positions in which the policy itself would lose are looked at.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tictactoe_env.exact.position_index import Marks, PositionIndex, in_order
+from tictactoe_env.exact.position_index import Marks, MoveSets
 from tictactoe_env.exact.proof import O_WINS, X_WINS, BoardReach
-from tictactoe_env.rules import Boards, Rules
+from tictactoe_env.rules import Rules
 
 NAMES = ("x", "o", "moves")
-NONE: Marks = np.zeros(0, dtype=np.uint64)
 
 
-class Refutations:
+class Refutations(MoveSets):
     """The moves that are known to lose, by position.
 
-    x, o: the bitboards (N,) uint64 of positions, sorted by X's and then by O's. moves: the refuted
-    moves in each, as bitboards (N,). A policy that plays alike on symmetric boards has positions in
-    canonical form here.
+    A policy that plays alike on symmetric boards has positions in canonical form here.
     """
-
-    def __init__(self, rules: Rules, x: Marks = NONE, o: Marks = NONE, moves: Marks = NONE):
-        self.rules, self.x, self.o, self.moves = rules, x, o, moves
-        self._index = PositionIndex(self.x, self.o, rules)
-
-    def __len__(self) -> int:
-        return len(self.x)
-
-    def bits(self, x: Marks, o: Marks) -> Marks:
-        """The refuted moves of positions (B,) as bitboards (B,); 0 where none is known."""
-        rows = self._index.find(x, o)
-        if not len(self):
-            return np.zeros(len(x), dtype=np.uint64)
-        return np.where(rows >= 0, self.moves[rows], np.uint64(0))
-
-    def cells(self, boards: Boards) -> NDArray[np.bool_]:
-        """Which moves are refuted on boards (B, cells): (B, cells)."""
-        found: NDArray[np.bool_] = self.rules.to_cells(self.bits(*self.rules.to_bits(boards))) > 0
-        return found
 
     def learn(self, reach: BoardReach) -> Refutations:
         """These and the moves that a policy would make, which are refuted in what it can meet.
@@ -76,13 +53,7 @@ class Refutations:
             found.append((x[is_new], o[is_new], refuted[is_new]))
         if not any(len(x) for x, _, _ in found[1:]):
             return self
-        return self._with(*(np.concatenate(part) for part in zip(*found, strict=True)))
-
-    def _with(self, x: Marks, o: Marks, moves: Marks) -> Refutations:
-        """Those of these positions, which may come twice."""
-        order, starts = in_order(x, o)
-        joined = np.bitwise_or.reduceat(moves[order], starts)
-        return Refutations(self.rules, x[order][starts], o[order][starts], joined)
+        return Refutations(self.rules, *map(np.concatenate, zip(*found, strict=True)))
 
 
 def _refuted_at_once(x: Marks, o: Marks, number: int, rules: Rules) -> Marks:

@@ -18,12 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tictactoe_env.exact.match import ROUNDING, values_of, worst_outcomes
+from tictactoe_env.exact.position_index import MoveSets
 from tictactoe_env.exact.positions import TABULATED, Ply, positions_of
-from tictactoe_env.exact.proof import BoardReach, Limit, Reach, TableReach, reach_of
+from tictactoe_env.exact.proof import BoardReach, Limit, Reach, TableReach
 from tictactoe_env.exact.refutations import Refutations
 from tictactoe_env.exact.symmetry import canonical_forms, turned_back
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
-from tictactoe_env.policy import Model, Policy, Probs, RandomPolicy
+from tictactoe_env.policy import Model, Policy, Probs, RandomPolicy, as_policy
 from tictactoe_env.rules import SIDES, Boards, Rules, checked_rules
 
 
@@ -66,31 +67,33 @@ def respond(
     """
     rules = checked_rules(rules)
     goals = {side: (targets or {}).get(side, 0) for side in sides}
-    if rules.cells > TABULATED:
-        lines = {}
-        examples = []
-        for side in sides:
-            reach = reach_of({side: policy}, side, rules, limit)
-            values = values_of(reach)
-            examples.append(_below(reach, goals[side]))
-            if refutations is not None and isinstance(reach, BoardReach):
-                refutations = refutations.learn(reach)
-            lines[side] = ResponseLines(reach, values)
-        player = ResponsePolicy(lines, rules, elsewhere)
-        return Response(player, np.concatenate(examples), refutations)
-    table, positions = tabulate(policy, rules), positions_of(rules)
-    replies = np.zeros(positions.boards.shape)
     examples = []
+    if rules.cells > TABULATED:
+        bits = np.array(rules.cell_bits, dtype=np.uint64)
+        known, is_symmetric = [], True
+        for side in sides:
+            reach = BoardReach({side: as_policy(policy, rules)}, side, rules, limit)
+            for ply, best in best_replies(reach, values_of(reach)):
+                marks = np.where(best, bits[ply.cells], np.uint64(0))
+                known.append((*reach.bits(ply), np.bitwise_or.reduce(marks, axis=1)))
+            examples.append(_below(reach, goals[side]))
+            is_symmetric = reach.is_symmetric
+            if refutations is not None:
+                refutations = refutations.learn(reach)
+        replies = MoveSets(rules, *map(np.concatenate, zip(*known, strict=True)))
+        player = ResponsePolicy(replies, is_symmetric, elsewhere or RandomPolicy())
+        return Response(player, np.concatenate(examples), refutations)
+    positions, table = positions_of(rules), tabulate(policy, rules)
+    weights = np.zeros(positions.boards.shape)
     for side in sides:
         everywhere = TableReach({side: table}, side, rules, everywhere=True)
-        values = values_of(everywhere)
-        for ply, best in best_replies(everywhere, values):
-            replies[ply.rows] = best
+        for ply, best in best_replies(everywhere, values_of(everywhere)):
+            weights[ply.rows] = best
         examples.append(_below(TableReach({side: table}, side, rules), goals[side]))
-    return Response(
-        TabularPolicy(rules, _shares(replies, positions.boards == 0)[positions.unfinished]),
-        np.concatenate(examples),
-    )
+    weights = np.where(weights.any(axis=1, keepdims=True), weights, positions.boards == 0)
+    weights = weights[positions.unfinished]
+    shares = weights / weights.sum(axis=1, keepdims=True)
+    return Response(TabularPolicy(rules, shares), np.concatenate(examples))
 
 
 def best_replies(
@@ -113,49 +116,16 @@ def _below(reach: Reach, goal: int) -> Boards:
     return np.concatenate([none, *found])
 
 
-def _shares(replies: Probs, free: NDArray[np.bool_]) -> Probs:
-    """Rows scaled to sum to 1; rows without a reply become uniform over the free cells."""
-    total = replies.sum(axis=1, keepdims=True)
-    weights = np.where(total > 0, replies, free)
-    return weights / np.maximum(weights.sum(axis=1, keepdims=True), 1)
-
-
-class ResponseLines:
-    """The best replies on the lines of play of a policy: bitboards of cells, ply by ply."""
-
-    def __init__(self, reach: Reach, values: NDArray[np.float64]):
-        assert isinstance(reach, BoardReach)
-        self.reach = reach
-        self.replies = np.zeros(len(reach), dtype=np.uint64)
-        bits = np.array(reach.rules.cell_bits, dtype=np.uint64)
-        for ply, best in best_replies(reach, values):
-            marks = np.where(best, bits[ply.cells], np.uint64(0))
-            self.replies[ply.rows] = np.bitwise_or.reduce(marks, axis=1)
-        reach.forget_moves()
-
-    def best(self, number: int, boards: Boards) -> NDArray[np.bool_]:
-        """The best replies (B, cells) on boards (B, cells) with `number` marks.
-
-        All False on a board that is on no line.
-        """
-        rules, cells = self.reach.rules, None
-        if self.reach.is_symmetric:
-            x, o, cells = canonical_forms(rules).to_form(boards)
-        else:
-            x, o = rules.to_bits(boards)
-        rows = self.reach.rows(number, x, o)
-        best = rules.to_cells(np.where(rows >= 0, self.replies[rows], np.uint64(0))) > 0
-        return best if cells is None else turned_back(best, cells)
-
-
 class ResponsePolicy:
-    """Plays the best replies on the lines of a policy, and by another policy off them."""
+    """Plays the best replies on the lines of a policy, and by another policy off them.
 
-    def __init__(
-        self, lines: dict[str, ResponseLines], rules: Rules, elsewhere: Policy | None = None
-    ):
-        self.lines, self.rules = lines, rules
-        self.elsewhere = elsewhere or RandomPolicy()
+    replies: the best replies in the positions of the lines, which are in canonical form if
+    `is_symmetric`. Of several each is as likely as `elsewhere` makes it.
+    """
+
+    def __init__(self, replies: MoveSets, is_symmetric: bool, elsewhere: Policy):
+        self.replies, self.elsewhere = replies, elsewhere
+        self._forms = canonical_forms(replies.rules, is_symmetric)
 
     def probs(self, boards: Boards) -> Probs:
         """Probabilities (B, cells) on unfinished boards (B, cells)."""
@@ -169,11 +139,5 @@ class ResponsePolicy:
 
     def knows(self, boards: Boards) -> NDArray[np.bool_]:
         """The best replies (B, cells) bool; all False on boards that are on no line."""
-        best = np.zeros(boards.shape, dtype=bool)
-        counts = np.count_nonzero(boards, axis=1)
-        for number in np.unique(counts).tolist():
-            lines = self.lines.get(SIDES[1 - number % 2])
-            if lines is not None:
-                at = counts == number
-                best[at] = lines.best(number, boards[at])
-        return best
+        x, o, cells = self._forms.to_form(boards)
+        return turned_back(self.replies.rules.to_cells(self.replies.bits(x, o)) > 0, cells)

@@ -22,9 +22,12 @@ Marks = NDArray[np.uint64]
 
 
 @lru_cache(maxsize=8)
-def canonical_forms(rules: Rules) -> CanonicalForms:
-    """The canonical forms of a board's positions; the tables are made on first use and kept."""
-    return CanonicalForms(rules)
+def canonical_forms(rules: Rules, is_symmetric: bool = True) -> CanonicalForms:
+    """The canonical forms of a board's positions; the tables are made on first use and kept.
+
+    is_symmetric: if False, every position is its own canonical form.
+    """
+    return CanonicalForms(rules, symmetries_of(rules)[: None if is_symmetric else 1])
 
 
 class CanonicalForms:
@@ -33,8 +36,8 @@ class CanonicalForms:
     permutations: (S, cells), see `positions.symmetries_of`; `board[permutations[s]]` is an image.
     """
 
-    def __init__(self, rules: Rules):
-        self.rules, self.permutations = rules, symmetries_of(rules)
+    def __init__(self, rules: Rules, permutations: NDArray[np.intp]):
+        self.rules, self.permutations = rules, permutations
         size = rules.rows * (rules.cols + 1)
         self._parts = range(0, size, PART_BITS)
         self._images = [self._tables(permutation, size) for permutation in self.permutations]
