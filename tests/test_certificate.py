@@ -19,7 +19,6 @@ from tictactoe_env.certificates import stated as stated_module
 from tictactoe_env.certificates.certificate import (
     CertificateError,
     certify,
-    exact_results,
     load_policy,
     read,
 )
@@ -347,8 +346,6 @@ def test_what_cannot_be_certified_or_loaded_is_refused(tmp_path, stated):
         load_policy(tmp_path, Rules())
     with refuses("unbeatable", error=TypeError):
         certify(RandomPolicy(), "random", Rules(2, 3, 3), unbeatable=True)
-    with refuses(12, 16):
-        exact_results(RandomPolicy(), Rules(4, 4, 4))
 
 
 def test_the_verdict_speaks_of_the_side_for_which_an_agent_was_not_trained_too():

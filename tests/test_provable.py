@@ -6,7 +6,7 @@ from oracles.plain_game import Player
 from sample_players import LineCounter
 from text_cases import refuses
 
-from tictactoe_env.certificates.certificate import certify, exact_results
+from tictactoe_env.certificates.certificate import certify
 from tictactoe_env.exact.evaluation import evaluate, exploitability
 from tictactoe_env.exact.match import best_responses, exact_result
 from tictactoe_env.exact.provable import provable
@@ -78,7 +78,7 @@ def test_the_error_says_what_was_found_and_what_to_do():
     with refuses("order"):
         evaluate(Scored(of_its_batch), SMALL)
     with refuses("sampled_result", "--battle"):
-        exact_results(Scored(hidden_draw), SMALL)
+        certify(Scored(hidden_draw), "test", SMALL)
 
 
 CLOCKED = (

@@ -61,18 +61,15 @@ VERIFIED = Limit(positions=3_000_000)
 """How large a proof may be that is computed again: agents on 5x5 can meet 2 million positions."""
 
 
-def exact_results(policy: Policy | Model, rules: Rules | None = None) -> dict[str, SideResults]:
+def exact_results(table: TabularPolicy) -> dict[str, SideResults]:
     """The exact results of a policy on a board of at most 12 cells, by side.
 
     Raises CertificateError (a ValueError) if a chance of not winning is too small for a number.
     """
-    rules = match.board_of(rules, policy)
-    if rules.cells > TABULATED:
-        raise ValueError(f"a board must have at most {TABULATED} cells (3x4), got {rules.cells}")
-    table, best = provable(policy, rules), match.best_achievable(rules)
-    minimax, sides = MinimaxPolicy(rules), {}
+    best, minimax = match.best_achievable(table.rules), MinimaxPolicy(table.rules)
+    sides = {}
     for side in SIDES:
-        reach, limit = TableReach({side: table}, side, rules), best[side]
+        reach, limit = TableReach({side: table}, side, table.rules), best[side]
         sides[side] = replace(
             _results(reach),
             optimal=match.wins_most(reach),
@@ -132,19 +129,15 @@ def certify(
     Raises CertificateError (a ValueError) for a name that is none, ValueError for a policy that is
     no function of the board, and ProofLimitError beyond `limit`.
     """
-    rules = match.board_of(rules, policy)
-    stated = Stated.of(agent, **about)
+    rules, stated = match.board_of(rules, policy), Stated.of(agent, **about)
     if lines_only or rules.cells > TABULATED:
         chosen = sides_of(stated.config) if sides is None else sides
         return certify_lines(lines_of(policy, rules, chosen, limit, progress), stated)
-    if sides is not None and _checked(sides) != SIDES:
-        raise ValueError(
-            "a certificate of all positions is of both sides: leave sides out, or give "
-            "lines_only=True too"
-        )
+    if sides is not None and {*sides} != {*SIDES}:
+        raise ValueError(f"sides={sides!r} needs lines_only=True: all positions are of both sides")
     table = tabulate(provable(policy, rules), rules)
-    moves, results = moves_of(table), exact_results(table)
-    return Certificate(rules, moves, _digest(moves), results, stated, match.optimal_share(table))
+    moves, shares = moves_of(table), match.optimal_share(table)
+    return Certificate(rules, moves, _digest(moves), exact_results(table), stated, shares)
 
 
 def lines_of(
@@ -159,30 +152,23 @@ def lines_of(
     Raises ProofLimitError beyond `limit`, and ValueError for a policy that is no function of the
     board: see `provable`.
     """
+    if sorted(sides) not in (["X"], ["O"], ["O", "X"]):
+        raise ValueError(f'sides must be ("X",), ("O",) or ("X", "O"), got {sides!r}')
     player = provable(policy, rules)
     return {
-        side: BoardReach({side: player}, side, rules, limit, progress) for side in _checked(sides)
+        side: BoardReach({side: player}, side, rules, limit, progress)
+        for side in SIDES
+        if side in sides
     }
 
 
 def certify_lines(reaches: Mapping[str, BoardReach], stated: Stated) -> Certificate:
     """The certificate of a policy by the positions of `lines_of`: see `certify`."""
-    rules, text = next(iter(reaches.values())).rules, moves_text(reaches)
+    moves, results = compressed(moves_text(reaches)), line_results(reaches)
+    one = next(iter(reaches.values()))
     return Certificate(
-        rules,
-        compressed(text),
-        hashlib.sha256(text.encode()).hexdigest(),
-        line_results(reaches),
-        stated,
-        canonical=all(reach.is_symmetric for reach in reaches.values()),
+        one.rules, moves, _digest(moves), results, stated, canonical=one.is_symmetric
     )
-
-
-def _checked(sides: Sequence[str]) -> tuple[str, ...]:
-    """Sides in the order X, O. Raises ValueError for anything but one or both."""
-    if sorted(sides) not in (["X"], ["O"], ["O", "X"]):
-        raise ValueError(f'sides must be ("X",), ("O",) or ("X", "O"), got {sides!r}')
-    return tuple(side for side in SIDES if side in sides)
 
 
 def moves_of(table: TabularPolicy) -> dict[str, Any]:
@@ -235,7 +221,7 @@ def table_of(certificate: Certificate) -> TabularPolicy:
 def _rows_by_text(rules: Rules) -> dict[str, int]:
     """The row of each unfinished position by its text: 12 MB on 3x4."""
     positions = positions_of(rules)
-    boards = rules.to_boards(*positions.bits(positions.unfinished))
+    boards = positions.boards_at(positions.unfinished)
     return {board_text(board, rules): row for row, board in enumerate(boards)}
 
 
@@ -358,15 +344,9 @@ def read(path: str | os.PathLike[str]) -> Certificate:
 
     Nothing in it is verified. Raises FileNotFoundError or CertificateError.
     """
-    folder = Path(path)
-    is_folder = folder.is_dir()
-    target = folder / FILE if is_folder else folder
-    runs = sorted(folder.glob(f"*/{FILE}")) if is_folder else []  # of the folder of a study
-    if runs and not target.exists():
-        raise FileNotFoundError(
-            f"no certificate at {target}: expected a run's folder or a {FILE}, such as "
-            f"{runs[0].parent}"
-        )
+    target = Path(path)
+    if target.is_dir():
+        target /= FILE
     data = read_bytes(target)
     try:
         return Certificate.from_json(json_value(data, without_repeats, _finite))
@@ -381,8 +361,10 @@ def read_bytes(file: Path) -> bytes:
     try:
         return read_file(file, MAX_BYTES, CertificateError)
     except FileNotFoundError:
+        runs = sorted(file.parent.glob(f"*/{FILE}"))  # of the folder of a study
+        such = f", such as {runs[0].parent}" if runs else ""
         raise FileNotFoundError(
-            f"no certificate at {file}: expected a run's folder or a {FILE}"
+            f"no certificate at {file}: expected a run's folder or a {FILE}{such}"
         ) from None
 
 

@@ -180,16 +180,14 @@ class Certificate:
             return _typed(kind, left.pop(name, MISSING), name)
 
         is_of_lines = _format(take("format")) == LINES
-        sides = _sides(take("sides", list)) if is_of_lines else SIDES
-        results = {side: take(f"as_{side.lower()}", dict) for side in sides}
+        sides = tuple(take("sides", list)) if is_of_lines else SIDES
+        if sides not in (SIDES, SIDES[:1], SIDES[1:]):
+            raise CertificateError(f'sides must be one or both of ["X", "O"], got {sides!r:.50}')
         found = cls(
             take("board", Rules),
             take("moves", str if is_of_lines else dict),
             take("sha256_of_moves", str),
-            {
-                side: _results(part, f"as_{side.lower()}", is_of_lines)
-                for side, part in results.items()
-            },
+            {side: _results(take(_entry(side)), _entry(side), is_of_lines) for side in sides},
             Stated(
                 **{name: take(name) for name in ("agent", "seed", "config", "versions")},
                 training=take("training") if "training" in left else {},
@@ -221,7 +219,7 @@ class Certificate:
             values = asdict(found)
             if found.losing_line is not None:
                 values["losing_line"] = list(found.losing_line)
-            whole[f"as_{side.lower()}"] = {name: values[name] for name in names}
+            whole[_entry(side)] = {name: values[name] for name in names}
         if self.optimal_moves is not None:
             whole["optimal_moves"] = asdict(self.optimal_moves)
         stated = vars(self.stated)
@@ -245,6 +243,10 @@ LINES_NAMES = ("unbeatable", "always_wins", *COMMON, "positions", "decisions")
 def sides_of(config: Mapping[str, Any], sides: tuple[str, ...] = SIDES) -> tuple[str, ...]:
     """The one of some sides that a configuration names, or all of them."""
     return (config["side"],) if config.get("side") in sides else sides
+
+
+def _entry(side: str) -> str:
+    return f"as_{side.lower()}"
 
 
 def seems_to_win(found: SideResults) -> bool:
@@ -326,16 +328,5 @@ def _format(number: Any) -> int:
     """The format of a certificate. Raises CertificateError unless it is known here."""
     if type(number) is int and number in (TABLE, LINES):
         return number
-    is_newer = isinstance(number, int) and number > LINES
-    newer = "; a newer version of tictactoe-env may read it" * is_newer
-    raise CertificateError(
-        f"this is not a certificate of format {TABLE} or {LINES}: its format is "
-        f"{reprlib.repr(number)}{newer}"
-    )
-
-
-def _sides(stated: list[Any]) -> tuple[str, ...]:
-    sides = tuple(side for side in SIDES if side in stated)
-    if not sides or stated != list(sides):
-        raise CertificateError(f'sides must be one or both of ["X", "O"], got {stated!r:.50}')
-    return sides
+    newer = "; a newer version may read it" * (type(number) is int and number > LINES)
+    raise CertificateError(f"format must be {TABLE} or {LINES}, got {reprlib.repr(number)}{newer}")

@@ -8,11 +8,10 @@ docs/CERTIFICATE.md for their order and for the text.
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 import reprlib
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -47,10 +46,9 @@ class LinesPolicy:
         self.symmetric_probs = LinesPolicy.probs if self.is_symmetric else None
         self._forms = canonical_forms(rules, self.is_symmetric)
         plies = [
-            (*reach.bits(ply), *_moves(ply))
-            for side, reach in reaches.items()
-            for ply in reach.plies()
-            if ply.side == side
+            (*reach.bits(ply), cells, probs)
+            for reach in reaches.values()
+            for ply, cells, probs in _decided(reach)
         ]
         x, o = (np.concatenate([NONE, *(ply[part] for ply in plies)]) for part in (0, 1))
         self._index = PositionIndex(*distinct(x, o, rules), rules)
@@ -95,10 +93,11 @@ class LinesPolicy:
         return self._index.find(x, o), cells
 
 
-def _moves(ply: Ply) -> tuple[NDArray[np.int8], Probs]:
-    assert ply.cells is not None
-    assert ply.probs is not None
-    return ply.cells, ply.probs
+def _decided(reach: BoardReach) -> Iterator[tuple[Ply, NDArray[np.int8], Probs]]:
+    """The plies in which the policy decides, with its moves (B, M) and their probabilities."""
+    for ply in reach.plies():
+        if ply.cells is not None and ply.probs is not None:
+            yield ply, ply.cells, ply.probs
 
 
 # --- as text --------------------------------------------------------------------------------------
@@ -109,26 +108,21 @@ def moves_text(reaches: Mapping[str, BoardReach]) -> str:
 
     A decision is the number of a cell, or {cell: probability} unless one cell has probability 1.
     """
-    found: dict[str, list[list[Any]]] = {side: [] for side in reaches}
+    found = {}
     for side, reach in reaches.items():
-        number = -1
-        for ply in reach.plies():
-            if ply.side != side:
-                continue
-            if ply.number != number:
-                found[side].append([])
-            number = ply.number
-            found[side][-1] += _decisions(*_moves(ply))
+        plies: dict[int, list[Any]] = {}
+        for ply, cells, probs in _decided(reach):
+            plies.setdefault(ply.number, []).extend(_decisions(cells, probs))
+        found[side] = list(plies.values())
     return json.dumps(found, separators=(",", ":"))
 
 
 def _decisions(cells: NDArray[np.int8], probs: Probs) -> list[Any]:
-    best = probs.argmax(axis=1)[:, None]
-    decisions: list[Any] = np.take_along_axis(cells, best, axis=1)[:, 0].tolist()
+    rows, best = np.arange(len(cells)), probs.argmax(axis=1)
+    decisions: list[Any] = cells[rows, best].tolist()
     # A share of 1e-300 beside one that is 1.0 is a move too.
-    sure = (np.take_along_axis(probs, best, axis=1)[:, 0] == 1) & ((probs > 0).sum(axis=1) == 1)
-    several = np.flatnonzero(~sure)
-    for row in several.tolist():
+    sure = (probs[rows, best] == 1) & ((probs > 0).sum(axis=1) == 1)
+    for row in np.flatnonzero(~sure).tolist():
         pairs = zip(cells[row].tolist(), probs[row].tolist(), strict=True)
         decisions[row] = {str(cell): share for cell, share in sorted(pairs) if share > 0}
     return decisions
@@ -144,17 +138,14 @@ def decompressed(data: str) -> bytes:
 
     Raises CertificateError if it is damaged or above 128 MB.
     """
+    reader = zlib.decompressobj()
     try:
-        packed = base64.b64decode(data, validate=True)
-        reader = zlib.decompressobj()
-        text = reader.decompress(packed, MAX_TEXT)
-        is_too_large = not reader.eof and bool(reader.unconsumed_tail)
-    except (ValueError, binascii.Error, zlib.error) as error:
+        text = reader.decompress(base64.b64decode(data, validate=True), MAX_TEXT)
+    except (ValueError, zlib.error) as error:
         raise CertificateError(f"the moves are not zlib data in base64: {error}") from None
-    if is_too_large:
-        raise CertificateError(f"the moves are larger than {MAX_TEXT >> 20} MB when decompressed")
     if not reader.eof or reader.unused_data:
-        raise CertificateError("the moves are not one complete piece of zlib data")
+        most = f"{MAX_TEXT >> 20} MB when decompressed"
+        raise CertificateError(f"the moves are not one complete piece of zlib data, at most {most}")
     return text
 
 

@@ -114,9 +114,4 @@ def newest_path(agent: str, rules: Rules | None) -> Path:
 def agents_with_runs(folders: Folders = FOLDERS) -> list[str]:
     """The names of the agents that have a run in these folders, sorted."""
     names = {run.agent for _, run in saved_runs(folders) if run.trained}
-    return sorted(name for name in names if is_agent_name(name))
-
-
-def is_agent_name(text: str) -> bool:
-    """Whether a text is a valid name of an agent: a letter, then letters, digits, underscores."""
-    return re.fullmatch("[A-Za-z][A-Za-z0-9_]{0,59}", text) is not None
+    return sorted(name for name in names if re.fullmatch("[A-Za-z][A-Za-z0-9_]{0,59}", name))

@@ -65,22 +65,14 @@ class Stated:
             _check(f"training.{name}", point, isinstance(point, Mapping), "an object")
 
     @classmethod
-    def of(
-        cls,
-        agent: str,
-        seed: int | None = None,
-        config: Mapping[str, Any] | None = None,
-        training: Mapping[str, Any] | None = None,
-        versions: Mapping[str, Any] | None = None,
-    ) -> Stated:
-        r"""What a new certificate states.
+    def of(cls, agent: str, seed: int | None = None, **about: Any) -> Stated:
+        r"""What a new certificate states: config, versions and training, if given.
 
         versions: by default those of this process. What is not printable in the texts is written as
         \x1b and the like, so that a certificate can be read again whatever a folder is called.
         """
-        if versions is None:
-            versions = package_versions()
-        return cls(agent, seed, *map(as_stated, (config or {}, versions, training or {})))
+        about = {"versions": package_versions(), **about}
+        return cls(agent, seed, **{name: as_stated(value) for name, value in about.items()})
 
     @property
     def preset(self) -> str | None:
