@@ -98,7 +98,7 @@ from training.replay_buffer import MoveBuffer
 from training.sb3_learner import SB3Learner, board_spaces, environment, write_zip
 from training.search_space import Choice, Range
 from training.task import TaskConfig
-from training.torch_arrays import ACTIVATIONS, Activation, check_device, load_weights, weights_of
+from training.torch_arrays import ACTIVATIONS, Activation, load_weights, use_torch, weights_of
 from training.values import ValuedTable, reward_scale
 
 AGENT = "dqn"
@@ -505,8 +505,7 @@ def begin(config: Config) -> DQNLearner:
 
     Raises ValueError for a device that torch cannot use here.
     """
-    check_device(config.device)
-    torch.set_num_threads(config.threads)
+    use_torch(config.device, config.threads)
     return DQNLearner(config, build, config.num_envs)
 
 

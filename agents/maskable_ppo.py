@@ -80,8 +80,8 @@ from training.task import TaskConfig
 from training.torch_arrays import (
     ACTIVATIONS,
     Activation,
-    check_device,
     load_weights,
+    use_torch,
     weights_of,
 )
 
@@ -418,8 +418,7 @@ def begin(config: Config) -> PPOLearner:
 
     Raises ValueError for a device that torch cannot use here.
     """
-    check_device(config.device)
-    torch.set_num_threads(config.threads)
+    use_torch(config.device, config.threads)
     return PPOLearner(config, build, config.num_envs * config.rollout_steps)
 
 

@@ -86,8 +86,6 @@ REFUSED = [
     ("trie", {"lookup": "sequence"}, "one-tie"),
     ("trie", {"rule": "one-tie", "untried": "draw"}, "counting"),
     ("value_net", {"k": 1}, "k must"),
-    ("value_net", {"dataset": "games.csv", "first_agent": "random"}, "dataset"),
-    ("value_net", {"architecture": "SaintAndre_0"}, "SaintAndre_0"),
     ("dqn", {"threads": 1_000_000}, "threads"),
 ]
 

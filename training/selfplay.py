@@ -251,11 +251,30 @@ def _compact(player: Any) -> Any:
 
 
 class Moves(NamedTuple):
-    """The learner's moves at one ply: the games (B,), their positions (B,), the cells (B,)."""
+    """Moves at one ply: the games (B,), their positions (B,), the cells (B,)."""
 
     games: NDArray[np.intp]
     rows: NDArray[np.intp]
     cells: NDArray[np.intp]
+
+
+def play_out(
+    starts: NDArray[np.intp],
+    move: Callable[[NDArray[np.intp], NDArray[np.intp]], NDArray[np.intp]],
+    positions: Positions,
+) -> tuple[list[Moves], NDArray[np.intp]]:
+    """Play G games from these positions (G,) to their ends: the moves of each ply, and the ends.
+
+    Positions are rows of `positions`. move: the cells (B,) for games (B,) and their positions (B,).
+    A taken cell ends the game, in the position -1.
+    """
+    rows, going, plies = starts.copy(), np.arange(len(starts)), []
+    while len(going):
+        before = rows[going]
+        plies.append(Moves(going, before, move(going, before)))
+        rows[going] = after = positions.children[before, plies[-1].cells]
+        going = going[(after >= 0) & ~positions.is_over[after]]
+    return plies, rows
 
 
 def play_games(
@@ -264,25 +283,31 @@ def play_games(
     opponents: Opponents,
     which: NDArray[np.intp],
     rng: np.random.Generator,
+    starts: NDArray[np.intp] | None = None,
 ) -> tuple[list[Moves], NDArray[np.intp]]:
-    """Play G games to their ends: the learner's moves at each ply, and the final positions (G,).
+    """Play G games against opponents: the learner's moves at each ply, and the final positions.
 
-    Positions are rows of `positions_of`. choose: the learner's moves, from positions (B,) to legal
-    cells (B,). is_x: whether the learner is X, for each game (G,). which: the opponents (G,), as
-    indices into the pool.
+    choose: the learner's moves, from positions (B,) to cells (B,). is_x: whether the learner is X,
+    for each game (G,). which: the opponents (G,), as indices into the pool. starts: (G,), by
+    default the empty board. A taken cell ends the game, in the position -1 if the learner chose it,
+    in -2 if its opponent did.
     """
-    positions = opponents.positions
-    rows, going = np.zeros(len(is_x), dtype=np.intp), np.arange(len(is_x))
-    moves = []
-    for ply in range(positions.rules.cells):
-        is_own = is_x[going] == (ply % 2 == 0)
-        own, other = going[is_own], going[~is_own]
-        moves.append(Moves(own, rows[own], choose(rows[own])))
-        replies = opponents.move(which[other], rows[other], rng)
-        rows[own] = positions.children[rows[own], moves[-1].cells]
-        rows[other] = positions.children[rows[other], replies]
-        going = going[~positions.is_over[rows[going]]]
-    return moves, rows
+    positions, moves = opponents.positions, []
+
+    def move(games: NDArray[np.intp], rows: NDArray[np.intp]) -> NDArray[np.intp]:
+        own = positions.x_to_move[rows] == is_x[games]
+        cells = np.empty(len(games), dtype=np.intp)
+        cells[own] = choose(rows[own])
+        cells[~own] = opponents.move(which[games[~own]], rows[~own], rng)
+        moves.append(Moves(games[own], rows[own], cells[own]))
+        return cells
+
+    starts = np.zeros(len(is_x), dtype=np.intp) if starts is None else starts
+    plies, ends = play_out(starts, move, positions)
+    for (games, rows, cells), own in zip(plies, moves, strict=True):
+        is_illegal = positions.children[rows, cells] < 0
+        ends[np.setdiff1d(games[is_illegal], own.games)] = -2
+    return moves, ends
 
 
 class Opponents:

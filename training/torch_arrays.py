@@ -10,6 +10,7 @@ import torch
 from training.checkpoint import take
 from training.learner import Arrays
 
+Device = Literal["cpu", "cuda"]
 Activation = Literal["relu", "tanh", "silu"]
 ACTIVATIONS: dict[str, type[torch.nn.Module]] = {
     "relu": torch.nn.ReLU,
@@ -66,8 +67,9 @@ def load_moments(optimizer: torch.optim.Optimizer, saved: Mapping[str, Arrays]) 
     optimizer.load_state_dict({"state": moments, "param_groups": groups})
 
 
-def check_device(device: str) -> None:
-    """Raise ValueError if torch cannot use this device here."""
+def use_torch(device: str, threads: int) -> None:
+    """Set the number of torch's threads. Raises ValueError if it cannot use this device here."""
+    torch.set_num_threads(threads)
     if device == "cuda" and not torch.cuda.is_available():
         built = torch.version.cuda or "none, it is built for the CPU"
         raise ValueError(
