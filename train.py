@@ -318,12 +318,11 @@ def optimize(page: Any, typed: dict[str, Any]) -> int:
 
 def train(entry: Entry, given: SimpleNamespace) -> int:
     """Train, write the run, and print its certificate; the exit code."""
-    from rich.console import Console
-
     from terminal import trainer
+    from terminal.piped import PipedConsole
 
     page, config, preset = entry
-    folder, console = given.resume or given.out, Console()
+    folder, console = given.resume or given.out, PipedConsole()
     return trainer.train(
         page,
         config,
@@ -485,11 +484,10 @@ def resumed_entries(page: Any, typed: dict[str, Any], saved: dict[str, Any]) -> 
 
 def train_rivals(entries: tuple[Entry, Entry], given: SimpleNamespace) -> int:
     """Train two learners against each other, write both runs, and print how they play."""
-    from rich.console import Console
-
     from terminal import trainer
+    from terminal.piped import PipedConsole
 
-    first, console = entries[0], Console()
+    first, console = entries[0], PipedConsole()
     folder = given.resume or given.out
     return trainer.train_rivals(
         entries,

@@ -93,10 +93,10 @@ def load(folder: Path) -> BoardPlayer:
     damaged.
     """
     from training import checkpoint
-    from training.files import DamagedFileError, read_arrays
+    from training.files import DamagedFileError
 
-    agent = read_arrays(folder / checkpoint.MODEL)[1].get("agent")
-    if not isinstance(agent, str) or agent not in TRAINABLE:
+    agent = checkpoint.about_of(folder / checkpoint.MODEL).agent
+    if agent not in TRAINABLE:
         known = ", ".join(TRAINABLE)
-        raise DamagedFileError(f"{folder} holds a model of {agent!r}, not of any of {known}")
+        raise DamagedFileError(f"{folder}/model.json is of {agent!r}, not of any of {known}")
     return checkpoint.load(page(agent), folder)

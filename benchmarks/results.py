@@ -34,10 +34,8 @@ from tictactoe_env.notation import SIDES
 from tictactoe_env.opponents import make_opponent
 from tictactoe_env.rules import Rules
 from training.cluster import Lost, connect, outcomes, stopping
-from training.files import read_json
+from training.files import MANIFEST, locked, read_json
 from training.jobs import FAILED, Job, Outcome, Owner
-from training.locks import locked
-from training.manifest import has_manifest
 from training.study import spread
 
 ROOT = Path(__file__).parent.parent
@@ -85,7 +83,7 @@ class Entry:
         A new option's default is what was done before it existed. A run is finished when it has its
         manifest, which is written last.
         """
-        is_finished = (folder / FILE).exists() and has_manifest(folder)
+        is_finished = (folder / FILE).exists() and (folder / MANIFEST).exists()
         return is_finished and self.is_begun_in(folder, seed)
 
     def is_begun_in(self, folder: Path, seed: int) -> bool:

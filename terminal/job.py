@@ -15,16 +15,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, NoReturn
 
-from filelock import Timeout
+from filelock import FileLock, Timeout
 from rich.console import Console
 
 import agents
 from tictactoe_env.errors import printable
 from training.jobs import EXIT_FINISHED, EXIT_STOPPED, Job
-from training.learner import drive
-from training.locks import lock_on
+from training.learner import Learner
 from training.options import read_config
-from training.run import FILES, NOTHING, STEPS, Run
+from training.run import Run
 
 LOCK_SECONDS = 1  # seconds between two looks at the input, while another process has the run
 
@@ -48,11 +47,8 @@ def _wait_for_the_end_of_input(ended: threading.Event) -> None:
 
 @contextmanager
 def locked(job: Job, ended: threading.Event) -> Iterator[bool]:
-    """Hold the lock of a run. Yields False if the input ended while another process had it.
-
-    Raises ValueError if its file is no regular file.
-    """
-    lock = lock_on(job.lock)
+    """Hold the lock of a run. Yields False if the input ended while another process had it."""
+    lock = FileLock(job.lock)
     while not (ended.is_set() or lock.is_locked):
         with suppress(Timeout):
             lock.acquire(timeout=LOCK_SECONDS)
@@ -67,9 +63,10 @@ class JobRun(Run):
 
     ended: threading.Event
 
-    def is_over(self, results: Any) -> bool:
-        """Whether training should stop after an evaluation with these results."""
-        return super().is_over(results) or self.ended.is_set()
+    def evaluate(self, learner: Learner) -> bool:
+        """Evaluate exactly; True if training should stop now."""
+        self.is_interrupted |= self.ended.is_set()
+        return super().evaluate(learner)
 
 
 def train(job: Job, ended: threading.Event) -> int:
@@ -91,15 +88,12 @@ def train(job: Job, ended: threading.Event) -> int:
         else:
             print(f"{who}: begins", flush=True)
             run.start()
-        if run.left == STEPS:
-            with run:
-                drive(learner, config, run.evaluate, run.pause)
+        if not run.is_at_its_end:
+            run.train(learner)
         if not run.is_at_its_end:
             return EXIT_STOPPED
-        if run.left == FILES:
-            run.complete(learner)
-        if run.left != NOTHING:
-            run.finish()
+        if not run.is_complete:
+            run.finish(learner)
         reached = job.until in ("steps", *run.first_reached)
         job.finish(run.rows[-1]["steps"], reached)
     return EXIT_FINISHED

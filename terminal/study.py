@@ -11,9 +11,9 @@ from tictactoe_env.errors import printable
 from tictactoe_env.exact.verdict import Proven, verdict
 from tictactoe_env.rules import SIDES
 from training.cluster import Lost, Workers, connect, outcomes, stopping
+from training.files import locked
 from training.goals import check_goal_of, goal_text
 from training.jobs import FAILED, FINISHED, STOPPED, Job, Outcome, Owner
-from training.locks import locked
 from training.study import ALWAYS, GOALS, Study, seeds_text, summary_table
 
 if TYPE_CHECKING:

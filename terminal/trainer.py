@@ -135,8 +135,7 @@ def train(
     games that a resumed run takes in, if it learns from games.
     """
     from training.goals import goal_text
-    from training.learner import drive
-    from training.run import FILES, NOTHING, STEPS, Run
+    from training.run import Run
 
     refuse_export(page, export_sb3)
     run = Run(folder, page, config, until, console, preset)
@@ -154,25 +153,31 @@ def train(
                     report.say(learned_text(counts), console)
             else:
                 run.start()
-            if run.left == STEPS:
-                with run:
-                    drive(learner, config, run.evaluate, run.pause)
-            elif run.left == FILES:
-                run.complete(learner)
+            if not run.is_at_its_end:
+                run.train(learner)
         except KeyboardInterrupt:
             return ended_at_once(run)
-        if run.left != NOTHING:
-            certificate = run.finish()
+        if not run.is_complete:
+            certificate = run.finish(learner)
             battle.example_of(run.best_player, run.side, run.name, console)
             print_values(run, console)
             print_certificate(run, certificate, console)
     export(page, folder, export_sb3, console)
     look = f"look: {command('evaluate.py', str(folder))}"
-    said = run.complete_text if run.left == NOTHING else f"saved: {folder}"
+    said = complete_text(run) if run.is_complete else f"saved: {folder}"
     report.say(printable(f"{said}   {look}"), console)
     if (folder / CERTIFICATE).exists():
         report.say(printable(ways_on(folder, run.side)), console)
     return verdict(run, until, lambda text: report.say(text, console))
+
+
+def complete_text(run: Any) -> str:
+    """What to say of a run of which nothing is left to do."""
+    goal = f" and has reached its goal, {run.until}" if run.until in run.first_reached else ""
+    return (
+        f"complete: {run.folder} has trained {run.rows[-1]['steps']:,} steps{goal}, and nothing of "
+        "it is missing; give --steps more than that to train on"
+    )
 
 
 def ways_on(folder: Path, side: str) -> str:
@@ -265,7 +270,6 @@ def train_rivals(
     entries: page, configuration, preset and name of each. The runs are FOLDER and FOLDER-rival.
     """
     from training.rivals import Rivals
-    from training.run import FILES, NOTHING, STEPS
 
     page = entries[0].page
     refuse_export(page, export_sb3)
@@ -278,23 +282,20 @@ def train_rivals(
     with warnings_on(console), way_to_go_on(runs[0]), runs[0].held(), runs[1].held():
         try:
             rivals.resume() if is_resumed else rivals.start()
-            if rivals.left == STEPS:
-                rivals.train()
-            elif rivals.left == FILES:
-                rivals.complete()
+            rivals.train()
         except KeyboardInterrupt:
             return ended_at_once(runs[0])
-        for run in runs:
-            if rivals.left == NOTHING:
-                report.say(printable(run.complete_text), console)
-            else:
-                print_certificate(run, run.finish(), console)
-        if rivals.left != NOTHING:
+        if rivals.is_complete:
+            for run in runs:
+                report.say(printable(complete_text(run)), console)
+        else:
+            for run, certificate in zip(runs, rivals.finish(), strict=True):
+                print_certificate(run, certificate, console)
             battle.of_rivals({run.label: (run.best_player, run.side) for run in runs}, console)
     export(page, folder, export_sb3, console)
     folders = [str(run.folder) for run in runs]
     look = command("evaluate.py", *folders)
-    if rivals.left != NOTHING:
+    if not rivals.is_complete:
         report.say(printable(f"saved: {' and '.join(folders)}   look: {look}"), console)
     return verdict_on_rivals(runs, until, lambda text: report.say(text, console))
 
@@ -307,7 +308,7 @@ def rival_runs(
 
     folders = folder, rival_folder(folder)
     names = [entry.name for entry in entries]
-    labels = names if names[0] != names[1] else [names[0], f"{names[1]} ({RIVAL})"]
+    relations = {"rival": folders[1].name}, {"rival_of": folder.name}
     first, second = (
         RivalRun(
             folders[number],
@@ -316,12 +317,13 @@ def rival_runs(
             until,
             console,
             entry.preset,
-            label=labels[number],
-            other=folders[1 - number],
-            is_first=number == 0,
+            related=relations[number],
+            checkpoint=folder / "checkpoint" / ("rival" if number else ""),
         )
         for number, entry in enumerate(entries)
     )
+    first.label = names[0]
+    second.label = names[1] if names[0] != names[1] else f"{names[1]} ({RIVAL})"
     return first, second
 
 

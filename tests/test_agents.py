@@ -37,7 +37,7 @@ from training.files import (
     read_arrays,
     read_json,
     write_arrays,
-    write_sealed,
+    write_json,
 )
 from training.learner import drive
 from training.options import OptionError, options_of, playing
@@ -49,7 +49,7 @@ BOARDS = positions_of(RULES).boards[positions_of(RULES).unfinished]
 WITH_TORCH = {"dqn", "maskable_ppo", "value_net"}
 LONG_ROUNDS = {"maskable_ppo", "value_net"}  # as long as from one evaluation to the next
 WITHOUT_VALUES = {"maskable_ppo", "neuroevolution"}  # which have probabilities and scores of moves
-MODEL, STATE = "model.safetensors", "state.safetensors"
+MODEL = "model.safetensors"
 EACH = pytest.mark.parametrize("agent", sorted(TRAINABLE))
 LONG = {"value_net", "neuroevolution"}  # by a second and more
 BY_SPEED = [pytest.param(a, marks=[pytest.mark.slow] * (a in LONG)) for a in sorted(TRAINABLE)]
@@ -209,7 +209,7 @@ def test_pauses_and_the_length_of_a_run_change_nothing_and_a_pause_continues(
     reason="made with these versions and the kernels of AVX2",
 )
 def test_the_weights_are_the_same_on_every_processor(run):
-    arrays = sorted(read_arrays(run.last / MODEL)[0].items())
+    arrays = sorted(read_arrays(run.last / MODEL).items())
     found = hashlib.sha256(b"".join(array.tobytes() for _, array in arrays)).hexdigest()
     assert found[:16] == WEIGHTS[run.agent]
 
@@ -241,16 +241,12 @@ print("torch" in sys.modules)"""
 def test_what_does_not_belong_together_is_refused(small_run, tmp_path):
     run = small_run("tabular_q")
     path = run.copy(tmp_path / "run") / "model.json"
-    saved = {key: value for key, value in read_json(path).items() if key != "seal"}
+    saved = read_json(path)
     unknown = {**saved["config"], "colour": 1}
     for change, mention in (({"agent": "somebody"}, "'somebody'"), ({"config": unknown}, "colour")):
-        write_sealed(path, {**saved, **change})
+        write_json(path, {**saved, **change})
         with refuses(mention, error=DamagedFileError):
             agents.load(path.parent)
-    for name in (MODEL, "model.json"):
-        shutil.copy(run.folder / "1" / name, path.parent / name)
-    with refuses(path.parent / MODEL, STATE, error=DamagedFileError):
-        run.restore(path.parent)
     with refuses(MODEL, "tabular_q", "trie", error=DamagedFileError):
         checkpoint.load(agents.page("trie"), run.last)
     with refuses("seed"):
@@ -258,11 +254,12 @@ def test_what_does_not_belong_together_is_refused(small_run, tmp_path):
 
 
 def test_arrays_of_another_shape_are_refused(run, tmp_path):
-    arrays, about = read_arrays(run.folder / "0" / MODEL)
+    path = run.folder / "0" / MODEL
+    arrays, about = read_arrays(path), read_json(path.with_suffix(".json"))
     for number, array in enumerate(sorted(key for key in arrays if arrays[key].size > 1)[:6]):
         copy = run.copy(tmp_path / str(number))
         wrong = {**arrays, array: arrays[array].ravel()[:1]}
-        write_arrays(copy / MODEL, wrong, {k: v for k, v in about.items() if k != "sha256"})
+        write_arrays(copy / MODEL, wrong, about)
         with pytest.raises(DamagedFileError):  # `mcts` needs "random" to continue only
             agents.load(copy) if array != "random" else run.restore(copy)
 

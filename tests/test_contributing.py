@@ -30,9 +30,9 @@ def page():
 def test_the_example_becomes_unbeatable_and_is_certified_and_plotted(page, tmp_path):
     run = Run(tmp_path / "run", page, page.Config(), "unbeatable")
     run.start()
-    with run:
-        drive(page.begin(run.config), run.config, run.evaluate)
-    run.finish()
+    learner = page.begin(run.config)
+    run.train(learner)
+    run.finish(learner)
     verify(read(run.folder))
     assert read(run.folder).unbeatable
     assert (run.folder / "growth.png").exists()

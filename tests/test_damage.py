@@ -22,8 +22,7 @@ from tictactoe_env.certificates.certificate import load_policy, read
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.games.store import GameStore, StoreError
 from tictactoe_env.trained.own_values import read_values
-from training.manifest import FILE as MANIFEST
-from training.manifest import check_all, read_manifest
+from training.files import MANIFEST, check_all, read_manifest
 from training.run import Run, read_config_file
 
 GAMES = 40
@@ -60,10 +59,9 @@ def resumed(path):
     page = agents.page(about["agent"])
     run = Run(folder, page, page.Config(**about["config"]))
     learner = page.begin(run.config)
-    run.steps_made()
-    run.read_checkpoint(learner)
+    run.read(learner)
     model = {name: array.tobytes() for name, array in learner.model().items()}
-    return run.rows, run.best[:2], model, repr(learner.state())
+    return run.rows, run.best.results, run.best.model.steps, model, repr(learner.state())
 
 
 def listed(path):
@@ -140,7 +138,7 @@ def test_every_file_of_a_run_is_damaged_and_listed(whole):
     files = {path.relative_to(whole).as_posix() for path in whole.rglob("*") if path.is_file()}
     files = {name for name in files if not name.startswith((".lock", "events.out"))}
     assert files == set(READERS)
-    assert files - {MANIFEST} <= set(read_manifest(whole)["files"])
+    assert files - {MANIFEST} <= set(read_manifest(whole).files)
 
 
 # --- stores of games ------------------------------------------------------------------------------

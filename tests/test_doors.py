@@ -22,7 +22,7 @@ from tictactoe_env.games import __main__ as games_program
 from tictactoe_env.games import store
 from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.rules import Rules
-from training.files import SEAL, read_json, write_sealed
+from training.files import read_json, write_json
 
 MODULES = {
     "train.py": train,
@@ -59,8 +59,7 @@ def changed_run(folder, name, **changes):
     """A copy of the run with other entries in its configuration."""
     path = copytree(folder / "run", folder / name) / "config.json"
     (path.parent / "manifest.json").unlink()  # it would tell the change before
-    content = {name: value for name, value in read_json(path).items() if name != SEAL}
-    write_sealed(path, content | changes)
+    write_json(path, read_json(path) | changes)
 
 
 def contents(folder):

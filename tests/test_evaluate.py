@@ -20,7 +20,7 @@ from tictactoe_env.exact.symmetry import CanonicalPolicy
 from tictactoe_env.games.analysis import truth
 from tictactoe_env.notation import parse_board
 from tictactoe_env.trained.own_values import read_values
-from training.files import read_arrays, write_arrays
+from training.files import read_arrays, read_json, write_arrays
 
 RECTANGLE = Rules(2, 4, 3)
 SQUARE = Rules(4, 4, 4)
@@ -185,7 +185,7 @@ def test_a_model_makes_the_certified_moves_or_is_found_out(capsys, run, tmp_path
     folder = shutil.copytree(run, tmp_path / "run")
     path = folder / "model.safetensors"
     (folder / "manifest.json").unlink()  # it would tell the change before
-    tensors, about = read_arrays(path)
+    tensors, about = read_arrays(path), read_json(path.with_suffix(".json"))
     write_arrays(path, {name: -array for name, array in tensors.items()}, about)
     assert "differs from its certificate" in error_of(capsys, folder, "--from-model")
     path.write_bytes(b"")

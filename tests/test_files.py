@@ -1,5 +1,6 @@
 """Files of runs: a kill or an error leaves the old or the new ones, and nothing is executed."""
 
+import hashlib
 import os
 import pickle
 import re
@@ -51,17 +52,10 @@ def test_a_file_is_written_with_its_folder_and_an_error_leaves_the_old_one(tmp_p
 
 def test_a_file_that_is_too_large_is_refused_by_name_before_it_is_read(path):
     path.touch()
-    for read, size in (
-        (read_json, MAX_JSON),
-        (read_arrays, files.MAX_ARRAYS),
-        (lambda path: next(csv_lines(path)), files.MAX_CSV),
-    ):
+    for read, size in ((read_json, MAX_JSON), (csv_lines, files.MAX_BYTES)):
         os.truncate(path, size + 1)
         with refuses(path, error=DamagedFileError):
             read(path)
-    path.write_text("a,b\n" + 70_000 * "1")
-    with refuses(path, error=DamagedFileError):
-        list(csv_lines(path))
 
 
 def test_a_table_of_numbers_is_read_and_a_wrong_line_is_named(path):
@@ -82,7 +76,7 @@ def test_arrays_come_back_to_the_bit(path):
         "bytes": np.arange(5, dtype=np.uint8),
     }
     write_arrays(path, arrays)
-    again, _ = read_arrays(path)
+    again = read_arrays(path)
     parts = lambda found: {n: (a.shape, a.dtype, a.tobytes()) for n, a in found.items()}  # noqa: E731
     assert parts(again) == parts(arrays)
     assert names(path.parent) == ["model.json", "model.safetensors"]
@@ -109,7 +103,6 @@ def test_a_folder_is_replaced_as_a_whole_or_not_at_all(tmp_path, number):
     assert killed_at(number, lambda: write(2))
     files.recover_folder(folder)
     assert names(folder) == ["progress.json", "state1.json", "state1.safetensors"]
-    assert read_arrays(folder / "state1.safetensors")[1]["steps"] == 1
     write(3)
     assert names(tmp_path) == ["checkpoint"]
     assert names(folder) == ["progress.json", "state3.json", "state3.safetensors"]
@@ -126,12 +119,11 @@ def test_what_is_no_safetensors_file_is_refused_and_not_executed(path):
             return open, (str(mark), "w")
 
     poison = pickle.dumps(Poison())
-    header = b'{"a": {"dtype": "\\u001b[8m", "shape": [2], "data_offsets": [0, 8]}}'
-    for data in (poison, len(header).to_bytes(8, "little") + header + bytes(8)):
-        files.write_bytes_of_arrays(path, data, {})
-        with refuses(path, error=DamagedFileError) as told:
+    for digest in ("", hashlib.sha256(poison).hexdigest()):
+        path.write_bytes(poison)
+        write_json(path.with_suffix(".json"), {"sha256": digest})
+        with refuses(path, error=DamagedFileError):
             read_arrays(path)
-        assert str(told.value).isprintable()
     assert not mark.exists()
     pickle.loads(poison)
     assert mark.exists(), "the poison works where it is loaded"
@@ -151,12 +143,3 @@ def test_no_file_of_ours_unpickles_anything():
     unpickling = re.compile(rf"{pickles}|{calls}")
     found = {path.name for path in sources if unpickling.search(path.read_text(encoding="utf-8"))}
     assert found == {"callbacks.py", "models.py"}  # of SB3
-
-
-def test_lists_that_are_nested_too_deeply_are_damage_however_deep_they_are(tmp_path):
-    path = tmp_path / "config.json"
-    for depth in range(900, 1_000):
-        deep = "[" * depth + "]" * depth
-        path.write_text(f'{{"format": {files.VERSION}, "seal": "", "deep": {deep}}}')
-        with refuses(path, error=DamagedFileError):
-            files.read_sealed(path, {})

@@ -76,7 +76,7 @@ def progress(text, console, is_live):
     """The progress of a training of an agent of this name."""
     display = Display(text, 10, 0, console, is_live)
     player = tabulate(RandomPolicy(), ROW)
-    display.show(10, 1.0, evaluated(player), player, {}, True)
+    display.show(10, 1.0, evaluated(player), player, {})
     display.stop()
 
 

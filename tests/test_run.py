@@ -98,8 +98,9 @@ def new_run(folder, until="steps", preset=None, shown=None, **options):
 
 def trained(run, policies, **keywords):
     """The run after a training that plays these policies at its evaluations."""
-    with run:
-        drive(Scripted(policies, **keywords), run.config, run.evaluate)
+    run.learner = Scripted(policies, **keywords)
+    with run.shown("somebody"):
+        drive(run.learner, run.config, run.evaluate)
     return run
 
 
@@ -120,8 +121,8 @@ def saved_at(folder, name="model.json"):
 def test_a_run_begins_in_an_empty_folder_and_touches_no_other(tmp_path):
     run = tmp_path / "run"
     run.mkdir()
-    with new_run(run) as started, pytest.raises(ValueError, match="nothing was evaluated"):
-        started.finish()
+    with pytest.raises(ValueError, match="nothing was evaluated"):
+        new_run(run).finish(Scripted())
     content, before = read_json(run / "config.json"), contents(run)
     assert (content["agent"], content["config"]) == ("somebody", asdict(Config()))
     assert content["kernels"] == kernels.chosen()
@@ -157,12 +158,13 @@ def test_the_metrics_are_the_exact_results_of_every_evaluation(tmp_path):
     assert found == [(100, 0.0), (200, 0.0), (300, 1.0), (400, 1.0)]
 
 
-def test_the_best_model_by_exact_results_is_kept_and_certified(tmp_path):
+def test_the_best_model_by_exact_results_is_kept_and_certified(tmp_path, monkeypatch):
+    monkeypatch.setattr(runs, "CHECKPOINT_SECONDS", -1)
     kept, run = [], new_run(tmp_path, preset="weakling", steps=500, seed=3)
     look = {"meanwhile": lambda steps: steps > 100 and kept.append(saved_at(tmp_path))}
     trained(run, [RANDOM, PERFECT, WEAK, BEST, BEST], **look)  # the last is no better
     assert [*kept, saved_at(tmp_path)] == [100, 200, 200, 400, 400]
-    returned, content = run.finish(), read(tmp_path)
+    returned, content = run.finish(run.learner), read(tmp_path)
     assert returned == content
     verify(content)
     assert (table_of(content).table == BEST.table).all()
@@ -178,15 +180,16 @@ def test_the_best_model_by_exact_results_is_kept_and_certified(tmp_path):
 
 
 def test_an_interrupt_stops_at_the_next_evaluation_and_a_second_one_at_once(tmp_path):
-    """Everything is saved at that evaluation; a run without an evaluation leaves nothing."""
+    """Everything is saved at that evaluation; a run without a checkpoint leaves nothing."""
     before, run = signal.getsignal(signal.SIGINT), new_run(tmp_path / "run", steps=9999)
     trained(run, [RANDOM], meanwhile=lambda steps: steps == 200 and signal.raise_signal(2))
     assert run.is_interrupted
     assert "stopping" in run.console.file.getvalue()
     assert saved_at(tmp_path / "run", "checkpoint/progress.json") == 200
     twice = {"meanwhile": lambda _: [signal.raise_signal(2), signal.raise_signal(2)]}
-    with pytest.raises(KeyboardInterrupt):
-        trained(new_run(tmp_path / "new" / "run"), [RANDOM], **twice)
+    run = Run(tmp_path / "new", PAGE, Config(), "steps", console())
+    with pytest.raises(KeyboardInterrupt), run.held():
+        trained(run, [RANDOM], **twice)
     assert signal.getsignal(signal.SIGINT) is before
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
@@ -211,7 +214,7 @@ def test_checkpoints_come_between_evaluations_too_and_the_run_continues_from_the
         clock.setattr(runs.time, "monotonic", lambda: now[0])
         clock.setattr(learner_module, "PIECE_SECONDS", 6.0)
         learner = Scripted((RANDOM, PERFECT), meanwhile=step)
-        with pytest.raises(KeyboardInterrupt), run:
+        with pytest.raises(KeyboardInterrupt), run.shown("somebody"):
             drive(learner, every, run.evaluate, run.pause)
     saved = read_json(tmp_path / "checkpoint" / "progress.json")
     assert at - 300 < saved["steps"] < at
@@ -219,20 +222,20 @@ def test_checkpoints_come_between_evaluations_too_and_the_run_continues_from_the
     again, learner = resumed(tmp_path, [RANDOM, PERFECT])
     assert (again.done, learner.steps, learner.restored) == (saved["steps"],) * 3
     assert [row["steps"] for row in again.rows] == ([] if at < 400 else [400])
-    with again:
+    with again.shown("somebody"):
         drive(learner, every, again.evaluate, again.pause)
     assert steps_of(tmp_path) == [400, 800]
     assert float(metrics(tmp_path)[-1]["seconds"]) >= saved["seconds"]
 
 
 def test_a_run_continues_with_its_rows_its_seconds_its_best_and_its_certificate(tmp_path):
-    trained(new_run(tmp_path), [RANDOM, PERFECT, WEAK, RANDOM]).finish()
+    run = trained(new_run(tmp_path), [RANDOM, PERFECT, WEAK, RANDOM])
+    run.finish(run.learner)
     earlier = metrics(tmp_path)
     run, learner = resumed(tmp_path, [WEAK, RANDOM], steps=600)
     assert (learner.steps, learner.restored) == (400, 400)
-    with run:
-        drive(learner, run.config, run.evaluate)
-    content, at = run.finish(), {"steps": 200, "seconds": float(earlier[1]["seconds"])}
+    run.train(learner)
+    content, at = run.finish(learner), {"steps": 200, "seconds": float(earlier[1]["seconds"])}
     assert content.stated.training["best_at"] == content.stated.training["first_unbeatable"] == at
     assert saved_at(tmp_path) == 200, "nothing was better than what there was"
     rows = metrics(tmp_path)
@@ -248,7 +251,7 @@ def test_where_one_side_is_trained_only_that_side_counts_and_ends_the_run(tmp_pa
     tables = [np.where(is_x == which, BEST.table, WEAK.table) for which in (True, False)]
     good_x, good_o = (TabularPolicy(RULES, table) for table in tables)
     run = trained(new_run(tmp_path, "unbeatable", side="O"), [good_x, good_o])
-    assert run.best_player is good_o
+    assert (run.best_player.table == good_o.table).all()
     assert steps_of(tmp_path) == [100, saved_at(tmp_path, "checkpoint/progress.json")] == [100, 200]
-    reached = {goal: steps for goal, (steps, _) in run.first_reached.items()}
+    reached = {goal: point["steps"] for goal, point in run.first_reached.items()}
     assert reached == dict.fromkeys(("unbeatable", "optimal"), 200)

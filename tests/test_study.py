@@ -11,9 +11,9 @@ from text_cases import called, refuses
 import train
 from terminal.job import train as do_the_job
 from tictactoe_env.certificates.certificate import read, verify
-from training import cluster, locks
+from training import cluster, files
 from training.cluster import Lost, cluster_address
-from training.files import read_json
+from training.files import locked, read_json
 from training.jobs import (
     EXIT_FINISHED,
     EXIT_STOPPED,
@@ -26,7 +26,6 @@ from training.jobs import (
     do_job,
     read_outcome,
 )
-from training.locks import locked
 from training.study import parse_seeds, seeds_text
 
 AGENT, PROGRAM = "tabular_q", "terminal.job"
@@ -88,7 +87,7 @@ def test_a_finished_study_trains_nothing_again_and_refuses_other_options_by_name
 ):
     before = {path: path.read_bytes() for path in finished.rglob("*") if path.is_file()}
     monkeypatch.setattr("terminal.study.connect", None)
-    monkeypatch.setattr(locks, "LOCK_SECONDS", 0)
+    monkeypatch.setattr(files, "LOCK_SECONDS", 0)
     assert train.main([*QUICK, "--seeds", "5", "--out", str(finished)]) == 0
     for option, value in (("--games", "8"), ("--until", "optimal")):
         line = [*QUICK, option, value, "--seeds", "3-9", "--out", finished]

@@ -22,8 +22,7 @@ from tictactoe_env.certificates.certificate import certify, read, write
 from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.rules import Rules
 from training import run as runs
-from training.files import read_json
-from training.manifest import check_all
+from training.files import check_all, read_json
 
 ROUNDS = "tabular_q"  # the quickest agent with all kinds of options
 SMALL = ("--rows", "2")

@@ -145,12 +145,12 @@ def write_file(path: Path, write: Callable[[IO[bytes]], Any]) -> None:
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
+        sync_folder(path.parent)
     except BaseException as error:
         temporary.unlink(missing_ok=True)
         if isinstance(error, OSError) and error.filename is None:
             error.filename = os.fspath(path)
         raise
-    sync_folder(path.parent)
 
 
 def sync_folder(folder: Path) -> None:

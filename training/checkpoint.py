@@ -5,8 +5,7 @@
     state.safetensors    the arrays of `Learner.state`: what else is needed to continue
     state.json           agent, configuration, steps, sha256, and the rest of the state
 
-The JSON is sealed by a checksum, and names that of the arrays. Reading these files executes
-nothing. A player needs only the two files of the model.
+Reading these files executes nothing. A player needs only the two files of the model.
 """
 
 from __future__ import annotations
@@ -15,60 +14,65 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tictactoe_env.files import open_file
 from training.files import (
-    HEX,
+    MANIFEST,
     DamagedFileError,
-    bytes_of_arrays,
-    checked,
+    Saved,
+    missing_of,
     read_arrays,
     write_arrays,
-    write_bytes_of_arrays,
 )
 from training.learner import Arrays, BoardPlayer, Learner, Page
-from training.manifest import CHUNK, has_manifest, missing_of
 from training.options import BoardConfig, check_unchanged, playing, read_config
-from training.schema import Anything, Entries, Text, Whole
 
 MODEL, STATE, BEST = "model.safetensors", "state.safetensors", "best.safetensors"
-ARRAY = "$array"  # an array is {"$array": its name} in the JSON
-GENERATOR = "$generator"  # a NumPy generator is {"$generator": its state}
-ABOUT = {"agent": Text(100), "config": Anything(), "steps": Whole(), "sha256": HEX}
-ABOUT_MODEL = Entries(ABOUT)
-ABOUT_STATE = Entries({**ABOUT, "state": Anything()})
+ARRAY, GENERATOR = "$array", "$generator"  # {"$array": its name} is an array in the JSON
+
+
+class About(Saved):
+    """The JSON beside a model; `state` is there beside a state only."""
+
+    agent: str
+    config: dict[str, Any]
+    steps: int
+    state: dict[str, Any] = {}
+
+
+class Model(NamedTuple):
+    """A saved model: its arrays, its configuration, and the steps after which it was saved."""
+
+    config: BoardConfig
+    arrays: Arrays
+    steps: int
+
+
+def write_model(path: Path, agent: str, model: Model, **more: Any) -> None:
+    """Write the arrays of a model, and what it is."""
+    about = {"agent": agent, "config": asdict(model.config), "steps": model.steps, **more}
+    write_arrays(path, model.arrays, about)
+
+
+def read_model(path: Path, agent: str, kind: type[BoardConfig]) -> Model:
+    """A saved model. Raises DamagedFileError if it is damaged, or that of another agent."""
+    about = about_of(path)
+    if about.agent != agent:
+        raise DamagedFileError(f"{path} is of {about.agent!r}: expected a model of {agent}")
+    return Model(read_config(kind, about.config, path), read_arrays(path), about.steps)
+
+
+def about_of(path: Path) -> About:
+    """What a saved model or state is, without its arrays."""
+    return About.read(path.with_suffix(".json"))
 
 
 def save_model(folder: Path, agent: str, config: BoardConfig, learner: Learner) -> None:
     """Write the model: all that is needed to play."""
-    write_arrays(folder / MODEL, learner.model(), _about(agent, config, learner))
-
-
-def copy_model(source: Path, target: Path) -> None:
-    """Copy a model and the JSON beside it."""
-    write_bytes_of_arrays(target, *bytes_of_arrays(source))
-
-
-def is_same_model(one: Path, other: Path) -> bool:
-    """Whether two models have the same bytes, those of the JSON beside them included."""
-    pairs = [(path, path.with_suffix(".json")) for path in (one, other)]
-    try:
-        return all(_is_same_file(mine, its) for mine, its in zip(*pairs, strict=True))
-    except (FileNotFoundError, NotADirectoryError, DamagedFileError):
-        return False
-
-
-def _is_same_file(one: Path, other: Path) -> bool:
-    """Whether two regular files have the same bytes, of which a part is in memory at a time."""
-    with open_file(one, DamagedFileError) as mine, open_file(other, DamagedFileError) as its:
-        while part := mine.read(CHUNK):
-            if its.read(CHUNK) != part:
-                return False
-        return not its.read(1)
+    write_model(folder / MODEL, agent, Model(config, learner.model(), learner.steps))
 
 
 def save(folder: Path, agent: str, config: BoardConfig, learner: Learner) -> None:
@@ -76,25 +80,21 @@ def save(folder: Path, agent: str, config: BoardConfig, learner: Learner) -> Non
     save_model(folder, agent, config, learner)
     arrays: Arrays = {}
     tree = pack(learner.state(), "state", arrays)
-    write_arrays(folder / STATE, arrays, {**_about(agent, config, learner), "state": tree})
+    write_model(folder / STATE, agent, Model(config, arrays, learner.steps), state=tree)
 
 
 def restore(folder: Path, agent: str, config: BoardConfig, learner: Learner) -> None:
     """Put a saved training into a new learner, which then continues it.
 
-    Raises DamagedFileError if the files are damaged or were not saved together, ValueError if they
-    were saved with another configuration.
+    Raises DamagedFileError if the files are damaged, ValueError if they were saved with another
+    configuration.
     """
-    model, of_model = _read(folder / MODEL, ABOUT_MODEL)
-    arrays, about = _read(folder / STATE, ABOUT_STATE)
-    check_unchanged(config, _config(type(config), agent, about, folder / STATE), folder)
-    if of_model["steps"] != about["steps"]:
-        raise DamagedFileError(
-            f"{folder / MODEL} and {STATE} were not saved together: train again or use another copy"
-        )
+    state = read_model(folder / STATE, agent, type(config))
+    check_unchanged(config, state.config, folder)
+    model = read_model(folder / MODEL, agent, type(config))
     with _explained(f"{folder / STATE} is not a saved training of {agent} with this configuration"):
-        learner.steps = about["steps"]
-        learner.restore(model, unpacked(about["state"], arrays))
+        learner.steps = state.steps
+        learner.restore(model.arrays, unpack(about_of(folder / STATE).state, state.arrays))
 
 
 def load(page: Page, folder: Path) -> BoardPlayer:
@@ -102,31 +102,16 @@ def load(page: Page, folder: Path) -> BoardPlayer:
 
     Raises DamagedFileError if the files are damaged or hold the model of another agent.
     """
-    config, model = load_model(page, folder)
+    config, arrays = load_model(page, folder)
     with _explained(f"{folder / MODEL} does not fit its configuration"):
-        return page.player(playing(config), model)
+        return page.player(playing(config), arrays)
 
 
 def load_model(page: Page, folder: Path) -> tuple[BoardConfig, Arrays]:
     """The configuration and the arrays of a saved model. Raises DamagedFileError as `load` does."""
-    if has_manifest(folder):
+    if (folder / MANIFEST).exists():
         missing_of(folder, [MODEL, "model.json"])
-    model, about = _read(folder / MODEL, ABOUT_MODEL)
-    return _config(page.Config, page.AGENT, about, folder / MODEL), model
-
-
-def load_best(page: Page, folder: Path) -> tuple[BoardPlayer, int]:
-    """The player of the best model of a checkpoint, and the steps after which it was saved."""
-    model, about = _read(folder / BEST, ABOUT_MODEL)
-    config = _config(page.Config, page.AGENT, about, folder / BEST)
-    with _explained(f"{folder / BEST} does not fit its configuration"):
-        return page.player(playing(config), model), about["steps"]
-
-
-def _read(path: Path, layout: Entries) -> tuple[Arrays, dict[str, Any]]:
-    arrays, about = read_arrays(path)
-    checked(about, layout, path.with_suffix(".json"))
-    return arrays, about
+    return read_model(folder / MODEL, page.AGENT, page.Config)[:2]
 
 
 def take(
@@ -141,24 +126,9 @@ def take(
     is_right = array is not None and array.shape == shape and (kind is None or array.dtype == kind)
     if array is None or not is_right or not np.isfinite(array).all():
         found = "nothing" if array is None else f"{array.dtype} of the shape {array.shape}"
-        if array is not None and not np.isfinite(array).all():
-            found += ", with NaN or infinity in it"
         expected = f"finite {np.dtype(kind).name if kind else 'numbers'} of the shape {shape}"
         raise ValueError(f"{name} must be {expected}, got {found}")
     return array.copy()
-
-
-def _about(agent: str, config: BoardConfig, learner: Learner) -> dict[str, Any]:
-    return {"agent": agent, "config": asdict(config), "steps": learner.steps}
-
-
-Config = TypeVar("Config", bound=BoardConfig)
-
-
-def _config(kind: type[Config], agent: str, about: dict[str, Any], path: Path) -> Config:
-    if about["agent"] != agent:
-        raise DamagedFileError(f"{path} is of {about['agent']!r}: expected a model of {agent}")
-    return read_config(kind, about["config"], path)
 
 
 @contextmanager
@@ -168,8 +138,7 @@ def _explained(what: str) -> Iterator[None]:
     except (DamagedFileError, OSError):
         raise
     except Exception as error:  # whatever the content of a file leads to is an error of the file
-        reason = error if isinstance(error, ValueError) else repr(error)
-        raise DamagedFileError(f"{what}: {reason}") from error
+        raise DamagedFileError(f"{what}: {error!r}") from error
 
 
 # --- a state as arrays and JSON ------------------------------------------------------------------
@@ -191,16 +160,16 @@ def pack(value: Any, name: str, arrays: Arrays) -> Any:
     return value
 
 
-def unpacked(tree: Any, arrays: Arrays) -> Any:
+def unpack(tree: Any, arrays: Arrays) -> Any:
     """The state that `pack` turned into this JSON and these arrays."""
     if isinstance(tree, list):
-        return [unpacked(item, arrays) for item in tree]
+        return [unpack(item, arrays) for item in tree]
     if not isinstance(tree, dict):
         return tree
-    if set(tree) == {ARRAY}:
+    if ARRAY in tree:
         return arrays[tree[ARRAY]]
-    if set(tree) == {GENERATOR}:
+    if GENERATOR in tree:
         generator = np.random.Generator(np.random.PCG64())
         generator.bit_generator.state = tree[GENERATOR]
         return generator
-    return {key: unpacked(item, arrays) for key, item in tree.items()}
+    return {key: unpack(item, arrays) for key, item in tree.items()}

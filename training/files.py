@@ -1,10 +1,14 @@
-"""The files of a run: arrays as safetensors with a checksum, everything else as JSON or CSV.
+"""The files of a run: arrays as safetensors, everything else as JSON or CSV, and one manifest.
 
 Every file is written to a temporary name, flushed and renamed. After a crash there is either the
-old file or the new one, never a part of one. The same holds for a folder written by `write_folder`,
-and for arrays with the JSON file beside them. The JSON files of a run hold a checksum of their own
-content ("sealed"). Only regular files are read, up to a limit that depends on what they hold.
-Reading a file executes nothing.
+old file or the new one, never a part of one. The same holds for a folder written by `write_folder`.
+The manifest of a folder holds the size and the sha256 of each file in it, and is written last:
+
+    checkpoint/manifest.json    of the files of a checkpoint
+    manifest.json               of a run that has come to its end, its checkpoint included
+
+So a folder with a manifest is complete, and a file that was changed since then is told. Reading a
+file executes nothing.
 """
 
 from __future__ import annotations
@@ -15,29 +19,25 @@ import io
 import json
 import os
 import shutil
-from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, ValidationError
 from safetensors import SafetensorError
 from safetensors.numpy import load as load_arrays
 from safetensors.numpy import save as array_bytes
 
 from tictactoe_env.errors import printable
-from tictactoe_env.files import MAX_JSON, json_value, read_file, sync_folder, write_file
-from training.schema import Anything, Kind, LayoutError, Text, Whole, check
+from tictactoe_env.files import MAX_JSON, check_file, json_value, read_file, sync_folder, write_file
 
-MAX_ARRAYS = 1 << 30  # bytes of a safetensors file; larger files are not read
-MAX_CSV = 32 << 20  # bytes of a CSV file; the positions of 3x4 with their planes need 10 MB
-MAX_LINE = 1 << 16  # bytes of a line of a CSV file
-SEAL = "seal"  # in a JSON file: the sha256 of the rest of its content
-VERSION = 2  # of the files of a run; those of version 1 have no "format" and no seal
-FORMAT = Whole(VERSION, VERSION)
-HEX = Text(64, "[0-9a-f]{64}")
+MAX_BYTES = 1 << 30  # of a file of arrays or a table; larger files are not read
+MANIFEST, LOCK = "manifest.json", ".lock"
+LATER = ("learned.db", "finished.json")  # beginnings of the names of files that change later
+LOCK_SECONDS = 2  # after which a folder that another process has is refused
 
 
 class DamagedFileError(ValueError):
@@ -50,55 +50,21 @@ class DamagedFileError(ValueError):
         super().__init__(printable(text))
 
 
-def write_folder(path: Path, write: Callable[[Path], Any]) -> None:
-    """Replace a folder by one that `write` fills; after a crash, call `recover_folder`."""
-    new, old = _beside(path)
-    recover_folder(path)
-    for left in (new, old):
-        _remove(left)
-    new.mkdir(parents=True)
-    write(new)
-    if path.exists():
-        os.replace(path, old)
-    os.replace(new, path)
-    sync_folder(path.parent)
-    _remove(old)
+def read_bytes(path: Path, most: int = MAX_BYTES) -> bytes:
+    """The content of a regular file of at most `most` bytes.
+
+    Raises FileNotFoundError if there is none, DamagedFileError for anything else at its path, and
+    for a larger file.
+    """
+    try:
+        return read_file(path, most, DamagedFileError)
+    except (FileNotFoundError, NotADirectoryError):
+        raise FileNotFoundError(
+            f"{path} is missing: is {path.parent} the folder of a run?"
+        ) from None
 
 
-def has_folder(path: Path) -> bool:
-    """Whether a folder is in its place, or `recover_folder` can restore it."""
-    _, old = _beside(path)
-    return path.exists() or (old.is_dir() and not old.is_symlink())
-
-
-def recover_folder(path: Path) -> None:
-    """Restore the old folder if `write_folder` crashed between its two renamings."""
-    _, old = _beside(path)
-    if has_folder(path) and not path.exists():
-        os.replace(old, path)
-
-
-def remove_leftovers(folder: Path) -> None:
-    """Remove what a kill has left in the folder of a run: files and folders half written."""
-    for left in _beside(folder / "checkpoint"):
-        _remove(left)
-    for place, folders, names in os.walk(folder):
-        folders[:] = [name for name in folders if not Path(place, name).is_symlink()]
-        for name in names:
-            if name.startswith(".") and name.endswith(".tmp"):
-                Path(place, name).unlink(missing_ok=True)
-
-
-def _beside(path: Path) -> tuple[Path, Path]:
-    return path.with_name(f".{path.name}.new"), path.with_name(f".{path.name}.old")
-
-
-def _remove(path: Path) -> None:
-    """Remove a folder with its content, or the link that stands in its place."""
-    if path.is_symlink():
-        path.unlink()
-    else:
-        shutil.rmtree(path, ignore_errors=True)
+# --- JSON ----------------------------------------------------------------------------------------
 
 
 def write_json(path: Path, content: Any) -> None:
@@ -115,85 +81,42 @@ def read_json(path: Path) -> Any:
         raise DamagedFileError(f"{path} is damaged: {error}") from None
 
 
-def write_sealed(path: Path, content: Mapping[str, Any]) -> None:
-    """Write an object as JSON, with the format of the files of a run and a checksum."""
-    known = {"format": VERSION, **content}
-    write_json(path, {**known, SEAL: _seal_of(known)})
+class Saved(BaseModel):
+    """The form of a JSON object. Further entries, which another version may write, are left out."""
+
+    model_config = ConfigDict(strict=True, frozen=True)
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """The object in a file. Raises DamagedFileError, which names the entry, for another one."""
+        try:
+            return cls.model_validate(read_json(path))
+        except ValidationError as error:
+            first = error.errors()[0]
+            entry = "/".join(map(str, first["loc"])) or "the content"
+            raise DamagedFileError(f"{path} is damaged: {entry}: {first['msg']}") from None
 
 
-def read_sealed(path: Path, layout: Kind) -> dict[str, Any]:
-    """The object that `write_sealed` wrote. layout: what it must look like, "seal" included.
-
-    Raises DamagedFileError if it was changed, was written by another version, or is another object.
-    """
-    content = read_json(path)
-    if not isinstance(content, dict) or "format" not in content or SEAL not in content:
-        raise DamagedFileError(
-            f"{path} is damaged, or an earlier version of this program wrote it: it has no "
-            "checksum of its own; train again with another --out, or use that version"
-        )
-    if content["format"] != VERSION:
-        raise DamagedFileError(
-            f"{path} is damaged, or another version of this program wrote it: expected the format "
-            f"{VERSION}, got {content['format']!r:.40}; train again, or use that version"
-        )
-    rest = {key: value for key, value in content.items() if key != SEAL}
-    try:
-        is_whole = content[SEAL] == _seal_of(rest)
-    except RecursionError:  # of lists in lists, as no program of this package writes them
-        is_whole = False
-    if not is_whole:
-        raise DamagedFileError(
-            f"{path} is damaged: it was changed since it was written; use another copy of the run"
-        )
-    checked(content, layout, path)
-    return content
-
-
-def checked(content: Any, layout: Any, path: Path, name: str = "") -> None:
-    """Raise DamagedFileError, which names file and entry, if content is not what a layout says."""
-    try:
-        check(content, layout, name)
-    except LayoutError as error:
-        raise DamagedFileError(f"{path} is damaged: {error}") from None
-
-
-def _seal_of(content: Mapping[str, Any]) -> str:
-    """The checksum of JSON values, however their text is laid out."""
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+# --- tables and arrays ---------------------------------------------------------------------------
 
 
 def write_csv(path: Path, names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """Write a table as CSV; the first line holds the names of the columns."""
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(names)
-    writer.writerows(rows)
+    csv.writer(text, lineterminator="\n").writerows([names, *rows])
     write_file(path, lambda file: file.write(text.getvalue().encode()))
 
 
-def csv_lines(path: Path) -> Iterator[list[str]]:
-    """The lines of a CSV file, one after the other, split into their entries; without blank ones.
+def csv_lines(path: Path) -> list[list[str]]:
+    """The lines of a CSV file that are not blank, split into their entries.
 
-    Raises FileNotFoundError, and DamagedFileError for what is no CSV file, and for a file or a line
-    that is too large.
+    Raises FileNotFoundError, and DamagedFileError for what is no CSV file.
     """
-    data = read_bytes(path, MAX_CSV)
     try:
-        yield from csv.reader(_text_lines(path, data))
+        text = read_bytes(path).decode()
+        return [line for line in csv.reader(io.StringIO(text, newline="")) if line]
     except (csv.Error, UnicodeDecodeError) as error:
         raise DamagedFileError(f"{path} must be a CSV file: {error}") from None
-
-
-def _text_lines(path: Path, data: bytes) -> Iterator[str]:
-    for line in io.BytesIO(data):
-        size = len(line.removesuffix(b"\n"))
-        if size > MAX_LINE:
-            raise DamagedFileError(
-                f"{path} must be a CSV file: a line has {size:,} bytes, the limit is {MAX_LINE:,}"
-            )
-        if line.strip():
-            yield line.decode("utf-8")
 
 
 def read_csv(path: Path, names: Sequence[str], optional: Sequence[str] = ()) -> NDArray[np.float64]:
@@ -202,90 +125,196 @@ def read_csv(path: Path, names: Sequence[str], optional: Sequence[str] = ()) -> 
     optional: further columns; the file has all of them or none.
     Raises ValueError for other columns, and for anything that is not a number.
     """
-    every, lines = [*names, *optional], csv_lines(path)
-    found = next(lines, [])
+    every, (found, *lines) = [*names, *optional], csv_lines(path) or [[]]
     if found not in (every, list(names)):
-        may_lack = f" ({' and '.join(optional)} may be left out)" if optional else ""
-        raise ValueError(
-            f"{path} must have the columns {', '.join(every)}{may_lack}, "
-            f"got {', '.join(found)[:200]!r}"
-        )
-    numbers = array("d")
+        got = printable(", ".join(found)[:200])
+        raise ValueError(f"{path} must have the columns {', '.join(every)}, got {got!r}")
+    rows = []
     for number, line in enumerate(lines, 2):
         try:
-            if len(line) != len(found):
-                raise ValueError(f"it has {len(line)} columns")
-            numbers.extend([float(entry) for entry in line])
+            rows.append([float(entry) for _, entry in zip(found, line, strict=True)])
         except ValueError as error:
             raise ValueError(
-                f"{path} must have a number in each of the {len(found)} columns, "
-                f"line {number} has not: {error}"
+                f"{path} must have {len(found)} numbers in each line, line {number}: {error}"
             ) from None
-    return np.array(numbers).reshape(-1, len(found))
+    return np.array(rows).reshape(-1, len(found))
 
 
 def write_arrays(
     path: Path, arrays: Mapping[str, NDArray[Any]], about: Mapping[str, Any] | None = None
 ) -> None:
-    """Write arrays as safetensors, and `about` with their sha256 into a JSON file beside them.
-
-    The JSON file is written first. It keeps its previous content under "before" until the arrays
-    are written, so that the old arrays still match it if a crash prevents that.
-    """
+    """Write arrays as safetensors, and `about` with their sha256 into a JSON file beside them."""
     data = array_bytes({name: np.asarray(array, order="C") for name, array in arrays.items()})
-    write_bytes_of_arrays(path, data, about or {})
-
-
-def write_bytes_of_arrays(path: Path, data: bytes, about: Mapping[str, Any]) -> None:
-    """Write the bytes of a safetensors file as `write_arrays` writes them."""
-    content = {**about, "sha256": hashlib.sha256(data).hexdigest()}
-    beside, before = path.with_suffix(".json"), None
-    with suppress(FileNotFoundError, DamagedFileError):
-        before = bytes_of_arrays(path)[1]
-    write_sealed(beside, content if before is None else {**content, "before": before})
     write_file(path, lambda file: file.write(data))
-    if before is not None:
-        write_sealed(beside, content)
-
-
-def read_arrays(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-    """The arrays of a file, and the `about` that was written with them.
-
-    Raises FileNotFoundError if one of the two files is missing, DamagedFileError if the sha256
-    differs or the file is not a safetensors file.
-    """
-    data, about = bytes_of_arrays(path)
-    try:
-        return load_arrays(data), about
-    except (SafetensorError, LookupError, TypeError, ValueError, ArithmeticError) as error:
-        reason = error if isinstance(error, SafetensorError) else repr(error)
-        raise DamagedFileError(f"{path} is not a safetensors file: {reason}") from None
-
-
-def bytes_of_arrays(path: Path) -> tuple[bytes, dict[str, Any]]:
-    """The bytes of a file of arrays, and the `about` that was written for these bytes."""
-    beside = path.with_suffix(".json")
-    data, content = read_bytes(path, MAX_ARRAYS), read_sealed(beside, Anything())
-    before, digest = content.pop("before", None), hashlib.sha256(data).hexdigest()
-    for about in (content, before):
-        if isinstance(about, dict) and about.get("sha256") == digest:
-            hidden = ("format", SEAL)
-            return data, {key: value for key, value in about.items() if key not in hidden}
-    raise DamagedFileError(
-        f"{path} is damaged: its sha256 is not the one in {beside.name}; train again or use "
-        "another copy"
+    write_json(
+        path.with_suffix(".json"), {**(about or {}), "sha256": hashlib.sha256(data).hexdigest()}
     )
 
 
-def read_bytes(path: Path, most: int) -> bytes:
-    """The content of a regular file of at most `most` bytes.
+class OfArrays(Saved):
+    """The JSON beside arrays."""
 
-    Raises FileNotFoundError if there is none, DamagedFileError for anything else at its path, and
-    for a larger file.
+    sha256: str
+
+
+def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
+    """The arrays of a file.
+
+    Raises FileNotFoundError if it or the JSON file beside it is missing, DamagedFileError if its
+    sha256 is not the one in there, or if it is not a safetensors file.
     """
+    beside = path.with_suffix(".json")
+    data, stated = read_bytes(path), OfArrays.read(beside).sha256
+    if stated != hashlib.sha256(data).hexdigest():
+        raise DamagedFileError(
+            f"{path} is damaged: its sha256 is not the one in {beside.name}; use another copy, or "
+            "continue the run with --resume, which writes both again"
+        )
     try:
-        return read_file(path, most, DamagedFileError)
-    except (FileNotFoundError, NotADirectoryError):
-        raise FileNotFoundError(
-            f"{path} is missing: is {path.parent} the folder of a run?"
+        return load_arrays(data)
+    except SafetensorError as error:
+        raise DamagedFileError(f"{path} is not a safetensors file: {error}") from None
+
+
+# --- folders -------------------------------------------------------------------------------------
+
+
+def write_folder(path: Path, write: Callable[[Path], Any]) -> None:
+    """Replace a folder by one that `write` fills; after a crash, call `recover_folder`."""
+    recover_folder(path)
+    new, old = _beside(path)
+    for left in (new, old):
+        shutil.rmtree(left, ignore_errors=True)
+    new.mkdir(parents=True)
+    write(new)
+    if path.exists():
+        os.replace(path, old)
+    os.replace(new, path)
+    sync_folder(path.parent)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def has_folder(path: Path) -> bool:
+    """Whether a folder is in its place, or `recover_folder` can restore it."""
+    return path.exists() or _beside(path)[1].exists()
+
+
+def recover_folder(path: Path) -> None:
+    """Restore the old folder if `write_folder` crashed between its two renamings."""
+    if has_folder(path) and not path.exists():
+        os.replace(_beside(path)[1], path)
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove what a kill has left in the folder of a run: files and folders half written."""
+    for left in _beside(folder / "checkpoint"):
+        shutil.rmtree(left, ignore_errors=True)
+    for file in folder.rglob(".*.tmp"):
+        file.unlink(missing_ok=True)
+
+
+def _beside(path: Path) -> tuple[Path, Path]:
+    return path.with_name(f".{path.name}.new"), path.with_name(f".{path.name}.old")
+
+
+@contextmanager
+def locked(folder: Path, what: str = "the runs of") -> Iterator[None]:
+    """Hold a folder, which is made. The lock ends with the process, even if that is killed.
+
+    Raises ValueError if another process has it.
+    """
+    from filelock import FileLock, Timeout
+
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        with FileLock(folder / LOCK, timeout=LOCK_SECONDS):
+            yield
+    except Timeout:
+        raise ValueError(
+            f"another process is training {what} {folder}: wait for its end, or use another folder"
         ) from None
+
+
+# --- the manifest --------------------------------------------------------------------------------
+
+
+class Facts(Saved):
+    """The size and the sha256 of a file."""
+
+    bytes: int
+    sha256: str
+
+
+class Manifest(Saved):
+    """The manifest of a folder. steps: made by the training. seal: the checksum of the rest."""
+
+    format: Literal[2]
+    steps: int
+    files: dict[str, Facts]
+    seal: str
+
+
+def write_manifest(folder: Path, steps: int) -> None:
+    """Write the manifest of all files that are in a folder now. steps: made by the training.
+
+    Files that change later and hidden ones are left out.
+    """
+    files = {
+        file.relative_to(folder).as_posix(): _facts(file).model_dump()
+        for file in sorted(folder.rglob("[!.]*"))
+        if file.is_file() and not file.name.startswith(LATER)
+    }
+    files.pop(MANIFEST, None)
+    content = {"format": 2, "steps": steps, "files": files}
+    write_json(folder / MANIFEST, {**content, "seal": _seal(content)})
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """The manifest of a folder. Raises FileNotFoundError without one, and DamagedFileError."""
+    found = Manifest.read(folder / MANIFEST)
+    if found.seal != _seal(found.model_dump(exclude={"seal"})):
+        raise DamagedFileError(f"{folder / MANIFEST} was changed: use another copy of the run")
+    return found
+
+
+def missing_of(folder: Path, names: Iterable[str] | None = None) -> list[str]:
+    """The files of the manifest that are gone, after the check that all others are as they were.
+
+    names: check these ones only. Raises DamagedFileError, which names the first file that was
+    changed, and FileNotFoundError without a manifest.
+    """
+    listed, missing = read_manifest(folder).files, []
+    for name in listed if names is None else set(names) & set(listed):
+        path = folder / name
+        try:
+            is_same = _facts(path) == listed[name]
+        except (FileNotFoundError, NotADirectoryError):
+            missing.append(name)
+            continue
+        if not is_same:
+            raise DamagedFileError(
+                f"{path} is damaged: it was changed since {MANIFEST} was written; use another copy "
+                "of the run, or remove it if it is a plot or a table, which is written again"
+            )
+    return missing
+
+
+def check_all(folder: Path) -> Manifest:
+    """The manifest of a folder that has all of its files, as they were.
+
+    Raises FileNotFoundError without a manifest, DamagedFileError for a missing or changed file.
+    """
+    missing = missing_of(folder)
+    if missing:
+        raise DamagedFileError(f"{folder / missing[0]} is missing: use another copy of the run")
+    return read_manifest(folder)
+
+
+def _facts(path: Path) -> Facts:
+    size = check_file(path, DamagedFileError).st_size
+    with open(path, "rb") as file:
+        return Facts(bytes=size, sha256=hashlib.file_digest(file, "sha256").hexdigest())
+
+
+def _seal(content: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

@@ -26,23 +26,17 @@ from typing import Any
 
 from tictactoe_env.files import open_file, read_file, write_file
 from training.files import (
-    FORMAT,
-    HEX,
-    SEAL,
     DamagedFileError,
+    Saved,
     read_json,
-    read_sealed,
     recover_folder,
     write_json,
-    write_sealed,
 )
-from training.schema import Entries, Flag, Whole
 
 ROOT = Path(__file__).parent.parent
 END = "finished.json"  # in a run's folder, written last: its steps, whether it reached its goal
 OUTCOME = ".outcome"  # how the names of the files end in which workers say what came of a job
 OWNER = ".owner"  # in the common folder: the token of the process whose jobs are wanted
-FINISH = Entries({"format": FORMAT, "steps": Whole(), "reached": Flag(), SEAL: HEX})
 MAX_SAID, MAX_LAST = 1_000, 64_000  # bytes of OWNER; bytes at the end of a log that are read
 POLL_SECONDS = 0.5  # seconds between two looks at the training and at OWNER
 SHARED_SECONDS = 15  # seconds in which a file of the common folder must reach a worker
@@ -55,6 +49,13 @@ FINISHED, STOPPED, FAILED = "finished", "stopped", "failed"
 
 class BlockedError(Exception):
     """A worker cannot work at all, for example because it does not see the common folder."""
+
+
+class Finish(Saved):
+    """What END holds."""
+
+    steps: int
+    reached: bool
 
 
 @dataclass(frozen=True)
@@ -103,13 +104,13 @@ class Job:
 
     def finish(self, steps: int, reached: bool) -> None:
         """Note that the run was trained to its end. reached: whether its goal was."""
-        write_sealed(self.path / END, {"steps": steps, "reached": reached})
+        write_json(self.path / END, {"steps": steps, "reached": reached})
 
     @property
     def has_reached_its_goal(self) -> bool:
         """Whether a finished run has reached its goal. Raises DamagedFileError."""
         try:
-            return bool(read_sealed(self.path / END, FINISH)["reached"])
+            return Finish.read(self.path / END).reached
         except DamagedFileError as error:
             hint = "or delete this file, and the same command looks at the run again"
             raise DamagedFileError(f"{error}; {hint}") from None

@@ -14,22 +14,27 @@ from rich.text import Text
 
 from tictactoe_env.errors import printable
 from tictactoe_env.exact.evaluation import Evaluation
-from tictactoe_env.exact.match import Result
 from tictactoe_env.render import ansi
 from training.learner import BoardPlayer
 from training.tally import MOST, WINDOW_COLUMNS, window_text
 
 PLAIN_SECONDS = 2  # seconds between two lines where the output is not a terminal
 PROOF_SECONDS = 5  # seconds of a proof before its progress is shown, and between two lines of it
+WIDE = 79  # columns that a row of the table needs
+HEADING = (
+    f"{'':20}{'as X against random, %':>23}{'as O against random, %':>25}\n"
+    f"{'steps':>11}{'seconds':>9}" + f"{'won':>9}{'drawn':>7}{'lost':>7}" * 2 + "  proven\n"
+)
+"""The heading of the rows; results are exact, unless the last column says that they are sampled."""
 
 
 class Display:
     """Shows the evaluations of a training.
 
-    On a terminal a bar and a sentence follow the training. A row of a table is printed at every
-    tenth of the steps, and when something is proven that no earlier row has; elsewhere also every
-    two seconds, with the notes of a learner that counts its games. The heading of the table is
-    printed with its first row; on a narrow console the rows are lines of text.
+    On a terminal a bar and the last evaluation follow the training. A row of a table is printed at
+    every tenth of the steps, and when something is proven that no earlier row has; elsewhere also
+    every two seconds, with the notes of a learner that counts its games, and at the end. On a
+    narrow console the rows are lines of text.
     total: the steps at which training ends. done: the steps made before, in a resumed training.
     is_live: False where two displays share a terminal: they print lines that begin with the name.
     """
@@ -38,29 +43,29 @@ class Display:
         self.console, self.total = console, total
         name = printable(name)
         self._prefix = "" if is_live else f"{name}: "
-        self._has_table = not console.is_terminal or console.width >= WIDE
-        self._is_headed = False
+        is_wide = not console.is_terminal or console.width >= WIDE
+        self._heading = HEADING if is_wide and is_live else ""
+        self._has_table = bool(self._heading)
         self._tenth, self._last_line = tenth_of(done, total), 0.0
-        self._proven: set[str] = {""}  # what rows have told
+        self._proven = {""}  # what rows have told
+        self._left: list[str] = []  # lines of the last evaluation that were not printed
         self._proof_began = self._proof_line = 0.0
-        columns = (
+        self._bar = Progress(
             TextColumn("{task.description}", markup=False),
-            BarColumn(bar_width=None if console.width < WIDE else 40),
+            BarColumn(bar_width=40 if is_wide else None),
             TextColumn("{task.completed:,}/{task.total:,} steps"),
             TimeElapsedColumn(),
+            console=console,
         )
-        self._bar = Progress(*columns, console=console)
         self._task = self._bar.add_task(name, total=total, completed=done)
         self._live: Live | None = None
         if console.is_terminal and is_live:
-            text = Text("Training until the first evaluation.", "dim")
-            self._live = Live(Group(self._bar, text), console=console, refresh_per_second=8)
+            self._live = Live(self._bar, console=console, refresh_per_second=8)
             self._live.start()
 
-    def stop(self) -> None:
-        """End the live display."""
-        if self._live:
-            self._live.stop()
+    def advance(self, steps: int) -> None:
+        """Show the steps made, between two evaluations. Without a live display nothing is shown."""
+        self._bar.update(self._task, completed=steps)
 
     def show(
         self,
@@ -69,18 +74,34 @@ class Display:
         results: Evaluation,
         policy: BoardPlayer,
         notes: Mapping[str, float],
-        is_last: bool,
     ) -> None:
-        """Show an evaluation. On a closed pipe (`| head`), keep training silently."""
-        try:
-            self._show(steps, seconds, results, policy, notes, is_last)
-        except SystemExit:  # raised by rich on a closed pipe
-            self.console.quiet = True
-
-    def advance(self, steps: int) -> None:
-        """Show the steps made, between two evaluations. Without a live display nothing is shown."""
+        """Show an evaluation."""
+        told, values = notes_text(steps, seconds, notes), values_of_the_empty_board(policy)
+        self.advance(steps)
         if self._live:
-            self._bar.update(self._task, completed=steps)
+            found = Text(f"won/drawn/lost against random, %: {describe(results)}")
+            self._live.update(Group(self._bar, found, Text(told, "dim"), Text(values)))
+        row, now = self._row(steps, seconds, results), time.monotonic()
+        tenth, known = tenth_of(steps, self.total), proven(results)
+        is_time = not self._live and now - self._last_line > PLAIN_SECONDS
+        self._left = [] if self._live else [row, told, values]
+        if tenth > self._tenth or known not in self._proven or is_time:
+            self._last_line = now
+            self._proven.add(known)
+            self._print(row)
+            self._heading = ""
+            self._left[:1] = []
+            if not self._live and MOST in notes:
+                self._print(self._left.pop(0))
+        self._tenth = tenth
+
+    def stop(self) -> None:
+        """End the live display; without one, print what is left of the last evaluation."""
+        if self._live:
+            self._live.stop()
+        for text in self._left:
+            self._print(text)
+        self._left = []
 
     def prove(self, side: str, plies: int, positions: int) -> None:
         """Show how far a proof has come, if it takes long; called after each ply of it."""
@@ -92,60 +113,24 @@ class Display:
         self._proof_line = now
         seconds = now - self._proof_began
         text = f"proof as {side}: {positions:,} positions up to ply {plies}, {seconds:.0f} s"
-        try:
-            if self._live:
-                self._live.update(Group(self._bar, Text(text)))
-            else:
-                line = f"{self._prefix}{text}"
-                self.console.print(line, highlight=False, markup=False, emoji=False)
-        except SystemExit:  # raised by rich on a closed pipe
-            self.console.quiet = True
-
-    def _show(
-        self,
-        steps: int,
-        seconds: float,
-        results: Evaluation,
-        policy: BoardPlayer,
-        notes: Mapping[str, float],
-        is_last: bool,
-    ) -> None:
-        tenth, now = tenth_of(steps, self.total), time.monotonic()
-        is_tenth, self._tenth = tenth > self._tenth, tenth
-        is_new = proven(results) not in self._proven
-        values = values_of_the_empty_board(policy)
         if self._live:
-            self._bar.update(self._task, completed=steps)
-            about = Text(notes_text(steps, seconds, notes), "dim")
-            self._live.update(Group(self._bar, Text(sentence(results)), about, Text(values)))
-        is_time = not self._live and (now - self._last_line > PLAIN_SECONDS or is_last)
-        if is_tenth or is_new or is_time:
-            self._last_line = now
-            self._proven.add(proven(results))
-            self._print_row(steps, seconds, results)
-            if not self._live and (is_last or MOST in notes):
-                self._print(notes_text(steps, seconds, notes))
-            if not self._live and is_last:
-                self._print(values)
+            self._live.update(Group(self._bar, Text(text)))
+        else:
+            self._print(f"{self._prefix}{text}")
 
-    def _print_row(self, steps: int, seconds: float, results: Evaluation) -> None:
-        if self._prefix:
-            time_made = f"{steps:>10,} steps {seconds:6.1f} s"
-            self._print(f"{self._prefix}{time_made}   {describe(results)}")
-            return
+    def _row(self, steps: int, seconds: float, results: Evaluation) -> str:
+        """An evaluation as a row of the table, or as text where there is none."""
         if not self._has_table:
-            sides = describe(results).replace("   O", "\n  O")
-            self._print(f"{steps:,} steps, {seconds:.1f} s\n  {sides}")
-            return
-        if not self._is_headed:
-            self._is_headed = True
-            self._print("\n".join(HEADING))
-        self._print(row_of(steps, seconds, results))
+            return f"{self._prefix}{steps:,} steps, {seconds:.1f} s   {describe(results)}"
+        rates = "".join(
+            f"{100 * side.win:>9.2f}{100 * side.draw:>7.2f}{100 * side.loss:>7.2f}"
+            for side in (results.x, results.o)
+        )
+        return f"{self._heading}{steps:>11,}{seconds:>9.1f}{rates}  {proven(results)}".rstrip()
 
     def _print(self, text: str) -> None:
-        if not text:
-            return
-        self.console.print(text, highlight=False, markup=False, emoji=False, soft_wrap=True)
+        if text:
+            self.console.print(text, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
 def tenth_of(steps: int, total: int) -> int:
@@ -153,74 +138,32 @@ def tenth_of(steps: int, total: int) -> int:
     return 10 * steps // max(total, 1)
 
 
-HEADING = (
-    f"{'':20}{'as X against random, %':>23}{'as O against random, %':>25}",
-    f"{'steps':>11}{'seconds':>9}" + f"{'won':>9}{'drawn':>7}{'lost':>7}" * 2 + "  proven",
-)
-"""The heading of the rows; results are exact, unless the last column says that they are sampled."""
-WIDE = 79  # columns that a row needs
-
-
-def row_of(steps: int, seconds: float, results: Evaluation) -> str:
-    """An evaluation as a row of the table."""
-    rates = "".join(
-        f"{100 * side.win:>9.2f}{100 * side.draw:>7.2f}{100 * side.loss:>7.2f}"
-        for side in (results.x, results.o)
-    )
-    return f"{steps:>11,}{seconds:>9.1f}{rates}  {proven(results)}".rstrip()
-
-
 def proven(results: Evaluation) -> str:
     """What is proven of both sides, in few words; "" if nothing is."""
-    sampled = [f"{' and '.join(results.sampled)} sampled"] if results.sampled else []
-    words = {side: one.word for side, one in results.proven.items() if one.word}
-    both = f"{'optimal' if results.optimal else 'unbeatable'}"
-    one = ", ".join(f"{side} {word}" for side, word in words.items())
-    text = both if len(words) == 2 and not results.always_wins_x else one
-    return ", ".join(filter(None, [text, *sampled]))
-
-
-def sentence(results: Evaluation) -> str:
-    """An evaluation as two lines of text."""
-    lines = []
-    for side, found in (("X", results.x), ("O", results.o)):
-        how = "sampled" if side in results.sampled else "exact"
-        rates = f"{100 * found.win:.2f} % won, {100 * found.draw:.2f} % drawn, "
-        text = f"as {side} against random: {rates}{100 * found.loss:.2f} % lost ({how})"
-        lines.append("; ".join(filter(None, (text, _word(side, results)))))
-    return "\n".join(lines) + ("; optimal" if results.optimal else "")
-
-
-def _word(side: str, results: Evaluation) -> str:
-    return results.proven[side].word if side in results.proven else ""
-
-
-def notes_text(steps: int, seconds: float, notes: Mapping[str, float]) -> str:
-    """The speed and the learner's notes as text; the games of a tally have a line of their own."""
-    speed = f"{steps / seconds:,.0f} steps a second" if seconds > 0 else ""
-    counted = window_text(notes) if MOST in notes else ""
-    others = ((name, value) for name, value in notes.items() if name not in WINDOW_COLUMNS)
-    told = (f"{name.replace('_', ' ')} {_number(value)}" for name, value in others)
-    return "\n".join(filter(None, (", ".join(filter(None, (speed, *told))), counted)))
+    words = [f"{side} {one.word}" for side, one in results.proven.items() if one.word]
+    if len(words) == 2 and not results.always_wins_x:
+        words = ["optimal" if results.optimal else "unbeatable"]
+    return ", ".join([*words, *(f"{side} sampled" for side in results.sampled)])
 
 
 def describe(results: Evaluation) -> str:
     """Wins, draws and losses of both sides in per cent, and what is proven of them."""
-    sides = (
-        (side, percent(result), _word(side, results), _sampled(side, results))
-        for side, result in (("X", results.x), ("O", results.o))
-    )
-    text = "   ".join(" ".join(filter(None, words)) for words in sides)
-    return text + ("   optimal" if results.optimal else "")
+    parts = []
+    for side, found in (("X", results.x), ("O", results.o)):
+        rates = "/".join(f"{100 * rate:.2f}" for rate in (found.win, found.draw, found.loss))
+        word = results.proven[side].word if side in results.proven else ""
+        how = "(sampled)" * (side in results.sampled)
+        parts.append(" ".join(filter(None, (side, rates, word, how))))
+    return "   ".join([*parts, *["optimal"] * results.optimal])
 
 
-def _sampled(side: str, results: Evaluation) -> str:
-    return "(sampled)" if side in results.sampled else ""
-
-
-def percent(result: Result) -> str:
-    """Win, draw and loss in per cent, such as "98.96/1.04/0.00"."""
-    return "/".join(f"{100 * rate:.2f}" for rate in (result.win, result.draw, result.loss))
+def notes_text(steps: int, seconds: float, notes: Mapping[str, float]) -> str:
+    """The speed and the learner's notes as text; the games of a tally have a line of their own."""
+    speed = [f"{steps / seconds:,.0f} steps a second"] if seconds > 0 else []
+    others = ((name, value) for name, value in notes.items() if name not in WINDOW_COLUMNS)
+    told = ", ".join([*speed, *(f"{name.replace('_', ' ')} {_number(n)}" for name, n in others)])
+    counted = window_text(notes) if MOST in notes else ""
+    return "\n".join(filter(None, (told, counted)))
 
 
 def values_of_the_empty_board(policy: Any) -> str:

@@ -21,7 +21,7 @@ from small_runs import JUDGE_EVERY, OPTIONS, assert_same
 import agents
 import train
 from training import learner, run
-from training.manifest import check_all
+from training.files import check_all
 
 PLACE = TemporaryDirectory()  # removed at the end
 FORK = multiprocessing.get_context("fork")
