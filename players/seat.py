@@ -26,9 +26,9 @@ from tictactoe_env.games.table import PERSON
 from tictactoe_env.opponents import is_trained, make_opponent, saved_path
 from tictactoe_env.policy import Policy, RandomPolicy, sample
 from tictactoe_env.rules import Boards, Rules
-from tictactoe_env.trained.own_values import FILE as VALUES
-from tictactoe_env.trained.own_values import read_values
 from tictactoe_env.trained.packed import facts_of, valued_policy
+from training.values import FILE as VALUES
+from training.values import read_values
 
 # Cells. A search is tabulated up to here, for its expected values: 3 s with 1,000 playouts a move.
 TABLE_CELLS = 9

@@ -29,7 +29,6 @@ from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.observation import observe
 from tictactoe_env.rules import Rules
-from tictactoe_env.trained.own_values import read_values
 from tictactoe_env.vector_env import TicTacToeVectorEnv
 from training import checkpoint, kernels
 from training.files import (
@@ -42,7 +41,7 @@ from training.files import (
 from training.learner import drive
 from training.options import OptionError, options_of, playing
 from training.selfplay import SelfPlay
-from training.values import own_values_of
+from training.values import own_values_of, read_values
 
 RULES = Rules()
 BOARDS = positions_of(RULES).boards[positions_of(RULES).unfinished]

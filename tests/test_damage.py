@@ -21,9 +21,9 @@ from tictactoe_env.certificates import __main__ as verify
 from tictactoe_env.certificates.certificate import load_policy, read
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.games.store import GameStore, StoreError
-from tictactoe_env.trained.own_values import read_values
 from training.files import MANIFEST, check_all, read_manifest
 from training.run import Run, read_config_file
+from training.values import read_values
 
 GAMES = 40
 

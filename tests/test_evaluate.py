@@ -19,8 +19,8 @@ from tictactoe_env.exact import match
 from tictactoe_env.exact.symmetry import CanonicalPolicy
 from tictactoe_env.games.analysis import truth
 from tictactoe_env.notation import parse_board
-from tictactoe_env.trained.own_values import read_values
 from training.files import read_arrays, read_json, write_arrays
+from training.values import read_values
 
 RECTANGLE = Rules(2, 4, 3)
 SQUARE = Rules(4, 4, 4)

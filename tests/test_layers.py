@@ -24,6 +24,7 @@ NEEDED = {"numpy", "gymnasium"} | sys.stdlib_module_names
 EXTRAS = {
     "sb3": {"stable_baselines3", "sb3_contrib", "torch", "cloudpickle"},
     "pettingzoo": {"pettingzoo"},
+    "render": {"pygame"},
 }
 COMPUTED = ("/__init__.py", "tictactoe_env/opponents.py")
 WITH_A_PAGE = {"benchmarks/playouts.py"}  # measures the insides of one page

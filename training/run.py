@@ -42,8 +42,6 @@ from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.exact.proof import Progress
 from tictactoe_env.files import write_file
 from tictactoe_env.rules import SIDES
-from tictactoe_env.trained.own_values import FILE as VALUES
-from tictactoe_env.trained.own_values import write_values
 from training import checkpoint, kernels
 from training.checkpoint import BEST, MODEL, Model
 from training.events import Events
@@ -70,7 +68,8 @@ from training.metrics import FILE as METRICS
 from training.options import BoardConfig, playing
 from training.plots import chart, learning_curves
 from training.progress import Display, tenth_of
-from training.values import own_values_of
+from training.values import FILE as VALUES
+from training.values import own_values_of, write_values
 
 CHECKPOINT_SECONDS = 30  # seconds between two checkpoints: the most that a kill loses
 CONFIG, PROGRESS = "config.json", "progress.json"
