@@ -6,11 +6,9 @@ https://link.springer.com/article/10.1023/A:1015059928466), after the league of 
 changed at random and kept if its fitness is high.
 
 - A network sees the board from the view of the side to move and gives each cell a score. It plays
-  the cell of the highest score even if that cell is taken. An illegal move disqualifies: the game
-  is lost. With `masks` the network chooses among the free cells only.
+  the cell of the highest score even if that cell is taken: an illegal move disqualifies.
 - In a generation every network plays every other on both sides. The `winners` with the highest
-  fitness survive unchanged, and mutated clones of random winners replace the others. A network does
-  not learn during its life.
+  fitness survive unchanged, and mutated clones of random winners replace the others.
 - A network is deterministic. Its moves in all positions are computed once, and games are then
   looked up: the 9,900 games of a league of 100 take milliseconds.
 - Fitness is the exact expected result of games against `opponents`, the mean of both sides: 1 for a
@@ -18,41 +16,27 @@ changed at random and kept if its fitness is high.
   games the network itself makes a random legal move with probability `slip`, so that its moves in
   positions that it would never reach count too (a trembling hand, Selten 1975).
 - Best responses to the winners join the opponents, as in the double oracle algorithm (McMahan,
-  Gordon and Blum 2003, "Planning in the Presence of Cost Functions Controlled by an Adversary") and
-  PSRO (Lanctot et al. 2017, https://arxiv.org/abs/1711.00832, section 3). Every `respond_every`
-  generations a best response to the best network is computed from the rules and from the moves of
-  that network. With probability `response_share` an opponent plays the move of one of the last
-  `responses` of them. So a way to win against the best networks becomes frequent in the games that
-  measure fitness. Nothing here uses the solution of the game: a best response to a weak network is
-  weak, and it labels no position. Both papers mix whole strategies by an equilibrium of the game
-  between them. Here each move is drawn from all of them alike.
-- The points of the league are 3/1/0 as in football, 1/1/0 and -10 for a disqualification
-  ("punished"), or any four numbers (`points=2,1,0,-5`). They reward networks that beat the other
-  networks, which play one game each, and do not measure any other game. They are kept for
-  comparison and can be mixed in (`fitness=exact:0.9,punished:0.1`). The league is always played,
-  tabled and charted.
+  Gordon and Blum 2003) and PSRO (Lanctot et al. 2017, https://arxiv.org/abs/1711.00832). Every
+  `respond_every` generations one is computed to the best network, from the rules and its moves
+  alone. With probability `response_share` an opponent plays the move of one of the last `responses`
+  of them. A way to win against the best networks becomes frequent in the games of fitness.
+- Or fitness is the points of the league: 3/1/0 as in football, or 1/1/0 and -10 for a
+  disqualification ("punished"). They reward networks that beat each other, in one game each.
 - Each network has its own mutation magnitude and its own share of weights that change. Both mutate
-  first, by the factor exp(`adaptation` * normal). With `adaptation=0` they stay constant.
+  first, by the factor exp(`adaptation` * normal).
 - In a share of the clones, `rebirth`, one hidden unit with small outgoing weights is re-initialised
   instead. It then responds to a position from the worst of a few games of the parent, and makes the
   clone play another legal move there, drawn at random. Selection decides whether this was better.
 - Among networks of equal fitness the youngest is ranked first (neutral drift). With `distinct` only
-  one of them is ranked before the networks of lower fitness. Otherwise the winners soon are copies
-  of one another.
+  one of them is ranked before the networks of lower fitness. Otherwise the winners soon are copies.
 - With `symmetry` the network sees the canonical form of each position, and so do the opponents.
-  This matters only for opponents that are not symmetric (minimax-first, saved runs).
 
 The blog has no exact fitness, best responses, self-adaptation, rebirth, drift or distinct winners,
-and no layer that connects inputs and outputs directly. `--preset dimitars-20`, `-100`, `-punished`
-and `-linear` are its four experiments, of 800 generations each. In two of them the blog went on, to
-1,400 and 1,800 generations, where fewer games were valid again; `--steps 1800` does so too.
+and no layer that connects inputs and outputs directly. The presets are its four experiments.
 
-Files of a run: league.csv counts the games of each generation's league by length (marks on the
-board at the end) and by disqualification. league-e500.png shows both in two panels up to generation
-500. One is drawn at each tenth of a training and at its end, and earlier ones are kept.
-standings.csv is the ranking of the last league. A network is named e12i5 if it is the one with the
-number 5 of those made in generation 12. There is no file of values, because the scores
-order the cells of a board and estimate no result.
+league.csv counts the games of each generation's league by length (marks on the board at the end)
+and by disqualification; league-e500.png shows them up to generation 500. standings.csv ranks the
+last league. The network e12i5 is the one with the number 5 of those made in generation 12.
 """
 
 from __future__ import annotations
@@ -60,27 +44,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Annotated, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
 
-from tictactoe_env.errors import unknown_name
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.opponents import make_opponent, parse_pool
-from tictactoe_env.policy import Policy, one_hot
+from tictactoe_env.policy import Policy, draw, one_hot
 from training.checkpoint import take
-from training.learner import Arrays, Chart, Learner, Panels, State, Table
-from training.options import (
-    BoardConfig,
-    Count,
-    NotNegative,
-    PositiveShare,
-    Share,
-    option,
-)
+from training.learner import Arrays, Chart, Learner, Panels, Table
+from training.options import BoardConfig, Count, Natural, NotNegative, Positive, Share, option
+from training.perceptron import ACTIVATIONS, Weights, layers_of, size_of
 from training.search_space import Choice, Range
 from training.symmetry import Representatives
 
@@ -88,8 +64,7 @@ AGENT = "neuroevolution"
 TITLE = "Evolved network"
 STORY = (
     "Many small neural networks play, and are judged by their results. The best ones stay, and "
-    "copies of them with small random changes replace the rest. No network learns during its "
-    "life."
+    "copies of them with small random changes replace the rest. No network learns during its life."
 )
 UNIT = "generations"
 GOAL = "unbeatable"
@@ -98,7 +73,6 @@ POINTS = {  # of a win, a draw, a loss, a disqualification
     "football": (3.0, 1.0, 0.0, 0.0),
     "punished": (1.0, 1.0, 0.0, -10.0),
 }
-FITNESS = ("exact", "points", *POINTS)
 MIN_MAGNITUDE, MAX_MAGNITUDE = 1e-4, 10.0  # of self-adapted mutations
 SAMPLED_GAMES = 8  # the worst of them gives the position of a re-initialised unit
 SAMPLED_UNITS = 8  # the one with the smallest outgoing weights is re-initialised
@@ -107,18 +81,11 @@ MAX_MARGIN = 1.0  # by which such a unit makes another move the one of the highe
 EQUAL = 1e-9  # values that differ by less are equal: the order of summation makes no difference
 X_WON, DRAWN, O_WON, X_ILLEGAL, O_ILLEGAL, NOT_PLAYED = range(6)  # how a game ends
 ENDS = 5
-COUNTED = {  # in standings.csv: the ends of games as X and as O
-    "won": ((X_WON, O_ILLEGAL), (O_WON, X_ILLEGAL)),
-    "drawn": ((DRAWN,), (DRAWN,)),
-    "lost": ((O_WON,), (X_WON,)),
-    "disqualified": ((X_ILLEGAL,), (O_ILLEGAL,)),
-}
 SINGLE_THREAD = 250_000  # multiplications; above this OpenBLAS starts threads, which is slower
 GROUP = 8  # networks that are evaluated at a time
 CHARTED = 500  # largest number of generations in a chart
 
 Floats = NDArray[np.float64]
-Weights = NDArray[np.float32]
 Moves = NDArray[np.uint8]
 Rows = NDArray[np.intp]
 
@@ -127,129 +94,51 @@ Rows = NDArray[np.intp]
 class Config(BoardConfig):
     """The options of a training. A step is a generation."""
 
-    PLAYS = ("hidden", "activation", "direct", "inputs", "symmetry", "masks", "rebirth")
+    PLAYS = ("hidden", "activation", "direct", "inputs", "symmetry", "rebirth")
 
     steps: Count = option(5_000, "Generations after which training ends.")
     judge_every: Count = option(50, "Generations between two exact evaluations.")
-    league: Annotated[int, Field(ge=2, le=100_000)] = option(
-        100, "Number of networks; each plays each other on both sides."
-    )
-    winners: Count = option(
-        20, "Number of networks that survive a generation unchanged; below --league."
-    )
-    fitness: str = option(
+    league: Count = option(100, "Number of networks; each plays each other on both sides.")
+    winners: Count = option(20, "Number of networks that survive unchanged; below --league.")
+    fitness: Literal["exact", "football", "punished"] = option(
         "exact",
         "Fitness: exact, or the points of the league: football (3/1/0), punished (1/1/0, -10 for "
-        "an illegal move) or points (--points), or a mixture as name:weight,...",
-    )
-    points: str = option(
-        "",
-        "Points of the league: football, punished, or four numbers for a win, a draw, a loss and "
-        "a disqualification, such as 3,1,0,-5. They are the fitness, unless --fitness mixes them "
-        "in, such as exact:0.9,points:0.1.",
+        "an illegal move).",
     )
     opponents: str = option("random", "Opponents of the exact fitness, as name:weight,...")
-    responses: Annotated[int, Field(ge=0, le=10_000)] = option(
-        50, "Largest number of best responses that the opponents use; 0 for none."
-    )
-    respond_every: Count = option(
-        10,
-        "Generations between two best responses to the best network; beyond --responses the oldest "
-        "is dropped.",
-    )
+    responses: Natural = option(50, "Best responses that the opponents use, the newest; 0: none.")
+    respond_every: Count = option(10, "Generations between two best responses to the best network.")
     response_share: Share = option(
         0.5, "Probability that an opponent plays the move of one of the best responses."
     )
     loss_penalty: NotNegative = option(
         3.0, "Penalty of a loss in the exact fitness, where a win counts 1."
     )
-    illegal_penalty: NotNegative = option(
-        4.0, "Penalty of an illegal move in the exact fitness, where a win counts 1."
-    )
-    slip: Share = option(
-        0.1,
-        "Probability of a random legal move of the network in the exact fitness.",
-    )
-    masks: bool = option(False, "Whether illegal moves are masked instead of disqualified.")
-    mutation: Annotated[float, Field(gt=0, le=MAX_MAGNITUDE)] = option(
+    illegal_penalty: NotNegative = option(4.0, "Penalty of an illegal move in the exact fitness.")
+    slip: Share = option(0.1, "Probability of a random legal move in the exact fitness.")
+    mutation: Positive = option(
         0.5, "Initial magnitude of mutations: the largest change of a weight."
     )
-    mutation_share: PositiveShare = option(
-        0.1, "Initial share of the weights that a mutation changes."
-    )
-    adaptation: Share = option(
-        0.2, "How fast the magnitude and share of mutations adapt; 0 keeps them constant."
-    )
     rebirth: Share = option(
-        0.3,
-        "Share of the clones in which a hidden unit is re-initialised instead of mutated; for relu "
-        "and planes only.",
+        0.3, "Share of the clones in which a hidden unit is re-initialised instead of mutated."
     )
-    distinct: bool = option(
-        True, "Whether all but one of the networks with equal fitness are ranked last."
-    )
-    hidden: Annotated[int, Field(ge=0, le=1_000_000)] = option(
-        64, "Number of hidden units; 0 connects inputs and outputs directly."
-    )
-    activation: Literal["relu", "tanh", "sigmoid"] = option(
-        "relu", "Activation function of the hidden units."
-    )
-    direct: bool = option(True, "Whether a further layer connects inputs and outputs directly.")
-    scaled: bool = option(
-        True, "Whether initial weights and mutations are smaller for units with many inputs."
-    )
-    inputs: Literal["planes", "grid"] = option(
-        "planes",
-        "Input of the network: planes (own marks, the opponent's marks) or grid (1 own, -1 "
-        "opponent, 0 free).",
-    )
-    symmetry: bool = option(True, "Whether networks see the canonical form of each position.")
+    hidden: Natural = option(64, "Number of hidden units; 0 connects inputs and outputs directly.")
+    mutation_share: Share = 0.1  # of the weights that a mutation changes, at first
+    adaptation: Share = 0.2  # of the magnitude and share of mutations; 0 keeps them constant
+    distinct: bool = True
+    activation: Literal["relu", "sigmoid"] = "relu"
+    direct: bool = True
+    scaled: bool = True  # smaller initial weights and mutations for units with many inputs
+    inputs: Literal["planes", "grid"] = "planes"  # own and other marks; or 1 own, -1 other
+    symmetry: bool = True
 
     def check(self) -> None:
-        """Raises ValueError for too many winners, unknown fitness or points, impossible rebirth."""
-        parse_points(self.points or "football")
+        """Raises ValueError for too many winners, and for units that cannot be reborn."""
         if self.winners >= self.league:
-            raise ValueError(
-                f"winners must be a whole number from 1 to {self.league - 1}, one less than the "
-                f"league, got {self.winners}"
-            )
-        names = set(self.fitness_weights)
+            raise ValueError(f"winners must be below the league, {self.league}, got {self.winners}")
         can_be_reborn = self.hidden > 0 and (self.activation, self.inputs) == ("relu", "planes")
         if self.rebirth and not can_be_reborn:
-            raise ValueError(
-                "rebirth needs hidden units, relu and planes: set it to 0, or change these"
-            )
-        if "points" in names and not self.points:
-            raise ValueError(
-                "the fitness 'points' needs numbers: give --points win,draw,loss,disqualified, "
-                "such as 3,1,0,0"
-            )
-
-    @property
-    def fitness_weights(self) -> dict[str, float]:
-        """The weight of each kind of fitness; they sum to 1. Raises ValueError for unknown ones."""
-        pairs = dict(parse_pool(self.fitness))
-        for name in pairs:
-            if name not in FITNESS:
-                raise unknown_name("fitness", name, FITNESS)
-        return {"points": 1.0} if self.points and "points" not in pairs else pairs
-
-    def points_of(self, name: str) -> tuple[float, float, float, float]:
-        """The numbers of a kind of fitness by points: of a win, a draw, a loss, an illegal move."""
-        return parse_points(self.points if name == "points" else name)
-
-    @property
-    def shown_points(self) -> tuple[float, float, float, float]:
-        """The points in standings.csv: those given, or those of the fitness, or football."""
-        return parse_points(
-            self.points
-            or next((name for name in self.fitness_weights if name in POINTS), "football")
-        )
-
-    @property
-    def meets_opponents(self) -> bool:
-        """Whether networks play against `opponents`: for the exact fitness or for rebirth."""
-        return "exact" in self.fitness_weights or self.rebirth > 0
+            raise ValueError("rebirth needs hidden units, relu and planes: set it to 0")
 
 
 SEARCH = {
@@ -259,32 +148,9 @@ SEARCH = {
     "loss_penalty": Range(1.0, 6.0),
     "slip": Range(0.0, 0.3),
     "mutation": Range(0.1, 2.0, log=True),
-    "mutation_share": Range(0.02, 0.5, log=True),
-    "adaptation": Range(0.0, 0.5),
     "rebirth": Range(0.0, 0.6),
     "hidden": Choice("32", "64", "128"),
 }
-
-
-def parse_points(text: str) -> tuple[float, float, float, float]:
-    """The points of a win, a draw, a loss and a disqualification, from a name or four numbers.
-
-    Raises ValueError for anything else.
-    """
-    if text in POINTS:
-        return POINTS[text]
-    if not any(character.isdigit() for character in text):
-        raise unknown_name("points", text, POINTS)
-    try:
-        win, draw, loss, disqualified = (float(number) for number in text.split(","))
-    except ValueError:
-        raise ValueError(
-            f"points must be one of {', '.join(POINTS)}, or four numbers such as 3,1,0,-5 for a "
-            f"win, a draw, a loss and a disqualification, got {text!r}"
-        ) from None
-    if not np.isfinite([win, draw, loss, disqualified]).all():
-        raise ValueError(f"points must be finite numbers, got {text!r}")
-    return win, draw, loss, disqualified
 
 
 # --- the game by look-up ---------------------------------------------------------------------
@@ -412,13 +278,12 @@ class GameGraph:
         networks, sides = np.arange(shape[0])[:, None], rng.integers(2, size=shape)
         state = np.zeros(shape, dtype=np.intp)
         path = np.full((self.rules.cells, *shape), -1)
-        opponent_sums, random_sums = opponent.cumsum(axis=1), self.random.cumsum(axis=1)
+        sums = np.stack([opponent, self.random]).cumsum(axis=2).transpose(2, 0, 1)
         for ply in range(self.rules.cells):
             goes_on = state < self.size
             at, is_own = np.where(goes_on, state, 0), sides == ply % 2
             path[ply] = np.where(goes_on & is_own, state, -1)
-            sums = np.where(is_own[..., None], random_sums[at], opponent_sums[at])
-            cells = (sums <= rng.random(shape)[..., None] * sums[..., -1:]).sum(axis=-1)
+            cells = draw(sums[:, is_own.astype(np.intp), at], rng.random(shape))
             is_greedy = is_own & (rng.random(shape) >= slip)
             following = np.where(is_greedy, successors[at, networks], self.after[at, cells])
             state = np.where(goes_on, following, state)
@@ -460,49 +325,39 @@ def points(ends: Rows, win: float, draw: float, loss: float, disqualified: float
     return (as_x.sum(axis=1) + as_o.sum(axis=0)) / (2 * (len(ends) - 1))
 
 
-def games_of(ends: Rows, as_x: Sequence[int], as_o: Sequence[int]) -> Rows:
-    """The number of games of each network that end in one of these ways as X or as O: (N,)."""
-    return np.isin(ends, as_x).sum(axis=1) + np.isin(ends, as_o).sum(axis=0)
-
-
 # --- networks --------------------------------------------------------------------------------
 
 
 class Layout:
     """The places of the hidden, output and direct layers in the weights (P,) of a network.
 
-    sizes: (inputs, units) of each layer; the last input of the hidden and output layers is a bias.
+    shapes: (inputs, units) of each layer; the last input of the hidden and output layers is a bias.
     scale: (P,) the standard deviation of the initial weights, and the scale of mutations.
     """
 
     def __init__(self, config: Config, inputs: int):
         self.config, hidden, cells = config, config.hidden, config.rules.cells
-        self.sizes = [
+        self.shapes = [
             (inputs, hidden),
             (hidden + 1 if hidden else 0, cells),
             (inputs if config.direct or hidden == 0 else 0, cells),
         ]
-        counts = [rows * columns for rows, columns in self.sizes]
-        self.ends = np.cumsum(counts).tolist()
-        self.parts, self.cells = [slice(*pair) for pair in pairwise([0, *self.ends])], cells
+        self.size, self.cells = size_of(self.shapes), cells
         # about half of the inputs are not zero
         spread = (np.sqrt((cells + 1) / 2), np.sqrt(max(hidden, 1)), 1.0)
         scales = [1 / by if config.scaled else 1.0 for by in spread]
-        self.scale = np.repeat(scales, counts).astype(np.float32)
-
-    def layers(self, networks: Weights) -> list[Weights]:
-        """The layers (B, inputs, units) of networks (B, P), views of their weights."""
-        pairs = zip(self.parts, self.sizes, strict=True)
-        return [networks[:, part].reshape(len(networks), *size) for part, size in pairs]
+        self.scale = np.repeat(scales, [size_of([shape]) for shape in self.shapes]).astype(
+            np.float32
+        )
 
     def first(self, count: int, rng: np.random.Generator) -> Weights:
         """New networks with normally distributed weights (B, P).
 
         The biases of hidden ReLU units are lowered by 1, so that each is active in few positions.
         """
-        networks = rng.standard_normal((count, self.ends[-1]), dtype=np.float32) * self.scale
+        networks = rng.standard_normal((count, self.size), dtype=np.float32) * self.scale
         if self.config.activation == "relu":
-            self.layers(networks)[0][:, -1:] -= 1
+            layers_of(networks, self.shapes)[0][:, -1:] -= 1
         return networks
 
     def moves(self, networks: Weights, graph: GameGraph) -> Moves:
@@ -512,87 +367,67 @@ class Layout:
         network do not depend on the others.
         """
         moves = np.empty((len(networks), graph.size), dtype=np.uint8)
-        chunk = max(1, SINGLE_THREAD // max(rows * columns for rows, columns in self.sizes))
+        chunk = max(1, SINGLE_THREAD // max(rows * columns for rows, columns in self.shapes))
         for first in range(0, len(networks), GROUP):
             group = slice(first, first + GROUP)
             for start in range(0, graph.size, chunk):
                 part = slice(start, start + chunk)
-                scores = self.scores(networks[group], graph.inputs[part])
-                if self.config.masks:
-                    scores[:, graph.taken[part]] = -np.inf
-                moves[group, part] = scores.argmax(axis=2)
+                moves[group, part] = self.scores(networks[group], graph.inputs[part]).argmax(axis=2)
         return moves
 
     def scores(self, networks: Weights, inputs: Weights) -> Weights:
         """The scores (B, C, cells) that networks (B, P) give the cells of boards (C, inputs)."""
-        hidden, output, direct = self.layers(networks)
+        hidden, output, direct = layers_of(networks, self.shapes)
         shape = (len(networks), len(inputs), self.cells)
         scores = inputs @ direct if direct.size else np.zeros(shape, dtype=np.float32)
         if hidden.size:
-            units = activate(inputs @ hidden, self.config.activation)
+            units = ACTIVATIONS[self.config.activation].of(inputs @ hidden)
             scores += units @ output[:, :-1] + output[:, -1:]
         return scores
-
-
-def activate(sums: Weights, activation: str) -> Weights:
-    """The outputs of hidden units with these weighted sums of inputs."""
-    if activation == "relu":
-        return np.maximum(sums, np.float32(0))
-    if activation == "tanh":
-        return np.tanh(sums)
-    return (np.tanh(sums / np.float32(2)) + np.float32(1)) / np.float32(2)
 
 
 def player(config: Config, model: Arrays) -> TabularPolicy:
     """The player of a saved model."""
     graph = GameGraph(config)
     layout = Layout(config, graph.inputs.shape[1])
-    network = take(model, "network", (layout.ends[-1],), np.float32)
+    network = take(model, "network", (layout.size,), np.float32)
     return graph.policy(layout.moves(network[None], graph)[0])
 
 
 # --- evolution -------------------------------------------------------------------------------
 
 
-def begin(config: Config) -> Evolution:
-    """A league of random networks. Raises ValueError for an unknown opponent."""
-    return Evolution(config)
-
-
 class Evolution(Learner):
     """The league: the winners of the last generation, followed by their clones.
 
     networks: (N, P) weights. magnitudes, shares: (N,) of their mutations. moves: (N, S).
-    exact, fitness: (N,). epochs, numbers: (N,) the generation in which a network was made, and its
-    number in it: the name of a network is e{epoch}i{number}. responses: (R, S) the moves of the
-    best responses, the oldest first. history: for each generation the number of games by length, 1
-    to cells, and the number of disqualifications.
+    fitness: (N,). epochs, numbers: (N,) the generation in which a network was made, and its number
+    in it. responses: (R, S) the moves of the best responses, the oldest first. history: for each
+    generation the number of games by length, 1 to cells, and the number of disqualifications.
     """
+
+    MEMBERS = ("networks", "magnitudes", "shares", "moves", "fitness", "epochs", "numbers")
+    STATE = (*MEMBERS, "responses", "history", "rng")
 
     def __init__(self, config: Config):
         self.config, self.graph = config, GameGraph(config)
         self.layout = Layout(config, self.graph.inputs.shape[1])
         self.end_values = values_of_ends(config.loss_penalty, config.illegal_penalty)
         self.rng = np.random.default_rng(config.seed)
-        pairs = parse_pool(config.opponents)
-        policies = [(make_opponent(name, config.rules), weight) for name, weight in pairs]
         self.opponents = [
-            (self.graph.probs(policy), weight)
-            for policy, weight in policies
-            if config.meets_opponents
+            (self.graph.probs(make_opponent(name, config.rules)), weight)
+            for name, weight in parse_pool(config.opponents)
         ]
         self.history: list[list[int]] = []
         self.networks = self.layout.first(config.league, self.rng)
         self.magnitudes = np.full(config.league, config.mutation)
         self.shares = np.full(config.league, config.mutation_share)
         self.moves = np.empty((config.league, self.graph.size), dtype=np.uint8)
-        self.exact = np.zeros(config.league)
+        self.fitness = np.zeros(config.league)
         self.epochs = np.zeros(config.league, dtype=np.int64)
         self.numbers = np.arange(config.league, dtype=np.int64)
         self.responses = np.empty((0, self.graph.size), dtype=np.uint8)
         self._play_from(0)
-
-    # --- what every learner does -------------------------------------------------------------
 
     def advance(self, most: int) -> None:
         """Make `most` generations."""
@@ -616,24 +451,19 @@ class Evolution(Learner):
         }
 
     def tables(self) -> dict[str, Table]:
-        """The games of the league by length for each generation, and its last standings."""
+        """The games of the league by length for each generation, and the ranking of the last."""
         lengths = [f"length_{length}" for length in range(1, self.config.rules.cells + 1)]
         rows = [[number, *counts] for number, counts in enumerate(self.history)]
-        return {
-            "league.csv": Table(["generation", *lengths, "disqualified"], rows),
-            "standings.csv": self.standings(),
-        }
-
-    def standings(self) -> Table:
-        """The networks of the last league in the order of the ranking, and their games in it."""
         ends, _ = self.graph.league(self.graph.successors(self.moves))
-        columns = {"fitness": self.fitness, "points": points(ends, *self.config.shown_points)}
-        columns |= {name: games_of(ends, *kinds) for name, kinds in COUNTED.items()}
-        rows = [
-            [rank, self.name(at), *(column[at].item() for column in columns.values())]
+        out = (ends == X_ILLEGAL).sum(axis=1) + (ends == O_ILLEGAL).sum(axis=0)
+        standings = [
+            [rank, self.name(at), float(self.fitness[at]), int(out[at])]
             for rank, at in enumerate(self.ranking(), 1)
         ]
-        return Table(["rank", "name", *columns], rows)
+        return {
+            "league.csv": Table(["generation", *lengths, "disqualified"], rows),
+            "standings.csv": Table(["rank", "name", "fitness", "disqualified"], standings),
+        }
 
     def name(self, number: int) -> str:
         """The name of a network of the league: e12i5 is the sixth one made in generation 12."""
@@ -659,43 +489,17 @@ class Evolution(Learner):
         """The best network."""
         return {"network": self.networks[self.best()]}
 
-    def state(self) -> State:
-        """The league, its history, the best responses and the generator."""
-        arrays = {name: getattr(self, name) for name in (*self._shapes(), "responses")}
-        return {**arrays, "history": np.array(self.history, dtype=np.int64), "rng": self.rng}
-
-    def restore(self, model: Arrays, state: State) -> None:
-        """Continue from a saved training."""
-        for name, (shape, kind) in self._shapes().items():
-            setattr(self, name, take(state, name, shape, kind))
-        count = min(len(state["responses"]), self.config.responses)
-        self.responses = take(state, "responses", (count, self.graph.size), np.uint8)
-        shape = (self.steps + 1, self.config.rules.cells + 1)
-        self.history = take(state, "history", shape, np.int64).tolist()
-        self.rng = state["rng"]
-
-    def _shapes(self) -> dict[str, tuple[tuple[int, ...], type]]:
-        """Shape and dtype of the arrays of the league, by name."""
-        members = self.config.league
-        numbers = ("magnitudes", "shares", "exact", "fitness")
-        return {
-            "networks": ((members, self.layout.ends[-1]), np.float32),
-            "moves": ((members, self.graph.size), np.uint8),
-            **dict.fromkeys(numbers, ((members,), np.float64)),
-            **dict.fromkeys(("epochs", "numbers"), ((members,), np.int64)),
-        }
-
     # --- a generation ------------------------------------------------------------------------
 
     def generation(self) -> None:
         """Keep the winners and replace the others by mutated clones of them."""
         config, epoch = self.config, len(self.history)
-        if self.opponents and config.responses and epoch % config.respond_every == 0:
+        if config.fitness == "exact" and config.responses and epoch % config.respond_every == 0:
             self._respond()
         winners = self.ranking()[: config.winners]
         clones = self.rng.integers(config.winners, size=config.league - config.winners)
         order = np.concatenate([winners, winners[clones]])
-        for name in ("networks", "magnitudes", "shares", "moves", "exact", "epochs", "numbers"):
+        for name in self.MEMBERS:
             setattr(self, name, getattr(self, name)[order])
         self.epochs[config.winners :] = epoch
         self.numbers[config.winners :] = np.arange(len(clones))
@@ -731,8 +535,7 @@ class Evolution(Learner):
         best = graph.successors(self.moves[[self.best()]])[:, 0]
         response = graph.best_response(best, self.end_values, config.slip, self.rng)
         self.responses = np.concatenate([self.responses, response[None]])[-config.responses :]
-        successors = graph.successors(self.moves)
-        self._judge_from(0, successors, graph.league(successors)[0])
+        self._judge_from(0, graph.successors(self.moves))
 
     def _reinitialise(self, networks: Rows) -> None:
         """Re-initialise a hidden unit of each of these networks.
@@ -753,7 +556,7 @@ class Evolution(Learner):
         has_moved = places >= 0
         for number, place in zip(networks[has_moved], places[has_moved], strict=True):
             network = self.networks[number : number + 1]
-            (hidden,), (output,), _ = self.layout.layers(network)
+            (hidden,), (output,), _ = layers_of(network, self.layout.shapes)
             units = rng.integers(config.hidden, size=SAMPLED_UNITS)
             unit = units[np.abs(output[units]).max(axis=1).argmin()]
             inputs, slope = graph.inputs[place, :-1], 1 / rng.integers(1, MAX_RADIUS + 1)
@@ -768,14 +571,14 @@ class Evolution(Learner):
 
     def _mutate(self, chosen: Rows) -> None:
         """Mutate the magnitudes and shares of these networks, then their weights."""
-        config, rng, size = self.config, self.rng, self.layout.ends[-1]
+        config, rng = self.config, self.rng
         magnitudes, shares = self.magnitudes[chosen], self.shares[chosen]
         networks = self.networks[chosen]
         if config.adaptation:
             magnitudes *= np.exp(config.adaptation * rng.standard_normal(len(magnitudes)))
             shares *= np.exp(config.adaptation * rng.standard_normal(len(shares)))
             np.clip(magnitudes, MIN_MAGNITUDE, MAX_MAGNITUDE, out=magnitudes)
-            np.clip(shares, 1 / size, 1, out=shares)
+            np.clip(shares, 1 / self.layout.size, 1, out=shares)
         changes = rng.random(networks.shape, dtype=np.float32) < shares[:, None]
         change = rng.random(networks.shape, dtype=np.float32) * 2 - 1
         networks += changes * change * magnitudes[:, None].astype(np.float32) * self.layout.scale
@@ -783,27 +586,27 @@ class Evolution(Learner):
         self.networks[chosen] = networks
 
     def _play_from(self, first: int) -> None:
-        """Compute the moves of the networks from `first` on, play the league, judge them all."""
+        """Compute the moves of the networks from `first` on, play the league, judge them."""
         graph = self.graph
         self.moves[first:] = self.layout.moves(self.networks[first:], graph)
         successors = graph.successors(self.moves)
         ends, length = graph.league(successors)
-        self._judge_from(first, successors, ends)
+        if self.config.fitness == "exact":
+            self._judge_from(first, successors)
+        else:
+            self.fitness = points(ends, *POINTS[self.config.fitness])
         lengths = np.bincount(length.ravel(), minlength=self.config.rules.cells + 1)[1:]
         disqualified = int(np.isin(ends, (X_ILLEGAL, O_ILLEGAL)).sum())
         self.history.append([*lengths.tolist(), disqualified])
 
-    def _judge_from(self, first: int, successors: Rows, ends: Rows) -> None:
-        """Compute the exact fitness of the networks from `first` on, and the fitness of all."""
-        config, graph = self.config, self.graph
+    def _judge_from(self, first: int, successors: Rows) -> None:
+        """Compute the exact fitness of the networks from `first` on."""
         new = np.ascontiguousarray(successors[:, first:])
-        exact = [
-            weight * graph.results(new, opponent, self.end_values, config.slip)
+        parts = [
+            weight * self.graph.results(new, opponent, self.end_values, self.config.slip)
             for opponent, (_, weight) in zip(self.met(), self.opponents, strict=True)
         ]
-        self.exact[first:] = np.sum(exact, axis=0)
-        parts = [
-            weight * (self.exact if name == "exact" else points(ends, *config.points_of(name)))
-            for name, weight in config.fitness_weights.items()
-        ]
-        self.fitness = np.sum(parts, axis=0)
+        self.fitness[first:] = np.sum(parts, axis=0)
+
+
+begin = Evolution

@@ -9,7 +9,6 @@ from agents import presets
 from agents.neuroevolution import (
     Config,
     begin,
-    parse_points,
     values_of_ends,
 )
 from tictactoe_env.exact import match
@@ -26,7 +25,6 @@ VARIANTS = {
     "default": SMALL,
     "no symmetry, grid": replace(PLAIN, direct=False, activation="sigmoid", hidden=15),
     "linear": replace(SMALL, hidden=0, rows=2, cols=4, rebirth=0.0, scaled=False),
-    "masked": replace(SMALL, masks=True, league=9),
 }
 
 
@@ -62,7 +60,6 @@ def test_a_league_by_look_up_is_the_games_played_one_by_one(evolution):
     *by_length, disqualified = evolution.history[-1]
     assert by_length == [int((lengths == length).sum()) for length in range(1, rules.cells + 1)]
     assert disqualified == int(np.isin(ends, (X_ILLEGAL, O_ILLEGAL)).sum())
-    assert not (evolution.config.masks and disqualified)
 
 
 @pytest.mark.parametrize(("name", "slip"), [("random", 0.0), ("minimax-slip=0.6", 0.25)])
@@ -99,7 +96,7 @@ def test_the_experiments_of_the_blog_run_and_are_labelled_weak(name):
 
 
 def test_the_leagues_are_tabled_and_charted_and_standings_name_the_networks():
-    evolution = evolved(replace(SMALL, responses=0, points="2,1,0,-5"), 20)
+    evolution = evolved(replace(SMALL, fitness="football"), 20)
     tables, charts = evolution.tables(), evolution.charts([])
     rows = np.array(tables["league.csv"].rows)  # generation, games by length, disqualified
     by_length, illegal = charts["league-e20.png"]
@@ -109,16 +106,7 @@ def test_the_leagues_are_tabled_and_charted_and_standings_name_the_networks():
     table = tables["standings.csv"]
     best, *_ = [dict(zip(table.names, row, strict=True)) for row in table.rows]
     assert best["name"] == evolution.name(evolution.best()) in by_length.title
-    won, drawn, lost, out = (best[name] for name in ("won", "drawn", "lost", "disqualified"))
-    assert won + drawn + lost + out == 22
-    assert 22 * best["points"] == pytest.approx(2 * won + drawn - 5 * out)
-
-
-def test_the_points_of_the_league_are_a_name_or_four_numbers_and_become_the_fitness():
-    assert parse_points("punished") == parse_points("1, 1, 0, -10") == (1, 1, 0, -10)
-    mixed = replace(SMALL, points="3,1,0,0", fitness="exact:3,points:1")
-    named = replace(mixed, points="", fitness="exact:3,football:1")
-    assert evolved(mixed).networks.tobytes() == evolved(named).networks.tobytes()
+    assert best["fitness"] == evolution.fitness.max()
 
 
 def test_a_best_response_leaves_a_network_no_more_than_any_opponent_can(evolution):
