@@ -396,10 +396,10 @@ class ValueNet(Learner):
             for epoch in range(config.epochs):
                 network.train()
                 for _ in range(0, examples, config.batch_size):
-                    which, share = self._batch(probs, rng)
+                    which, weight = self._batch(probs, rng)
                     errors = network(after.inputs[which])[:, 0] - targets[which]
                     optimizer.zero_grad()
-                    (share * errors**2).sum().backward()
+                    (weight * errors**2).sum().backward()
                     optimizer.step()
                 distances = (after.outputs(network) - mean) ** 2
                 held = np.average(distances, weights=unknown) if unknown.any() else np.nan
