@@ -364,8 +364,9 @@ def train_study(entry: Entry, given: SimpleNamespace) -> int:
     from terminal import study
 
     folder = given.out or Path("runs") / f"{entry.name}-study"
-    about = entry.page.AGENT, entry.config, entry.preset, given.until, given.seeds
-    return study.train(study.Study(folder, *about), Console(), given.cluster, given.jobs)
+    about = entry.page.AGENT, entry.config, entry.preset, given.until
+    console = Console()
+    return study.train(folder, entry.name, given.seeds, about, console, given.cluster, given.jobs)
 
 
 # --- two learners --------------------------------------------------------------------------------

@@ -1,8 +1,8 @@
 """Exact results of every agent: trains all agents and writes docs/RESULTS.md: `make results`.
 
 Runs in runs/results with the same configuration are loaded; an option that a run does not know yet
-counts as its default. All others are trained, as a study trains its seeds: each in its own process
-with one thread, and after a kill from its checkpoint. Seconds are those of training, with exact
+counts as its default. All others are trained, as a study trains its seeds: in processes with one
+thread, and after a kill from their checkpoints. Seconds are those of training, with exact
 evaluations but without imports. `--seeds 10` trains every agent and preset
 with ten seeds; `--jobs 2` trains two runs at a time; `--only mcts trie-tophep` trains these and
 prints their tables over the seeds.
@@ -24,6 +24,7 @@ from typing import Any
 import agents
 from players.titles import unit_of
 from terminal.report import cross_table
+from terminal.study import train_run
 from tictactoe_env.certificates.certificate import FILE, certify, read, table_of
 from tictactoe_env.certificates.content import Certificate, Rates, sides_of
 from tictactoe_env.certificates.stated import package_versions
@@ -33,9 +34,8 @@ from tictactoe_env.files import write_file
 from tictactoe_env.notation import SIDES
 from tictactoe_env.opponents import make_opponent
 from tictactoe_env.rules import Rules
-from training.cluster import Lost, connect, outcomes, stopping
-from training.files import MANIFEST, locked, read_json
-from training.jobs import FAILED, Job, Outcome, Owner
+from training.cluster import results
+from training.files import MANIFEST, read_json
 from training.study import spread
 
 ROOT = Path(__file__).parent.parent
@@ -239,45 +239,31 @@ def folder_of(entry: Entry, seed: int) -> Path:
     return RUNS / f"{entry.name}-{seed}"
 
 
-def job_of(entry: Entry, seed: int) -> Job:
-    """The training of an entry with a seed. A run with another configuration is removed."""
-    folder = folder_of(entry, seed)
-    if not entry.is_begun_in(folder, seed):
-        shutil.rmtree(folder, ignore_errors=True)
-    config = json.loads(json.dumps(asdict(entry.config(seed))))
-    name, place = f"{entry.name}, seed {seed}", str(folder.absolute())
-    return Job(name, place, entry.agent, config, entry.until, entry.preset)
-
-
 def train_all(entries: Sequence[Entry], seeds: int, jobs: int = 1) -> dict[str, list[Certificate]]:
-    """The certificates of all entries with all seeds, by name; those not there yet are trained."""
-    wanted = [(entry, seed) for seed in range(seeds) for entry in entries]
-    missing = [one for one in wanted if not one[0].is_saved_in(folder_of(*one), one[1])]
-    if missing:
-        with locked(RUNS):
-            train_jobs([job_of(*one) for one in missing], jobs)
-    found: dict[str, list[Certificate]] = {entry.name: [] for entry in entries}
-    for entry, seed in wanted:
-        found[entry.name].append(read(folder_of(entry, seed)))
-    return found
+    """The certificates of all entries with all seeds, by name; those not there yet are trained.
 
-
-def train_jobs(wanted: Sequence[Job], jobs: int) -> None:
-    """Train runs, so many at a time, as those of a study: see `training.cluster`.
-
-    Raises ValueError if one failed, after all others, and KeyboardInterrupt after Ctrl-C.
+    Raises ValueError if a training failed, after all others. A run with another configuration is
+    removed.
     """
-    owner, failed = Owner.begin(RUNS, is_local=True, program="terminal.job"), []
-    with connect(None, jobs) as workers, stopping(owner) as stops:
-        for found in outcomes(wanted, owner, workers):
-            text = found.error if isinstance(found, Lost) else f"{found.job.name}: {found.state}"
-            print(printable(text), file=sys.stderr, flush=True)
-            if isinstance(found, Outcome) and found.state == FAILED:
-                failed.append(f"{found.job.name} failed: {found.error}")
-    if stops:
-        raise KeyboardInterrupt
+    wanted = [(entry, seed, folder_of(entry, seed)) for seed in range(seeds) for entry in entries]
+    calls, failed = [], []
+    for entry, seed, folder in wanted:
+        if not entry.is_saved_in(folder, seed):
+            if not entry.is_begun_in(folder, seed):
+                shutil.rmtree(folder, ignore_errors=True)
+            about = entry.agent, entry.config(seed), entry.preset, entry.until
+            calls.append((folder.absolute(), *about))
+    RUNS.mkdir(parents=True, exist_ok=True)
+    for number, (_, error) in results(train_run, calls, jobs=jobs):
+        text = f"{calls[number][0].name}: {error or 'finished'}"
+        print(printable(text), file=sys.stderr, flush=True)
+        failed += [text] * bool(error)
     if failed:
         raise ValueError("; ".join(failed))
+    found: dict[str, list[Certificate]] = {entry.name: [] for entry in entries}
+    for entry, _, folder in wanted:
+        found[entry.name].append(read(folder))
+    return found
 
 
 # --- tables -------------------------------------------------------------------------------------

@@ -1,34 +1,21 @@
 """Studies: seeds trained in processes, disturbed in every way, and the tables over them."""
 
+import csv
+import os
 import signal
-import threading
-from dataclasses import asdict, replace
 
 import pytest
 from small_runs import small_config
 from text_cases import called, refuses
 
 import train
-from terminal.job import train as do_the_job
+from terminal import study
 from tictactoe_env.certificates.certificate import read, verify
-from training import cluster, files
-from training.cluster import Lost, cluster_address
-from training.files import locked, read_json
-from training.jobs import (
-    EXIT_FINISHED,
-    EXIT_STOPPED,
-    FAILED,
-    KILL,
-    STOPPED,
-    Job,
-    Outcome,
-    Owner,
-    do_job,
-    read_outcome,
-)
-from training.study import parse_seeds, seeds_text
+from training import cluster
+from training.cluster import ClusterError, cluster_address, results
+from training.study import facts, goals_of, parse_seeds, table
 
-AGENT, PROGRAM = "tabular_q", "terminal.job"
+AGENT = "tabular_q"
 QUICK = "--rows 2 --judge-every 64 --until unbeatable --opponents minimax-slip=0.6 --steps 50000"
 QUICK = [AGENT, *["--games", "32", "--turns", "cycled"], *QUICK.split()]
 
@@ -51,7 +38,6 @@ def error_of(capsys, *arguments):
 def test_seeds_are_ranges_and_lists_and_a_cluster_has_an_address():
     assert parse_seeds("0-4,7") == (0, 1, 2, 3, 4, 7)
     assert parse_seeds("7, 3 - 5,4") == (3, 4, 5, 7)
-    assert [seeds_text(parse_seeds(text)) for text in ("0-99", "3,2,9,1")] == ["0-99", "1-3,9"]
     for text in ("", "-1", "9-2", "1-", "a", "1;2", "1,,2", "1.5", "0-100000"):
         with refuses(repr(text)):
             parse_seeds(text)
@@ -69,92 +55,85 @@ def test_every_seed_is_a_run_of_its_own_and_the_tables_say_what_the_certificates
     contents = [read(finished / name) for name in ("seed-03", "seed-05")]
     for content in contents:
         verify(content)
-    saved = read_json(finished / "study.json")
-    assert (saved["agent"], saved["until"], saved["seeds"]) == (AGENT, "unbeatable", [3, 5])
-    found = saved["summary"]
-    assert (found["finished"], found["unbeatable_both"], found["failed"]) == (2, 2, 0)
-    steps = sorted(content.stated.training["first_unbeatable"]["steps"] for content in contents)
-    assert found["unbeatable_both_steps"] == [steps[0], sum(steps) / 2, steps[1]]
-    assert found["win_x"][0] == min(content.results["X"].vs_random.win for content in contents)
-    rows = (finished / "study.csv").read_text().splitlines()
-    assert [row.split(",")[0] for row in rows] == ["seed", "3", "5"]
+    with open(finished / "study.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["seed"] for row in rows] == ["3", "5"]
+    for row, content in zip(rows, contents, strict=True):
+        first = content.stated.training["first_unbeatable"]
+        assert int(row["unbeatable_both_steps"]) == first["steps"] == int(row["steps"])
+        assert float(row["win_x"]) == content.results["X"].vs_random.win
     assert (finished / "study.png").read_bytes().startswith(b"\x89PNG")
-    assert "2 of 2" in (finished / "study.md").read_text()
+    assert "| proven unbeatable | 2 of 2 | 2 of 2 | 2 of 2 |" in (finished / "study.md").read_text()
 
 
-def test_a_finished_study_trains_nothing_again_and_refuses_other_options_by_name(
-    finished, capsys, monkeypatch
-):
-    before = {path: path.read_bytes() for path in finished.rglob("*") if path.is_file()}
-    monkeypatch.setattr("terminal.study.connect", None)
-    monkeypatch.setattr(files, "LOCK_SECONDS", 0)
-    assert train.main([*QUICK, "--seeds", "5", "--out", str(finished)]) == 0
-    for option, value in (("--games", "8"), ("--until", "optimal")):
-        line = [*QUICK, option, value, "--seeds", "3-9", "--out", finished]
-        assert option in error_of(capsys, *line)
-    assert AGENT in error_of(capsys, "trie", "--seeds", "0", "--out", finished)
+def test_one_side_and_a_board_that_x_wins_have_tables_of_their_own():
+    row = {"steps": 9, "seconds": 1.0, "unbeatable_x": 1, "unbeatable_o": 0, "optimal_x": 0}
+    rates = {f"{side}_{rate}": 0.25 for side in "xo" for rate in ("win", "draw", "loss", "illegal")}
+    rows = [{**row, **rates, "optimal_o": 0, "always_wins_x": 1}]
+    won = small_config("dqn", cols=4)
+    found = facts(rows, won, "unbeatable")
+    assert (goals_of(won.rules), found["reached"]) == (("always_wins",), True)
+    headings, lines = table([found], goals_of(won.rules))
+    assert (headings[1:], lines[0][1:]) == (["as X", "as O", "both sides"], ["1 of 1", "", ""])
+    as_o = facts(rows, small_config("dqn", side="O"), "unbeatable")
+    headings, lines = table([as_o], ["unbeatable", "optimal"])
+    assert (as_o["reached"], headings[1:], lines[0][1:]) == (False, ["as O"], ["0 of 1"])
+
+
+def test_a_finished_study_trains_nothing_again_and_refuses_other_options_by_name(finished, capsys):
+    before = {path: path.read_bytes() for path in finished.rglob("seed-*/**/*") if path.is_file()}
+    assert train.main([*QUICK, "--seeds", "3,5", "--jobs", "1", "--out", str(finished)]) == 0
+    assert {path: path.read_bytes() for path in before} == before
+    line = [*QUICK, "--games", "8", "--seeds", "3-9", "--out", finished]
+    assert "games" in error_of(capsys, *line)
+    assert AGENT in error_of(capsys, "trie", "--seeds", "3", "--out", finished)
     for other in (finished / "study.csv", finished / "seed-03"):
         assert str(other) in error_of(capsys, *QUICK, "--seeds", "3", "--out", other)
-    with locked(finished):
-        assert str(finished) in error_of(capsys, *QUICK, "--seeds", "3", "--out", finished)
-    changed = [path.name for path, data in before.items() if path.read_bytes() != data]
-    assert set(changed) <= {"study.png"}, "all seeds of the folder stay in its tables"
 
 
 # --- disturbed -----------------------------------------------------------------------------------
 
 
-def test_ctrl_c_asks_the_trainings_to_stop_and_a_second_one_ends_them(tmp_path, capsys):
-    owner = Owner.begin(tmp_path, is_local=True, program=PROGRAM)
-    assert owner.is_wanting
-    with cluster.stopping(owner) as stops:
-        signal.raise_signal(signal.SIGINT)
-        assert (owner.said, owner.is_wanting, len(stops)) == ("", False, 1)
-        signal.raise_signal(signal.SIGINT)
-    assert owner.said == KILL
-    assert "Ctrl-C again" in " ".join(capsys.readouterr().err.split())
+def test_a_training_that_fails_says_why_and_goes_on_when_it_is_called_again(
+    tmp_path, monkeypatch, no_charts
+):
+    config = small_config(AGENT)
+    call = tmp_path / "seed-00", AGENT, config, None, "steps"
+    for broken in ("training.learner.Pace.note", "training.run.Run.finish"):
+        with monkeypatch.context() as patch:
+            patch.setattr(broken, lambda *_: 1 / 0)
+            rows, error = study.train_run(*call)
+            assert (rows, "ZeroDivisionError" in error, "seed-00.log" in error) == ([], True, True)
+    rows, error = study.train_run(*call)
+    assert (rows[-1]["steps"] >= config.steps, error) == (True, "")
+    assert str(tmp_path / "other") in study.train_run(tmp_path / "other" / "seed-00", *call[1:])[1]
 
 
-def test_the_process_of_a_job_stops_at_an_evaluation_and_goes_on_from_there(tmp_path, no_charts):
-    config, ended = asdict(small_config(AGENT)), threading.Event()
-    job = Job("seed 0", str(tmp_path / "seed-00"), AGENT, config)
-    ended.set()
-    assert do_the_job(job, ended) == EXIT_STOPPED
-    assert 0 < job.steps_saved < config["steps"]
-    ended.clear()
-    assert do_the_job(job, ended) == do_the_job(job, ended) == EXIT_FINISHED
-    assert job.has_reached_its_goal
+def killed(folder, number):
+    """The task of a worker that is killed when it has the first of three tasks, once."""
+    if number == 0 and not (folder / "killed").exists():
+        (folder / "killed").touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number
 
 
-@pytest.mark.parametrize(
-    ("program", "state", "mention"),
-    [
-        ("os.kill(os.getpid(), 9)", "failed", "SIGKILL"),  # as by a system out of memory
-        ("sys.exit(0)", "failed", "finished.json"),
-        ("owner.write_text(''); sys.stdin.read(); sys.exit(3)", "stopped", ""),
-        ("owner.write_text('kill'); sys.stdin.read(); time.sleep(99)", "stopped", ""),
-    ],
-)
-def test_a_training_that_dies_each_time_or_is_told_to_stop_ends(tmp_path, program, state, mention):
-    owner = replace(Owner.begin(tmp_path, is_local=True, program="ending"), root=str(tmp_path))
-    script = f"import os, pathlib, sys, time; owner = pathlib.Path({str(owner.file)!r}); {program}"
-    (tmp_path / "ending.py").write_text(script)
-    job = Job("seed 0", str(tmp_path / "seed-00"), AGENT, {})
-    do_job(job, owner)
-    said = read_outcome(job, owner)
-    assert (said.state, mention in said.error) == (state, True)
-    later = Owner.begin(tmp_path, is_local=True, program=PROGRAM)
-    assert read_outcome(job, later) is None, "that was said to another owner"
+def test_what_a_lost_worker_had_is_done_again_but_not_for_ever(tmp_path, monkeypatch):
+    calls = [(tmp_path, number) for number in range(3)]
+    with pytest.warns(UserWarning, match="lost"):
+        found = dict(results(killed, calls, jobs=1))
+    assert found == {0: 0, 1: 1, 2: 2}
+    (tmp_path / "killed").unlink()
+    monkeypatch.setattr(cluster, "TRIES", 1)
+    with refuses("1 times", error=ClusterError):
+        list(results(killed, calls, jobs=2))
 
 
-def test_lost_workers_failed_seeds_and_what_is_missing_are_named(tmp_path, monkeypatch, capsys):
-    def outcomes(jobs, owner, workers):
-        yield Lost("no answer")
-        yield Outcome(jobs[0], FAILED, "no memory")
-        yield Outcome(jobs[1], STOPPED)
+def test_failed_seeds_and_what_is_missing_are_named(tmp_path, monkeypatch, capsys):
+    def some(task, calls, address, jobs):
+        yield 0, ([], "MemoryError: no memory")
+        raise KeyboardInterrupt
 
-    monkeypatch.setattr("terminal.study.outcomes", outcomes)
+    monkeypatch.setattr("terminal.study.results", some)
     arguments = [*QUICK, "--seeds", "4-5", "--jobs", "1", "--out", str(tmp_path / "study")]
     code, out, err = called(train, arguments, capsys)
-    assert (code, "4-5" in err) == (1, True)
-    assert [words for words in ("no answer", "seed 4", "no memory") if words not in out] == []
+    assert (code, "4, 5" in err, "seed 4 failed: MemoryError" in out) == (130, True, True)

@@ -36,7 +36,7 @@ from tictactoe_env.files import MAX_JSON, check_file, json_value, read_file, syn
 
 MAX_BYTES = 1 << 30  # of a file of arrays or a table; larger files are not read
 MANIFEST, LOCK = "manifest.json", ".lock"
-LATER = ("learned.db", "finished.json")  # beginnings of the names of files that change later
+LATER = "learned.db"  # the beginning of the names of files that change later
 LOCK_SECONDS = 2  # after which a folder that another process has is refused
 
 
@@ -218,8 +218,8 @@ def _beside(path: Path) -> tuple[Path, Path]:
 
 
 @contextmanager
-def locked(folder: Path, what: str = "the runs of") -> Iterator[None]:
-    """Hold a folder, which is made. The lock ends with the process, even if that is killed.
+def locked(folder: Path) -> Iterator[None]:
+    """Hold the folder of a run, which is made. The lock ends with the process, even a killed one.
 
     Raises ValueError if another process has it.
     """
@@ -231,7 +231,7 @@ def locked(folder: Path, what: str = "the runs of") -> Iterator[None]:
             yield
     except Timeout:
         raise ValueError(
-            f"another process is training {what} {folder}: wait for its end, or use another folder"
+            f"another process is training the run in {folder}: wait for its end, or use another one"
         ) from None
 
 

@@ -209,7 +209,7 @@ class Run:
         If nothing was saved in a new folder, it is removed again.
         """
         is_new = not self._has_content()
-        with locked(self.folder, "the run in"):
+        with locked(self.folder):
             try:
                 yield
             finally:
