@@ -239,8 +239,8 @@ def optimal_share(policy: Policy | Model, rules: Rules | None = None) -> Optimal
     """How much of a policy's probability is on optimal moves."""
     rules = board_of(rules, policy)
     positions = positions_of(rules)
-    table = tabulate(policy, rules)
-    optimal = (table.by_row() * _optimal(rules)).sum(axis=1)
+    table, best = tabulate(policy, rules), solve(rules).optimal(positions.boards)
+    optimal = (table.by_row() * best).sum(axis=1)
     reachable = np.zeros(len(positions), dtype=bool)
     for side in SIDES:
         for ply in TableReach({side: table}, side, rules).plies():
@@ -249,11 +249,6 @@ def optimal_share(policy: Policy | Model, rules: Rules | None = None) -> Optimal
     return OptimalShare(
         float(optimal[positions.unfinished].mean()), float(optimal[reachable].mean())
     )
-
-
-@lru_cache(maxsize=8)
-def _optimal(rules: Rules) -> NDArray[np.bool_]:
-    return solve(rules).optimal(positions_of(rules).boards)
 
 
 @lru_cache(maxsize=8)
@@ -372,23 +367,10 @@ def sampled_result(
     policy_x: Policy, policy_o: Policy, rules: Rules, games: int = 1000, seed: int = 0
 ) -> SampledResult:
     """X's result in `games` played games, on any board. The same seed gives the same games."""
-    games = whole_number(games, "games", 1)
-    outcome, illegal = _play(policy_x, policy_o, rules, games, np.random.default_rng(seed))
-    marks = {"win": 1, "draw": 0, "loss": -1}
-    counts = {name: int((outcome == mark).sum()) for name, mark in marks.items()}
-    result = Result(*(count / games for count in (*counts.values(), *illegal)))
-    intervals = {name: wilson_interval(count, games) for name, count in counts.items()}
-    return SampledResult(result, games, intervals)
-
-
-def _play(
-    policy_x: Policy, policy_o: Policy, rules: Rules, games: int, rng: np.random.Generator
-) -> tuple[NDArray[np.int8], tuple[int, int]]:
-    """X's outcomes (games,) of played games, and the numbers of illegal moves by X and by O."""
+    games, rng = whole_number(games, "games", 1), np.random.default_rng(seed)
     boards = np.zeros((games, rules.cells), dtype=np.int8)
-    outcome = np.zeros(games, dtype=np.int8)
-    going = np.arange(games)
-    illegal = [0, 0]
+    outcome = np.zeros(games, dtype=np.int8)  # for X
+    going, illegal = np.arange(games), [0, 0]
     for ply in range(rules.cells):
         policy, mark = ((policy_x, 1), (policy_o, -1))[ply % 2]
         cells = sample(checked_probs(policy.probs(boards[going]), (len(going), rules.cells)), rng)
@@ -402,7 +384,11 @@ def _play(
         going = going[~won]
         if len(going) == 0:
             break
-    return outcome, (illegal[0], illegal[1])
+    marks = {"win": 1, "draw": 0, "loss": -1}
+    counts = {name: int((outcome == mark).sum()) for name, mark in marks.items()}
+    result = Result(*(count / games for count in (*counts.values(), *illegal)))
+    intervals = {name: wilson_interval(count, games) for name, count in counts.items()}
+    return SampledResult(result, games, intervals)
 
 
 def wilson_interval(count: int, total: int, z: float = 1.959963984540054) -> tuple[float, float]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -122,12 +121,3 @@ def _sorted(numbers: Marks) -> Marks:
     is_first = np.ones(len(ordered), dtype=bool)
     np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])
     return ordered[is_first]
-
-
-def merged(parts: Sequence[tuple[Marks, Marks]], rules: Rules) -> tuple[Marks, Marks]:
-    """The distinct positions of several parts, sorted; there is at least one part."""
-    if len(parts) == 1:
-        return distinct(*parts[0], rules)
-    found = [distinct(x, o, rules) for x, o in parts]
-    x, o = (np.concatenate([part[side] for part in found]) for side in (0, 1))
-    return distinct(x, o, rules)

@@ -54,7 +54,7 @@ def codes_of(boards: NDArray[Any], rules: Rules) -> NDArray[np.int64]:
     return codes
 
 
-def in_parts(rows: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+def in_parts(rows: NDArray[Any]) -> list[NDArray[Any]]:
     """The rows in parts of at most CHUNK."""
     return [rows[start : start + CHUNK] for start in range(0, len(rows), CHUNK)] or [rows]
 
@@ -183,10 +183,8 @@ class Positions:
         """Rows (B,) of boards (B, cells); ValueError names a board that play cannot reach."""
         boards = np.asarray(boards)
         check_shape(boards, self.rules)
-        found = np.empty(len(boards), dtype=np.intp)
-        for start in range(0, len(boards), CHUNK):
-            part = boards[start : start + CHUNK]
-            found[start : start + CHUNK] = self._row_of_code[codes_of(part, self.rules)]
+        parts = [self._row_of_code[codes_of(part, self.rules)] for part in in_parts(boards)]
+        found = np.concatenate(parts, dtype=np.intp)
         if (found < 0).any():
             raise unreachable(boards[int(np.argmin(found))], self.rules)
         return found
@@ -236,16 +234,9 @@ class Positions:
 
     @cached_property
     def _canonical(self) -> tuple[NDArray[np.int32], NDArray[np.int8]]:
-        codes, which = self.codes.copy(), np.zeros(len(self), dtype=np.int8)
-        for start in range(0, len(self), CHUNK):
-            part = slice(start, min(start + CHUNK, len(self)))
-            # -1 becomes 2, as in the codes.
-            digits = self.rules.to_boards(*self._bits(self.codes[part])) % 3
-            for s, permutation in enumerate(self.symmetries[1:], 1):
-                image = digits[:, permutation].astype(np.int64) @ self.powers
-                which[part][image < codes[part]] = s
-                np.minimum(codes[part], image, out=codes[part])
-        return self._row_of_code[codes], which
+        digits = self.boards.astype(np.int64) % 3  # -1 becomes 2, as in the codes
+        images = np.stack([digits[:, cells] @ self.powers for cells in self.symmetries])
+        return self._row_of_code[images.min(axis=0)], images.argmin(axis=0).astype(np.int8)
 
     @property
     def canonical(self) -> NDArray[np.int32]:

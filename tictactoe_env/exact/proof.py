@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tictactoe_env.errors import whole_number
-from tictactoe_env.exact.position_index import PositionIndex, distinct, fits_one_number, merged
+from tictactoe_env.exact.position_index import PositionIndex, distinct, fits_one_number
 from tictactoe_env.exact.positions import TABULATED, Ply, positions_of
 from tictactoe_env.exact.symmetry import CanonicalPolicy, canonical_forms, plays_symmetrically
 from tictactoe_env.exact.tables import tabulate
@@ -229,7 +229,8 @@ class BoardReach:
             moved.append((moves, after))
             further += moves.bytes + 2 * after[0].nbytes + 2 * found[-1][0].nbytes
             self._check(number, further)
-        next_x, next_o = merged(found, self.rules)
+        next_x, next_o = (np.concatenate(marks) for marks in zip(*found, strict=True))
+        next_x, next_o = distinct(next_x, next_o, self.rules)
         del found
         index = PositionIndex(next_x, next_o, self.rules)
         layer = Layer(x, o, [])

@@ -52,6 +52,5 @@ def tabulate(policy: Policy | Model, rules: Rules) -> TabularPolicy:
     if isinstance(policy, TabularPolicy):
         return policy
     positions = positions_of(rules)
-    boards = (positions.boards_at(part) for part in in_parts(positions.unfinished))
-    parts = [policy.probs(some) for some in boards]
+    parts = [policy.probs(positions.boards_at(part)) for part in in_parts(positions.unfinished)]
     return TabularPolicy(rules, parts[0] if len(parts) == 1 else np.concatenate(parts))
