@@ -21,21 +21,12 @@ from tictactoe_env.rules import SIDES, Rules
 
 LOW_CELLS = 8  # cells of the first part; the others are the second, at most 8 on 4x4
 Counts = tuple[int, int]  # marks of X and of O
-Values = NDArray[Any]
+Scores = NDArray[np.int8]
+After = Iterator[tuple[Any, Scores]]
+"""Of each move the positions where it is legal, as `block[where]`, and the scores after it there."""
 
 # How a position stands.
 GOING, LINE, FULL, UNREACHED = range(4)
-
-
-class After(NamedTuple):
-    """The values of the positions after a move onto `cell`.
-
-    values: those of the successors of `block[where]`, the positions in which this cell is free.
-    """
-
-    cell: int
-    where: tuple[Any, Any]
-    values: Values
 
 
 class Block:
@@ -65,32 +56,32 @@ class Block:
         going = np.int8(FULL if self.ply == len(lines).bit_length() - 1 else GOING)
         return np.where(other > 0, UNREACHED, np.where(last > 0, last, going)).astype(np.int8)
 
-    def after(self, following: dict[tuple[Counts, Counts], Values]) -> Iterator[After]:
-        """The values after each move; following: those of the next ply, by their groups."""
+    def after(self, following: dict[tuple[Counts, Counts], Scores]) -> After:
+        """The scores after each move; following: those of the next ply, by their groups."""
         high, low = self._groups
         upper, lower = self._parts
         for cell in lower.cells:
             if move := lower.move(low, cell, self.side):
-                values = following[high, move.group].take(move.targets, axis=1)
-                yield After(cell, (slice(None), move.places), values)
+                yield (
+                    (slice(None), move.places),
+                    following[high, move.group].take(move.targets, axis=1),
+                )
         for cell in upper.cells:
             if move := upper.move(high, cell, self.side):
-                values = following[move.group, low].take(move.targets, axis=0)
-                yield After(cell, (move.places, slice(None)), values)
+                yield move.places, following[move.group, low].take(move.targets, axis=0)
 
 
-Rule = Callable[[Block, NDArray[np.int8], Iterator[After]], Values]
+def backward_by_blocks(
+    rules: Rules, rule: Callable[[Block, NDArray[np.int8], After], Scores]
+) -> None:
+    """Ask for the scores of all positions, block by block, from the last ply to the first.
 
-
-def backward_by_blocks(rules: Rules, rule: Rule) -> Values:
-    """The value of the empty board.
-
-    rule: called with each block, how its positions stand, and their values after each move; it
-    returns the values of the positions (H, L). Raises ValueError above 16 cells.
+    rule: called with each block, how its positions stand, and their scores after each move; it
+    returns the scores of the positions (H, L). Raises ValueError above 16 cells.
     """
     check_enumerable(rules)
     parts, lines = _parts(rules.cells), _lines(rules)
-    following: dict[tuple[Counts, Counts], Values] = {}
+    following: dict[tuple[Counts, Counts], Scores] = {}
     for ply in reversed(range(rules.cells + 1)):
         found = {}
         for high in parts[0].codes:
@@ -99,7 +90,6 @@ def backward_by_blocks(rules: Rules, rule: Rule) -> Values:
                 block = Block(ply, parts, (high, low))
                 found[high, low] = rule(block, block.standing(lines), block.after(following))
         following = found
-    return following[(0, 0), (0, 0)][0, 0]
 
 
 class _Move(NamedTuple):

@@ -8,7 +8,6 @@ taken cell counts as a loss by illegal move, and is also reported separately.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -17,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tictactoe_env.errors import unknown_name, whole_number
-from tictactoe_env.exact.blocks import After, Block, backward_by_blocks
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.proof import Limit, Progress, Reach, TableReach, reach_of
 from tictactoe_env.exact.provable import provable
@@ -256,37 +254,12 @@ def best_achievable(rules: Rules) -> dict[str, Result | None]:
     """The best achievable results against random play of policies that never lose, by side.
 
     Such a policy wins as often as possible and draws the rest: on 3x3 X wins 191/192 and O 866/945.
-    None for a side that cannot avoid losing to perfect play.
+    None for a side that cannot avoid losing to perfect play. For boards of up to 12 cells.
     """
-    wins = {side: float(_safe_wins(side, rules)[0]) / _replies(side, rules)[0] for side in SIDES}
+    wins = {side: float(_most_wins(side, rules)[0] / _replies(side, rules)[0]) for side in SIDES}
     return {
         side: None if win == UNSAFE else Result(win, 1 - win, 0.0) for side, win in wins.items()
     }
-
-
-def _safe_wins(side: str, rules: Rules) -> NDArray[np.float32]:
-    """In how many of `_replies` a player that never loses can win, by ternary code: (3^cells,).
-
-    UNSAFE where perfect play beats `side`; undefined where play cannot reach the position. They are
-    whole numbers, at most 10,321,920 on 4x4, so they are exact. A game that ends early counts for
-    all replies that could have followed.
-    """
-    counts, replies = np.empty(3**rules.cells, dtype=np.float32), _replies(side, rules)
-
-    def wins(block: Block, standing: NDArray[np.int8], moves: Iterator[After]) -> Values:
-        own = block.side == side
-        after = np.full((*standing.shape, rules.cells), UNSAFE if own else 0.0)
-        for cell, where, values in moves:
-            after[..., cell][where] = values
-        best = after.max(axis=2) if own else after.sum(axis=2)
-        # In a position with a line the side to move has lost.
-        line = UNSAFE if own else float(replies[block.ply])
-        found: Values = np.choose(standing, [best, line, 0.0, UNSAFE])
-        counts[block.codes] = found
-        return found
-
-    backward_by_blocks(rules, wins)
-    return counts
 
 
 def wins_most(reach: Reach) -> bool:
@@ -314,20 +287,30 @@ def best_openings(rules: Rules) -> list[int]:
     return np.flatnonzero((after == most[0]) & (after != UNSAFE)).tolist()
 
 
-def _replies(side: str, rules: Rules) -> list[int]:
-    """The number of sequences of random replies to `side` from each ply to the last."""
-    counts = [1]
-    for ply in reversed(range(rules.cells)):
-        counts.append(counts[-1] * (1 if SIDES[ply % 2] == side else rules.cells - ply))
-    return counts[::-1]
-
-
 @lru_cache(maxsize=16)
-def _most_wins(side: str, rules: Rules) -> NDArray[np.float32]:
-    """`_safe_wins` by position: (N,). For boards of up to 12 cells."""
-    found = _safe_wins(side, rules)[positions_of(rules).codes]
-    found.setflags(write=False)
-    return found
+def _most_wins(side: str, rules: Rules) -> Values:
+    """In how many of `_replies` a player that never loses can win, by position: (N,) float64.
+
+    UNSAFE where perfect play beats `side`. They are whole numbers, at most 46,080 on 3x4, so they
+    are exact. A game that ends early counts for all replies that could have followed.
+    """
+    positions, replies = positions_of(rules), _replies(side, rules)
+    outcome = positions.outcome_x * _mark(side)
+    most = np.choose(outcome + 1, [UNSAFE, 0.0, replies[positions.ply]])
+    for ply in reversed(positions.plies):
+        after = most.take(ply.children, axis=0)
+        if ply.side == side:
+            most[ply.rows] = np.where(ply.legal, after, UNSAFE).max(axis=1)
+        else:
+            most[ply.rows] = np.where(ply.legal, after, 0.0).sum(axis=1)
+    most.setflags(write=False)
+    return most
+
+
+def _replies(side: str, rules: Rules) -> NDArray[np.int64]:
+    """The number of sequences of random replies to `side` from each ply to the last."""
+    choices = [1 if SIDES[ply % 2] == side else rules.cells - ply for ply in range(rules.cells)]
+    return np.cumprod([1, *choices[::-1]], dtype=np.int64)[::-1]
 
 
 def action_values(

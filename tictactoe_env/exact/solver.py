@@ -6,7 +6,6 @@ takes a second.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -52,12 +51,10 @@ class Solution:
         backward_by_blocks(rules, self._solved)
         self.scores.setflags(write=False)
 
-    def _solved(
-        self, block: Block, standing: NDArray[np.int8], moves: Iterator[After]
-    ) -> NDArray[np.int8]:
+    def _solved(self, block: Block, standing: NDArray[np.int8], moves: After) -> NDArray[np.int8]:
         best = np.full(standing.shape, LOST, dtype=np.int8)
-        for _, where, values in moves:
-            best[where] = np.maximum(best[where], before(values))
+        for where, scores in moves:
+            best[where] = np.maximum(best[where], before(scores))
         found = np.where(standing == GOING, best, FINISHED[standing])
         self.scores[block.codes] = found
         return found
