@@ -13,11 +13,15 @@ from tictactoe_env.exact.solver import solve
 from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.notation import cell_text, parse_board
 from tictactoe_env.rules import Rules
-from tictactoe_env.search.alphabeta import CLOCK_NODES, SearchPolicy
+from tictactoe_env.search.alphabeta import CLOCK_NODES, WIN, SearchPolicy
 
 LARGE = Rules(5, 5, 4)
 SMALL = [Rules(), Rules(2, 3, 2), Rules(1, 5, 3), Rules(5, 2, 2), Rules(3, 3, 1)]
 BOARDS = positions_of(Rules()).boards[positions_of(Rules()).unfinished]
+
+
+def value_of(player, board):
+    return max(player.search.scores(board).values()) // WIN
 
 
 @pytest.mark.parametrize("rules", SMALL, ids=str)
@@ -27,7 +31,7 @@ def test_it_agrees_with_the_solver_in_every_position_in_whatever_order(rules):
         boards = positions.boards[rows]
         optimal = solution.optimal(boards)
         assert np.allclose(player.probs(boards), optimal / optimal.sum(axis=1, keepdims=True))
-    assert [player.value(board) for board in boards] == solution.value[rows].tolist()
+    assert [value_of(player, board) for board in boards] == solution.value[rows].tolist()
     first = SearchPolicy(rules, ties="first").probs(boards)
     assert (first.argmax(axis=1) == optimal.argmax(axis=1)).all()
     assert (first.max(axis=1) == 1).all()
@@ -44,7 +48,7 @@ SEARCHED = """
 @pytest.mark.parametrize(("size", "value", "positions"), cases(SEARCHED))
 def test_it_proves_the_value_of_an_empty_board_with_few_positions(size, value, positions):
     player = SearchPolicy(Rules(*map(int, size.replace("x", " ").split())))
-    assert player.value(np.zeros(player.rules.cells, dtype=np.int8)) == int(value)
+    assert value_of(player, np.zeros(player.rules.cells, dtype=np.int8)) == int(value)
     assert player.search.nodes <= int(positions)
 
 

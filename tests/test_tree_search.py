@@ -43,7 +43,8 @@ def test_a_draw_counts_as_is_said_for_both_sides_and_a_win_for_the_side_that_mov
     graph, root = grown(playouts=0, draws=draws, board="XOX/XOO/OX.")
     (drawn,) = graph.children(root)
     assert drawn.result == 0
-    assert graph.successes(drawn) == (draws, draws)
+    graph.count([root, drawn])
+    assert (root.total, drawn.total) == (draws, draws)
     _, root = grown(playouts=100, draws=draws, board=WON)
     best = max(root.children, key=lambda child: child.mean)
     assert (best.result, best.mean, best.visits > 50 or draws == 1) == (1, 1.0, True)

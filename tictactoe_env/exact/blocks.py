@@ -23,7 +23,7 @@ LOW_CELLS = 8  # cells of the first part; the others are the second, at most 8 o
 Counts = tuple[int, int]  # marks of X and of O
 Scores = NDArray[np.int8]
 After = Iterator[tuple[Any, Scores]]
-"""Of each move the positions where it is legal, as `block[where]`, and the scores after it there."""
+"""Of each move, where it is legal: the positions, as `block[where]`, and the scores after it."""
 
 # How a position stands.
 GOING, LINE, FULL, UNREACHED = range(4)

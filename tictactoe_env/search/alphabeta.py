@@ -41,6 +41,11 @@ WIN = 1_000_000  # the score of a proven win; estimates are smaller
 UNKNOWN = (-WIN, WIN)  # the bounds of a position that was not searched
 CLOCK_NODES = 64  # positions between two checks of the clock
 TIES = ("random", "first")
+EXACT = ", exact: win 1, draw 0, loss -1"
+ESTIMATED = (
+    ": proven win 1, proven loss -1, in between an estimate from the lines that are still open to "
+    "one side"
+)
 
 
 class Move(NamedTuple):
@@ -67,11 +72,12 @@ class SearchPolicy:
         one_of("way to break ties", ties, TIES)
         self.rules, self.ties, self.seconds = rules, ties, not_negative(seconds, "seconds")
         self.depth = whole_number(depth, "depth", 0)
-        self.limited = bool(self.depth or self.seconds)
-        self._ahead = (self.depth or rules.cells) if self.limited else 0
-        if rules.cells > ENUMERABLE and not self.limited:
+        self._ahead = self.depth or (rules.cells if self.seconds else 0)  # 0: no limit
+        if rules.cells > ENUMERABLE and not self._ahead:
             raise ValueError(f"{rules} is too large to search to its end: give depth or seconds")
         self.search = Search(rules)
+        self.varies = "its search is ended by a clock (seconds)" if self.seconds else ""
+        self.meaning = f"its search score of each move{ESTIMATED if self._ahead else EXACT}"
 
     def probs(self, boards: Boards) -> Probs:
         """The best moves on boards (B, cells), equally likely or the lowest one: (B, cells).
@@ -84,21 +90,6 @@ class SearchPolicy:
             return equally_likely(best if self.ties == "random" else [min(best)])
 
         return of_each_board(chosen, boards, self.rules)
-
-    @property
-    def varies(self) -> str:
-        """Why its moves may be others the next time; "" without `seconds`. See `provable`."""
-        return "its search is ended by a clock (seconds)" if self.seconds else ""
-
-    @property
-    def meaning(self) -> str:
-        """What `q_values` are, in words."""
-        if not self.limited:
-            return "its search score of each move, exact: win 1, draw 0, loss -1"
-        return (
-            "its search score of each move: proven win 1, proven loss -1, in between an estimate "
-            "from the lines that are still open to one side"
-        )
 
     def q_values(self, boards: Boards) -> Probs:
         """The score of each move on unfinished boards (B, cells), from -1 to 1, NaN on taken cells.
@@ -122,13 +113,6 @@ class SearchPolicy:
         """The cells of the best moves on a board (cells,)."""
         scores = self.search.scores(board, self._ahead, self.seconds)
         return [cell for cell, score in scores.items() if score == max(scores.values())]
-
-    def value(self, board: Boards) -> int:
-        """The exact value of a board (cells,) for the side to move, +1, 0 or -1.
-
-        The limits of the policy are not applied.
-        """
-        return max(self.search.scores(board).values()) // WIN
 
 
 class Search:
@@ -192,24 +176,28 @@ class Search:
         if high <= alpha:
             return high
         alpha, beta = max(alpha, low), min(beta, high)
-        self.count_node()
+        self.nodes += 1
+        if self.nodes % CLOCK_NODES == 0 and self.clock() > self.deadline:
+            raise TimeUpError
         moves = self.ordered_moves(own & self.full, own_threats, free, forced or free)
         if moves is None:
             best = low = high = WIN
         else:
-            best = self.best_score(moves, own, other, other_threats, alpha, beta, depth)
+            best, negamax, bound = -WIN, self.negamax, alpha
+            for move, after in moves:
+                marks = own | move.images
+                score = -negamax(other, marks, other_threats, after, -beta, -bound, depth - 1)
+                if score > best:
+                    best, bound = score, max(score, bound)
+                    if best >= beta:
+                        self.history[move.cell] += depth * depth
+                        break
             if best >= beta:
                 low = best
             else:
                 low, high = (best if best > alpha else low), max(best, low)
         self.table[key] = (low, high)
         return best
-
-    def count_node(self) -> None:
-        """Count a position. Raises TimeUpError after the deadline."""
-        self.nodes += 1
-        if self.nodes % CLOCK_NODES == 0 and self.clock() > self.deadline:
-            raise TimeUpError
 
     def ordered_moves(
         self, marks: int, threats: int, free: int, allowed: int
@@ -237,31 +225,6 @@ class Search:
             history = self.history
             quiet.sort(key=lambda pair: -history[pair[0].cell])
         return quick + quiet
-
-    def best_score(
-        self,
-        moves: Sequence[tuple[Move, int]],
-        own: int,
-        other: int,
-        other_threats: int,
-        alpha: int,
-        beta: int,
-        depth: int,
-    ) -> int:
-        """The best score of these moves, each with the threats after it. Stops at beta."""
-        best, negamax = -WIN, self.negamax
-        for move, threats in moves:
-            score = -negamax(
-                other, own | move.images, other_threats, threats, -beta, -alpha, depth - 1
-            )
-            if score > best:
-                best = score
-                if best > alpha:
-                    alpha = best
-                    if alpha >= beta:
-                        self.history[move.cell] += depth * depth
-                        break
-        return best
 
     def is_open(self, other: int) -> bool:
         """Whether some line has none of these marks, so that the other side can complete it."""
@@ -327,21 +290,12 @@ class Search:
         The scores of the best moves are exact; unless `exact`, the others are bounds below the best
         score.
         """
-        own_threats, other_threats = self.threats(own), self.threats(other)
-        best, scores = -WIN, {}
+        threats, best, scores = self.threats(other), -WIN, {}
         for move in moves:
-            if own_threats & move.bit:
-                score = WIN
-            else:
-                score = -self.negamax(
-                    other,
-                    own | move.images,
-                    other_threats,
-                    self.threats(own | move.bit),
-                    -WIN,
-                    WIN if exact else 1 - best,
-                    depth - 1,
-                )
+            score, limit = WIN, WIN if exact else 1 - best
+            if not self.threats(own) & move.bit:
+                marks, after = own | move.images, self.threats(own | move.bit)
+                score = -self.negamax(other, marks, threats, after, -WIN, limit, depth - 1)
             scores[move.cell] = score
             best = max(best, score)
         return scores

@@ -132,17 +132,15 @@ class Graph:
 
     def count(self, path: list[Node]) -> None:
         """Add a visit and the successes of the last position to all positions of a playout."""
-        success_x, success_o = self.successes(path[-1])
+        last = path[-1]
+        result = self.rollout(last) if last.result is None else last.result
+        draw = self.draws if result == 0 else 0.0
+        success_x, success_o = draw + (result > 0), draw + (result < 0)
         x_moved = ((path[0].x | path[0].o) & self.rules.full).bit_count() % 2 == 1
         for node in path:
             node.visits += 1
             node.total += success_x if x_moved else success_o
             x_moved = not x_moved
-
-    def successes(self, node: Node) -> tuple[float, float]:
-        """The successes of X and of O in a playout that ends here, each from 0 to 1."""
-        result = self.rollout(node) if node.result is None else node.result
-        return (self.draws, self.draws) if result == 0 else (float(result > 0), float(result < 0))
 
     def rollout(self, node: Node) -> int:
         """The result for X of a game of random moves from here: +1, 0 or -1."""
@@ -267,11 +265,7 @@ class TreeSearchPolicy:
         self.clock = time.perf_counter
         self._searched: dict[int, dict[int, tuple[int, float]]] = {}
         self.meaning, self.scale = meaning(draws), (0.0, 1.0)
-
-    @property
-    def varies(self) -> str:
-        """Why its moves may be others the next time; "" without `milliseconds`. See `provable`."""
-        return "its search is ended by a clock (milliseconds)" if self.milliseconds else ""
+        self.varies = "its search is ended by a clock (milliseconds)" if milliseconds else ""
 
     def probs(self, boards: Boards) -> Probs:
         """The most visited moves on boards (B, cells), equally likely: (B, cells).
