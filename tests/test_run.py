@@ -24,8 +24,9 @@ from training import learner as learner_module
 from training import run as runs
 from training.files import read_json
 from training.learner import Chart, Learner, Table, drive
+from training.metrics import COLUMNS
 from training.options import BoardConfig, Count, option
-from training.run import COLUMNS, Run
+from training.run import Run
 
 RULES = Rules(2, 4, 3)
 UNFINISHED = positions_of(RULES).unfinished

@@ -21,6 +21,7 @@ RATES = tuple(f"{side}_{name}" for side in "xo" for name in ("win", "draw", "los
 SAMPLED = tuple(f"sampled_{side}" for side in "xo")  # on boards of more than 12 cells only
 COLUMNS = ("steps", "seconds", *RATES, *PROVEN)
 LATER = ("always_wins_x", *SAMPLED)  # columns that some boards lack
+RESULTS = (*COLUMNS, *LATER)  # any further columns are notes of the learner
 WHOLE = ("steps", *PROVEN, *LATER)
 Row = dict[str, Any]
 
@@ -40,14 +41,11 @@ def results_of(row: Row, rules: Rules) -> Evaluation:
     """The evaluation of a row."""
     names = ("win", "draw", "loss", "illegal")
     x, o = (Result(*(row[f"{side}_{name}"] for name in names)) for side in "xo")
-    unbeatable_x, unbeatable_o, optimal_x, optimal_o = (bool(row[name]) for name in PROVEN)
+    proven: dict[str, Any] = {name: bool(row[name]) for name in PROVEN}
     return Evaluation(
         x,
         o,
-        unbeatable_x,
-        unbeatable_o,
-        optimal_x,
-        optimal_o,
+        **proven,
         always_wins_x=bool(row.get("always_wins_x", 0)),
         best_play_x=None if row["unbeatable_o"] else best_play_x(rules),
         sampled=tuple(side for side in SIDES if row.get(f"sampled_{side.lower()}")),

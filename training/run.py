@@ -37,34 +37,17 @@ from tictactoe_env.certificates.certificate import FILE as CERTIFICATE
 from tictactoe_env.certificates.certificate import certify, write
 from tictactoe_env.certificates.content import Certificate
 from tictactoe_env.certificates.stated import package_versions
-from tictactoe_env.exact.evaluation import Evaluation, evaluate_or_sample
+from tictactoe_env.exact.evaluation import UNTIL, Evaluation, evaluate_or_sample
 from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.exact.proof import Progress
 from tictactoe_env.files import write_file
 from tictactoe_env.rules import SIDES
-from training import checkpoint, kernels
+from training import checkpoint, files, kernels, metrics
 from training.checkpoint import BEST, MODEL, Model
 from training.events import Events
-from training.files import (
-    LOCK,
-    MANIFEST,
-    Saved,
-    check_all,
-    has_folder,
-    locked,
-    missing_of,
-    read_manifest,
-    recover_folder,
-    remove_leftovers,
-    write_csv,
-    write_folder,
-    write_json,
-    write_manifest,
-)
+from training.files import LOCK, MANIFEST, Saved, write_json
 from training.goals import check_goal_of, limit_of
 from training.learner import BoardPlayer, GamesLearner, Learner, Page, drive
-from training.metrics import COLUMNS, LATER, read_metrics, results_of, row_of, write_metrics
-from training.metrics import FILE as METRICS
 from training.options import BoardConfig, playing
 from training.plots import chart, learning_curves
 from training.progress import Display, tenth_of
@@ -93,12 +76,12 @@ def read_config_file(folder: Path) -> dict[str, Any]:
     Raises FileNotFoundError if there is none, DamagedFileError if it is not that of a run.
     """
     if (folder / MANIFEST).exists():
-        missing_of(folder, [CONFIG])
+        files.missing_of(folder, [CONFIG])
     return Configuration.read(folder / CONFIG).model_dump(exclude_none=True)
 
 
-class MadeSteps(Saved):
-    """The steps of a checkpoint, and the seconds that they took."""
+class Made(Saved):
+    """What progress.json holds: the steps of a checkpoint, and the seconds that they took."""
 
     steps: int
     seconds: float
@@ -161,7 +144,7 @@ class Run:
     @property
     def is_saved(self) -> bool:
         """Whether there is a checkpoint to continue from; asked also where the disk has failed."""
-        return has_folder(self.checkpoint)
+        return files.has_folder(self.checkpoint)
 
     @property
     def best_player(self) -> BoardPlayer:
@@ -174,12 +157,11 @@ class Run:
     @property
     def first_reached(self) -> dict[str, dict[str, Any]]:
         """The goals that were reached, with the steps and seconds at which they first were."""
-        found = {}
+        found: dict[str, dict[str, Any]] = {}
         for row in reversed(self.rows):
-            results = results_of(row, self.config.rules)
-            for goal in ("unbeatable", "optimal"):
-                if results.reached(goal, self.side):
-                    found[goal] = _point(row)
+            results = metrics.results_of(row, self.config.rules)
+            reached = (goal for goal in UNTIL if results.reached(goal, self.side))
+            found |= dict.fromkeys(reached, _point(row))
         return found
 
     @property
@@ -209,7 +191,7 @@ class Run:
         If nothing was saved in a new folder, it is removed again.
         """
         is_new = not self._has_content()
-        with locked(self.folder):
+        with files.locked(self.folder):
             try:
                 yield
             finally:
@@ -250,31 +232,30 @@ class Run:
 
     def read(self, learner: Learner) -> None:
         """Restore the learner, the metrics and the best model. Changes no file that is whole."""
-        recover_folder(self.checkpoint)
+        files.recover_folder(self.checkpoint)
         if not self.checkpoint.exists():
             raise FileNotFoundError(
                 f"{self.folder} has no checkpoint to continue from: train anew with another --out"
             )
-        has_all = (self.folder / MANIFEST).exists() and not missing_of(self.folder)
-        check_all(self.checkpoint)
-        made = MadeSteps.read(self.checkpoint / PROGRESS)
-        self.done = self.saved_at = made.steps
-        self._earlier_seconds = made.seconds
-        self.rows = read_metrics(self.checkpoint / METRICS)
+        has_all = (self.folder / MANIFEST).exists() and not files.missing_of(self.folder)
+        files.check_all(self.checkpoint)
+        made = Made.read(self.checkpoint / PROGRESS)
+        self.done, self.saved_at, self._earlier_seconds = made.steps, made.steps, made.seconds
+        self.rows = metrics.read_metrics(self.checkpoint / metrics.FILE)
         checkpoint.restore(self.checkpoint, self.page.AGENT, self.config, learner)
         if self.rows:  # else it was written before the first evaluation
             agent, kind = self.page.AGENT, type(self.config)
             model = checkpoint.read_model(self.checkpoint / BEST, agent, kind)
             row = next(row for row in self.rows if row["steps"] == model.steps)
-            self.best = Best(model, results_of(row, self.config.rules), {})
+            self.best = Best(model, metrics.results_of(row, self.config.rules), {})
         self.is_complete = (
-            has_all and self.is_at_its_end and read_manifest(self.folder).steps == made.steps
+            has_all and self.is_at_its_end and files.read_manifest(self.folder).steps == made.steps
         )
 
     def begin_again(self) -> None:
         """Bring the files of the run to the checkpoint that was read, as far as they are ahead."""
         (self.folder / MANIFEST).unlink(missing_ok=True)
-        remove_leftovers(self.folder)
+        files.remove_leftovers(self.folder)
         self._write_config()
         self.publish()
 
@@ -347,7 +328,7 @@ class Run:
         seconds, policy = self._seconds(), learner.policy()
         results = self.add(learner, policy, seconds, self._display.prove)
         row = self.rows[-1]
-        notes = {name: row[name] for name in row if name not in (*COLUMNS, *LATER)}
+        notes = {name: row[name] for name in row if name not in metrics.RESULTS}
         numbers = {f"{'noted' if name in notes else 'exact'}/{name}": row[name] for name in row}
         self._events.add({**numbers, **learner.scalars()}, steps)
         self._write_tables(learner)
@@ -367,7 +348,7 @@ class Run:
         """Add the exact results of a learner to the metrics, and keep its model if it is best."""
         results = self._judged(policy, progress)
         notes = {name: float(value) for name, value in learner.notes().items()}
-        self.rows.append({**row_of(learner.steps, seconds, results, policy.rules), **notes})
+        self.rows.append({**metrics.row_of(learner.steps, seconds, results, policy.rules), **notes})
         if self.best is None or results.rank(self.side) > self.best.results.rank(self.side):
             self.best = self._best_of(learner, results)
         return results
@@ -400,7 +381,7 @@ class Run:
 
     def save(self, learner: Learner) -> None:
         """Replace the checkpoint, and bring metrics and best model of the run to it."""
-        write_folder(self.checkpoint, lambda folder: self.write_checkpoint(folder, learner))
+        files.write_folder(self.checkpoint, lambda folder: self.write_checkpoint(folder, learner))
         self.publish()
 
     def write_checkpoint(self, folder: Path, learner: Learner) -> None:
@@ -408,9 +389,9 @@ class Run:
         checkpoint.save(folder, self.page.AGENT, self.config, learner)
         if self.best is not None:
             checkpoint.write_model(folder / BEST, self.page.AGENT, self.best.model)
-        write_metrics(folder / METRICS, self.rows)
+        metrics.write_metrics(folder / metrics.FILE, self.rows)
         write_json(folder / PROGRESS, {"steps": learner.steps, "seconds": self._seconds()})
-        write_manifest(folder, learner.steps)
+        files.write_manifest(folder, learner.steps)
 
     def publish(self) -> None:
         """Bring metrics and best model of the run to those of the checkpoint.
@@ -418,7 +399,7 @@ class Run:
         A certificate of another model is removed; the new one is written at the end.
         """
         self._last_checkpoint, self.saved_at = time.monotonic(), self.done
-        write_metrics(self.folder / METRICS, self.rows)
+        metrics.write_metrics(self.folder / metrics.FILE, self.rows)
         best, model = self.checkpoint / BEST, self.folder / MODEL
         for suffix in (".safetensors", ".json") if self.best is not None else ():
             data, target = best.with_suffix(suffix).read_bytes(), model.with_suffix(suffix)
@@ -429,7 +410,7 @@ class Run:
 
     def _write_tables(self, learner: Learner) -> None:
         for name, table in learner.tables().items():
-            write_csv(self.folder / name, table.names, table.rows)
+            files.write_csv(self.folder / name, table.names, table.rows)
 
     def _draw(self, learner: Learner) -> None:
         for name, content in learner.charts(self.rows).items():
@@ -461,8 +442,8 @@ class Run:
         if certificate is not None:
             write(certificate, self.folder / CERTIFICATE)
             self._write_values(certificate)
-        remove_leftovers(self.folder)  # if the disk has failed when a checkpoint was replaced
-        write_manifest(self.folder, self.rows[-1]["steps"])
+        files.remove_leftovers(self.folder)  # if the disk has failed when a checkpoint was replaced
+        files.write_manifest(self.folder, self.rows[-1]["steps"])
         return certificate
 
     def _write_values(self, certificate: Certificate) -> None:
