@@ -17,10 +17,11 @@ class Lottery(gym.Env):
 
     Which ones is drawn anew for each observation, whatever the observation is. The game ends with
     probability `ends` after each step. An illegal action raises ValueError.
+    tells: put the mask into the info.
     """
 
-    def __init__(self, ends=0.3, as_dict=False):
-        self.ends, self.as_dict = ends, as_dict
+    def __init__(self, ends=0.3, as_dict=False, tells=False):
+        self.ends, self.as_dict, self.tells = ends, as_dict, tells
         place = spaces.Discrete(STATES)
         noise = spaces.Box(-1, 1, (2,), np.float32)
         self.observation_space = spaces.Dict(place=place, zeros=noise) if as_dict else place
@@ -49,7 +50,9 @@ class Lottery(gym.Env):
         reward = REWARDS[self.state, action]
         self.state = following(self.state, action)
         is_over = bool(self.np_random.random() < self.ends)
-        return self.observed(), float(reward), is_over, False, {}
+        seen = self.observed()
+        info = {"action_mask": self.action_masks()} if self.tells else {}
+        return seen, float(reward), is_over, False, info
 
 
 def following(state, action):

@@ -16,7 +16,6 @@ from stable_baselines3.common.vec_env import SubprocVecEnv, VecMonitor, VecNorma
 from text_cases import refuses
 
 from tictactoe_env.sb3 import (
-    ActionMaskInfo,
     ExactEvaluation,
     MaskableDQN,
     MaskableReplayBufferSamples,
@@ -29,13 +28,12 @@ SMALL = {"buffer_size": 4_096, "batch_size": 64, "learning_starts": 64, "train_f
 NO_TIMEOUTS = {"replay_buffer_kwargs": {"handle_timeout_termination": False}}
 
 
-def lottery(count=4, limit=None, wrapper=None, **arguments):
+def lottery(count=4, limit=None, **arguments):
     """Lotteries as a VecEnv; limit: steps after which one is truncated."""
 
     def made():
         env = Lottery(**arguments)
-        env = gym.wrappers.TimeLimit(env, limit) if limit else env
-        return wrapper(env) if wrapper else env
+        return gym.wrappers.TimeLimit(env, limit) if limit else env
 
     return make_vec_env(made, count, seed=0)
 
@@ -86,7 +84,7 @@ def test_learned_values_are_those_of_the_task_with_masks(double_q, limit):
     expected, unmasked = (lottery_values(ends, with_masks)[:, :3] for with_masks in (True, False))
     assert (unmasked - expected).min() > 0.6
     model = model_of(
-        lottery(64, limit, ActionMaskInfo, ends=ends),
+        lottery(64, limit, tells=True, ends=ends),
         **{"learning_rate": lambda left: 0.05 * left, "gamma": DISCOUNT, "tau": 0.05},
         **{"batch_size": 512, "buffer_size": 20_000, "target_update_interval": 64},
         **{"exploration_final_eps": 1.0, "policy_kwargs": {"net_arch": []}, "double_q": double_q},
@@ -115,7 +113,7 @@ def test_no_illegal_action_is_tried_in_any_vec_env(wrapped):
 
 
 def test_the_buffer_has_the_masks_of_the_next_observations_also_of_truncated_episodes():
-    env = lottery(2, limit=3, wrapper=ActionMaskInfo, ends=0.2)
+    env = lottery(2, limit=3, tells=True, ends=0.2)
     model = model_of(env).learn(120)
     buffer = model.replay_buffer
     ends, timeouts = buffer.dones.astype(bool), buffer.timeouts.astype(bool)

@@ -28,7 +28,6 @@ import zlib
 from codecs import BOM_UTF8
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -158,16 +157,15 @@ class GameStore:
         player: str | Collection[str] | None = None,
         people: bool | None = None,
         result: str | None = None,
-        rules: Rules | None = None,
     ) -> Sequence[Game]:
         """The newest games, newest first. For the next page set `before` to the last id seen.
 
         before: only games with smaller ids. origin: one or several of ORIGINS, by default all but
         training. player: the name of X or O, or several names. people: only games in which a
-        person played, or in which none did; no index helps here. rules: the board.
+        person played, or in which none did; no index helps here.
         """
         most = LARGEST if before is None else whole_number(before, "before", 1) - 1
-        ids, values = self._ids(min(most, LARGEST), origin, player, people, result, rules)
+        ids, values = self._ids(min(most, LARGEST), origin, player, people, result)
         values["limit"] = whole_number(limit, "limit", 0, LARGEST)
         newest = f"{ids} ORDER BY id DESC LIMIT :limit"
         statement = f"SELECT {COLUMNS} FROM games WHERE id IN ({newest}) ORDER BY id DESC"
@@ -283,26 +281,22 @@ class GameStore:
         player: str | Collection[str] | None = None,
         people: bool | None = None,
         result: str | None = None,
-        rules: Rules | None = None,
     ) -> tuple[str, dict[str, Any]]:
         """The SQL statement for the ids of the games that pass the filters, and its parameters."""
         origins = {origin} if isinstance(origin, str) else set(origin)
         for name in origins:
             one_of("origin of a game", name, ORIGINS)
-        if result is not None:
-            one_of("result of a game", result, RESULTS)
-        board = {} if rules is None else asdict(rules)
         names = [] if player is None else [player] if isinstance(player, str) else list(player)
         players = {f"player{number}": name for number, name in enumerate(names)}
-        values: dict[str, Any] = {"most": most, "result": result, **players, **board}
+        values: dict[str, Any] = {"most": most, "result": result, **players}
         where = ["id <= :most"]
         if origins == set(LISTED):
             where.append("origin <> 'training'")  # the condition of the indexes, word for word
         elif origins != set(ORIGINS):
             where.append(f"origin IN ({', '.join(repr(name) for name in sorted(origins))})")
-        for name in ("result", "rows", "cols", "k"):
-            if values.get(name) is not None:
-                where.append(f"{name} = :{name}")
+        if result is not None:
+            one_of("result of a game", result, RESULTS)
+            where.append("result = :result")
         if people is not None:
             where.append(f"('human' IN (x_kind, o_kind)) = {int(people)}")
         among = ", ".join(f":{name}" for name in players)

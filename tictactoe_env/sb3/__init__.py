@@ -10,9 +10,8 @@
     print(evaluate(model))  # exact: all games are computed
 
 `TicTacToeVecEnv` plays many games at once, for any algorithm. `MaskableDQN` is a DQN that leaves
-illegal actions out, for any environment with `action_masks()`; `ActionMaskInfo` is a wrapper for
-environments that are truncated. Importing this module imports Stable-Baselines3 and torch;
-`tictactoe_env` alone does not.
+illegal actions out, for any environment with `action_masks()`. Importing this module imports
+Stable-Baselines3 and torch; `tictactoe_env` alone does not.
 """
 
 try:
@@ -29,12 +28,11 @@ from tictactoe_env.sb3.maskable_buffers import (
     MaskableReplayBuffer,
     MaskableReplayBufferSamples,
 )
-from tictactoe_env.sb3.maskable_dqn import ActionMaskInfo, MaskableDQN
+from tictactoe_env.sb3.maskable_dqn import MaskableDQN
 from tictactoe_env.sb3.maskable_policies import MaskableDQNPolicy
 from tictactoe_env.sb3.vec_env import TicTacToeVecEnv
 
 __all__ = [
-    "ActionMaskInfo",
     "ExactEvaluation",
     "MaskableDQN",
     "MaskableDQNPolicy",

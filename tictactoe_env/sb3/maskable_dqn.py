@@ -6,7 +6,6 @@ import warnings
 from functools import lru_cache
 from typing import Any, ClassVar, TypeVar
 
-import gymnasium as gym
 import numpy as np
 import torch
 from gymnasium import spaces
@@ -40,27 +39,6 @@ def warn_of_unmasked_play() -> None:
     )
 
 
-class ActionMaskInfo(gym.Wrapper[Any, Any, Any, Any]):
-    """Puts `env.action_masks()` into `info["action_mask"]`, at reset and at every step, as int8.
-
-    `MaskableDQN` needs it for environments that are truncated: a vector environment resets them at
-    once, and the legal actions at the last observation are then found in the info only.
-    """
-
-    def reset(self, **arguments: Any) -> tuple[Any, dict[str, Any]]:
-        """Reset the environment."""
-        observation, info = self.env.reset(**arguments)
-        return observation, {**info, "action_mask": self._mask()}
-
-    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
-        """Step the environment."""
-        observation, reward, terminated, truncated, info = self.env.step(action)
-        return observation, reward, terminated, truncated, {**info, "action_mask": self._mask()}
-
-    def _mask(self) -> NDArray[np.int8]:
-        return np.array(get_action_masks(self.env), dtype=np.int8)
-
-
 class MaskableDQN(DQN):
     """Deep Q-Network (DQN) with invalid action masking.
 
@@ -83,10 +61,10 @@ class MaskableDQN(DQN):
     gradients.
 
     Truncated episodes: the value of the last observation is estimated with the mask in
-    `info["action_mask"]` of the last step. If it is not there, `learn` raises ValueError. Wrap the
-    environment with `ActionMaskInfo`, which puts it there, or treat truncation as termination with
-    `replay_buffer_kwargs={"handle_timeout_termination": False}`. The mask of a terminated episode
-    is not needed.
+    `info["action_mask"]` of the last step, since a vector environment resets the game at once. If
+    it is not there, `learn` raises ValueError: put it there in `step`, or treat truncation as
+    termination with `replay_buffer_kwargs={"handle_timeout_termination": False}`. The mask of a
+    terminated episode is not needed.
 
     Not supported: n-step returns and `HerReplayBuffer`.
 
@@ -247,9 +225,8 @@ class MaskableDQN(DQN):
         """The mask at the last observation of a truncated episode."""
         if "action_mask" not in info:
             raise ValueError(
-                'an episode was truncated without info["action_mask"]: wrap the environment with '
-                "tictactoe_env.sb3.ActionMaskInfo, or give "
-                'replay_buffer_kwargs={"handle_timeout_termination": False}'
+                'an episode was truncated without info["action_mask"]: let step put it there, or '
+                'give replay_buffer_kwargs={"handle_timeout_termination": False}'
             )
         return checked_masks(info["action_mask"], 1, int(self.action_space.n))[0]
 
