@@ -55,14 +55,8 @@ def boards_of(*texts):
     return np.array([parse_board(text, RECTANGLE) for text in texts])
 
 
-def mixed(rules):
-    weighted = (random_table(rules, 3), 1), (RandomPolicy(), 2), (MinimaxPolicy(rules), 0)
-    return module.MixturePolicy(weighted)
-
-
 MAY_BE_ILLEGAL = {
     "table": lambda rules: random_table(rules, 1),
-    "mixture": mixed,
     "greedy": lambda rules: module.GreedyPolicy(random_table(rules, 4)),
     "predict": lambda rules: module.PredictPolicy(Model(rules.rows, rules.cols), rules),
 }
@@ -109,7 +103,6 @@ def fixed(**shares):
 
 
 FREE = [0, 0.25, 0, 0.25, 0.25, 0.25]
-MIXED = (fixed(c1=1), 3), (fixed(c1=0.5, c3=0.5), 1)
 
 
 @pytest.mark.parametrize(
@@ -117,7 +110,6 @@ MIXED = (fixed(c1=1), 3), (fixed(c1=0.5, c3=0.5), 1)
     [
         (RandomPolicy(), FREE),
         (module.GreedyPolicy(fixed(c1=0.25, c2=0.375, c4=0.375)), [0, 0, 1, 0, 0, 0]),
-        (module.MixturePolicy(MIXED), [0, 0.875, 0, 0.125, 0, 0]),
     ],
 )
 def test_a_simple_policy_has_these_probabilities(policy, probs):
@@ -131,7 +123,7 @@ def test_weights_are_scaled_to_sum_to_1_and_others_refused():
     assert list(map(module.checked_weights, ([1, 3], [0, 2]))) == [[0.25, 0.75], [0, 1]]
     for weights in WRONG:
         with refuses("weights", weights):
-            module.MixturePolicy([(RandomPolicy(), weight) for weight in weights])
+            module.checked_weights(weights)
 
 
 @pytest.mark.parametrize("make", [Model, MaskedModel])

@@ -12,7 +12,6 @@ from tictactoe_env.exact.match import best_responses, exact_result
 from tictactoe_env.exact.provable import provable
 from tictactoe_env.exact.symmetry import CanonicalPolicy
 from tictactoe_env.policy import (
-    MixturePolicy,
     RandomPolicy,
 )
 from tictactoe_env.rules import Rules
@@ -84,7 +83,6 @@ def test_the_error_says_what_was_found_and_what_to_do():
 CLOCKED = (
     lambda rules: SearchPolicy(rules, seconds=0.01),
     lambda rules: TreeSearchPolicy(rules, milliseconds=1),
-    lambda rules: MixturePolicy([(RandomPolicy(), 1), (SearchPolicy(rules, seconds=0.01), 1)]),
     lambda rules: CanonicalPolicy(TreeSearchPolicy(rules, milliseconds=1), rules),
 )
 

@@ -229,19 +229,6 @@ def checked_cells(cells: NDArray[Any], rules: Rules) -> NDArray[np.intp]:
     return cells.astype(np.intp)
 
 
-class MixturePolicy:
-    """One of several policies, drawn again for each move; `opponents.Pool` draws for each game."""
-
-    def __init__(self, weighted: Sequence[tuple[Policy, float]]):
-        self.policies = [policy for policy, _ in weighted]
-        self.weights = checked_weights([weight for _, weight in weighted])
-
-    def probs(self, boards: Boards) -> Probs:
-        """The weighted mean of the policies' probabilities: (B, cells)."""
-        pairs = zip(self.weights, self.policies, strict=True)
-        return np.sum([weight * policy.probs(boards) for weight, policy in pairs], axis=0)
-
-
 class GreedyPolicy:
     """The most probable move of `policy`; among equals the lowest cell."""
 

@@ -24,7 +24,7 @@ from tictactoe_env.exact.refutations import Refutations
 from tictactoe_env.exact.responses import respond
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.opponents import BEST_RESPONSE, SELF, make_opponent, parse_pool
-from tictactoe_env.policy import MixturePolicy, Policy, RandomPolicy, one_hot
+from tictactoe_env.policy import Policy, Probs, RandomPolicy, one_hot
 from tictactoe_env.pool import (
     PROOF_POSITIONS,
     Pool,
@@ -227,12 +227,24 @@ class PoolLearner(Learner):
         self.pool.add_rival(rival)
 
 
+class ExploringPolicy(NamedTuple):
+    """A policy that makes a random legal move with probability `epsilon`."""
+
+    policy: Policy
+    epsilon: float
+
+    def probs(self, boards: Boards) -> Probs:
+        """The mean of the policy's probabilities and equal ones: (B, cells)."""
+        equal = RandomPolicy().probs(boards)
+        return (1 - self.epsilon) * self.policy.probs(boards) + self.epsilon * equal
+
+
 def exploring(player: Policy, epsilon: float) -> Policy:
     """The epsilon-greedy version of a player: a random legal move with probability `epsilon`."""
     if epsilon == 0:
         return player
     if not isinstance(player, TabularPolicy):
-        return MixturePolicy([(player, 1 - epsilon), (RandomPolicy(), epsilon)])
+        return ExploringPolicy(player, epsilon)
     positions = positions_of(player.rules)
     free = positions.boards[positions.unfinished] == 0
     uniform = free / free.sum(axis=1, keepdims=True)

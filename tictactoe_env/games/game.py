@@ -112,31 +112,27 @@ class Game:
     id: int | None = None
 
     def __post_init__(self) -> None:
-        def change(name: str, value: Any) -> None:
-            object.__setattr__(self, name, value)
-
-        self._check_fields()
-        for name, low in (("seed", 0), ("id", 1)):
-            if getattr(self, name) is not None:
-                number = whole_number(getattr(self, name), f"{name} of a game", low, MAX_SEED)
-                change(name, number)
-        change("time", _utc(self.time))
-        change("moves", tuple(self.moves))
-        game = standing(self.moves, self.rules)
-        for name, found in zip(("ended", "result"), self._ending(game), strict=True):
-            given = getattr(self, name)
-            if given not in ("", found):
-                raise ValueError(f"{name} is {found!r} after {self.text!r}, got {given!r}")
-            change(name, found)
-        change("moves", (*game.moves, *map(int, self.moves[len(game.moves) :])))
-
-    def _check_fields(self) -> None:
         for name, kind in (("x", Player), ("o", Player), ("rules", Rules)):
             if not isinstance(getattr(self, name), kind):
                 raise ValueError(f"{name} must be a {kind.__name__}, got {getattr(self, name)!r}")
         for name, known in _KNOWN.items():
             if getattr(self, name) not in known:
                 raise unknown_name(f"{name} of a game", getattr(self, name), filter(None, known))
+        fields: dict[str, Any] = {"time": _utc(self.time)}
+        for name, low in (("seed", 0), ("id", 1)):
+            if getattr(self, name) is not None:
+                number = getattr(self, name)
+                fields[name] = whole_number(number, f"{name} of a game", low, MAX_SEED)
+        moves = tuple(self.moves)
+        game = standing(moves, self.rules)
+        fields["ended"], fields["result"] = self._ending(game)
+        for name in ("ended", "result"):
+            if getattr(self, name) not in ("", fields[name]):
+                got = f"after {self.text!r}, got {getattr(self, name)!r}"
+                raise ValueError(f"{name} is {fields[name]!r} {got}")
+        fields["moves"] = (*game.moves, *map(int, moves[len(game.moves) :]))
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
 
     def _ending(self, game: Standing) -> tuple[str, str]:
         """The ending and the result."""
