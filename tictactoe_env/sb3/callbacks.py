@@ -21,9 +21,10 @@ from tictactoe_env.exact.evaluation import (
     evaluate_or_sample,
     fair_results,
 )
+from tictactoe_env.exact.match import Result
 from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.exact.proof import Limit, checked_limit
-from tictactoe_env.exact.verdict import verdict
+from tictactoe_env.exact.verdict import Proven, verdict
 from tictactoe_env.files import write_file
 from tictactoe_env.policy import Policy, as_policy
 from tictactoe_env.pool import Snapshots
@@ -230,9 +231,8 @@ class ExactEvaluation(EveryNSteps):
             self.logger.record(f"exact/{name}", value)
         self.logger.record("time/total_timesteps", steps, exclude="tensorboard")
         self.logger.dump(steps)
-        is_best = self.best is None or (
-            found.rank(self._side) > self.best.evaluation.rank(self._side)
-        )
+        rank = found.rank(self._side)
+        is_best = self.best is None or rank > self.best.evaluation.rank(self._side)
         if is_best:
             self.best = judgement
             if self.best_model_save_path is not None:
@@ -245,13 +245,11 @@ class ExactEvaluation(EveryNSteps):
     def _scalars(self, judgement: Judgement) -> dict[str, float]:
         found, scalars = judgement.evaluation, dict[str, float]()
         for side in self._judged():
-            result = found.x if side == "X" else found.o
-            is_optimal = found.optimal_x if side == "X" else found.optimal_o
+            result, proven = _result(found, side), found.proven.get(side, Proven(False))
             values = {name: getattr(result, name) for name in ("win", "draw", "loss", "illegal")}
             if side in found.best_responses:
                 values["loss_vs_best_response"] = found.best_responses[side].loss
-            is_unbeatable = found.unbeatable_x if side == "X" else found.unbeatable_o
-            values |= {"unbeatable": float(is_unbeatable), "optimal": float(is_optimal)}
+            values |= {name: float(getattr(proven, name)) for name in GOALS}
             scalars |= {f"{side.lower()}_{name}": value for name, value in values.items()}
         scalars |= {goal: float(found.reached(goal, self._side)) for goal in GOALS}
         gain = judgement.exploitability
@@ -263,13 +261,8 @@ class ExactEvaluation(EveryNSteps):
             path = folder / "best_model_vecnormalize.pkl"
             write_file(path, lambda file: pickle.dump(normalizer, file))
         write_file(folder / "best_model.zip", lambda file: self.model.save(cast(Any, file)))
-        judged = {
-            "steps": self.model.num_timesteps,
-            "board": asdict(self._board),
-            "sides": self._side,
-            "deterministic": self.deterministic,
-            "results": scalars,
-        }
+        judged = {"steps": self.model.num_timesteps, "board": asdict(self._board)}
+        judged |= {"sides": self._side, "deterministic": self.deterministic, "results": scalars}
         text = json.dumps(judged, indent=2) + "\n"
         write_file(folder / "best_model.json", lambda file: file.write(text.encode()))
 
@@ -277,7 +270,7 @@ class ExactEvaluation(EveryNSteps):
         found = judgement.evaluation
         parts = [f"{judgement.steps:,} steps{', the end' * at_end}"]
         for side in self._judged():
-            result = found.x if side == "X" else found.o
+            result = _result(found, side)
             rates = f"{100 * result.win:.2f} won, {100 * result.draw:.2f} drawn"
             illegal = f" ({100 * result.illegal:.2f} illegal)" * (result.illegal > 0)
             parts.append(f"{side} %: {rates}, {100 * result.loss:.2f} lost{illegal}")
@@ -285,6 +278,10 @@ class ExactEvaluation(EveryNSteps):
         parts += [verdict(judged, games=False)] if judged else ["sampled"]
         parts += ["best so far"] * is_best + [f"{self.stop_at}: stopped"] * self._is_reached
         return "   ".join(parts)
+
+
+def _result(found: Evaluation, side: str) -> Result:
+    return found.x if side == "X" else found.o
 
 
 def mean_gain(found: Evaluation, rules: Rules, sides: tuple[str, ...]) -> float | None:

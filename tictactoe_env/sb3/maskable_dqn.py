@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from functools import lru_cache
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -24,8 +24,6 @@ from tictactoe_env.sb3.maskable_policies import (
     checked_masks,
     masked,
 )
-
-SelfMaskableDQN = TypeVar("SelfMaskableDQN", bound="MaskableDQN")
 
 
 @lru_cache(maxsize=1)  # once in a process
@@ -120,7 +118,7 @@ class MaskableDQN(DQN):
             self.rng = np.random.default_rng(seed)
 
     def learn(
-        self: SelfMaskableDQN,
+        self,
         total_timesteps: int,
         callback: MaybeCallback = None,
         log_interval: int = 4,
@@ -128,7 +126,7 @@ class MaskableDQN(DQN):
         *arguments: Any,
         use_masking: bool = True,
         **keywords: Any,
-    ) -> SelfMaskableDQN:
+    ) -> Self:
         """Train for `total_timesteps` steps, and return the model.
 
         The other arguments are those of `DQN.learn`. use_masking: whether illegal actions are left
