@@ -179,12 +179,12 @@ def engine(games: RowGames | BitGames, opponent: str, count: int) -> Callable[[]
 
     def play(choose: Callable[[NDArray[np.int8]], NDArray[np.intp]]) -> None:
         rng = np.random.default_rng(7)
-        states = games.reply(empty, replies, which, rng, True)
+        states, _ = games.begin(empty, replies, which, rng, True)
         mask = games.legal(states)
         for _ in range(steps):
             states, result = games.advance(states, choose(mask), replies, which, rng)
             over = result.nonzero()[0]
-            new = games.reply(empty.take(over, axis=-1), replies, which[over], rng, True)
+            new, _ = games.begin(empty.take(over, axis=-1), replies, which[over], rng, True)
             states[..., over] = new
             games.observe(states)
             mask = games.legal(states)

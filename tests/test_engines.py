@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sample_players import CellPlayer, random_probs
 
-from tictactoe_env.engines.bitboards import bitboards_of, single_bitboards_of
+from tictactoe_env.engines.bitboards import bitboards_of, line_finder
 from tictactoe_env.engines.bits import BitGame, BitGames
 from tictactoe_env.engines.interface import batch_engine, game_engine
 from tictactoe_env.engines.rows import RowGame, RowGames
@@ -56,7 +56,7 @@ def nobody(states):
 
 
 def assert_same_view(rows, row_states, bits, bit_states):
-    for verb in ("result", "observe", "legal", "boards", "seats", "opponent_moves"):
+    for verb in ("result", "observe", "legal", "boards", "seats"):
         seen_rows, seen_bits = getattr(rows, verb)(row_states), getattr(bits, verb)(bit_states)
         assert np.array_equal(seen_rows, seen_bits), verb
         assert seen_rows.dtype == seen_bits.dtype, verb
@@ -83,7 +83,6 @@ def test_rows_bitboards_and_lines_agree_on_every_move_and_reply(rules, early_dra
     row_states, bit_states = rows.start(boards, seats), bits.start(boards, seats)
     assert_same_view(rows, row_states, bits, bit_states)
     ours, seen = learner_to_move(boards, seats), set()
-    assert np.array_equal(rows.opponent_moves(row_states), ~ours)
     before, mine = boards[ours], seats[ours]
     ongoing = np.zeros(len(mine), dtype=np.int8)
     for cell, step in product(range(rules.cells), range(3)):
@@ -103,8 +102,8 @@ def test_rows_bitboards_and_lines_agree_on_every_move_and_reply(rules, early_dra
         assert_same_view(rows, found[0], bits, found[1])
         seen |= set(results.tolist())
         player, rng = [CellPlayer(answer)], np.random.default_rng(SEED)
-        row_replies = rows.reply(row_states, rows.prepare(player), nobody(row_states), rng)
-        bit_replies = bits.reply(bit_states, bits.prepare(player), nobody(bit_states), rng)
+        row_replies, _ = rows.begin(row_states, rows.prepare(player), nobody(row_states), rng)
+        bit_replies, _ = bits.begin(bit_states, bits.prepare(player), nobody(bit_states), rng)
         assert_same_view(rows, row_replies, bits, bit_replies)
         assert np.array_equal(rows.boards(row_replies[ours]), before), "a reply out of turn"
     assert rules != Rules() or seen == set(range(6))
@@ -129,7 +128,7 @@ def reply_shares(games, states, replies, which, widths):
         start, end = column / widths[group], (column + 1) / widths[group]
 
         def draw(numbers, chosen=group):
-            return games.reply(states[chosen], replies, which[chosen], given(numbers))
+            return games.begin(states[chosen], replies, which[chosen], given(numbers))[0]
 
         below, above = start + EDGE, end - EDGE
         first, last = draw(below), draw(above)
@@ -150,13 +149,13 @@ class OneByOne(RowGames):
         self.game = RowGame(self.rules, False, "grid")
         return [self.game.prepare(policy) for policy in policies]
 
-    def reply(self, states, replies, which, rng):
+    def begin(self, states, replies, which, rng):
         after = []
         for state, player, number in zip(states, which, rng.random(len(states)), strict=True):
             uniforms = Uniforms(np.random.default_rng(SEED))
             uniforms.append(float(number))
             after.append(self.game.advance(int(state), None, replies[player], uniforms)[0])
-        return np.array(after)
+        return np.array(after), None
 
 
 UNIFORM = RandomPolicy().probs(positions_of(Rules()).boards[positions_of(Rules()).unfinished])
@@ -187,9 +186,9 @@ def test_each_reply_has_the_probability_of_the_opponents_table(engine, rules, ta
     replies = games.prepare(players)
     shares = reply_shares(games, states, replies, which, np.maximum((probs > 0).sum(axis=1), 1))
     ends = (0.0, 2**-53, 0.5, 1 - 2**-53)  # these too must draw a possible reply
-    drawn = [games.reply(states, replies, which, given(number)).tolist() for number in ends]
+    drawn = [games.begin(states, replies, which, given(number))[0].tolist() for number in ends]
     fixed = [games.prepare([CellPlayer(cell)]) for cell in range(rules.cells)]
-    by_cell = [games.reply(states, player, nobody(states), given(0.5)) for player in fixed]
+    by_cell = [games.begin(states, player, nobody(states), given(0.5))[0] for player in fixed]
     for game, share in enumerate(shares):
         expected = {}
         for cell in range(rules.cells):
@@ -218,7 +217,7 @@ def test_a_policy_on_a_large_board_is_asked_once_for_a_start_board_and_once_a_st
     start = games.start(np.zeros((200, 16), dtype=np.int8), seats)
     replies = games.prepare([player])
     for _ in range(3):
-        states = games.reply(start, replies, nobody(seats), rng, same_board=True)
+        states, _ = games.begin(start, replies, nobody(seats), rng, same_board=True)
     assert player.asked == 1
     assert (games.legal(states) == 0).sum(axis=0).min() > 0, "each cell was drawn"
     for asked in (2, 3):
@@ -229,7 +228,7 @@ def test_a_policy_on_a_large_board_is_asked_once_for_a_start_board_and_once_a_st
 
 @pytest.mark.parametrize("rules", [Rules(3, 4), Rules(7, 8, 5)], ids=str)
 def test_sets_of_cells_are_alike_for_one_game_and_for_many(rules):
-    rng, many, one = np.random.default_rng(SEED), bitboards_of(rules), single_bitboards_of(rules)
+    rng, many = np.random.default_rng(SEED), bitboards_of(rules)
     members = rng.random((300, rules.cells)) < rng.random((300, 1))
     members[:, 0] = True  # not empty
     sets, uniforms = many.sets(members), rng.random(300)
@@ -241,13 +240,10 @@ def test_sets_of_cells_are_alike_for_one_game_and_for_many(rules):
         np.flatnonzero(row)[int(u * row.sum())] for row, u in zip(members, uniforms, strict=True)
     ]
     assert many.draw(sets, uniforms).tolist() == drawn
-    for found, row, line, number, cell in zip(
-        sets.tolist(), members.astype(np.int8), lines, uniforms, drawn, strict=True
-    ):
-        left = bytes(1 - row)
-        for rows, dtype in ((one.rows, np.int8), (one.float_rows, np.float32)):
-            own, nothing = row.astype(dtype).tobytes(), bytes(rules.cells * dtype().nbytes)
-            assert one.view(found, 0, rows) == own + nothing + left
-            assert one.view(0, found, rows) == nothing + own + left
-        assert bool(one.has_line(found)) == line
-        assert one.draw(found, number) == cell
+    one = BitGame(rules, False, "flat")
+    for found, row, line in zip(sets.tolist(), members, lines, strict=True):
+        for own, other in ((found, 0), (0, found)):
+            seen, mask = one.view((own, other, 1))
+            assert np.array_equal(seen, [*(row & bool(own)), *(row & bool(other))])
+            assert np.array_equal(mask, ~row)
+        assert bool(line_finder(rules)(found)) == line

@@ -126,8 +126,7 @@ class Config:
         position gives the learner the side to move. What a function returns is checked.
         """
         if not callable(self.start):
-            movers = np.zeros_like(seats) if any_seat else seats
-            return draw_starts(self.rules, self.early_draw, movers, rng)
+            return draw_starts(self.rules, self.early_draw, seats * (not any_seat), rng)
         found = {"found": counterexamples} if hasattr(self.start, "counterexamples") else {}
         drawn = self.start(seats.copy(), rng, **found)
         if not isinstance(drawn, (tuple, list)) or len(drawn) != 2:
@@ -141,6 +140,16 @@ class Config:
         if ended.any():
             self._unfinished(boards[int(ended.argmax())], "the function start")
         return boards, seats
+
+    def drawn_board(
+        self, seat: int, rng: np.random.Generator, counterexamples: Sequence[Boards], any_seat: bool
+    ) -> tuple[Boards, int]:
+        """`drawn_boards` for one game, given and as a board (cells,) and a mark."""
+        if not callable(self.start):
+            return draw_starts(self.rules, self.early_draw, 0 if any_seat else seat, rng)
+        seats = np.array([seat], np.int8)
+        boards, seats = self.drawn_boards(seats, rng, counterexamples, any_seat)
+        return boards[0], int(seats[0])
 
     def _marks(self, name: str, value: Any, shape: tuple[int, ...], least: int) -> Any:
         """What `start` returned as a fresh int8 array: +1, -1 and, if `least` is 0, also 0."""

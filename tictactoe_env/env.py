@@ -341,20 +341,18 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
             return self._start_from(given["board"], mark_of(side))
         if start == "empty":
             return self._starts[side]
-        boards, seats = self._drawn(mark_of(side), drawn)
-        return self._start_from(boards[0], int(seats[0]))
+        return self._start_from(*self._drawn(mark_of(side), drawn))
 
     def _start_of_mover(self, given: Mapping[str, Any]) -> FirstState:
         """The start of a game in which the caller moves for both sides."""
         board = given.get("board", self.config.start_board)
         if self.config.start != "empty" and "board" not in given:
-            board = self._drawn(1, any_seat=True)[0][0]
+            board, _ = self._drawn(1, any_seat=True)
         return self._start_from(board, int(to_move(board)))
 
-    def _drawn(self, seat: int, any_seat: bool) -> tuple[Boards, NDArray[np.int8]]:
-        """One board (1, cells) of a start that is not "empty", and the learner's mark (1,)."""
-        seats = np.array([seat], np.int8)
-        return self.config.drawn_boards(seats, self.np_random, self.counterexamples, any_seat)
+    def _drawn(self, seat: int, any_seat: bool) -> tuple[Boards, int]:
+        """A board (cells,) of a start that is not "empty", and the learner's mark."""
+        return self.config.drawn_board(seat, self.np_random, self._counterexamples, any_seat)
 
     def _start_from(self, board: Boards, seat: int) -> FirstState:
         state: State = self._game.start(board, seat)
@@ -367,15 +365,9 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
         if type(action) is not int or not 0 <= action <= self._last_cell:  # excludes bool
             action = self._cell(action)
         before, game, side = self._state, self._game, self._side
-        after: State
+        after, result, observation, mask = game.advance(before, action, self._reply, self._uniforms)
         if self._both_sides:
-            after, result = game.move(before, action)
-            observation, mask = game.view(after)
             side = -side
-        else:
-            after, result, observation, mask = game.advance(
-                before, action, self._reply, self._uniforms
-            )
         if result == ILLEGAL and self.config.illegal == "raise":
             check_move(self.board, action, self.rules)
         self._before, self._state, self._side = before, after, side

@@ -247,9 +247,10 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
         which = pool.draw(rng, count)
         if first_opponent:
             which += first_opponent
-        states, same_board = self._start_states(plays_o, given)
-        settled = self._games.reply(states, self._replies, which, rng, same_board)
-        if np.count_nonzero(self._games.result(settled)):  # not ONGOING
+        states = self._start_states(plays_o, given)
+        same_board = "board" in given or self.config.start == "empty"
+        settled, result = self._games.begin(states, self._replies, which, rng, same_board)
+        if np.count_nonzero(result):  # not ONGOING
             raise ValueError("the opponent's first move ended a game: change sides")
         current[..., games], self._which[games], self._over[games] = settled, which, False
         self._begun[games] += 1
@@ -260,22 +261,17 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
         self._states = current
         return settled
 
-    def _start_states(
-        self, plays_o: NDArray[np.intp], given: Mapping[str, Any]
-    ) -> tuple[States, bool]:
-        """The states of new games, and whether all of them have the same board.
-
-        plays_o (B,): 1 where the learner is to play O, else 0.
-        """
+    def _start_states(self, plays_o: NDArray[np.intp], given: Mapping[str, Any]) -> States:
+        """The states of new games; plays_o (B,): 1 where the learner is to play O, else 0."""
         start, rng = self.config.start, self.np_random
         if "board" in given:
-            return self._starts_from(given["board"]).take(plays_o, axis=-1), True
+            return self._starts_from(given["board"]).take(plays_o, axis=-1)
         if start == "empty":
-            return self._starts.take(plays_o, axis=-1), True
+            return self._starts.take(plays_o, axis=-1)
         seats = (1 - 2 * plays_o).astype(np.int8)
         any_seat = given.get("side", self.config.side) == "random"
         drawn = self.config.drawn_boards(seats, rng, self.counterexamples, any_seat)
-        return self._games.start(*drawn), False
+        return self._games.start(*drawn)
 
     def _starts_from(self, board: Boards) -> States:
         """The states (2,) of this board (cells,) for learners that play X and O."""
@@ -515,16 +511,8 @@ def _infos(masks: Any, seats: Any, results: Any, rows: NDArray[np.bool_]) -> dic
         outcome, illegal = np.zeros((2, len(rows)), dtype=np.int8)
     else:
         outcome, illegal = OUTCOME_NUMBERS.take(results), (results >= ILLEGAL).view(np.int8)
-    return {
-        "action_mask": masks,
-        "_action_mask": rows.copy(),
-        "side": seats,
-        "_side": rows.copy(),
-        "outcome": outcome,
-        "_outcome": rows.copy(),
-        "illegal_move": illegal,
-        "_illegal_move": rows.copy(),
-    }
+    infos = {"action_mask": masks, "side": seats, "outcome": outcome, "illegal_move": illegal}
+    return infos | {f"_{name}": rows for name in infos}
 
 
 def _set_rows(array: NDArray[Any], games: NDArray[np.intp], rows: NDArray[Any]) -> None:

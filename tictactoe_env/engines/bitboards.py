@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tictactoe_env.rules import DRAW, ILLEGAL, ONGOING, WIN, Rules
+from tictactoe_env.rules import Rules
 
 PART = 16  # cells of a part of the board
 BYTE = 8  # cells of a part of the board of one game
@@ -164,73 +164,28 @@ class Bitboards:
         return cells
 
 
-@lru_cache(maxsize=8)
-def single_bitboards_of(rules: Rules, early_draw: bool = False) -> SingleBitboards:
-    """The tables of a board for one game, built on first use and shared."""
-    return SingleBitboards(rules, early_draw)
+# --- one game: tables of Python numbers -----------------------------------------------------------
 
 
-class SingleBitboards:
-    """Sets of the cells of one board, as Python integers. full: the set of all cells.
+@lru_cache(maxsize=1)
+def nth_cells() -> bytes:
+    """The n-th cell of set s of 8 cells is at 8 s + n.
 
-    Its tables are over sets of 8 cells: they stay in the processor's first cache, which makes a
-    game of 4x4 half as fast again as tables over 16 cells do.
-
-    has_line: a function of a set, not 0 if k of its cells are in a line. lines: on boards of up to
-    16 cells the same as a table, else None. nth: the n-th cell of set s of 8 cells is at 8 s + n.
-    rows: for each 8 cells of the board 1 or 0 for each cell of each set, as the bytes of int8.
-    float_rows: the same as float32.
+    Tables over 8 cells stay in the processor's first cache, which makes a game of 4x4 half as fast
+    again as tables over 16 cells do.
     """
+    return _nth().reshape(-1, PART)[: 1 << BYTE, :BYTE].tobytes()
 
-    def __init__(self, rules: Rules, early_draw: bool):
-        self.cells, self._early_draw = rules.cells, early_draw
-        self.full = (1 << rules.cells) - 1
-        self.nth = _nth().reshape(-1, PART)[: 1 << BYTE, :BYTE].tobytes()
-        self.rows, self.float_rows = self._rows(np.int8), self._rows(np.float32)
-        self.has_line: Callable[[int], int] = line_finder(rules)
-        self.lines: bytes | None = None
-        if rules.cells <= PART:
-            self.lines = bitboards_of(rules).lines.tobytes()
-            self.has_line = self.lines.__getitem__
 
-    def moved(self, own: int, other: int, cell: int) -> tuple[int, int]:
-        """The mover's marks after a move onto `cell`, and its result for the mover.
+@lru_cache(maxsize=8)
+def line_table(rules: Rules) -> bytes:
+    """On boards of up to 16 cells 1 for each set with k cells in a line, else 0; else empty."""
+    return bitboards_of(rules).lines.tobytes() if rules.cells <= PART else b""
 
-        An illegal move, onto a taken cell, adds no mark. A line wins, also on a full board.
-        """
-        bit, taken = 1 << cell, own | other
-        if taken & bit:
-            return own, ILLEGAL
-        own |= bit
-        if self.has_line(own):
-            return own, WIN
-        if taken | bit == self.full or (self._early_draw and self._is_dead(own, other)):
-            return own, DRAW
-        return own, ONGOING
 
-    def _is_dead(self, own: int, other: int) -> bool:
-        """Whether every line has marks of both sides, so nobody can win."""
-        return not (self.has_line(self.full ^ own) or self.has_line(self.full ^ other))
-
-    def _rows(self, dtype: type[np.generic]) -> list[list[bytes]]:
-        members = _members()[: 1 << BYTE].astype(dtype)
-        widths = (min(BYTE, self.cells - start) for start in range(0, self.cells, BYTE))
-        return [[row[:width].tobytes() for row in members] for width in widths]
-
-    def view(self, own: int, other: int, rows: list[list[bytes]]) -> bytearray:
-        """Fresh bytes: own marks, then the other side's, both by `rows`; then the free cells."""
-        parts, free = [], self.full ^ (own | other)
-        for marks, tables in ((own, rows), (other, rows), (free, self.rows)):
-            for table in tables:
-                parts.append(table[marks & 255])
-                marks >>= BYTE
-        return bytearray().join(parts)
-
-    def draw(self, cells: int, uniform: float) -> int:
-        """One cell of a set that is not empty: see `Bitboards.draw`."""
-        wanted, start = int(uniform * cells.bit_count()), 0
-        while (size := (cells & 255).bit_count()) <= wanted:
-            wanted -= size
-            cells >>= BYTE
-            start += BYTE
-        return self.nth[(cells & 255) << 3 | wanted] + start
+@lru_cache(maxsize=8)
+def cell_bytes(cells: int, dtype: type[np.generic]) -> list[list[bytes]]:
+    """For each 8 cells of the board 1 or 0 for each cell of each set, as bytes of this type."""
+    members = _members()[: 1 << BYTE].astype(dtype)
+    widths = (min(BYTE, cells - start) for start in range(0, cells, BYTE))
+    return [[row[:width].tobytes() for row in members] for width in widths]

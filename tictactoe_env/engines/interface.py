@@ -30,6 +30,16 @@ GameEngine: TypeAlias = "RowGame | BitGame"  # one game at a time
 BatchEngine: TypeAlias = "RowGames | BitGames"  # many games at a time
 
 
+class Engine:
+    """A board, and what its games look like. Copies share the tables of the board."""
+
+    def __init__(self, rules: Rules, early_draw: bool, observation: str):
+        self.rules, self._arguments = rules, (rules, early_draw, observation)
+
+    def __reduce__(self) -> Any:
+        return (type(self), self._arguments)
+
+
 def game_engine(rules: Rules, early_draw: bool, observation: str) -> GameEngine:
     """The engine for one game: by row on boards of up to 10 cells, else by sets of cells."""
     if rules.cells <= ROW_ENGINE:

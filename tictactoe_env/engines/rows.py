@@ -21,6 +21,7 @@ import numpy as np
 from numpy import ndarray
 from numpy.typing import NDArray
 
+from tictactoe_env.engines.interface import Engine
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.observation import observe
@@ -87,17 +88,13 @@ class RowTables:
         return children, self.result.tobytes(), views
 
 
-class RowGames:
+class RowGames(Engine):
     """Many games at a time; states are intp (B,)."""
 
     def __init__(self, rules: Rules, early_draw: bool, observation: str):
-        self.tables = tables = row_tables(rules, early_draw, observation)
-        self.rules, self.cells = rules, rules.cells
-        self._arguments = (rules, early_draw, observation)
-        self._children = tables.children.ravel()
-
-    def __reduce__(self) -> Any:
-        return (type(self), self._arguments)  # copies share the tables
+        super().__init__(rules, early_draw, observation)
+        self.tables = row_tables(rules, early_draw, observation)
+        self._children = self.tables.children.ravel()
 
     def start(self, boards: Boards, seats: NDArray[np.int8], results: Any = ONGOING) -> States:
         """States (B,) of boards (B, cells) int8; `seats` (B,) int8 are the learner's marks.
@@ -124,38 +121,32 @@ class RowGames:
         state and result are undefined afterwards, and callers overwrite them.
         """
         # States after an illegal move are not in this table: "clip" gives them any successor.
-        states = self._children.take(states * self.cells + cells, mode="clip")
-        after = replies.draw(states, which, rng.random(len(states)))
-        return after, self.tables.result.take(after)
+        states = self._children.take(states * self.rules.cells + cells, mode="clip")
+        return self.begin(states, replies, which, rng)
 
-    def prepare(self, policies: list[Policy]) -> RowReplies:
-        """The opponents in the form that `reply` takes, here as alias tables."""
-        return RowReplies(self.tables, policies)
-
-    def reply(
+    def begin(
         self,
         states: States,
         replies: RowReplies,
         which: NDArray[np.intp],
         rng: np.random.Generator,
         same_board: bool = False,
-    ) -> States:
-        """States (B,) after the opponents' moves, where it is an opponent's turn.
+    ) -> tuple[States, NDArray[np.int8]]:
+        """States (B,) and results (B,) after the opponents' moves, where it is their turn.
 
         same_board: whether all games have the same board. A policy that has no table is then asked
         only if it was asked for another board the last time.
         """
-        return replies.draw(states, which, rng.random(len(states)))
+        after = replies.draw(states, which, rng.random(len(states)))
+        return after, self.tables.result.take(after)
+
+    def prepare(self, policies: list[Policy]) -> RowReplies:
+        """The opponents in the form that `advance` takes, here as alias tables."""
+        return RowReplies(self.tables, policies)
 
     def result(self, states: States) -> NDArray[np.int8]:
         """Fresh results (B,) int8, the numbers ONGOING to OPPONENT_ILLEGAL."""
         return self.tables.result.take(states)
-
-    def opponent_moves(self, states: States) -> NDArray[np.bool_]:
-        """Whether a game is unfinished and it is the opponent's turn: (B,) bool."""
-        return (states < self.tables.playing) & self.tables.opponent_moves.take(
-            states % self.tables.playing
-        )
 
     def observe(self, states: States) -> NDArray[Any]:
         """Fresh observations from the learner's seats: see `observation.observe`."""
@@ -244,21 +235,18 @@ def _alias_table(
         pending[rows, g] = np.abs(scaled[rows, g] - 1) > EVEN
 
 
-class RowGame:
+class RowGame(Engine):
     """One game at a time; a state is an int."""
 
     def __init__(self, rules: Rules, early_draw: bool, observation: str):
+        super().__init__(rules, early_draw, observation)
         self.tables = tables = row_tables(rules, early_draw, observation)
-        self.rules, self._cells = rules, rules.cells
-        self._arguments = (rules, early_draw, observation)
+        self._cells = rules.cells
         self._children, self._result, self._views = tables.lists
         self._size = tables.size
         seen = tables.observations
         self._shape, self._dtype, self._mask_at = seen.shape[1:], seen.dtype, seen[0].nbytes
         self._view_size = self._mask_at + rules.cells
-
-    def __reduce__(self) -> Any:
-        return (type(self), self._arguments)  # copies share the tables
 
     def start(self, board: Boards, seat: int) -> int:
         """The state of an unfinished board (cells,), the learner having the mark `seat`."""
@@ -268,19 +256,21 @@ class RowGame:
         return row + (seat < 0) * self._size
 
     def advance(
-        self, state: int, cell: int | None, reply: RowReply, uniforms: Uniforms
+        self, state: int, cell: int | None, reply: RowReply | None, uniforms: Uniforms
     ) -> tuple[int, int, NDArray[Any], NDArray[np.int8]]:
         """State, result, observation and mask after the learner's move and the opponent's reply.
 
         cell: None at the start of a game, where only the opponent moves, if it is its turn. A move
         onto a taken cell is illegal and ends the game. The game must be unfinished. A reply is
-        drawn with one number in [0, 1). The lines of `view` are repeated here: the call would take
-        3 % of a step.
+        drawn with one number in [0, 1). reply: None if the caller moves for both sides; then the
+        learner has the other seat in the new state, and the result is that of the side that moved.
+        The lines of `view` are repeated here: the call would take 3 % of a step.
         """
         if cell is not None:
             state = self._children[state * self._cells + cell]
-        width = reply.width[state]
-        if width:
+        if reply is None:
+            return self._turned(state)
+        if width := reply.width[state]:
             scaled = (uniforms.pop() if uniforms else uniforms.draw()) * width
             column = int(scaled)
             index = state * self._cells + column
@@ -297,13 +287,10 @@ class RowGame:
             ndarray(self._cells, INT8, seen, self._mask_at),
         )
 
-    def move(self, state: int, cell: int) -> tuple[int, int]:
-        """The state and result after the learner's move, without a reply, for the other side.
-
-        The learner has the other seat in the new state; the result is that of the side that moved.
-        """
-        state = self._children[state * self._cells + cell]
-        return state + OTHER_SEAT[state // self._size] * self._size, self._result[state]
+    def _turned(self, state: int) -> tuple[int, int, NDArray[Any], NDArray[np.int8]]:
+        """The same state for the other side, with the result of the side that has moved."""
+        other = state + OTHER_SEAT[state // self._size] * self._size
+        return other, self._result[state], *self.view(other)
 
     def prepare(self, policy: Any) -> RowReply:
         """The opponent as an alias table."""

@@ -257,31 +257,37 @@ class Positions:
 
 
 def draw_starts(
-    rules: Rules, early_draw: bool, movers: NDArray[np.int8], rng: np.random.Generator
-) -> tuple[Boards, NDArray[np.int8]]:
-    """Random unfinished boards (B, cells), and the marks (B,) of the sides to move.
+    rules: Rules, early_draw: bool, movers: Any, rng: np.random.Generator
+) -> tuple[Boards, Any]:
+    """Random unfinished boards (B, cells), and the marks (B,) int8 of the sides to move.
 
     movers (B,): +1 or -1 draws uniformly from the positions in which X or O is to move, 0 from all.
+    For one number instead of an array it is one board (cells,) and one mark.
     Raises ValueError if there is no such position.
     """
-    positions, rows, x_count = _starts_of(rules, early_draw)
-    first = np.where(movers < 0, x_count, 0)
-    last = np.where(movers > 0, x_count, len(rows))
+    positions, rows, marks, starts, ends = _starts_of(rules, early_draw)
+    first, last = starts[movers], ends[movers]
     if (first == last).any():
         raise ValueError(f'start="random" finds no position of {rules} with O to move: side="X"')
     drawn = rng.integers(first, last)
-    return positions.boards_at(rows[drawn]), np.where(drawn < x_count, 1, -1).astype(np.int8)
+    return positions.boards_at(rows[drawn]), marks[drawn]
 
 
 @lru_cache(maxsize=8)
-def _starts_of(rules: Rules, early_draw: bool) -> tuple[Positions, NDArray[np.intp], int]:
-    """The unfinished positions' rows, those with X to move first, and the number of these."""
+def _starts_of(rules: Rules, early_draw: bool) -> tuple[Any, ...]:
+    """The positions, and rows and marks to move of the unfinished ones, those of X first.
+
+    Then where the rows begin and end from which a side is drawn, any one at 0, X at 1, O at -1.
+    """
     positions = positions_of(rules)
     rows = positions.unfinished
     if early_draw:
         rows = rows[~positions.is_dead[rows]]
-    x_moves = positions.x_to_move[rows]
-    return positions, rows[np.argsort(~x_moves, kind="stable")], int(x_moves.sum())
+    rows = rows[np.argsort(positions.ply[rows] % 2, kind="stable")]
+    marks = np.where(positions.x_to_move[rows], 1, -1).astype(np.int8)
+    x_count, count = int((marks > 0).sum()), len(rows)
+    starts, ends = np.array([[0, 0, x_count], [count, x_count, count]])
+    return positions, rows, marks, starts, ends
 
 
 @lru_cache(maxsize=8)
