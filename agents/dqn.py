@@ -54,7 +54,7 @@ O.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -70,7 +70,6 @@ from tictactoe_env.exact.positions import TABULATED, positions_of
 from tictactoe_env.observation import observe
 from tictactoe_env.rules import Rules
 from tictactoe_env.sb3 import MaskableDQN, MaskableDQNPolicy
-from tictactoe_env.trained.own_values import OwnValues
 from training.board_network import Opening, encoder_options
 from training.canonical import CanonicalBoards
 from training.learner import Arrays, BoardPlayer, State
@@ -321,15 +320,15 @@ def policy_options(config: Config) -> dict[str, Any]:
     }
 
 
-def values_of(
-    network: Callable[[torch.Tensor], torch.Tensor], rules: Rules, device: Any = "cpu"
-) -> ValuedTable:
-    """The values that a network gives the moves of all unfinished positions."""
+def table_of(network: BoardQNetwork, config: Config) -> ValuedTable:
+    """The greedy policy of a network, with the values of the moves in all unfinished positions."""
+    rules = config.rules
     boards = positions_of(rules).boards[positions_of(rules).unfinished]
-    planes = torch.as_tensor(observe(boards, rules, "planes"), device=device)
     with torch.no_grad():
+        planes = torch.as_tensor(observe(boards, rules, "planes"), device=network.device)
         values = network(planes).cpu().numpy()
-    return ValuedTable(rules, np.where(values == LOWEST, -np.inf, values).astype(np.float32))
+    values = np.where(values == LOWEST, -np.inf, values).astype(np.float32)
+    return config.opened(ValuedTable(rules, values, reward_scale(config.results, config.discount)))
 
 
 def network_of(config: Config, model: Arrays) -> BoardQNetwork:
@@ -359,13 +358,7 @@ def player(config: Config, model: Arrays) -> ValuedTable | LivePolicy:
     """The player of a saved model, on the CPU whatever `config.device` is."""
     if config.rules.cells > TABULATED:
         return live_policy_of(config, model)
-    return config.opened(values_of(network_of(config, model), config.rules))
-
-
-def own_values(config: Config, model: Arrays) -> OwnValues:
-    """The Q values of the network that plays."""
-    table = config.opened(values_of(network_of(config, model), config.rules))
-    return OwnValues(table.values, *reward_scale(config.results, config.discount))
+    return table_of(network_of(config, model), config)
 
 
 # --- the update ----------------------------------------------------------------------------------
@@ -518,9 +511,7 @@ class DQNLearner(SB3Learner):
         """The greedy policy of the network that plays."""
         if self.config.rules.cells > TABULATED:
             return player(self.config, self.model())
-        algorithm = self.algorithm
-        values = values_of(algorithm.policy.player, self.config.rules, algorithm.device)
-        return self.config.opened(values)
+        return table_of(self.algorithm.policy.player, self.config)
 
     def thawed(self, weights: Arrays) -> BoardPlayer:
         """The greedy policy of the network with these weights."""

@@ -27,7 +27,7 @@ from tictactoe_env.search.mcts import (
     Node,
     meaning,
 )
-from tictactoe_env.trained.own_values import OwnValues
+from tictactoe_env.trained.own_values import OwnValues, ValuedPolicy
 from training.checkpoint import take
 from training.learner import Arrays, Learner, State
 from training.options import BoardConfig, Count, NotNegative, Share, option
@@ -81,9 +81,10 @@ def begin(config: Config) -> MCTS:
     return MCTS(config)
 
 
-def player(config: Config, model: Arrays) -> TabularPolicy:
+def player(config: Config, model: Arrays) -> ValuedPolicy:
     """The player of a saved graph."""
-    return table_of(graph_of(config, model))
+    graph = graph_of(config, model)
+    return ValuedPolicy(config.rules, table_of(graph).table, own_values(graph))
 
 
 class MCTS(Learner):
@@ -178,12 +179,12 @@ def table_of(graph: Graph) -> TabularPolicy:
     return TabularPolicy(graph.rules, turned)
 
 
-def own_values(config: Config, model: Arrays) -> OwnValues:
+def own_values(graph: Graph) -> OwnValues:
     """The mean success of the playouts that reached the position after each move.
 
     A move to a position without a playout has no value.
     """
-    graph, positions = graph_of(config, model), positions_of(config.rules)
+    positions = positions_of(graph.rules)
     orientations, means = graph.orientations, np.full(len(positions), np.nan)
     canonical = np.unique(positions.canonical)
     for row, board in zip(canonical.tolist(), positions.boards[canonical], strict=True):
@@ -192,4 +193,4 @@ def own_values(config: Config, model: Arrays) -> OwnValues:
             means[row] = node.mean
     children = positions.children[positions.unfinished]
     values = np.where(children >= 0, means[positions.canonical[children]], np.nan)
-    return OwnValues(values, meaning(config.draws), 0.0, 1.0)
+    return OwnValues(values, meaning(graph.draws), 0.0, 1.0)

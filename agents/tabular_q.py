@@ -41,7 +41,6 @@ from pydantic import Field
 
 from tictactoe_env.errors import unknown_name
 from tictactoe_env.exact.positions import Positions, positions_of
-from tictactoe_env.trained.own_values import OwnValues
 from training.checkpoint import take
 from training.learner import Arrays, BoardPlayer, Learner, State, crossed
 from training.options import (
@@ -55,7 +54,7 @@ from training.options import (
 )
 from training.search_space import Choice, Range
 from training.selfplay import Moves, SelfPlay, play_games
-from training.values import ValuedTable, expected_rewards
+from training.values import ValuedTable, reward_scale
 
 AGENT = "tabular_q"
 TITLE = "Q-learner"
@@ -195,13 +194,8 @@ def table_of(config: Config, positions: Positions, values: Floats) -> ValuedTabl
     """The player of the moves that are best in the mean of the tables (tables, N)."""
     mean = np.append(values.mean(axis=0), -np.inf)
     places = places_of(positions, config.symmetry)[positions.unfinished]
-    return ValuedTable(config.rules, mean[places])
-
-
-def own_values(config: Config, model: Arrays) -> OwnValues:
-    """The mean of the tables."""
-    rewards = parse_rewards(config.rewards)
-    return expected_rewards(player(config, model).values, rewards, config.discount)
+    worth = reward_scale(parse_rewards(config.rewards), config.discount)
+    return ValuedTable(config.rules, mean[places], worth)
 
 
 def begin(config: Config) -> TabularQ:

@@ -58,7 +58,6 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from tictactoe_env.exact.positions import Positions, positions_of
-from tictactoe_env.trained.own_values import OwnValues
 from training.checkpoint import take
 from training.learner import Arrays, BoardPlayer, Chart, Learner, State, crossed
 from training.options import (
@@ -76,7 +75,7 @@ from training.options import (
 from training.search_space import Choice, Range
 from training.selfplay import SelfPlay
 from training.symmetry import Representatives
-from training.values import ValuedTable, expected_rewards
+from training.values import ValuedTable, reward_scale
 
 AGENT = "tictacnet"
 TITLE = "Q-network without rules"
@@ -364,12 +363,7 @@ def player(config: Config, model: Arrays) -> ValuedTable:
     for name, array in network.named().items():
         array[:] = take(model, name, array.shape, np.float32)
     values = View(positions, config.symmetry).values_at(network, positions.unfinished)
-    return ValuedTable(config.rules, values)
-
-
-def own_values(config: Config, model: Arrays) -> OwnValues:
-    """The outputs of the network for the free cells."""
-    return expected_rewards(player(config, model).values, config.rewards)
+    return ValuedTable(config.rules, values, reward_scale(config.rewards))
 
 
 # --- the learner -----------------------------------------------------------------------------
@@ -451,7 +445,7 @@ class TicTacNet(Learner):
     def policy(self) -> ValuedTable:
         """The greedy policy of the target network, which may make illegal moves."""
         values = self.view.values_at(self.target, self.positions.unfinished)
-        return ValuedTable(self.config.rules, values)
+        return ValuedTable(self.config.rules, values, reward_scale(self.config.rewards))
 
     def meet(self, rival: BoardPlayer) -> None:
         """Add a snapshot of another learner to the opponents."""

@@ -47,7 +47,6 @@ from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.tables import TabularPolicy
 from tictactoe_env.observation import observe
 from tictactoe_env.policy import sample
-from tictactoe_env.trained.own_values import OwnValues
 from training.files import read_csv
 from training.learner import Arrays, Chart, Learner, Table
 from training.options import (
@@ -64,7 +63,7 @@ from training.search_space import Choice, Range
 from training.selfplay import play_out
 from training.symmetry import Representatives
 from training.torch_arrays import Device, load_weights, use_torch, weights_of
-from training.values import ValuedTable, expected_rewards
+from training.values import ValuedTable, reward_scale
 
 AGENT = "value_net"
 TITLE = "Value network"
@@ -167,6 +166,7 @@ class Afterstates:
 
     def __init__(self, config: Config, device: str = "cpu"):
         self.look_ahead = config.look_ahead
+        self.worth = reward_scale((1.0, 0.0, -1.0), config.discount)
         self.positions = positions = positions_of(config.rules)
         seats = np.where(positions.x_to_move, -1, 1)
         self.exact = (positions.outcome_x * seats).astype(np.float64)
@@ -206,9 +206,9 @@ class Afterstates:
         return np.where(children >= 0, values[children], -np.inf)
 
     def policy(self, network: torch.nn.Module) -> ValuedTable:
-        """The greedy policy of a network."""
+        """The greedy policy of a network. With `look_ahead` 2 the best reply is in its values."""
         moves = self.of_moves(self.looked_ahead(self.values(network)))
-        return ValuedTable(self.positions.rules, moves[self.positions.unfinished])
+        return ValuedTable(self.positions.rules, moves[self.positions.unfinished], self.worth)
 
     def exploring(
         self, values: Floats | None, epsilons: Sequence[float], temperature: float = 0.0
@@ -238,15 +238,6 @@ def player(config: Config, model: Arrays) -> ValuedTable:
     network = build(config)
     load_weights(network, model)
     return Afterstates(config).policy(network)
-
-
-def own_values(config: Config, model: Arrays) -> OwnValues:
-    """The values by which the player chooses: those of the network, or exact after the last move.
-
-    With `look_ahead` 2 the best reply to each move is taken into account.
-    """
-    values = player(config, model).values
-    return expected_rewards(values, (1.0, 0.0, -1.0), config.discount)
 
 
 # --- the learner -----------------------------------------------------------------------------

@@ -71,10 +71,11 @@ def files_of(folder: Path) -> dict[str, bytes]:
     verify(certificate)
     page = agents.page(certificate.stated.agent)
     config, model = load_model(page, folder)
-    if not np.array_equal(page.player(config, model).table, table_of(certificate).table):
+    player: Any = page.player(config, model)
+    if not np.array_equal(player.table, table_of(certificate).table):
         raise ValueError(f"the model of {folder} does not make the moves of its certificate")
     files = {TABLE: table_bytes(certificate)}
-    own = own_values_of(page, config, model)
+    own = own_values_of(player)
     if own is not None:
         files[VALUES] = pack_values(own)
     return files

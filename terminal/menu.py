@@ -22,7 +22,7 @@ from terminal.game import Table, seats_of
 from terminal.replay import print_list, watch
 from terminal.talk import Talk, number, one_of, seconds
 from terminal.trainer import name_of, new_folder, train
-from terminal.tree import tree_text
+from terminal.tree import tree_text, trie_text
 from tictactoe_env.certificates.certificate import FILE
 from tictactoe_env.errors import printable
 from tictactoe_env.exact.evaluation import UNTIL
@@ -261,7 +261,7 @@ class Menu:
         seat = gallery.seat(entry.id, self.rules)
         policy: Any = seat.policy
         if seat.pupil is not None:
-            self.talk.say(policy.trie.text(depth))
+            self.talk.say(trie_text(policy.trie, depth))
             return
         side = self.talk.ask(
             "Its moves as X, as O or as both? [both]", one_of(*SIDES, "both", default="both")

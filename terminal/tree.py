@@ -2,14 +2,37 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.games.analysis import truth
 from tictactoe_env.notation import cell_text
 from tictactoe_env.policy import Policy
-from tictactoe_env.rules import Rules, Standing, standing
+from tictactoe_env.rules import SIDES, Rules, Standing, standing
 
 MAX_LINES = 2_000
 LEAST = 0.0005  # smallest probability of a move that is shown: 0.1 %, rounded
+
+
+def trie_text(trie: Any, depth: int) -> str:
+    """The games in a trie up to a depth, one node per line: its move, and their results."""
+    size, reached = trie.rules.cells, sum(count > 0 for count in trie.sequences)
+    lines = [
+        f"{trie.games:,} games, {len(trie):,} sequences of moves, "
+        f"{reached:,} positions of {len(trie.after):,}"
+    ]
+    waiting = [(0, 0)]
+    while waiting:
+        node, ply = waiting.pop()
+        if node:
+            x, drawn, o = (result[node] for result in trie.results)
+            ended = f"X won {x:,}, drawn {drawn:,}, O won {o:,}"
+            cell = cell_text(trie.keys[node] % size, trie.rules)
+            lines.append(f"{'  ' * (ply - 1)}{ply}. {SIDES[(ply - 1) % 2]} {cell}   {ended}")
+        if ply < depth:
+            children = (trie.after_move(node, cell) for cell in reversed(range(size)))
+            waiting += [(child, ply + 1) for child in children if child >= 0]
+    return "\n".join(lines)
 
 
 def tree_text(policy: Policy, rules: Rules, depth: int, side: str = "both") -> str:

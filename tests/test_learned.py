@@ -6,7 +6,6 @@ The young trie has played 20 games. A line is lost once, and then its probabilit
 import json
 import re
 import shutil
-from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
 
@@ -21,7 +20,6 @@ import agents
 import evaluate
 import play
 import train
-from agents import trie
 from players import pupil as pupils
 from players.gallery import Gallery
 from players.seat import seat_of
@@ -198,17 +196,10 @@ def tree_in_menu(store):
     return shown("9", place, "1", "10")
 
 
-def tree_of_module(store):
-    with redirect_stdout(StringIO()) as shown:
-        trie.main([YOUNG])
-    return shown.getvalue()
-
-
-@pytest.mark.parametrize("tree", [tree_in_menu, tree_of_module])
-def test_the_game_tree_of_a_run_has_the_games_of_its_training_and_those_since(folder, store, tree):
-    assert "20 games" in tree(store)
+def test_the_game_tree_of_a_run_has_the_games_of_its_training_and_those_since(folder, store):
+    assert "20 games" in tree_in_menu(store)
     pupils.Pupil(folder / YOUNG).learn(X_WINS)
-    assert "21 games" in tree(store)
+    assert "21 games" in tree_in_menu(store)
 
 
 def test_an_evaluation_is_of_what_a_run_plays_now(folder, capsys):

@@ -186,5 +186,5 @@ def test_a_tree_search_gives_each_move_the_mean_success_of_its_playouts():
 )
 def test_the_meaning_names_the_rewards_that_the_values_estimate(page, options, rewards, scale):
     config = page.Config(**options)
-    own = checked(page.own_values(config, page.begin(config).model()), Rules())
+    own = checked(page.begin(config).policy().own, Rules())
     assert (own.low, own.high, rewards in own.meaning) == (*scale, True)

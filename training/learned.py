@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -65,6 +66,19 @@ def stamp(folder: Path) -> tuple[int, int]:
     except OSError:
         return 0, 0
     return status.st_mtime_ns, status.st_size
+
+
+def teach(
+    learn: Callable[[Sequence[int]], None], games: Iterable[Game], rules: Rules
+) -> Counter[str]:
+    """Let a player learn games; the number of games "learned", and of those left out by reason."""
+    counts: Counter[str] = Counter()
+    for game in games:
+        reason = reason_against(game, rules)
+        if reason is None:
+            learn(game.moves)
+        counts[reason or "learned"] += 1
+    return counts
 
 
 class GameFile:

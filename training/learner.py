@@ -15,10 +15,6 @@ A page is a module of `agents/` with these names:
                            on boards of more than 12 cells a `training.network_policy.LivePolicy`
     export_sb3(config, model, path)
                            optional: writes the model as Stable-Baselines3's own zip
-    own_values(config, model)
-                           optional: the `OwnValues` of a saved model, which are stored beside its
-                           certificate. Without it they are those of the player, if that is a
-                           `ValuedTable`; other players have none
     SEARCH                 optional: the ranges in which `train.py AGENT --optimize` searches its
                            options, see `training.search_space`
 
@@ -30,10 +26,8 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 from numpy.typing import NDArray
@@ -139,21 +133,6 @@ class Learner(ABC):
         training and at its end. rows: those of metrics.csv.
         """
         return {}
-
-
-class GamesLearner(Learner):
-    """A learner that also learns from finished games of others.
-
-    A saved run of it learns from the games that people play with it, see `training.learned`.
-    """
-
-    @abstractmethod
-    def take_in(self, run: Path, file: str = "") -> Counter[str]:
-        """Learn from the games played with a run since its training, then from those of a file.
-
-        Returns the number of games "learned", and of games left out by reason. Raises ValueError or
-        FileNotFoundError for a file that cannot be read.
-        """
 
 
 class Page(Protocol):

@@ -46,8 +46,9 @@ from training import checkpoint, files, kernels, metrics
 from training.checkpoint import BEST, MODEL, Model
 from training.events import Events
 from training.files import LOCK, MANIFEST, Saved, write_json
+from training.games_learner import GamesLearner
 from training.goals import check_goal_of, limit_of
-from training.learner import BoardPlayer, GamesLearner, Learner, Page, drive
+from training.learner import BoardPlayer, Learner, Page, drive
 from training.options import BoardConfig, playing
 from training.plots import chart, learning_curves
 from training.progress import Display, tenth_of
@@ -450,7 +451,7 @@ class Run:
         """Write the best model's own values; on larger boards its player computes them."""
         if self.best is None or self.config.rules.cells > TABULATED:
             return
-        own = own_values_of(self.page, self.best.model.config, self.best.model.arrays)
+        own = own_values_of(self.best_player)
         if own is not None:
             write_values(own, certificate.sha256_of_moves, self.folder / VALUES)
 

@@ -40,13 +40,24 @@ class ValuedTable(TabularPolicy):
 
     values: (U, cells) floats, the values of the moves in the unfinished positions, for the side to
     move. They are -inf for illegal moves, unless the player does not know the rules.
+    worth: what they are, in words, and the values of a sure loss and of a sure win.
     """
 
     moves_by_values = True
 
-    def __init__(self, rules: Rules, values: NDArray[np.floating[Any]]):
+    def __init__(
+        self,
+        rules: Rules,
+        values: NDArray[np.floating[Any]],
+        worth: tuple[str, float, float] = (MEANINGS[OWN], -1.0, 1.0),
+    ):
         super().__init__(rules, one_hot(values.argmax(axis=1), rules.cells))
-        self.values = values
+        self.values, self.worth = values, worth
+
+    @property
+    def own(self) -> OwnValues:
+        """Its own values, as they are stored beside a certificate."""
+        return OwnValues(self.values, *self.worth)
 
     def q_values(self, boards: Boards) -> NDArray[np.floating[Any]]:
         """The values of the moves (B, cells) on unfinished boards (B, cells).
@@ -58,29 +69,13 @@ class ValuedTable(TabularPolicy):
         return self.values[np.searchsorted(positions.unfinished, positions.rows(boards))]
 
 
-def own_values_of(page: Any, config: Any, model: Any) -> OwnValues | None:
-    """The values that a saved model gives the moves of all unfinished positions, or None.
+def own_values_of(player: Any) -> OwnValues | None:
+    """The values that the player of a model gives the moves of all unfinished positions, or None.
 
-    A page may define `own_values(config, model) -> OwnValues`. Otherwise they are the values of its
-    player, if that is a `ValuedTable`.
+    They are its `own`: those of a `ValuedTable` or of a `ValuedPolicy`.
     """
-    if hasattr(page, "own_values"):
-        own: OwnValues = page.own_values(config, model)
-        return checked(own, config.rules)
-    player = page.player(config, model)
-    if not isinstance(player, ValuedTable):
-        return None
-    return checked(OwnValues(player.values, MEANINGS[OWN]), config.rules)
-
-
-def expected_rewards(
-    values: NDArray[Any], rewards: Sequence[float], discount: float = 1.0
-) -> OwnValues:
-    """Values that estimate the reward at the end of the game.
-
-    rewards: of a win, a draw and a loss. discount: of each later move of the same side.
-    """
-    return OwnValues(values, *reward_scale(rewards, discount))
+    own = getattr(player, "own", None)
+    return None if own is None else checked(own, player.rules)
 
 
 def reward_scale(rewards: Sequence[float], discount: float = 1.0) -> tuple[str, float, float]:
