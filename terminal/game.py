@@ -59,8 +59,6 @@ class Table(table.Table):
         self.values, self.kind = bool(values), values or OWN
         self.lesson = Lesson(seats, rules, bool(people), learn)
         self._show: Show = talk.say
-        if talk.console.is_terminal:
-            self.width = talk.console.width - 1
 
     def play_all(self, games: int, seed: int) -> None:
         """Play games, save them and print each result. Game i is sampled with `seed + i`."""

@@ -153,7 +153,7 @@ class SB3Learner(Learner):
         """The optimizer's moments, the games, the opponents and the tally."""
         return {
             "optimizer": moments_of(self.algorithm.policy.optimizer),
-            "games": self.algorithm.env.state_dict(),
+            "games": self.algorithm.env.games.state_dict(),
             "pool": self.pool.state(),
             "tally": asdict(self.tally),
         }
@@ -168,7 +168,8 @@ class SB3Learner(Learner):
         algorithm.env.set_opponent(self.pool.pool())
         algorithm.num_timesteps = self.steps
         # Unless these two private attributes are set, `learn` resets the environment.
-        algorithm._last_obs = algorithm.env.load_state_dict(state["games"])  # noqa: SLF001
+        observations, _ = algorithm.env.games.load_state_dict(state["games"])
+        algorithm._last_obs = observations  # noqa: SLF001
         algorithm._last_episode_starts = np.zeros(algorithm.n_envs, dtype=bool)  # noqa: SLF001
 
 

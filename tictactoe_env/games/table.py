@@ -6,10 +6,9 @@ A `Table` knows the rules of such a game; a program says how it prints, asks and
 
 from __future__ import annotations
 
-import textwrap
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -18,7 +17,7 @@ from tictactoe_env.errors import printable
 from tictactoe_env.exact.positions import TABULATED, can_enumerate
 from tictactoe_env.games.analysis import truth, turning_point
 from tictactoe_env.games.game import Game, Player
-from tictactoe_env.notation import cell_text, parse_cell
+from tictactoe_env.notation import cell_text
 from tictactoe_env.opponents import make_opponent
 from tictactoe_env.rules import SIDES, Boards, Rules, standing
 
@@ -39,7 +38,6 @@ class Table(ABC):
         "quit": "leave the game",
         "help": "show these commands",
     }
-    width = 1_000  # columns at which the commands are wrapped
 
     def __init__(self, rules: Rules, players: Mapping[str, Player], people: Sequence[str]):
         self.rules, self.players, self.people = rules, players, people
@@ -174,18 +172,15 @@ class Table(ABC):
         word = self.word(text)
         if word in self.commands:
             return word
-        cells = self.rules.cells
-        try:
-            is_number = text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= cells
-            cell = int(text) - 1 if is_number else parse_cell(text, self.rules)
-        except ValueError:
-            raise ValueError(
-                f"{text[:40]!r} is no move: type {self._moves()}, or {', '.join(self.commands)}"
-            ) from None
-        if board[cell] != 0:
-            free = self._names(np.flatnonzero(board == 0))
-            raise ValueError(f"{cell_text(cell, self.rules)} is taken; free are {' '.join(free)}")
-        return cell
+        names = self._names(range(self.rules.cells))
+        cells = {said: cell for cell, name in enumerate(names) for said in (name, str(cell + 1))}
+        if word not in cells:
+            commands = ", ".join(self.commands)
+            raise ValueError(f"{text[:40]!r} is no move: type {self._moves()}, or {commands}")
+        if board[cells[word]] != 0:
+            free = " ".join(self._names(np.flatnonzero(board == 0)))
+            raise ValueError(f"{names[cells[word]]} is taken; free are {free}")
+        return cells[word]
 
     def word(self, text: str) -> str:
         """The command for which a text is short: "?" is help, "u" undo; else the text."""
@@ -206,12 +201,12 @@ class Table(ABC):
         which = "every move" if len(best) == (board == 0).sum() else self.any_of(best)
         return f"Hint: {which} {position.text}."
 
-    def any_of(self, cells: Sequence[int] | np.ndarray) -> str:
+    def any_of(self, cells: Iterable[int]) -> str:
         """The names of cells, such as "a1, b2 or c3"."""
         *names, last = self._names(cells)
         return f"{', '.join(names)} or {last}" if names else last
 
-    def _names(self, cells: Sequence[int] | np.ndarray) -> list[str]:
+    def _names(self, cells: Iterable[int]) -> list[str]:
         return [cell_text(int(cell), self.rules) for cell in cells]
 
     def _moves(self) -> str:
@@ -221,10 +216,7 @@ class Table(ABC):
     def _help(self) -> str:
         """What may be typed."""
         lines = {"a move": f"{self._moves()}, row by row", **self.commands}
-        return "\n".join(
-            textwrap.fill(f"  {word:<7} {text}", self.width, subsequent_indent=" " * 10)
-            for word, text in lines.items()
-        )
+        return "\n".join(f"  {word:<7} {text}" for word, text in lines.items())
 
 
 def other(side: str) -> str:

@@ -119,15 +119,6 @@ class TicTacToeVecEnv(VecEnv):
             self._returns[dones], self._lengths[dones] = 0, 0
         return observations, rewards.astype(np.float32), dones, infos
 
-    def state_dict(self) -> dict[str, Any]:
-        """What is needed to continue the games: see `TicTacToeVectorEnv.state_dict`."""
-        return self.games.state_dict()
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> NDArray[Any]:
-        """Continue the games of `state_dict` against the present opponents; their observations."""
-        self._returns[:], self._lengths[:] = 0, 0
-        return self.games.load_state_dict(state)[0]
-
     def action_masks(self) -> NDArray[np.bool_]:
         """Which cells are free: (num_envs, cells) bool."""
         return self.games.action_masks()
