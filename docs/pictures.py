@@ -23,7 +23,7 @@ from agents import tabular_q
 from terminal.battle import play
 from tictactoe_env import ENV_IDS
 from tictactoe_env.certificates.certificate import FILE, certify, write
-from tictactoe_env.games import Game, Player, truth, verdicts
+from tictactoe_env.games import Game, Participant, truth, verdicts
 from tictactoe_env.notation import SIDES, cell_text, parse_board, parse_game
 from tictactoe_env.opponents import make_opponent
 from tictactoe_env.policy import RandomPolicy
@@ -57,7 +57,7 @@ def main() -> None:
         player = learner.policy()
         write(certify(player, tabular_q.AGENT, seed=SEED), run / FILE)
         moves = tuple(play(player, RandomPolicy(), Rules(), SEED))
-        x, o = Player("agent", "tabular_q"), Player("agent", "random")
+        x, o = Participant("agent", "tabular_q"), Participant("agent", "random")
         game = Game(x=x, o=o, moves=moves, origin="battle")
         write_gif(game, player, HERE / "game.gif")
         write_page(folder, "/?x=human&o=runs%2Ftabular_q-0", ("a1", "c3"), HERE / "page.png")

@@ -46,7 +46,7 @@ from tictactoe_env.certificates.stated import CertificateError, name_of
 from tictactoe_env.errors import printable, unknown_name
 from tictactoe_env.exact.positions import ENUMERABLE, TABULATED
 from tictactoe_env.exact.proof import ProofLimitError
-from tictactoe_env.games.game import MAX_NAME, Player
+from tictactoe_env.games.game import MAX_NAME, Participant
 from tictactoe_env.opponents import BUILT_IN as LISTED
 from tictactoe_env.opponents import (
     EASY,
@@ -338,11 +338,11 @@ class Gallery:
         except (CertificateError, OSError) as error:
             raise self.mark_broken(entry, str(error)) from None
 
-    def player(self, id: str) -> Player:
+    def player(self, id: str) -> Participant:
         """The player as the game store names it; a run has the sha256 of its certificate."""
         entry = self.entry(id)
         is_run = entry.kind == "run" or entry.learned is not None
-        return Player("run" if is_run else "agent", entry.id, entry.sha256)
+        return Participant("run" if is_run else "agent", entry.id, entry.sha256)
 
     def certificate(self, id: str, rules: Rules | None = None) -> Certificate:
         """The certificate of a player, verified or computed: see `tictactoe_env.certificates`.

@@ -21,7 +21,7 @@ from tictactoe_env.exact.positions import ENUMERABLE, TABULATED, can_enumerate
 from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.games.analysis import EXPECTED, OWN, Thoughts, kinds_of, thoughts
-from tictactoe_env.games.game import MAX_NAME, Player
+from tictactoe_env.games.game import MAX_NAME, Participant
 from tictactoe_env.games.table import PERSON
 from tictactoe_env.opponents import is_trained, make_opponent, saved_path
 from tictactoe_env.policy import Policy, RandomPolicy, sample
@@ -65,7 +65,7 @@ class Seat:
 
     def __init__(
         self,
-        player: Player,
+        player: Participant,
         rules: Rules,
         policy: Policy | None = None,
         model: Policy | None = None,
@@ -153,7 +153,7 @@ def seat_of(spec: str, rules: Rules, what: str = "player") -> Seat:
     """
     word, _, name = spec.partition(":")
     if word.lower() == PERSON and what == "player":
-        return Seat(Player("human", name or PERSON), rules)
+        return Seat(Participant("human", name or PERSON), rules)
     if is_learner(spec) and not LEARNER_FOLDER.exists():
         return learner_seat(LEARNER_FOLDER, rules)
     path = path_of(spec, rules, what)
@@ -177,8 +177,8 @@ def named_seat(name: str, rules: Rules, what: str = "player") -> Seat:
             policy.probs(np.zeros((1, rules.cells), dtype=np.int8))
     if is_trained(name, rules):
         source = facts_of(name).sha256_of_moves
-        return Seat(Player("agent", name, source), rules, policy, valued_policy(name))
-    return Seat(Player("agent", name), rules, policy, model)
+        return Seat(Participant("agent", name, source), rules, policy, valued_policy(name))
+    return Seat(Participant("agent", name), rules, policy, model)
 
 
 def run_seat(path: Path, name: str, rules: Rules) -> Seat:
@@ -192,16 +192,16 @@ def run_seat(path: Path, name: str, rules: Rules) -> Seat:
     file = path / FILE if path.is_dir() else path
     source = hashlib.sha256(read_bytes(file)).hexdigest()
     if isinstance(found, LinesPolicy):
-        return Seat(Player("run", name, source), rules, live_player(path, found))
+        return Seat(Participant("run", name, source), rules, live_player(path, found))
     table = found
     if learns(path, agent):
         pupil = Pupil(path, model_of(path, table))
-        return Seat(Player("run", name, source), rules, pupil.policy(), pupil=pupil)
+        return Seat(Participant("run", name, source), rules, pupil.policy(), pupil=pupil)
     values = file.with_name(VALUES)
     if file.name == FILE and os.path.lexists(values):
         model = read_values(values, table, certificate.sha256_of_moves)
-        return Seat(Player("run", name, source), rules, table, model)
-    return Seat(Player("run", name, source), rules, table)
+        return Seat(Participant("run", name, source), rules, table, model)
+    return Seat(Participant("run", name, source), rules, table)
 
 
 def live_player(folder: Path, lines: LinesPolicy) -> Policy:
@@ -232,7 +232,7 @@ def learner_seat(folder: Path, rules: Rules, name: str = LEARNER_FOLDER.as_posix
         )
     pupil = Pupil(folder)
     policy = pupil.policy()
-    return Seat(Player("run", name), rules, policy, policy, pupil)
+    return Seat(Participant("run", name), rules, policy, policy, pupil)
 
 
 def model_of(folder: Path, table: TabularPolicy) -> Policy:

@@ -4,12 +4,12 @@ import random
 
 from hypothesis import strategies as st
 
-from tictactoe_env.games.game import ENDINGS, KINDS, ORIGINS, Game, Player
+from tictactoe_env.games.game import ENDINGS, KINDS, ORIGINS, Game, Participant
 from tictactoe_env.notation import SIDES, parse_cells
 from tictactoe_env.rules import Rules, standing
 
-ANN, MINIMAX = Player("human", "Ann"), Player("agent", "minimax")
-RUN = Player("run", "dqn-0", "runs/dqn-0")
+ANN, MINIMAX = Participant("human", "Ann"), Participant("agent", "minimax")
+RUN = Participant("run", "dqn-0", "runs/dqn-0")
 TIME = "2026-05-09T07:35:25Z"
 
 
@@ -21,7 +21,7 @@ def game(moves="a1 b2 a2 b1 a3", rules=Rules(), **about):  # noqa: B008
 
 LETTERS = st.characters(codec="utf-8", exclude_categories=("C", "Z")) | st.sampled_from("%#:=/")
 WORDS = st.lists(st.text(LETTERS, min_size=1, max_size=9), min_size=1, max_size=3).map(" ".join)
-PLAYERS = st.builds(Player, st.sampled_from(KINDS), WORDS, st.just("") | WORDS)
+PLAYERS = st.builds(Participant, st.sampled_from(KINDS), WORDS, st.just("") | WORDS)
 TIMES = st.datetimes().map(lambda when: f"{when.isoformat()}Z")
 
 

@@ -24,7 +24,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect, sync_playwright
 
 from benchmarks.web import serving
-from tictactoe_env import Game, GameStore, Player, Rules, TabularPolicy
+from tictactoe_env import Game, GameStore, Participant, Rules, TabularPolicy
 from tictactoe_env.certificates.certificate import certify, write
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.solver import MinimaxPolicy
@@ -39,7 +39,7 @@ pytestmark = pytest.mark.browser
 SQUARE, BOARDS = Rules(), positions_of(Rules()).boards[positions_of(Rules()).unfinished]
 PERFECT = MinimaxPolicy(SQUARE)
 FIRST_FREE = TabularPolicy(SQUARE, one_hot((BOARDS == 0).argmax(axis=1), 9))  # can be beaten
-ANN, MINIMAX = Player("human", "Ann"), Player("agent", "minimax")
+ANN, MINIMAX = Participant("human", "Ann"), Participant("agent", "minimax")
 THROWN = Game(x=ANN, o=MINIMAX, moves=(0, 3, 1, 4, 2), origin="web")  # by a2
 TAKEN = Game(x=ANN, moves=(4, 1, 0, 1), ended="illegal", origin="human")  # lost by the first b1
 OWN, CHANCE, EXPECTED = "Its own estimate", "How likely it plays there", "Against random moves"

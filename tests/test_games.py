@@ -19,7 +19,7 @@ from tictactoe_env.games.game import (
     MAX_SOURCE,
     UNKNOWN,
     Game,
-    Player,
+    Participant,
     parse_json,
 )
 from tictactoe_env.games.store import read_games
@@ -104,7 +104,7 @@ def test_every_field_is_checked(name, value):
 @pytest.mark.parametrize("fields", [*PLAYERS, ("person", "Ann")])
 def test_a_player_is_checked(fields):
     with refuses(repr(fields[0] if fields[0] == "person" else fields[-1])) as told:
-        Player(*fields)
+        Participant(*fields)
     assert str(told.value).isprintable()
 
 
@@ -229,7 +229,7 @@ def test_a_line_or_an_entry_that_is_too_long_is_refused_before_it_is_read(tmp_pa
 
 def test_the_longest_game_is_far_below_the_limit_of_a_line():
     rules = Rules(7, 8, 8)
-    player = Player("human", "%" * MAX_NAME, "\U0001f600" * MAX_SOURCE)
+    player = Participant("human", "%" * MAX_NAME, "\U0001f600" * MAX_SOURCE)
     about = {"origin": "training", "time": TIME, "seed": MAX_SEED, "side": "X"}
     cells = tuple(range(14))
     about |= {"ended": "resigned", "result": "X"}

@@ -19,7 +19,7 @@ from terminal.talk import Talk
 from tictactoe_env.errors import printable
 from tictactoe_env.exact.evaluation import evaluate as evaluated
 from tictactoe_env.exact.tables import tabulate
-from tictactoe_env.games.game import Game, Player
+from tictactoe_env.games.game import Game, Participant
 from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.rules import Rules
 from training.progress import Display
@@ -116,7 +116,7 @@ def test_the_players_of_a_game_are_shown_as_they_are(text, monkeypatch):
         show("X", 1, 1)
     assert is_harmless(stream.getvalue().replace("\r", ""))
     if text.isprintable() and text == text.strip():
-        x, o = Player("run", text), Player("human", text)
+        x, o = Participant("run", text), Participant("human", text)
         game = Game(x=x, o=o, moves=(0, 1, 3, 2), rules=ROW, ended="line", origin="human")
         shown = printed(lambda console: console.print(Replay(game).picture(console)))
         assert text in shown

@@ -24,7 +24,7 @@ from tictactoe_env.games.game import (
     ORIGINS,
     RESULTS,
     UNKNOWN,
-    Player,
+    Participant,
     json_text,
     parse_json,
     parse_lines,
@@ -100,7 +100,7 @@ def test_either_all_games_are_added_or_none_and_an_import_says_where_it_is_wrong
     assert store.add_many([]) == range(2, 2)
 
 
-MALLORY = Player("human", "'; DROP TABLE games; --")
+MALLORY = Participant("human", "'; DROP TABLE games; --")
 
 
 def test_a_list_is_what_the_filters_leave_and_names_are_never_statements(store):
@@ -108,7 +108,7 @@ def test_a_list_is_what_the_filters_leave_and_names_are_never_statements(store):
     rng, lines = random.Random(0), ("a1 b2 a2 b1 a3", "a1 b2 a2 a3 c3 c1")
     played = [(line, Rules()) for line in (*lines, "b2 a1 c3 a3 a2 c2 b1 b3 c1")]
     played += [("a1 b1 c1 d1", Rules(1, 4, 3)), ("a1 b1 a2 b2 a3", Rules(4, 3, 3))]
-    names = [ANN, MINIMAX, RUN, UNKNOWN, Player("human", "minimax"), MALLORY]
+    names = [ANN, MINIMAX, RUN, UNKNOWN, Participant("human", "minimax"), MALLORY]
     for _ in range(60):
         about = {"x": rng.choice(names), "o": rng.choice(names), "origin": rng.choice(ORIGINS)}
         store.add_many(2 * [game(*rng.choice(played), **about)])

@@ -28,7 +28,7 @@ from terminal.menu import Menu
 from terminal.picture import picture
 from terminal.replay import print_list, watch
 from terminal.talk import Talk, number, one_of, seconds
-from tictactoe_env import Game, GameStore, Player, RandomPolicy, Rules
+from tictactoe_env import Game, GameStore, Participant, RandomPolicy, Rules
 from tictactoe_env.certificates.certificate import certify, read, write
 from tictactoe_env.exact.match import action_values
 from tictactoe_env.exact.solver import MinimaxPolicy
@@ -200,7 +200,7 @@ def test_a_battle_is_kept_game_by_game_and_counted_or_else_written_down(store):
     with pytest.raises(StoreError, match="closed"):
         Table(seats_of(("random", "random"), Rules(), talk), Rules(), talk, store).play_all(1, 0)
     last = said(talk).splitlines()[-1]
-    assert Game.parse(last.partition("it is: ")[2]).x == Player("agent", "random")
+    assert Game.parse(last.partition("it is: ")[2]).x == Participant("agent", "random")
 
 
 # --- keys -------------------------------------------------------------------------------------
@@ -330,7 +330,7 @@ def test_the_menu_is_asked_again_until_it_is_left_and_perfect_play_takes_either_
     assert not missing(text, "1 to 10", "'11'", "'x'")
     assert text.count("1  two players") == 2
     menu("3 sideways O resign 10", store)
-    assert (only(store).side, only(store).x) == ("O", Player("agent", "minimax"))
+    assert (only(store).side, only(store).x) == ("O", Participant("agent", "minimax"))
     text = menu("3 X quit 10", store, rules=LARGE)
     assert not missing(text, "5x5", "too large to solve", "search")
 

@@ -20,7 +20,7 @@ from benchmarks.web import serving
 from players.gallery import Gallery
 from tictactoe_env.certificates.certificate import certify, read, write
 from tictactoe_env.exact.positions import positions_of
-from tictactoe_env.games.game import Game, Player
+from tictactoe_env.games.game import Game, Participant
 from tictactoe_env.games.store import GameStore
 from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.rules import Rules
@@ -206,7 +206,7 @@ def test_games_are_listed_newest_first_without_those_of_training(keeper):
     for number, o in enumerate(["minimax"] * 2 + ["random"] * 3):
         ask(keeper, "games", 201, **{**GAME, "moves": (DRAWN, X_WINS)[number % 2], "o": o})
     keeper.store.add(Game(moves=tuple(X_WINS), origin="training"))
-    keeper.store.add(Game(x=Player("human", "Ann"), moves=tuple(X_WINS), origin="human"))
+    keeper.store.add(Game(x=Participant("human", "Ann"), moves=tuple(X_WINS), origin="human"))
 
     def listed(query):
         answer = keeper.get(f"/api/games?{query}").json()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tictactoe_env.exact.evaluation import Evaluation, evaluate, exploitability
     from tictactoe_env.exact.match import best_responses, exact_result
     from tictactoe_env.exact.tables import TabularPolicy, tabulate
-    from tictactoe_env.games.game import Game, Player
+    from tictactoe_env.games.game import Game, Participant
     from tictactoe_env.games.store import GameStore
     from tictactoe_env.opponents import make_opponent, register_opponent, unregister_opponent
     from tictactoe_env.policy import FunctionPolicy, Policy, RandomPolicy
@@ -61,7 +61,7 @@ _HOMES = {
     "Rules": "rules",
     "IllegalMoveError": "rules",
     "Game": "games.game",
-    "Player": "games.game",
+    "Participant": "games.game",
     "GameStore": "games.store",
     "Policy": "policy",
     "FunctionPolicy": "policy",
@@ -87,7 +87,7 @@ __all__ = [
     "Game",
     "GameStore",
     "IllegalMoveError",
-    "Player",
+    "Participant",
     "Policy",
     "RandomPolicy",
     "Rules",

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from tictactoe_env.errors import in_one_line, printable, whole_number
-from tictactoe_env.games.game import Game, Player
+from tictactoe_env.games.game import Game, Participant
 from tictactoe_env.games.table import PERSON, Table, other
 from tictactoe_env.notation import cell_text
 from tictactoe_env.opponents import EASY, EASY_BEYOND, easy_opponent, make_opponent
@@ -32,7 +32,7 @@ class Match(Table):
     """Games of a person, who plays `side`, against an opponent on the standard input and output."""
 
     def __init__(self, name: str, opponent: Policy, rules: Rules, side: str):
-        players = {side: Player("human", PERSON), other(side): Player("agent", name)}
+        players = {side: Participant("human", PERSON), other(side): Participant("agent", name)}
         super().__init__(rules, players, [side])
         self.name, self.opponent, self.colour = name, opponent, _has_colour()
         # A terminal shows what is typed. Lines of a pipe or a file are printed here.

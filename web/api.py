@@ -21,7 +21,7 @@ from players.gallery import BrokenPlayerError, Entry, Gallery, Place, read_entri
 from players.titles import story_of, title_of, unit_of
 from tictactoe_env.exact.positions import can_enumerate
 from tictactoe_env.games.analysis import EXPECTED, truth
-from tictactoe_env.games.game import Game, Player
+from tictactoe_env.games.game import Game, Participant
 from tictactoe_env.games.store import LISTED, GameStore
 from tictactoe_env.notation import board_text, cell_text, replay
 from tictactoe_env.rules import Rules, Standing, standing
@@ -279,7 +279,7 @@ class Api:
     async def keep(self, asked: requests.GameAsked) -> Json:
         """Keep a finished game, with the names that are sent: who really moved is not checked."""
         x, o = [
-            Player(requests.HUMAN, requests.HUMAN)
+            Participant(requests.HUMAN, requests.HUMAN)
             if id == requests.HUMAN
             else self.gallery.player((await self.entry(id)).id)
             for id in (asked.x, asked.o)

@@ -12,13 +12,13 @@ from tictactoe_env.games.analysis import (
     turning_point,
     verdicts,
 )
-from tictactoe_env.games.game import Game, Player
+from tictactoe_env.games.game import Game, Participant
 from tictactoe_env.games.store import GameStore, StoreError, read_games
 
 __all__ = [
     "Game",
     "GameStore",
-    "Player",
+    "Participant",
     "StoreError",
     "Thoughts",
     "Truth",

@@ -1,6 +1,6 @@
 """A finished game as data: the players, the board, every move and the result; as text and JSON.
 
-    game = Game(x=Player("human", "Ann"), moves=(4, 0, 2, 8, 6), origin="web")
+    game = Game(x=Participant("human", "Ann"), moves=(4, 0, 2, 8, 6), origin="web")
     game.result, game.ended                 # "X", "line": they follow from the moves
     Game.parse("b2 a1 c1 c3 a3").moves      # the moves alone are enough
     Game.parse(game.line()) == game         # `line` writes the moves, then all other fields
@@ -40,8 +40,8 @@ MAX_LINE = 64_000  # characters of a game as text; the longest has fewer than 30
 
 
 @dataclass(frozen=True)
-class Player:
-    """A player of a game.
+class Participant:
+    """Who played a side of a game. It makes no moves: that is a `Policy`.
 
     kind: one of KINDS. source: the folder of a run or the sha256 of its certificate, if any.
     """
@@ -61,7 +61,7 @@ class Player:
         return ":".join(re.sub(r"[%#:\s]", lambda found: quote(found[0]), part) for part in parts)
 
     @classmethod
-    def parse(cls, text: str) -> Player:
+    def parse(cls, text: str) -> Participant:
         """The player that a text such as "human:Ann" describes, the inverse of `str`."""
         parts = text.split(":")
         if not 2 <= len(parts) <= 3:
@@ -75,7 +75,7 @@ def _check_text(what: str, text: Any, low: int, high: int) -> None:
         raise ValueError(f"the {what} of a player has {low} to {high} letters, got {text!r:.120}")
 
 
-UNKNOWN = Player("unknown", "unknown")
+UNKNOWN = Participant("unknown", "unknown")
 # The fields of a game as text or JSON, beside its moves. In JSON k is a part of the board.
 FIELDS = ("x", "o", "board", "k", "result", "ended", "side", "seed", "origin", "time")
 _KNOWN = {
@@ -99,8 +99,8 @@ class Game:
     stored as UTC to the second; now by default. id: its number in a store, None outside a store.
     """
 
-    x: Player = UNKNOWN
-    o: Player = UNKNOWN
+    x: Participant = UNKNOWN
+    o: Participant = UNKNOWN
     moves: tuple[int, ...]
     origin: str
     rules: Rules = SQUARE
@@ -112,7 +112,7 @@ class Game:
     id: int | None = None
 
     def __post_init__(self) -> None:
-        for name, kind in (("x", Player), ("o", Player), ("rules", Rules)):
+        for name, kind in (("x", Participant), ("o", Participant), ("rules", Rules)):
             if not isinstance(getattr(self, name), kind):
                 raise ValueError(f"{name} must be a {kind.__name__}, got {getattr(self, name)!r}")
         for name, known in _KNOWN.items():
@@ -187,7 +187,7 @@ class Game:
         rows, _, cols = about.pop("board", f"{rules.rows}x{rules.cols}").partition("x")
         k = about.pop("k", str(rules.k))
         rules = rules_of(_number(rows, "rows"), _number(cols, "cols"), _number(k, "k"))
-        about |= {side: Player.parse(about[side]) for side in ("x", "o") if side in about}
+        about |= {side: Participant.parse(about[side]) for side in ("x", "o") if side in about}
         about |= {"seed": _number(about["seed"], "seed")} if "seed" in about else {}
         moves = parse_cells(" ".join(word for word in words if "=" not in word), rules)
         return cls(moves=tuple(moves), rules=rules, **{"origin": "file", **about})
@@ -209,7 +209,7 @@ class Game:
             for name in values:
                 one_of("field of a game", name, known)
             rules = Rules(**values.pop("board", {}))
-            values |= {side: Player(**values[side]) for side in ("x", "o") if side in values}
+            values |= {side: Participant(**values[side]) for side in ("x", "o") if side in values}
             values |= {"rules": rules, "moves": tuple(parse_cells(values["moves"], rules))}
             return cls(**values)
         except (TypeError, KeyError, AttributeError) as error:

@@ -39,7 +39,7 @@ from tictactoe_env.games.game import (
     RESULTS,
     SQUARE,
     Game,
-    Player,
+    Participant,
     parse_json,
     parse_lines,
     rules_of,
@@ -312,7 +312,7 @@ class GameStore:
         rules = rules_of(*(values.pop(name) for name in ("rows", "cols", "k")))
         for side in "xo":
             about = (values.pop(f"{side}_{name}") for name in ("kind", "name", "source"))
-            values[side] = Player(*about)
+            values[side] = Participant(*about)
         moves = tuple(parse_cells(values.pop("moves"), rules))
         return Game(rules=rules, moves=moves, **values)
 

@@ -16,7 +16,7 @@ import numpy as np
 from tictactoe_env.errors import printable
 from tictactoe_env.exact.positions import TABULATED, can_enumerate
 from tictactoe_env.games.analysis import truth, turning_point
-from tictactoe_env.games.game import Game, Player
+from tictactoe_env.games.game import Game, Participant
 from tictactoe_env.notation import cell_text
 from tictactoe_env.opponents import make_opponent
 from tictactoe_env.rules import SIDES, Boards, Rules, standing
@@ -39,7 +39,7 @@ class Table(ABC):
         "help": "show these commands",
     }
 
-    def __init__(self, rules: Rules, players: Mapping[str, Player], people: Sequence[str]):
+    def __init__(self, rules: Rules, players: Mapping[str, Participant], people: Sequence[str]):
         self.rules, self.players, self.people = rules, players, people
         self.played: list[Game] = []
 
