@@ -168,7 +168,7 @@ def proving(rules: Rules, side: str, symmetric: bool) -> tuple[int, int, bool, f
 
     def prove() -> tuple[int, int, bool]:
         reach = reach_of({side: player}, side, rules, BOUND)
-        return reach.decisions, len(reach), best_response(reach).can_lose  # type: ignore[arg-type]
+        return reach.decisions, len(reach), best_response(reach).can_lose
 
     try:
         (decisions, positions, can_lose), seconds, megabytes = measured(prove)

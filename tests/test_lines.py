@@ -50,7 +50,9 @@ def read_json(path):
 
 def met(player, side, rules):
     reach = BoardReach({side: player}, side, rules)
-    return np.concatenate([reach.boards(ply) for ply in reach.plies() if ply.side == side])
+    return np.concatenate(
+        [reach.rules.to_boards(ply.x, ply.o) for ply in reach.plies if ply.side == side]
+    )
 
 
 def test_the_certificate_of_4x4_is_small_and_states_what_is_proven(path):

@@ -63,6 +63,7 @@ def test_positions_are_ordered_by_ply_and_then_by_code_and_given_ply_by_ply(rule
         assert ply.side == "XO"[ply.number % 2]
         assert np.array_equal(ply.children, positions.children[ply.rows])
         assert np.array_equal(ply.legal, ply.children >= 0)
+        assert np.array_equal(rules.to_boards(ply.x, ply.o), positions.boards[ply.rows])
     assert [ply.number for ply in plies] == list(range(rules.cells))
 
 

@@ -108,7 +108,11 @@ def plain(policy, side, rules):
 
 
 def boards_of(reach):
-    return [tuple(board) for ply in reach.plies() for board in reach.boards(ply).tolist()]
+    return [
+        tuple(board)
+        for ply in reach.plies
+        for board in reach.rules.to_boards(ply.x, ply.o).tolist()
+    ]
 
 
 @pytest.mark.parametrize("rules", SMALL, ids=str)
@@ -175,7 +179,7 @@ def test_a_table_has_all_unfinished_positions_everywhere_and_not_only_those_that
     reach = TableReach(players, side, Rules(), everywhere=True)
     assert len(reach) == 4_520
     assert len({*boards_of(reach)}) == 4_520 > len(TableReach(players, side, Rules()))
-    own = [ply for ply in reach.plies() if ply.side == side]
+    own = [ply for ply in reach.plies if ply.side == side]
     assert reach.decisions == sum(len(ply.probs) for ply in own)
 
 
@@ -208,22 +212,23 @@ def test_each_row_stands_in_one_ply_and_has_its_marks_there(chunk, monkeypatch):
     table = TableReach({"O": MinimaxPolicy(rules, "first")}, "O", rules)
     reach = BoardReach({"O": MinimaxPolicy(rules)}, "O", rules)
     for found in (table, reach):
-        plies = list(found.plies())
+        plies = list(found.plies)
         rows = np.concatenate([np.r_[ply.rows] for ply in plies])
         assert len(rows) == len(np.unique(rows)) == len(found)
         for ply in plies:
-            assert set(np.count_nonzero(found.boards(ply), axis=1)) == {ply.number}
-    for ply in reach.plies():
+            assert set(np.count_nonzero(found.rules.to_boards(ply.x, ply.o), axis=1)) == {
+                ply.number
+            }
+    for ply in reach.plies:
         rows = list(range(ply.rows.start, ply.rows.stop))
         assert len(rows) <= chunk
-        assert [len(marks) for marks in reach.bits(ply)] == [len(rows), len(rows)]
+        assert len(ply.x) == len(ply.o) == len(rows)
 
 
 @pytest.mark.parametrize("kind", [TableReach, BoardReach])
-def test_the_plies_of_a_reach_are_walked_forwards_and_backwards(kind):
+def test_the_plies_of_a_reach_come_in_the_order_of_play(kind):
     reach = kind({"X": RandomPolicy()}, "X", Rules())
-    assert [ply.number for ply in reach.plies()] == list(range(9))
-    assert [ply.number for ply in reach.plies(backward=True)] == list(range(9))[::-1]
+    assert [ply.number for ply in reach.plies] == list(range(9))
 
 
 @pytest.mark.parametrize("rules", [Rules(2, 4, 3), Rules(6, 6, 3)], ids=str)
@@ -232,9 +237,9 @@ def test_each_child_is_the_position_after_the_move_and_the_last_four_rows_are_th
         {"X": LineCounter(rules, (1, 12, 100_000, 0), (0, 10, 10_000, 0))}, "X", rules
     )
     boards = np.array(boards_of(reach))
-    for ply in reach.plies():
+    for ply in reach.plies:
         at, move = np.nonzero(ply.children >= 0)
-        after = reach.boards(ply)[at]
+        after = reach.rules.to_boards(ply.x, ply.o)[at]
         after[np.arange(len(at)), ply.cells[at, move]] = 1 if ply.side == "X" else -1
         assert np.array_equal(boards[ply.children[at, move]], after)
     table = TableReach({"X": RandomPolicy()}, "X", Rules())
@@ -246,9 +251,9 @@ def test_each_child_is_the_position_after_the_move_and_the_last_four_rows_are_th
 def test_the_moves_of_a_policy_are_those_of_positive_probability_in_the_order_of_the_cells():
     cells = list(range(1, 40, 3))
     player = Player(lambda board: dict.fromkeys(cells, 1 / len(cells)))
-    (ply,) = BoardReach({"X": player}, "X", Rules(1, 40, 1)).plies()
+    (ply,) = BoardReach({"X": player}, "X", Rules(1, 40, 1)).plies
     assert ply.cells.tolist() == [cells]
-    for ply in BoardReach({"X": Mixed(Rules(2, 5, 3))}, "X", Rules(2, 5, 3)).plies():
+    for ply in BoardReach({"X": Mixed(Rules(2, 5, 3))}, "X", Rules(2, 5, 3)).plies:
         if ply.side == "X":
             assert ply.probs.shape[1] == np.count_nonzero(ply.probs, axis=1).max() <= 3
 
@@ -271,7 +276,7 @@ def test_positions_that_are_taken_some_at_a_time_give_the_same_proof(
     for chunk in (10**6, 7):
         monkeypatch.setattr(proof, "CHUNK", chunk)
         reach = BoardReach({"O": player}, "O", rules)
-        children = np.concatenate([ply.children[ply.legal] for ply in reach.plies()])
+        children = np.concatenate([ply.children[ply.legal] for ply in reach.plies])
         results = match.best_response(reach), match.result_of(reach)
         found.append((len(reach), reach.decisions, children.tolist(), *results))
     assert found[0][:3] == found[1][:3]
@@ -285,10 +290,7 @@ def test_positions_that_are_taken_some_at_a_time_give_the_same_proof(
 def test_the_reach_of_two_players_is_one_game_and_that_of_random_play_is_everything():
     rules = Rules(4, 4, 4)
     game = BoardReach({"X": Hashed(rules), "O": Hashed(rules)}, "X", rules)
-    assert [len(reach_boards) for reach_boards in (boards_of(game), game.starts)] == [
-        len(game),
-        len(game) + 1,
-    ]
+    assert len(boards_of(game)) == len(game.plies) == len(game)
     everything = BoardReach({"X": RandomPolicy()}, "X", Rules())
     assert len(everything) == 765 - 138, "canonical positions of 3x3, without the finished ones"
 
@@ -304,7 +306,7 @@ def test_a_limit_is_the_largest_number_of_positions_that_is_allowed():
 def test_the_memory_of_a_proof_is_that_of_its_positions_their_moves_and_four_results_of_each():
     rules, players = Rules(3, 4, 3), {"O": Mixed(Rules(3, 4, 3))}
     reach = BoardReach(players, "O", rules)
-    moves = [(ply.children, ply.cells, ply.probs) for ply in reach.plies()]
+    moves = [(ply.children, ply.cells, ply.probs) for ply in reach.plies]
     moves_bytes = sum(array.nbytes for ply in moves for array in ply if array is not None)
     megabytes = (moves_bytes + (2 + 4) * 8 * len(reach)) / 1e6
     BoardReach(players, "O", rules, Limit(megabytes=math.ceil(megabytes)))
@@ -330,7 +332,7 @@ def test_a_proof_is_refused_when_it_has_taken_the_memory_of_the_limit_and_no_soo
 def test_a_megabyte_is_a_million_bytes_and_a_proof_may_need_all_of_them(
     size, is_allowed, monkeypatch
 ):
-    monkeypatch.setattr(proof.Layer, "bytes", size / 2)  # of two layers: each side moves once
+    monkeypatch.setattr(proof.Ply, "bytes", size / 2 - 48)  # two plies: each side moves once
     with nullcontext() if is_allowed else refuses("1 megabytes", error=ProofLimitError):
         BoardReach({}, "X", Rules(1, 2, 2), Limit(megabytes=1))
 

@@ -46,7 +46,7 @@ class LinesPolicy:
         self.symmetric_probs = LinesPolicy.probs if self.is_symmetric else None
         self._forms = canonical_forms(rules, self.is_symmetric)
         plies = [
-            (*reach.bits(ply), cells, probs)
+            (ply.x, ply.o, cells, probs)
             for reach in reaches.values()
             for ply, cells, probs in _decided(reach)
         ]
@@ -95,7 +95,7 @@ class LinesPolicy:
 
 def _decided(reach: BoardReach) -> Iterator[tuple[Ply, NDArray[np.int8], Probs]]:
     """The plies in which the policy decides, with its moves (B, M) and their probabilities."""
-    for ply in reach.plies():
+    for ply in reach.plies:
         if ply.cells is not None and ply.probs is not None:
             yield ply, ply.cells, ply.probs
 

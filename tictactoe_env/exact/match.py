@@ -82,7 +82,7 @@ def result_of(reach: Reach) -> Result:
     share = np.zeros(len(reach.outcome_x))  # of the games that lead to each position
     share[0] = 1
     illegal = {"X": 0.0, "O": 0.0}
-    for ply in reach.plies():
+    for ply in reach.plies:
         legal = ply.legal
         probs = legal / legal.sum(axis=1, keepdims=True) if ply.probs is None else ply.probs
         flow = share[ply.rows, None] * probs
@@ -156,7 +156,7 @@ def best_response(reach: Reach) -> BestResponse:
 
 
 def _backward(
-    reach: Reach, ends: Values, illegal: float, of_all: bool = False, more: float = 0.0
+    reach: Reach, ends: NDArray[Any], illegal: float, of_all: bool = False, more: float = 0.0
 ) -> Values:
     """The least value that a side without a policy can bring about: (N,) float64, by row.
 
@@ -166,7 +166,7 @@ def _backward(
     more: what each ply adds.
     """
     values = ends.astype(np.float64)
-    for ply in reach.plies(backward=True):
+    for ply in reversed(reach.plies):
         after = values.take(ply.children, axis=0)
         if ply.probs is None:
             found = np.where(ply.legal, after, np.inf).min(axis=1)
@@ -207,7 +207,7 @@ def _shortest_line(reach: Reach) -> tuple[int, ...] | None:
     line: list[int] = []
     forms = canonical_forms(reach.rules, reach.is_symmetric)
     board, row = np.zeros((1, reach.rules.cells), dtype=np.int8), 0
-    for ply in reach.plies():
+    for ply in reach.plies:
         for at in np.flatnonzero(np.r_[ply.rows] == row):  # one, or none
             children, legal = ply.children[at], ply.legal[at]
             after = np.where(legal, plies_to_loss[children], 0.0)
@@ -241,7 +241,7 @@ def optimal_share(policy: Policy | Model, rules: Rules | None = None) -> Optimal
     optimal = (table.by_row() * best).sum(axis=1)
     reachable = np.zeros(len(positions), dtype=bool)
     for side in SIDES:
-        for ply in TableReach({side: table}, side, rules).plies():
+        for ply in TableReach({side: table}, side, rules).plies:
             if ply.side == side:
                 reachable[ply.rows] = True
     return OptimalShare(
@@ -269,7 +269,7 @@ def wins_most(reach: Reach) -> bool:
     move of positive probability is one after which most can be won. So no tolerance is needed.
     """
     most = _most_wins(reach.side, reach.rules)
-    for ply in reach.plies():
+    for ply in reach.plies:
         if ply.probs is not None:
             after = np.where(ply.legal, most[ply.children], UNSAFE)
             if ((ply.probs > 0) & (after < most[ply.rows][:, None])).any():

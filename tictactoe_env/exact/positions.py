@@ -19,6 +19,7 @@ from tictactoe_env.rules import SIDES, Boards, Rules
 
 ENUMERABLE = 16  # cells of a board whose positions can be listed; 3^16 table entries are 172 MB
 TABULATED = 12  # cells of a board whose positions are all tabulated: 3x4 has 111,973
+ILLEGAL = -1  # in place of the row after a move
 CHUNK = 1 << 20  # positions at a time, where an array (N, cells) would not fit the cache
 
 
@@ -79,19 +80,31 @@ def positions_of(rules: Rules) -> Positions:
 class Ply(NamedTuple):
     """B unfinished positions with `number` marks.
 
-    side: the side to move, "X" or "O". rows: (B,) or a slice. children: (B, M), the row after each
-    of M moves, -1 where a move is illegal. legal: (B, M) bool. probs: (B, M), the probabilities of
-    the moves where they are known. cells: (B, M) of the moves; None if move m is cell m, as in
-    `Positions`.
+    side: the side to move, "X" or "O". rows: (B,) or a slice. x, o: (B,) bitboards. children:
+    (B, M) int32, the row after each of M moves, ILLEGAL where a move is illegal. probs: (B, M), the
+    probabilities of the moves where they are known. cells: (B, M) int8 of the moves; None if move m
+    is cell m, as in `Positions`.
     """
 
     number: int
     side: str
     rows: Any
+    x: NDArray[np.uint64]
+    o: NDArray[np.uint64]
     children: NDArray[np.int32]
-    legal: NDArray[np.bool_]
     probs: NDArray[np.float64] | None = None
     cells: NDArray[np.int8] | None = None
+
+    @property
+    def legal(self) -> NDArray[np.bool_]:
+        """Which moves are legal: (B, M)."""
+        return self.children != ILLEGAL
+
+    @property
+    def bytes(self) -> int:
+        """Memory of the moves."""
+        moves = (self.children, self.probs, self.cells)
+        return sum(one.nbytes for one in moves if one is not None)
 
 
 class Positions:
@@ -217,8 +230,9 @@ class Positions:
         every = []
         for number, (first, last) in enumerate(pairwise(ends[:-1])):
             rows = self.unfinished[first:last]
-            children = self.children[rows]
-            every.append(Ply(number, SIDES[number % 2], rows, children, children >= 0))
+            every.append(
+                Ply(number, SIDES[number % 2], rows, *self.bits(rows), self.children[rows])
+            )
         return every
 
     # --- symmetries -------------------------------------------------------------------------------

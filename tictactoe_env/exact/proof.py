@@ -10,30 +10,30 @@ position, however they were reached. If the policy is a `CanonicalPolicy`, posit
 under symmetry are one as well.
 
 On boards of up to 12 cells the rows are those of `positions.Positions`, on larger ones a reach has
-rows of its own. Either way it is walked by `plies`, forwards or backwards: see `match`.
+rows of its own. Either way its plies are walked, forwards or backwards: see `match`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tictactoe_env.errors import whole_number
 from tictactoe_env.exact.position_index import PositionIndex, distinct, fits_one_number
-from tictactoe_env.exact.positions import TABULATED, Ply, positions_of
+from tictactoe_env.exact.positions import ILLEGAL, TABULATED, Ply, positions_of
 from tictactoe_env.exact.symmetry import CanonicalPolicy, canonical_forms, plays_symmetrically
 from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.policy import Model, Policy, Probs, as_policy, checked_probs
-from tictactoe_env.rules import SIDES, Boards, Rules
+from tictactoe_env.rules import SIDES, Rules
 
 CHUNK = 1 << 17  # positions at a time, so that arrays (B, cells) stay small
 MAX_ROWS = 2**31 - 5  # of a reach: they are int32, and the ends of games take four
 
 # The child of a move that ends the game; these are also the last rows of a reach.
-ILLEGAL, O_WINS, DRAW, X_WINS = -1, -2, -3, -4
+O_WINS, DRAW, X_WINS = -2, -3, -4  # and ILLEGAL
 ENDS = np.array([1, 0, -1, 0], dtype=np.int8)  # X's outcome in the last four rows
 
 Marks = NDArray[np.uint64]
@@ -75,14 +75,36 @@ def reach_of(
     return BoardReach(known, side, rules, limit, progress)
 
 
-class TableReach:
+class Reach:
+    """The positions that a policy can meet as `side`; row 0 is the start.
+
+    plies: the positions by ply, on large boards some at a time. outcome_x: (N,) int8 by row, +1
+    where X has won, -1 where O has, else 0. is_over: (N,) bool. is_symmetric: whether the positions
+    are in canonical form.
+    """
+
+    side: str
+    rules: Rules
+    plies: list[Ply]
+    outcome_x: NDArray[np.int8]
+    is_over: NDArray[np.bool_]
+    is_symmetric: bool
+
+    def __len__(self) -> int:
+        return sum(len(ply.x) for ply in self.plies)
+
+    @property
+    def decisions(self) -> int:
+        """The number of positions in which the policy has to move."""
+        return sum(len(ply.x) for ply in self.plies if ply.side == self.side)
+
+
+class TableReach(Reach):
     """A reach on a board whose positions are tabulated; the rows are those of `Positions`.
 
     everywhere: whether all unfinished positions belong to it, also those that the players cannot
     meet.
     """
-
-    is_symmetric = False
 
     def __init__(
         self,
@@ -93,66 +115,25 @@ class TableReach:
     ):
         positions = positions_of(rules)
         tables = {one: tabulate(player, rules).by_row() for one, player in players.items()}
-        self.side, self.rules = side, rules
+        self.side, self.rules, self.is_symmetric = side, rules, False
         self.outcome_x, self.is_over = positions.outcome_x, positions.is_over
         reached = np.full(len(positions), everywhere)
         reached[0] = True
-        self._plies = []
+        self.plies = []
         for ply in positions.plies:
             met = reached.take(ply.rows)
             if not met.all():
-                ply = Ply(ply.number, ply.side, ply.rows[met], ply.children[met], ply.legal[met])
+                parts = (ply.rows, ply.x, ply.o, ply.children)
+                ply = Ply(ply.number, ply.side, *(part[met] for part in parts))
             possible = ply.legal
             if ply.side in tables:
                 probs = tables[ply.side].take(ply.rows, axis=0)
-                ply, possible = ply._replace(probs=probs), ply.legal & (probs > 0)
+                ply, possible = ply._replace(probs=probs), possible & (probs > 0)
             reached[ply.children[possible]] = True
-            self._plies.append(ply)
-        self.decisions = sum(len(ply.rows) for ply in self._plies if ply.side == side)
-
-    def __len__(self) -> int:
-        return sum(len(ply.rows) for ply in self._plies)
-
-    def plies(self, backward: bool = False) -> Iterator[Ply]:
-        """The positions by ply, from the first to the last, or in reverse order."""
-        return reversed(self._plies) if backward else iter(self._plies)
-
-    def boards(self, ply: Ply) -> Boards:
-        """The boards (B, cells) int8 of a ply."""
-        return positions_of(self.rules).boards[ply.rows]
+            self.plies.append(ply)
 
 
-class Moves(NamedTuple):
-    """The moves of at most CHUNK positions of one ply.
-
-    children: (B, M) int32, the row after each of M moves or one of ENDS. cells: (B, M) int8, the
-    moves. probs: (B, M), or None where every reply is possible.
-    """
-
-    children: NDArray[np.int32]
-    cells: NDArray[np.int8]
-    probs: Probs | None
-
-    @property
-    def bytes(self) -> int:
-        """Memory of the moves."""
-        return sum(array.nbytes for array in self if array is not None)
-
-
-class Layer(NamedTuple):
-    """The B positions of one ply: x, o (B,) bitboards, sorted, and their moves by chunks."""
-
-    x: Marks
-    o: Marks
-    moves: list[Moves]
-
-    @property
-    def bytes(self) -> int:
-        """Memory of the layer, and of four float64 results of each position."""
-        return sum(moves.bytes for moves in self.moves) + (16 + 32) * len(self.x)
-
-
-class BoardReach:
+class BoardReach(Reach):
     """A reach on a board of any size.
 
     The rows are numbered by ply and then by the bitboards of X and O; after them come four rows for
@@ -168,7 +149,7 @@ class BoardReach:
         limit: Limit | None = None,
         progress: Progress | None = None,
     ):
-        self.side, self.rules, self.limit = side, rules, checked_limit(limit)
+        self.side, self.rules, self._limit = side, rules, checked_limit(limit)
         self.is_symmetric = all(plays_symmetrically(player) for player in players.values())
         # On boards that fit 32 bits, marks that wait to be looked up are kept in half the memory.
         self._marks = np.uint32 if fits_one_number(rules) else np.uint64
@@ -178,75 +159,46 @@ class BoardReach:
             else player
             for side, player in players.items()
         }
-        self._layers: list[Layer] = []
-        self.starts = [0, 1]
-        self._bytes = 0
+        self.plies = []
+        self._found, self._bytes, number = 1, 0, 0  # positions found, memory of those in `plies`
         x, o = (np.zeros(1, dtype=np.uint64) for _ in SIDES)
         while len(x):
-            x, o = self._add_layer(x, o)
+            x, o = self._add_layer(number, x, o)
+            number += 1
             if progress is not None:
-                progress(side, len(self._layers), len(self))
-        self.outcome_x = np.concatenate([np.zeros(len(self), dtype=np.int8), ENDS])
-        self.is_over = np.arange(len(self.outcome_x)) >= len(self)
-        self.decisions = sum(len(layer.x) for layer in self._layers[SIDES.index(side) :: 2])
-
-    def __len__(self) -> int:
-        return self.starts[-1]
-
-    def plies(self, backward: bool = False) -> Iterator[Ply]:
-        """The positions by ply, some at a time, from the first to the last, or reversed."""
-        numbers = range(len(self._layers))
-        for number in reversed(numbers) if backward else numbers:
-            start = self.starts[number]
-            for moves in self._layers[number].moves:
-                children, cells, probs = moves
-                rows = slice(start, start + len(children))
-                start += len(children)
-                legal = children != ILLEGAL
-                yield Ply(number, SIDES[number % 2], rows, children, legal, probs, cells)
-
-    def boards(self, ply: Ply) -> Boards:
-        """The boards (B, cells) int8 of a ply."""
-        return self.rules.to_boards(*self.bits(ply))
-
-    def bits(self, ply: Ply) -> tuple[Marks, Marks]:
-        """X's and O's bitboards (B,) uint64 of a ply, sorted by X's and then by O's."""
-        layer, start = self._layers[ply.number], self.starts[ply.number]
-        part = slice(ply.rows.start - start, ply.rows.stop - start)
-        return layer.x[part], layer.o[part]
+                progress(side, number, self._found)
+        self.outcome_x = np.concatenate([np.zeros(self._found, dtype=np.int8), ENDS])
+        self.is_over = np.arange(len(self.outcome_x)) >= self._found
 
     # --- finding the positions ply by ply ---------------------------------------------------------
 
-    def _add_layer(self, x: Marks, o: Marks) -> tuple[Marks, Marks]:
-        """Add the layer of these positions, sorted; returns those of the next layer, sorted."""
-        number, further = len(self._layers), 0
+    def _add_layer(self, number: int, x: Marks, o: Marks) -> tuple[Marks, Marks]:
+        """Add the positions with `number` marks, sorted; returns those after them, sorted."""
+        first, further = self._found - len(x), 0
         moved, found = [], []
         for begin in range(0, len(x), CHUNK):
             part = slice(begin, begin + CHUNK)
-            moves, after_x, after_o = self._moved(number, x[part], o[part])
+            ply, after_x, after_o = self._moved(number, first + begin, x[part], o[part])
             found.append(distinct(after_x, after_o, self.rules))
             after: list[Any] = [marks.astype(self._marks) for marks in (after_x, after_o)]
-            moved.append((moves, after))
-            further += moves.bytes + 2 * after[0].nbytes + 2 * found[-1][0].nbytes
+            moved.append((ply, after))
+            further += ply.bytes + 2 * after[0].nbytes + 2 * found[-1][0].nbytes
             self._check(number, further)
         next_x, next_o = (np.concatenate(marks) for marks in zip(*found, strict=True))
         next_x, next_o = distinct(next_x, next_o, self.rules)
         del found
         index = PositionIndex(next_x, next_o, self.rules)
-        layer = Layer(x, o, [])
-        for moves, after in moved:
-            goes_on = moves.children == 0
-            moves.children[goes_on] = index.find(*after) + self.starts[-1]
-            layer.moves.append(moves)
-        self._layers.append(layer)
-        self._bytes += layer.bytes
-        if len(next_x):
-            self.starts.append(self.starts[-1] + len(next_x))
+        for ply, after in moved:
+            goes_on = ply.children == 0
+            ply.children[goes_on] = index.find(*after) + self._found
+            self.plies.append(ply)
+            self._bytes += ply.bytes + (16 + 32) * len(ply.x)  # and four float64 results of each
+        self._found += len(next_x)
         self._check(number, 2 * next_x.nbytes)
         return next_x, next_o
 
-    def _moved(self, number: int, x: Marks, o: Marks) -> tuple[Moves, Marks, Marks]:
-        """The moves of positions (B,) with `number` marks, and the positions after them.
+    def _moved(self, number: int, first: int, x: Marks, o: Marks) -> tuple[Ply, Marks, Marks]:
+        """Positions (B,) with `number` marks from row `first` on, and the positions after them.
 
         The children of moves that do not end the game are 0; there is one position for each.
         """
@@ -266,7 +218,8 @@ class BoardReach:
         marks = (after[goes_on], others) if number % 2 == 0 else (others, after[goes_on])
         if self.is_symmetric:
             marks = canonical_forms(self.rules).find(*marks)[:2]
-        return Moves(ends, cells, probs), *marks
+        rows = slice(first, first + len(x))
+        return Ply(number, SIDES[number % 2], rows, x, o, ends, probs, cells), *marks
 
     def _moves(self, number: int, x: Marks, o: Marks) -> tuple[NDArray[np.int8], Probs | None]:
         """The cells (B, M) of the moves, and their probabilities; None for every reply."""
@@ -286,22 +239,14 @@ class BoardReach:
     def _check(self, number: int, further: int) -> None:
         """Raises ProofLimitError where the positions, or their memory, are beyond the limit."""
         megabytes = (self._bytes + further) / 1e6
-        for name, found in (("positions", len(self)), ("megabytes", megabytes)):
-            if found > (most := getattr(self.limit, name)):
+        for name, found in (("positions", self._found), ("megabytes", megabytes)):
+            if found > (most := getattr(self._limit, name)):
                 raise ProofLimitError(
                     f"the proof as {self.side} on {self.rules} needs more than {most:,} {name}: it "
-                    f"found {len(self):,} positions up to ply {number + 1} of {self.rules.cells}; "
-                    "raise the limit, or take a policy with one move in each position or a "
+                    f"found {self._found:,} positions up to ply {number + 1} of {self.rules.cells}"
+                    "; raise the limit, or take a policy with one move in each position or a "
                     "CanonicalPolicy (tictactoe_env.exact), or sample games (sampled_result)"
                 )
-
-
-Reach: TypeAlias = TableReach | BoardReach
-"""The positions that a policy can meet as `side`; row 0 is the start.
-
-outcome_x: (N,) int8 by row, +1 where X has won, -1 where O has, else 0. is_over: (N,) bool.
-decisions: the number of positions in which the policy has to move.
-"""
 
 
 def checked_limit(limit: Limit | None) -> Limit:

@@ -35,13 +35,13 @@ class Refutations(MoveSets):
         loses = np.zeros(len(reach.outcome_x), dtype=bool)
         loses[O_WINS if reach.side == "X" else X_WINS] = True
         found = [(self.x, self.o, self.moves)]
-        for ply in reach.plies(backward=True):
+        for ply in reversed(reach.plies):
             after = loses[ply.children] & ply.legal
             if ply.probs is None:
                 loses[ply.rows] = after.any(axis=1)
                 continue
             assert ply.cells is not None
-            x, o = reach.bits(ply)
+            x, o = ply.x, ply.o
             known = self.bits(x, o)
             at = np.flatnonzero(after.any(axis=1) | ((known | x | o) == self.rules.full))
             x, o, known = x[at], o[at], known[at]

@@ -75,7 +75,7 @@ def respond(
             reach = BoardReach({side: as_policy(policy, rules)}, side, rules, limit)
             for ply, best in best_replies(reach, values_of(reach)):
                 marks = np.where(best, bits[ply.cells], np.uint64(0))
-                known.append((*reach.bits(ply), np.bitwise_or.reduce(marks, axis=1)))
+                known.append((ply.x, ply.o, np.bitwise_or.reduce(marks, axis=1)))
             examples.append(_below(reach, goals[side]))
             is_symmetric = reach.is_symmetric
             if refutations is not None:
@@ -100,7 +100,7 @@ def best_replies(
     reach: Reach, values: NDArray[np.float64]
 ) -> Iterator[tuple[Ply, NDArray[np.bool_]]]:
     """The plies of the other side, and which of its moves (B, M) are best against the policy."""
-    for ply in reach.plies():
+    for ply in reach.plies:
         if ply.probs is None:
             after = np.where(ply.legal, values[ply.children], np.inf)
             yield ply, after <= after.min(axis=1, keepdims=True) + ROUNDING
@@ -111,7 +111,9 @@ def _below(reach: Reach, goal: int) -> Boards:
     worst = worst_outcomes(reach)
     none = np.zeros((0, reach.rules.cells), dtype=np.int8)  # where the game ends before it moves
     found = [
-        reach.boards(ply)[worst[ply.rows] < goal] for ply in reach.plies() if ply.probs is not None
+        reach.rules.to_boards(ply.x, ply.o)[worst[ply.rows] < goal]
+        for ply in reach.plies
+        if ply.probs is not None
     ]
     return np.concatenate([none, *found])
 
