@@ -20,7 +20,7 @@ from terminal import report, trainer
 from tictactoe_env.errors import printable
 from training.cluster import results
 from training.files import has_folder
-from training.goals import check_goal_of, goal_text
+from training.goals import check_goal, goal_text
 from training.metrics import FILE as METRICS
 from training.metrics import Row, read_metrics, results_of
 from training.options import check_unchanged, read_config
@@ -99,7 +99,7 @@ def train(
     that cannot be reached.
     """
     agent, config, preset, until = about
-    check_goal_of(config, until)
+    check_goal(config, until)
     place = folder.absolute()
     calls = [
         (place / f"seed-{seed:02d}", agent, replace(config, seed=seed), preset, until)

@@ -16,8 +16,8 @@ from terminal.plain import plain
 from terminal.trainer import warnings_on
 from training import installed, interpreter
 from training.files import write_csv
-from training.goals import check_goal_of
-from training.learner import Bars, Chart
+from training.goals import check_goal
+from training.learner import Chart
 from training.options import options_of
 from training.plots import chart
 from training.search_space import text_of
@@ -74,7 +74,7 @@ def optimize(
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     task = tuning.Task(page, config, until, seeds, tuple(fixed))
     assert task.searched
-    check_goal_of(config, until)
+    check_goal(config, until)
     page.begin(config)  # raises the errors of the command line before anything is written
     with warnings_on(console):
         search = tuning.Search(folder, task)
@@ -256,7 +256,7 @@ def print_table(task: Task, ranked: Sequence[FrozenTrial], console: Console) -> 
 
 
 def write_files(search: Search, ranked: Sequence[FrozenTrial]) -> None:
-    """Write trials.csv, history.png, and importance.png where there are enough trials."""
+    """Write trials.csv and history.png."""
     names = list(search.task.searched)
     first = search.task.config.seed
     seeds = [f"steps_of_seed_{first + number}" for number in range(search.task.seeds)]
@@ -266,17 +266,6 @@ def write_files(search: Search, ranked: Sequence[FrozenTrial]) -> None:
     ]
     write_csv(search.folder / "trials.csv", ["trial", "state", "score", *seeds, *names], rows)
     chart(history(search.task, ranked), search.folder / "history.png")
-    shares = search.importances()
-    if shares:
-        chart(
-            Bars(
-                f"importance of the options of {search.task.page.AGENT}",
-                "per cent, by PED-ANOVA",
-                [name.replace("_", "\n") for name in shares],
-                [("importance", "C0", [100 * share for share in shares.values()])],
-            ),
-            search.folder / "importance.png",
-        )
 
 
 def row_of(trial: FrozenTrial, names: Sequence[str], seeds: int) -> list[Any]:

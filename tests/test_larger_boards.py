@@ -1,6 +1,7 @@
 """Training on boards of more than 12 cells, on which networks play without a table of positions."""
 
 from contextlib import nullcontext
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -207,4 +208,4 @@ def test_where_x_wins_the_goal_is_that_x_wins_against_everybody():
 def test_goals_that_cannot_be_reached_are_refused(until, side, rules, opening, mention):
     """None: it can be reached."""
     with refuses(mention) if mention else nullcontext():
-        check_goal(until, side, rules, opening)
+        check_goal(SimpleNamespace(side=side, rules=rules, opening=opening), until)

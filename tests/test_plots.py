@@ -4,7 +4,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from tictactoe_env.rules import Rules
-from training.learner import Bars, Chart
+from training.learner import Chart
 from training.plots import chart, learning_curves, study_chart
 
 
@@ -87,12 +87,3 @@ def test_charts_are_panels_of_curves_over_the_same_numbers(tmp_path, drawn):
     for axes, scale in zip(drawn[0].axes, ("linear", "symlog"), strict=True):
         assert lines(axes) == {"as X": [[10, 20.5], [1, 50]], "as O": [[10, 20.5], [0, 3]]}
         assert (axes.get_xlabel(), axes.get_ylabel(), axes.get_yscale()) == ("steps", "%", scale)
-
-
-def test_bars_stand_on_each_other_with_their_total_on_top(tmp_path, drawn):
-    parts = [("as X", "C0", [495, 5, 0]), ("as O", "C1", [455, 45, 0])]
-    chart(Bars("against random", "games", ["wins", "draws", "losses"], parts), tmp_path / "b.png")
-    ((axes,),) = (figure.axes for figure in drawn)
-    bars = [(bar.get_y(), bar.get_height()) for bar in axes.patches]
-    assert bars == [(0, 495), (0, 5), (0, 0), (495, 455), (5, 45), (0, 0)]
-    assert [text.get_text() for text in axes.texts] == ["950", "50", "0"]

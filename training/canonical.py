@@ -11,39 +11,34 @@ from numpy.typing import NDArray
 from tictactoe_env.exact.positions import symmetries_of
 from tictactoe_env.rules import Rules
 
-EXACT_CELLS = {torch.float32: 14, torch.float64: 33}  # of a ternary code without rounding
+FLOAT_CELLS, DOUBLE_CELLS = 14, 33  # of a ternary code without rounding, as float32 and float64
 
 
 class CanonicalBoards(torch.nn.Module):
     """The canonical form of boards: 765 positions of 3x3 instead of 5,478.
 
-    The canonical form of a board is the image with the smallest ternary code, among its images
-    under the symmetries of the board's shape. It does not depend on the solution of the game.
-    Boards of more than 33 cells have codes of two parts, which are compared one after the other.
+    The canonical form of a board is the image with the smallest code, among its images under the
+    symmetries of the board's shape. It does not depend on the solution of the game. The code is the
+    ternary number of the cells; on boards of more than 33 cells, where that does not fit, a sum of
+    45 random bits for each mark, which two boards share by a chance of about 1 in 10^13.
     symmetry: if False, every board is its own canonical form.
     """
 
     cells_of: torch.Tensor
     weights: torch.Tensor
-    further_weights: torch.Tensor
     representatives: torch.Tensor
     bits: torch.Tensor
 
     def __init__(self, rules: Rules, symmetry: bool = True):
         super().__init__()
-        permutations = symmetries_of(rules) if symmetry else np.arange(rules.cells)[None]
+        permutations = symmetries_of(rules)[: None if symmetry else 1]
         back = np.argsort(permutations, axis=1)
         # weights[plane and cell, s]: what a mark adds to the code of the image under symmetry s
-        codes = torch.float32
-        if rules.cells > EXACT_CELLS[codes]:
-            codes = torch.float64
-        first = max(0, rules.cells - EXACT_CELLS[codes])  # the cells before are in the other part
-        powers = np.where(back >= first, 3.0 ** (back - first), 0.0)
-        further = np.where(back < first, 3.0**back, 0.0)
-        self._keep("weights", np.concatenate([powers.T, 2 * powers.T]), codes)
-        self.is_in_parts = first > 0
-        if self.is_in_parts:
-            self._keep("further_weights", np.concatenate([further.T, 2 * further.T]), codes)
+        codes = torch.float32 if rules.cells <= FLOAT_CELLS else torch.float64
+        of_cells: NDArray[Any] = 3.0 ** np.arange(rules.cells)
+        if rules.cells > DOUBLE_CELLS:
+            of_cells = np.random.default_rng(0).integers(1 << 45, size=rules.cells)
+        self._keep("weights", np.concatenate([of_cells[back].T, 2 * of_cells[back].T]), codes)
         self._keep("cells_of", permutations)
         # representatives[set of symmetries, cell]: of the cells of the canonical board that these
         # symmetries map to `cell`, the lowest
@@ -59,14 +54,14 @@ class CanonicalBoards(torch.nn.Module):
 
         For each cell i of a board: canonical[i] = board[permutation[i]].
         """
-        return self._turned(planes, self._codes(planes)[0].argmin(dim=1))
+        return self._turned(planes, self._codes(planes).argmin(dim=1))
 
     def each(self, planes: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """The canonical planes (B, 2, rows, cols), and which of their cells score a board's cells.
 
         cells: (B, cells), as those of `distinct`, which looks for equal boards first.
         """
-        codes = self._codes(planes)[0]
+        codes = self._codes(planes)
         leads_there = codes == codes.amin(dim=1, keepdim=True)
         return self._turned(planes, codes.argmin(dim=1))[0], self._representatives(leads_there)
 
@@ -79,31 +74,18 @@ class CanonicalBoards(torch.nn.Module):
         instead of B. If a symmetry maps a board to itself, the cells that it maps to each other
         have the same representative, and so the same score.
         """
-        codes, further = self._codes(planes)
+        codes = self._codes(planes)
         lowest = codes.amin(dim=1, keepdim=True)
-        leads_there = codes == lowest  # (B, symmetries): at least one is True
-        code = lowest if further is None else torch.cat([further, lowest], dim=1)
-        if further is None:
-            found, which = torch.unique(code.squeeze(1), return_inverse=True)
-        else:
-            found, which = torch.unique(code, dim=0, return_inverse=True)
+        found, which = torch.unique(lowest, return_inverse=True)
+        which = which.squeeze(1)
         one_of_each = which.new_empty(len(found)).scatter_(
             0, which, torch.arange(len(which), device=which.device)
         )
-        return self(planes[one_of_each])[0], which, self._representatives(leads_there)
+        return self(planes[one_of_each])[0], which, self._representatives(codes == lowest)
 
-    def _codes(self, planes: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor | None]:
-        """The codes (B, symmetries) of the images, and the first part (B, 1) of the lowest one.
-
-        If the codes have two parts, they are infinite where the first part is not the lowest.
-        """
-        flat = planes.flatten(1).to(self.weights.dtype)
-        if not self.is_in_parts:
-            return flat @ self.weights, None
-        high = flat @ self.weights
-        lowest = high.amin(dim=1, keepdim=True)
-        low = flat @ self.further_weights
-        return low.masked_fill(high > lowest, torch.inf), lowest
+    def _codes(self, planes: torch.Tensor) -> torch.Tensor:
+        """The codes (B, symmetries) of the images."""
+        return planes.flatten(1).to(self.weights.dtype) @ self.weights
 
     def _turned(
         self, planes: torch.Tensor, symmetry: torch.Tensor

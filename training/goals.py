@@ -22,49 +22,35 @@ def limit_of(config: Any) -> Limit | None:
     return None if positions is None else Limit(positions)
 
 
-def check_goal(until: str, side: str, rules: Rules, opening: str = "") -> None:
-    """Raises ValueError for a goal that cannot be reached, or that nothing can prove.
-
-    opening: as in `TaskConfig`, the cell in which X has to open.
-    """
+def check_goal(config: Any, until: str) -> None:
+    """Raises ValueError for a goal that a training cannot reach, or that nothing can prove."""
+    rules, opening = config.rules, getattr(config, "opening", "")
+    if until == "steps":
+        return
     if until == "optimal" and rules.cells > TABULATED:
         raise ValueError(
             "the best achievable results are computed on boards of at most "
             f"{TABULATED} cells, not on {rules}: give --until unbeatable"
         )
-    if until != "steps" and side == "O" and best_play_x(rules) == 1:
+    if getattr(config, "side", "both") == "O" and best_play_x(rules) == 1:
         raise ValueError(
             f"no O can avoid losing on {rules}, where X wins with best play: leave --until "
             f"{until} out, or train another side"
         )
-
-    if until != "steps" and opening:
-        _check_opening(until, rules, opening)
-
-
-def check_goal_of(config: Any, until: str) -> None:
-    """Raises ValueError for a goal that a training with this configuration cannot reach."""
-    side, opening = getattr(config, "side", "both"), getattr(config, "opening", "")
-    check_goal(until, side, config.rules, opening)
-
-
-def _check_opening(until: str, rules: Rules, opening: str) -> None:
-    """Raises ValueError if no player that has to open like this can reach the goal as X."""
-    if not can_enumerate(rules):
+    if not opening or not can_enumerate(rules):
         return
-    cells = range(rules.cells) if opening == RANDOM else [parse_cell(opening, rules)]
     if until == "optimal":
-        good, what = best_openings(rules), "the most wins without ever losing"
+        good = best_openings(rules)
     else:
-        best = best_play_x(rules)
         moves = truth(np.zeros(rules.cells, np.int8), rules).moves
-        good = [cell for cell, worth in enumerate(moves) if worth and worth.value == best]
-        what = "a forced win" if best == 1 else "never losing"
+        best = best_play_x(rules)
+        good = [cell for cell, move in enumerate(moves) if move and move.value == best]
+    cells = range(rules.cells) if opening == RANDOM else [parse_cell(opening, rules)]
     if set(cells) - set(good):
         names = ", ".join(cell_text(cell, rules) for cell in good)
         raise ValueError(
-            f"--until {until} needs {what}, and on {rules} X can have that only after opening in "
-            f"{names}, not with --opening {opening}: leave one of the two options out"
+            f"--until {until} can be reached on {rules} only after opening in {names}, not with "
+            f"--opening {opening}: leave one of the two options out"
         )
 
 

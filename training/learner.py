@@ -126,7 +126,7 @@ class Learner(ABC):
         """Tables to write into the run's folder at each evaluation, by file name (`league.csv`)."""
         return {}
 
-    def charts(self, rows: Sequence[Mapping[str, float]]) -> Mapping[str, Chart | Bars | Panels]:
+    def charts(self, rows: Sequence[Mapping[str, float]]) -> Mapping[str, Chart | Panels]:
         """Charts for the run's folder, by file name (`league.png`).
 
         Several charts under one name are panels side by side. They are drawn at each tenth of a
@@ -173,17 +173,7 @@ class Chart:
     percent: bool = False
 
 
-@dataclass(frozen=True)
-class Bars:
-    """Stacked bars. A part is (name, matplotlib's colour "C0", a number for each of `names`)."""
-
-    title: str
-    y_label: str
-    names: Sequence[str]
-    parts: Sequence[tuple[str, str, Sequence[float]]]
-
-
-Panels = tuple[Chart | Bars, ...]
+Panels = tuple[Chart, ...]
 
 
 def crossed(before: int, after: int, every: int) -> bool:

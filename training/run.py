@@ -47,7 +47,7 @@ from training.checkpoint import BEST, MODEL, Model
 from training.events import Events
 from training.files import LOCK, MANIFEST, Saved, write_json
 from training.games_learner import GamesLearner
-from training.goals import check_goal_of, limit_of
+from training.goals import check_goal, limit_of
 from training.learner import BoardPlayer, Learner, Page, drive
 from training.options import BoardConfig, playing
 from training.plots import chart, learning_curves
@@ -127,7 +127,7 @@ class Run:
         self.until, self.preset, self.related = until, preset, related or {}
         self.checkpoint = checkpoint or folder / "checkpoint"
         self.side: str = getattr(config, "side", "both")
-        check_goal_of(config, until)
+        check_goal(config, until)
         self.console = console or Console()
         self.rows: list[dict[str, Any]] = []
         self.best: Best | None = None

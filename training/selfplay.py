@@ -156,10 +156,15 @@ class SelfPlay:
             pairs += replace(self.responder, player=player).pairs
         for member, kept in ((self.own, self.snapshots), (self.other, self.rivals)):
             if member is not None and member.weight > 0:
-                copies = tuple(exploring(copy, self.epsilon) for copy in kept)
-                pairs += replace(member, snapshots=copies).pairs
+                pairs += replace(member, snapshots=tuple(map(self._exploring, kept))).pairs
         policies, weights = zip(*pairs, strict=True)
         return Pool(policies, weights)
+
+    def _exploring(self, player: Policy) -> Policy:
+        """The epsilon-greedy version of a snapshot."""
+        if self.epsilon == 0:
+            return player
+        return ExploringPolicy(player, self.epsilon)
 
     def opponents(self, turns: str = "drawn") -> Opponents:
         """The pool as tables, up to date after `add` and `restore`. turns: see `Opponents`."""
@@ -237,18 +242,6 @@ class ExploringPolicy(NamedTuple):
         """The mean of the policy's probabilities and equal ones: (B, cells)."""
         equal = RandomPolicy().probs(boards)
         return (1 - self.epsilon) * self.policy.probs(boards) + self.epsilon * equal
-
-
-def exploring(player: Policy, epsilon: float) -> Policy:
-    """The epsilon-greedy version of a player: a random legal move with probability `epsilon`."""
-    if epsilon == 0:
-        return player
-    if not isinstance(player, TabularPolicy):
-        return ExploringPolicy(player, epsilon)
-    positions = positions_of(player.rules)
-    free = positions.boards[positions.unfinished] == 0
-    uniform = free / free.sum(axis=1, keepdims=True)
-    return TabularPolicy(player.rules, (1 - epsilon) * player.table + epsilon * uniform)
 
 
 def _compact(player: Any) -> Any:

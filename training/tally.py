@@ -13,11 +13,6 @@ WINDOW = 1_000  # games
 WINS, DRAWS, LOSSES = (f"{result}_in_{WINDOW}_games" for result in ("wins", "draws", "losses"))
 MOST = f"most_wins_in_{WINDOW}_games"
 WINDOW_COLUMNS = (WINS, DRAWS, LOSSES, MOST)
-OLDER = {
-    f"{result}_in_{WINDOW}_games": f"{result} of the last {WINDOW}"
-    for result in ("wins", "draws", "losses")
-}
-"""The columns as runs of version 0.1 call them."""
 # The curves of windows.png: column of metrics.csv, name, colour.
 CURVES = ((WINS, "wins", "#0072b2"), (DRAWS, "draws", "#999999"), (LOSSES, "losses", "#d55e00"))
 
@@ -28,8 +23,7 @@ class Tally:
 
     games: all finished games. won, drawn: those of the current window. last, last_drawn, last_lost:
     wins, draws and losses in the last complete window. best: the wins in the best one. All of these
-    are 0 before the first window is complete. A tally of an older version did not count draws, so
-    those of the window in which it continues appear as losses.
+    are 0 before the first window is complete.
     """
 
     games: int = 0
@@ -79,16 +73,9 @@ def window_text(notes: Mapping[str, float]) -> str:
 
 
 def windows_chart(rows: Sequence[Mapping[str, float]], title: str) -> Chart:
-    """Wins, draws and losses per 1,000 training games. rows: those of metrics.csv.
-
-    Rows of an older version may lack draws and losses, and are left out there.
-    """
-
-    def number(row: Mapping[str, float], column: str) -> float:
-        return row.get(column, row.get(OLDER[column], float("nan")))
-
+    """Wins, draws and losses per 1,000 training games. rows: those of metrics.csv."""
     curves = [
-        (f"{name} {number(rows[-1], column):.0f}", colour, [number(row, column) for row in rows])
+        (f"{name} {rows[-1][column]:.0f}", colour, [row[column] for row in rows])
         for column, name, colour in CURVES
     ]
     steps = [row["steps"] / 1000 for row in rows]

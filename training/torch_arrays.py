@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 
-from training.checkpoint import take
 from training.learner import Arrays
 
 Device = Literal["cpu", "cuda"]
@@ -25,19 +24,8 @@ def weights_of(module: torch.nn.Module) -> Arrays:
 
 
 def load_weights(module: torch.nn.Module, arrays: Arrays) -> None:
-    """Load weights into a module. Raises ValueError for other names, shapes or dtypes."""
-    own = module.state_dict()
-    unknown = sorted(set(arrays) - set(own))
-    if unknown:
-        raise ValueError(f"expected the weights {', '.join(own)}, got also {', '.join(unknown)}")
-    module.load_state_dict(
-        {
-            name: torch.from_numpy(
-                take(arrays, name, tuple(tensor.shape), tensor.numpy(force=True).dtype)
-            )
-            for name, tensor in own.items()
-        }
-    )
+    """Load weights into a module. Raises RuntimeError for other names or shapes."""
+    module.load_state_dict(_tensors(arrays))
 
 
 def moments_of(optimizer: torch.optim.Optimizer) -> dict[str, Arrays]:
@@ -49,22 +37,14 @@ def moments_of(optimizer: torch.optim.Optimizer) -> dict[str, Arrays]:
 
 
 def load_moments(optimizer: torch.optim.Optimizer, saved: Mapping[str, Arrays]) -> None:
-    """Load moments into an optimizer. Raises ValueError for shapes other than the parameters'."""
-    shapes = {
-        str(number): tuple(parameter.shape)
-        for number, parameter in enumerate(
-            parameter for group in optimizer.param_groups for parameter in group["params"]
-        )
-    }
-    moments: dict[int, dict[str, Any]] = {
-        int(number): {
-            name: torch.from_numpy(take(arrays, name, shapes[number] if array.ndim else ()))
-            for name, array in arrays.items()
-        }
-        for number, arrays in saved.items()
-    }
+    """Load moments into an optimizer."""
+    moments = {int(number): _tensors(arrays) for number, arrays in saved.items()}
     groups = optimizer.state_dict()["param_groups"]
     optimizer.load_state_dict({"state": moments, "param_groups": groups})
+
+
+def _tensors(arrays: Arrays) -> dict[str, torch.Tensor]:
+    return {name: torch.from_numpy(array.copy()) for name, array in arrays.items()}
 
 
 def use_torch(device: str, threads: int) -> None:
