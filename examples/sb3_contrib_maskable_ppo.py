@@ -18,7 +18,7 @@ STEPS = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
 pool = [["self", 0.5], ["minimax-slip=0.5", 0.5]]
 env = TicTacToeVecEnv(64, opponent=pool)
 model = MaskablePPO("MlpPolicy", env, n_steps=32, batch_size=512, learning_rate=1e-3, seed=1)
-model.learn(STEPS, callback=SelfPlay(every=10_000, keep=8))
+model.learn(STEPS, callback=SelfPlay(every=10_000))
 model.save("maskable_ppo")
 
 found = evaluate(MaskablePPO.load("maskable_ppo"))

@@ -37,7 +37,7 @@ model = MaskableDQN(
     seed=1,
 )
 exact = ExactEvaluation(every=5_000, stop_at="unbeatable", best_model_save_path="best", verbose=1)
-model.learn(STEPS, callback=[exact, SelfPlay(every=5_000, keep=8)])
+model.learn(STEPS, callback=[exact, SelfPlay(every=5_000)])
 
 print(f"the best model, of {exact.best.steps:,} steps:")
 print(evaluate(MaskableDQN.load("best/best_model")))

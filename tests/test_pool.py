@@ -165,12 +165,10 @@ def test_the_options_of_self_can_be_read_and_set(num_envs):
     assert env.self_play == {"keep": 3, "replace": "oldest", "snapshots": 0}
     for cell in (0, 1, 2):
         env.add_snapshot(Learner(cell))
-    env.keep_snapshots(4, "random")
-    assert env.self_play == {"keep": 4, "replace": "random", "snapshots": 3}
-    env.keep_snapshots(2)
+    env.set_opponent([["random", 0], ["self-keep=4", 1]])
+    assert env.self_play == {"keep": 4, "replace": "mixed", "snapshots": 3}
+    env.set_opponent([["random", 0], ["self-keep=2-replace=random", 1]])
     assert env.self_play == {"keep": 2, "replace": "random", "snapshots": 2}
     assert set(marks_of(env, 40)) == {1, 2}, "the oldest was left out"
     env.set_opponent("random")
     assert env.self_play is None
-    with refuses('"self"'):
-        env.keep_snapshots(2)

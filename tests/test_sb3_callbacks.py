@@ -235,7 +235,7 @@ def test_both_callbacks_work_beside_and_inside_others(tmp_path):
         CheckpointCallback(8, str(tmp_path)),
         StopTrainingOnMaxEpisodes(12),
     ]
-    play = SelfPlay(every=16, keep=2)
+    play = SelfPlay(every=16)
     model = model_of("PPO", VecNormalize(games())).learn(400, callback=[play, outer, *others])
     assert 24 <= model.num_timesteps < 400, "stopped by another callback"
     assert outer.last.steps == model.num_timesteps
@@ -280,18 +280,11 @@ def test_a_snapshot_is_the_model_as_it_was_with_its_normalization(kind, added):
 @pytest.mark.parametrize(
     "form", ["dummy", "native", pytest.param("processes", marks=pytest.mark.slow)]
 )
-def test_keep_and_replace_are_set_in_the_environments_or_left_to_them(form):
-    def options(**arguments):
-        env = games(form, opponent=[["random", 0.5], ["self-keep=3-replace=random", 0.5]])
-        model_of("PPO", env).learn(64, callback=SelfPlay(every=16, **arguments))
-        found = env.get_attr("self_play")
-        env.close()
-        return found
-
-    assert options() == [{"keep": 3, "replace": "random", "snapshots": 3}] * 2
-    assert options(keep=2) == [{"keep": 2, "replace": "random", "snapshots": 2}] * 2
-    both = options(keep=9, replace="oldest", at_start=False)
-    assert both == [{"keep": 9, "replace": "oldest", "snapshots": 4}] * 2
+def test_as_many_snapshots_are_kept_as_the_name_of_the_opponent_says(form):
+    env = games(form, opponent=[["random", 0.5], ["self-keep=3-replace=random", 0.5]])
+    model_of("PPO", env).learn(64, callback=SelfPlay(every=16))
+    assert env.get_attr("self_play") == [{"keep": 3, "replace": "random", "snapshots": 3}] * 2
+    env.close()
 
 
 def test_snapshots_go_to_the_games_that_have_self_and_the_first_one_only_once(capsys):
@@ -331,8 +324,6 @@ ARGUMENTS = [
     (ExactEvaluation, {"stop_at": "unbeaten"}, "'unbeaten' 'unbeatable'"),
     (ExactEvaluation, {"sides": "x"}, "sides 'x' 'X'"),
     (SelfPlay, {"every": True}, "every True"),
-    (SelfPlay, {"keep": 0}, "keep 0"),
-    (SelfPlay, {"replace": "newest"}, "replace 'newest'"),
 ]
 
 

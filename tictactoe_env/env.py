@@ -127,9 +127,9 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
     itself. `add_snapshot(player)` adds one; random play takes their place until then. Every
     snapshot is equally likely. Options are part of the name: `"self-keep=8-replace=mixed"` keeps 8
     snapshots, and a further one replaces the `oldest`, a `random` one, or (`mixed`) one of these
-    two with equal probability; these are the defaults. `keep_snapshots(keep, replace)` changes
-    these options, and `self_play` holds them and the number of snapshots. `set_opponent` keeps the
-    snapshots if the new opponents contain `"self"` too.
+    two with equal probability; these are the defaults. `self_play` holds these options and the
+    number of snapshots. `set_opponent` keeps the snapshots if the new opponents contain `"self"`
+    too, also with other options.
 
     The opponent `"best-response"` plays the exact best reply to the newest snapshot, refreshed by
     the same `add_snapshot`. It answers the snapshot's best moves (those of `deterministic=True`).

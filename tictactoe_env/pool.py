@@ -210,20 +210,6 @@ class Pool:
         found["snapshots"] = len(own.snapshots) if own else int(self.response is not None)
         return found if responder is None else {**found, "best_response": self.response is not None}
 
-    def keeping(self, keep: int | None = None, replace_by: str | None = None) -> Pool:
-        """The pool with other options of "self"; of too many snapshots the oldest are left out.
-
-        None leaves an option as it is. Raises ValueError for a pool without "self".
-        """
-        own = self._own()
-        changed = replace(
-            own,
-            keep=own.keep if keep is None else keep,
-            replace=own.replace if replace_by is None else replace_by,
-        )
-        changed = replace(changed, snapshots=own.snapshots[-changed.keep :])
-        return _pool(self._fixed(), changed, self.responder)
-
     def with_snapshot(
         self, player: Policy, rng: np.random.Generator, response: Policy | None = None
     ) -> tuple[Pool, NDArray[np.intp]]:
@@ -380,21 +366,6 @@ class Pooled:
     def counterexamples(self) -> tuple[Boards, ...]:
         """Boards (N, cells) of the last proofs, from which games start: see `ExploringStarts`."""
         return self._counterexamples
-
-    def keep_snapshots(self, keep: int | None = None, replace: str | None = None) -> None:
-        """Set options of the opponent "self"; None leaves one as it is.
-
-        If there are more than `keep` snapshots, the oldest are left out, and current games go on
-        against opponents that are drawn again.
-        Raises ValueError, changing nothing, for wrong options, and if the opponents do not contain
-        "self".
-        """
-        self._check_open()
-        pool = self._pool.keeping(keep, replace)
-        if len(pool.policies) == len(self._pool.policies):
-            self._pool = pool
-        else:
-            self.set_opponent(pool)
 
     def add_counterexamples(self, boards: Boards) -> None:
         """Start games from these boards (N, cells) too, if `start` is for counterexamples.

@@ -27,7 +27,6 @@ from tictactoe_env.exact.proof import Limit, checked_limit
 from tictactoe_env.exact.verdict import Proven, verdict
 from tictactoe_env.files import write_file
 from tictactoe_env.policy import Policy, as_policy
-from tictactoe_env.pool import Snapshots
 from tictactoe_env.rules import SIDES, Rules
 from tictactoe_env.sb3.models import (
     attributes,
@@ -303,21 +302,21 @@ class SelfPlay(EveryNSteps):
         from sb3_contrib import MaskablePPO
         from tictactoe_env.sb3 import SelfPlay, TicTacToeVecEnv
 
-        env = TicTacToeVecEnv(64, opponent=[["random", 0.2], ["self", 0.8]])
+        env = TicTacToeVecEnv(64, opponent=[["random", 0.2], ["self-keep=4", 0.8]])
         model = MaskablePPO("MlpPolicy", env, n_steps=32, batch_size=512)
-        model.learn(20_000, callback=SelfPlay(every=4096, keep=4))
+        model.learn(20_000, callback=SelfPlay(every=4096))
 
     A snapshot plays on as the model played at the time, with the statistics that VecNormalize had.
     It goes to all games whose opponents contain `"self"`, in TicTacToeVecEnv, DummyVecEnv and
-    SubprocVecEnv. On boards of up to 12 cells it is a table of all positions. On larger boards it
-    is a copy of the network, which each process of a SubprocVecEnv gets as bytes and runs itself on
-    the CPU; a TicTacToeVecEnv, which asks it for all games at once, is faster there.
+    SubprocVecEnv. How many of them are kept says the opponent's name, such as
+    `"self-keep=8-replace=mixed"`.
+
+    On boards of up to 12 cells a snapshot is a table of all positions. On larger boards it is a
+    copy of the network, which each process of a SubprocVecEnv gets as bytes and runs itself on the
+    CPU; a TicTacToeVecEnv, which asks it for all games at once, is faster there.
 
     ## Arguments
     - `every` (10,000): environment steps, of all environments together, between two snapshots.
-    - `keep`, `replace` (`None`): how many snapshots are kept, and which one makes room (`"mixed"`,
-      `"oldest"` or `"random"`). They are set in the environments when training starts. By default
-      those of the opponent's name hold, such as `"self-keep=8-replace=mixed"`.
     - `at_start` (`True`): also add a snapshot when training starts, if there is none yet. Without
       it random play takes their place until the first one.
     - `deterministic` (`False`): whether a snapshot plays the best moves. Otherwise it plays by the
@@ -337,8 +336,6 @@ class SelfPlay(EveryNSteps):
     def __init__(
         self,
         every: int = 10_000,
-        keep: int | None = None,
-        replace: str | None = None,
         at_start: bool = True,
         deterministic: bool = False,
         rules: Rules | None = None,
@@ -346,9 +343,7 @@ class SelfPlay(EveryNSteps):
         verbose: int = 0,
     ):
         super().__init__(every, deterministic, rules, policy, verbose)
-        Snapshots(1.0, 8 if keep is None else keep, "mixed" if replace is None else replace)
-        self.keep, self.replace, self.at_start = keep, replace, at_start
-        self.added = 0
+        self.at_start, self.added = at_start, 0
         self._games: list[int] = []
 
     def _init_callback(self) -> None:
@@ -358,8 +353,6 @@ class SelfPlay(EveryNSteps):
         self._games = [game for game, options in enumerate(found) if options is not None]
         if not self._games:
             raise ValueError('no opponent is "self": give the environment opponent="self"')
-        if self.keep is not None or self.replace is not None:
-            env.env_method("keep_snapshots", self.keep, self.replace, indices=self._games)
         if self.at_start and not any(found[game]["snapshots"] for game in self._games):
             self.act()
 
