@@ -137,11 +137,10 @@ def test_a_truncated_episode_without_a_mask_is_refused_unless_it_counts_as_termi
     assert not model.replay_buffer.timeouts.any()
 
 
-def test_environments_without_masks_are_refused_unless_all_actions_are_legal():
+def test_environments_without_masks_are_refused_until_they_are_wrapped():
     model = model_of(make_vec_env("CartPole-v1", 1))
     with refuses("action_masks()"):
         model.learn(100)
-    assert model.learn(100, use_masking=False).replay_buffer.next_action_masks[:100].all()
     masker = ActionMasker(gym.make("CartPole-v1"), lambda env: np.array([True, False]))
     only = model_of(masker, **NO_TIMEOUTS).learn(100)
     assert not only.replay_buffer.actions[..., 0].any()

@@ -347,9 +347,8 @@ def rescaled(**board):
 
 
 STARTS = [
-    (foreign, ExactEvaluation(), "tictactoe_env rules"),
+    (foreign, ExactEvaluation(), "tictactoe_env none"),
     (two_boards, ExactEvaluation(), "2x3, 2 3"),
-    (games, ExactEvaluation(rules=Rules()), "2x3, 3x3,"),
     (lambda: games(opponent="random"), SelfPlay(), '"self"'),
     (rescaled, ExactEvaluation(), "wrapper observations"),
     (rescaled, SelfPlay(), "wrapper policy="),

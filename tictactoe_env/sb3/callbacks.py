@@ -65,13 +65,12 @@ class EveryNSteps(BaseCallback):
         self,
         every: int,
         deterministic: bool,
-        rules: Rules | None,
         policy: MakePolicy | None,
         verbose: int,
     ):
         super().__init__(verbose)
         self.every = whole_number(every, "every, the environment steps between two times,", 1)
-        self.deterministic, self.rules, self.policy = deterministic, rules, policy
+        self.deterministic, self.policy = deterministic, policy
         self._due, self._board = 0, Rules()
 
     @abstractmethod
@@ -84,7 +83,7 @@ class EveryNSteps(BaseCallback):
         return as_policy(made, self._board, self.deterministic)
 
     def _init_callback(self) -> None:
-        self._board = rules_of(self.training_env, self.rules)
+        self._board = rules_of(self.training_env)
         self.player()  # refuses models of another board, and recurrent ones
         self._due = (self.model.num_timesteps // self.every + 1) * self.every
 
@@ -142,7 +141,6 @@ class ExactEvaluation(EveryNSteps):
       results last. The best model is the one with the most unbeatable sides; of equal ones, the one
       with the largest value (win - loss) against random play; of equal ones, the earliest. A new
       callback knows no earlier best model and replaces the files at its first evaluation.
-    - `rules` (`None`): the board, for environments that are not of this package.
     - `policy` (`None`): a function that makes the policy that is judged from the model, where it
       should not be that of `predict`.
     - `max_positions` (3,000,000): the most positions of a proof, on boards of more than 12 cells.
@@ -162,10 +160,10 @@ class ExactEvaluation(EveryNSteps):
     of more than 16 cells the exploitability of one side alone, because their value is not known.
 
     ## Errors
-    ValueError for wrong arguments, and at the start of training: if no board is found, if the model
-    is recurrent, if a goal cannot be reached since a side loses to perfect play, or since the best
-    achievable results are not known (`"optimal"` above 12 cells), and if a wrapper changes
-    observations in a way that is not known here.
+    ValueError for wrong arguments, and at the start of training: if the environment is none of this
+    package, if the model is recurrent, if a goal cannot be reached since a side loses to perfect
+    play, or since the best achievable results are not known (`"optimal"` above 12 cells), and if a
+    wrapper changes observations in a way that is not known here.
     """
 
     def __init__(
@@ -175,12 +173,11 @@ class ExactEvaluation(EveryNSteps):
         sides: str | None = None,
         deterministic: bool = True,
         best_model_save_path: str | os.PathLike[str] | None = None,
-        rules: Rules | None = None,
         policy: MakePolicy | None = None,
         verbose: int = 0,
         max_positions: int = 3_000_000,
     ):
-        super().__init__(every, deterministic, rules, policy, verbose)
+        super().__init__(every, deterministic, policy, verbose)
         self.limit = checked_limit(Limit(max_positions))
         self.stop_at = stop_at if stop_at is None else one_of("goal", stop_at, GOALS)
         self.sides = sides if sides is None else one_of("choice of sides", sides, SIDE_CHOICES)
@@ -321,7 +318,7 @@ class SelfPlay(EveryNSteps):
       it random play takes their place until the first one.
     - `deterministic` (`False`): whether a snapshot plays the best moves. Otherwise it plays by the
       probabilities of PPO, A2C, TRPO and MaskablePPO. A DQN plays its best moves either way.
-    - `rules`, `policy`: as in `ExactEvaluation`. On boards of more than 12 cells the policy must
+    - `policy`: as in `ExactEvaluation`. On boards of more than 12 cells the policy must
       hold a copy of the network.
     - `verbose` (0): 1 prints each snapshot.
 
@@ -338,11 +335,10 @@ class SelfPlay(EveryNSteps):
         every: int = 10_000,
         at_start: bool = True,
         deterministic: bool = False,
-        rules: Rules | None = None,
         policy: MakePolicy | None = None,
         verbose: int = 0,
     ):
-        super().__init__(every, deterministic, rules, policy, verbose)
+        super().__init__(every, deterministic, policy, verbose)
         self.at_start, self.added = at_start, 0
         self._games: list[int] = []
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from functools import lru_cache
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
 from stable_baselines3 import DQN
 from stable_baselines3.common.policies import BasePolicy
-from stable_baselines3.common.type_aliases import GymEnv, MaybeCallback
+from stable_baselines3.common.type_aliases import GymEnv
 from torch.nn import functional
 
 from tictactoe_env.sb3.maskable_buffers import MaskableDictReplayBuffer, MaskableReplayBuffer
@@ -100,7 +100,6 @@ class MaskableDQN(DQN):
         if keywords.get("n_steps", 1) != 1:
             raise ValueError(f"n_steps must be 1, got {keywords['n_steps']}")
         self.double_q = double_q
-        self.use_masking = True
         self.rng = np.random.default_rng()  # draws the random actions; seeded with all others
         self._last_action_masks: NDArray[np.bool_] | None = None
         super().__init__(policy, env, *arguments, **keywords)
@@ -117,33 +116,10 @@ class MaskableDQN(DQN):
         if seed is not None:
             self.rng = np.random.default_rng(seed)
 
-    def learn(
-        self,
-        total_timesteps: int,
-        callback: MaybeCallback = None,
-        log_interval: int = 4,
-        tb_log_name: str = "MaskableDQN",
-        *arguments: Any,
-        use_masking: bool = True,
-        **keywords: Any,
-    ) -> Self:
-        """Train for `total_timesteps` steps, and return the model.
-
-        The other arguments are those of `DQN.learn`. use_masking: whether illegal actions are left
-        out, as in `MaskablePPO.learn`.
-        Raises ValueError if the environment has no `action_masks()`, or if an episode is truncated
-        without a mask in `info["action_mask"]`.
-        """
-        self.use_masking = use_masking
-        return super().learn(
-            total_timesteps, callback, log_interval, tb_log_name, *arguments, **keywords
-        )
-
     def _setup_learn(self, *arguments: Any, **keywords: Any) -> Any:
-        if self.use_masking and self.env is not None and not is_masking_supported(self.env):
+        if self.env is not None and not is_masking_supported(self.env):
             raise ValueError(
-                "the environment has no action_masks(): wrap it with ActionMasker of sb3-contrib, "
-                "or give learn(use_masking=False)"
+                "the environment has no action_masks(): wrap it with ActionMasker of sb3-contrib"
             )
         ready = super()._setup_learn(*arguments, **keywords)
         self._last_action_masks = self._current_masks()
@@ -151,11 +127,9 @@ class MaskableDQN(DQN):
 
     def _current_masks(self) -> NDArray[np.bool_]:
         """The action masks of the environments as they are now: (environments, actions)."""
-        shape = self.n_envs, int(self.action_space.n)
-        if not self.use_masking:
-            return np.ones(shape, dtype=np.bool_)
         assert self.env is not None  # _setup_learn
-        return checked_masks(get_action_masks(self.env), *shape)
+        masks = get_action_masks(self.env)
+        return checked_masks(masks, self.n_envs, int(self.action_space.n))
 
     def _sample_action(
         self, learning_starts: int, action_noise: Any = None, n_envs: int = 1
@@ -189,7 +163,7 @@ class MaskableDQN(DQN):
         as Stable-Baselines3's own do, is warned once. Returns the actions, () or (B,), and `state`.
         Raises ValueError for masks of another shape, or for a mask without a legal action.
         """
-        if action_masks is None and episode_start is not None and self.use_masking:
+        if action_masks is None and episode_start is not None:
             warn_of_unmasked_play()
         actions, state = self.policy.predict(
             observation, state, episode_start, deterministic=True, action_masks=action_masks
@@ -211,7 +185,7 @@ class MaskableDQN(DQN):
     ) -> None:
         masks = self._current_masks()  # of the new episode where one has ended
         next_masks = masks.copy()
-        if self.use_masking and replay_buffer.handle_timeout_termination:
+        if replay_buffer.handle_timeout_termination:
             for index in np.flatnonzero(dones):
                 if infos[index].get("TimeLimit.truncated", False):
                     next_masks[index] = self._last_mask(infos[index])

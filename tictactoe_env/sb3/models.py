@@ -24,18 +24,12 @@ def attributes(env: VecEnv, name: str) -> list[Any] | None:
     return env.get_attr(name) if env.has_attr(name) else None
 
 
-def rules_of(env: VecEnv, rules: Rules | None = None) -> Rules:
-    """The board that an environment plays, or `rules` where it is not one of this package.
-
-    Raises ValueError if there is no board, if there are several, or if `rules` is another one.
-    """
-    found = [*(attributes(env, "rules") or []), rules]
-    boards = {board for board in found if isinstance(board, Rules)}
-    if not boards:
-        raise ValueError("no environment of tictactoe_env: give rules=Rules(rows, cols, k)")
-    if len(boards) > 1:
-        texts = " and ".join(sorted(map(str, boards)))
-        raise ValueError(f"the training environments must play on one board, got {texts}")
+def rules_of(env: VecEnv) -> Rules:
+    """The board that an environment plays. ValueError if there is none, or if there are several."""
+    boards = set(attributes(env, "rules") or [])
+    if len(boards) != 1:
+        got = " and ".join(sorted(map(str, boards))) or "none"
+        raise ValueError(f"environments of tictactoe_env must play on one board, got {got}")
     return boards.pop()
 
 
