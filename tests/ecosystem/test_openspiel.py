@@ -48,7 +48,7 @@ class Walk:
             return self.values[row]
         assert cells == np.flatnonzero(positions.boards[row] == 0).tolist()
         assert state.current_player() == (0 if positions.x_to_move[row] else 1)
-        children = [int(positions.child(np.array([row]), cell)[0]) for cell in cells]
+        children = [int(positions.children[row, cell]) for cell in cells]
         values = [
             self.visit(state.child(c), child) for c, child in zip(cells, children, strict=True)
         ]
@@ -108,7 +108,7 @@ def openspiel_policy(game, policy):
         cells = state.legal_actions()
         table[state.information_state_string()] = [(c, float(probs[row, c])) for c in cells]
         for cell in cells:
-            visit(state.child(cell), int(positions.child(np.array([row]), cell)[0]))
+            visit(state.child(cell), int(positions.children[row, cell]))
 
     visit(game.new_initial_state(), 0)
     return pyspiel.TabularPolicy(table)

@@ -23,6 +23,8 @@ from pathlib import Path
 from textwrap import fill
 from typing import NamedTuple
 
+import numpy as np
+
 from tictactoe_env.exact import match
 from tictactoe_env.exact.match import BestResponse, Result
 from tictactoe_env.exact.positions import TABULATED, can_enumerate
@@ -291,7 +293,7 @@ def best_play_x(rules: Rules) -> int | None:
 
     It is known on boards of up to 16 cells, which are solved on first use.
     """
-    return solve(rules).game_value if can_enumerate(rules) else None
+    return int(np.sign(solve(rules).scores[0])) if can_enumerate(rules) else None
 
 
 def fair_results(rules: Rules) -> dict[str, int]:

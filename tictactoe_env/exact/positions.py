@@ -202,26 +202,18 @@ class Positions:
             raise unreachable(boards[int(np.argmin(found))], self.rules)
         return found
 
-    def child(self, rows: NDArray[np.intp], cell: int) -> NDArray[np.int32]:
-        """Rows (B,) int32 after the side to move has marked `cell`.
-
-        -1 where the cell is taken or the game is over.
-        """
-        codes = self.codes[rows]
-        free = (codes // self.powers[cell]) % 3 == 0
-        after = codes + np.where(self.x_to_move[rows], 1, 2) * self.powers[cell]
-        return np.where(
-            free & ~self.is_over[rows], self._row_of_code[np.where(free, after, 0)], np.int32(-1)
-        )
-
     @cached_property
     def children(self) -> NDArray[np.int32]:
-        """Rows after each move: (N, cells) int32, -1 for taken cells and finished games.
+        """Rows after each move: (N, cells) int32, ILLEGAL for taken cells and finished games.
 
-        622 MB on 4x4: prefer `child` there.
+        622 MB on 4x4.
         """
-        every = np.arange(len(self))
-        return np.stack([self.child(every, cell) for cell in range(self.rules.cells)], axis=1)
+        found = []
+        for power in self.powers:
+            legal = ~self.is_over & ((self.codes // power) % 3 == 0)
+            after = np.where(legal, self.codes + np.where(self.x_to_move, 1, 2) * power, 0)
+            found.append(np.where(legal, self._row_of_code[after], np.int32(ILLEGAL)))
+        return np.stack(found, axis=1)
 
     @cached_property
     def plies(self) -> list[Ply]:

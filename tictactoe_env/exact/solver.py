@@ -59,11 +59,6 @@ class Solution:
         self.scores[block.codes] = found
         return found
 
-    @property
-    def game_value(self) -> int:
-        """X's result with perfect play from the empty board: +1 a win, 0 a draw, -1 a loss."""
-        return int(np.sign(self.scores[0]))
-
     def board_scores(self, boards: ArrayLike) -> NDArray[np.int8]:
         """Scores (B,) of boards (B, cells); ValueError names a board that play cannot reach."""
         boards = np.asarray(boards)
