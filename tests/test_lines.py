@@ -240,8 +240,8 @@ def test_what_is_wrong_in_the_moves_is_named(path, text, words):
 
 
 LEFT_OVER = [
-    ('{"X":[[1],[2,0,0,3]]}', "4 X 2 3"),
-    ('{"X":[[1],[2,0,0],[]]}', "0 X 4 marks"),
+    ('{"X":[[1],[2,0,0,3]]}', "X 2 marks"),
+    ('{"X":[[1],[2,0,0],[]]}', "X list ply"),
     ('{"X":[[1],[{"2":1,"0":0},0,0]]}', "probability"),
 ]
 

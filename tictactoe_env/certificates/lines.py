@@ -12,6 +12,7 @@ import json
 import reprlib
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -185,34 +186,31 @@ class Recorded:
 
     def __init__(self, plies: Any, side: str, rules: Rules):
         self.side, self.rules = side, rules
-        if not isinstance(plies, list) or not all(isinstance(ply, list) for ply in plies):
+        if not isinstance(plies, list) or not all(isinstance(ply, list) and ply for ply in plies):
             raise CertificateError(f"the moves of {side} must be a list of one list for each ply")
-        self._plies = plies
-        self._used = [0] * len(plies)
+        self._plies = [iter(ply) for ply in plies]
         self._cells = {str(cell): cell for cell in range(rules.cells)}
 
     def probs(self, boards: Boards) -> Probs:
         """The next decisions (B, cells), which are those of these boards."""
         number = int(np.count_nonzero(boards[0]))
-        ply = number // 2
-        first = self._used[ply] if ply < len(self._plies) else 0
-        part = self._plies[ply][first : first + len(boards)] if ply < len(self._plies) else []
+        left = chain.from_iterable(self._plies[number // 2 : number // 2 + 1])
+        part = list(islice(left, len(boards)))
         if len(part) < len(boards):
             raise CertificateError(
                 f"{len(boards) - len(part):,} decisions of {self.side} are missing in positions "
                 f"with {number} marks"
             )
-        self._used[ply] += len(boards)
         return self._dense(part, number)
 
     def check_all_used(self) -> None:
         """Raises CertificateError if there are more decisions than positions."""
-        for ply, (used, moves) in enumerate(zip(self._used, self._plies, strict=True)):
-            if used < len(moves) or not moves:
-                number = 2 * ply + SIDES.index(self.side)
+        for number, left in enumerate(self._plies):
+            if any(True for _ in left):
+                marks = 2 * number + SIDES.index(self.side)
                 raise CertificateError(
-                    f"there are {len(moves):,} decisions of {self.side} in positions with {number} "
-                    f"marks, but {used:,} such positions"
+                    f"there are more decisions of {self.side} in positions with {marks} marks than "
+                    "such positions"
                 )
 
     def _dense(self, decisions: list[Any], number: int) -> Probs:

@@ -49,23 +49,14 @@ __all__ = [
     "solve",
     "tabulate",
 ]
-_MODULES = (
-    "positions",
-    "tables",
-    "solver",
-    "match",
-    "proof",
-    "responses",
-    "symmetry",
-    "evaluation",
-)
+_FILES = ("positions", "tables", "solver", "match", "proof", "responses", "symmetry", "evaluation")
 
 
 if not TYPE_CHECKING:  # type checkers shall report a name that does not exist
 
     def __getattr__(name: str) -> Any:
         """The modules are imported when a name is asked for: an environment needs few of them."""
-        for module in _MODULES if name in __all__ else ():
+        for module in _FILES if name in __all__ else ():
             found = _import_module(f"{__name__}.{module}")
             if hasattr(found, name):
                 return getattr(found, name)

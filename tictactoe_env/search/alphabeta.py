@@ -254,7 +254,8 @@ class Search:
         the loss. They are 0 if not even one ply was searched in time.
         exact: whether the scores of all moves are exact; otherwise those of the best moves are.
         """
-        own, other = self.sides(board)
+        mark = 1 if board.sum() == 0 else -1
+        own, other = (self.orientations.marks(board, one) for one in (mark, -mark))
         moves = [move for move in self.moves if not (own | other) & move.bit]
         if not depth:
             return self.root(own, other, moves, self.rules.cells, exact)
@@ -299,11 +300,6 @@ class Search:
             scores[move.cell] = score
             best = max(best, score)
         return scores
-
-    def sides(self, board: Boards) -> tuple[int, int]:
-        """The marks of the side to move and of the other side, in all orientations."""
-        mark = 1 if board.sum() == 0 else -1
-        return self.orientations.marks(board, mark), self.orientations.marks(board, -mark)
 
     def threats(self, marks: int) -> int:
         """The cells that complete a line of these marks, taken cells included."""
