@@ -138,7 +138,7 @@ def test_every_file_of_a_run_is_damaged_and_listed(whole):
     files = {path.relative_to(whole).as_posix() for path in whole.rglob("*") if path.is_file()}
     files = {name for name in files if not name.startswith((".lock", "events.out"))}
     assert files == set(READERS)
-    assert files - {MANIFEST} <= set(read_manifest(whole).files)
+    assert files - {MANIFEST} <= set(read_manifest(whole)["files"])
 
 
 # --- stores of games ------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,12 +64,17 @@ def read_bytes(path: Path, most: int = MAX_BYTES) -> bytes:
         ) from None
 
 
+def write_bytes(path: Path, data: bytes) -> None:
+    """Write a file; after a crash it has its old content or the new one."""
+    write_file(path, lambda file: file.write(data))
+
+
 # --- JSON ----------------------------------------------------------------------------------------
 
 
 def write_json(path: Path, content: Any) -> None:
     """Write `content` as JSON."""
-    write_file(path, lambda file: file.write(json.dumps(content, indent=1).encode()))
+    write_bytes(path, json.dumps(content, indent=1).encode())
 
 
 def read_json(path: Path) -> Any:
@@ -104,7 +109,7 @@ def write_csv(path: Path, names: Sequence[str], rows: Iterable[Sequence[Any]]) -
     """Write a table as CSV; the first line holds the names of the columns."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows([names, *rows])
-    write_file(path, lambda file: file.write(text.getvalue().encode()))
+    write_bytes(path, text.getvalue().encode())
 
 
 def csv_lines(path: Path) -> list[list[str]]:
@@ -145,16 +150,8 @@ def write_arrays(
 ) -> None:
     """Write arrays as safetensors, and `about` with their sha256 into a JSON file beside them."""
     data = array_bytes({name: np.asarray(array, order="C") for name, array in arrays.items()})
-    write_file(path, lambda file: file.write(data))
-    write_json(
-        path.with_suffix(".json"), {**(about or {}), "sha256": hashlib.sha256(data).hexdigest()}
-    )
-
-
-class OfArrays(Saved):
-    """The JSON beside arrays."""
-
-    sha256: str
+    write_bytes(path, data)
+    write_json(path.with_suffix(".json"), {**(about or {}), "sha256": _sha256(data)})
 
 
 def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
@@ -164,8 +161,8 @@ def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
     sha256 is not the one in there, or if it is not a safetensors file.
     """
     beside = path.with_suffix(".json")
-    data, stated = read_bytes(path), OfArrays.read(beside).sha256
-    if stated != hashlib.sha256(data).hexdigest():
+    data, about = read_bytes(path), read_json(beside)
+    if not isinstance(about, dict) or about.get("sha256") != _sha256(data):
         raise DamagedFileError(
             f"{path} is damaged: its sha256 is not the one in {beside.name}; use another copy, or "
             "continue the run with --resume, which writes both again"
@@ -174,6 +171,10 @@ def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
         return load_arrays(data)
     except SafetensorError as error:
         raise DamagedFileError(f"{path} is not a safetensors file: {error}") from None
+
+
+def _sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
 
 
 # --- folders -------------------------------------------------------------------------------------
@@ -238,29 +239,13 @@ def locked(folder: Path) -> Iterator[None]:
 # --- the manifest --------------------------------------------------------------------------------
 
 
-class Facts(Saved):
-    """The size and the sha256 of a file."""
-
-    bytes: int
-    sha256: str
-
-
-class Manifest(Saved):
-    """The manifest of a folder. steps: made by the training. seal: the checksum of the rest."""
-
-    format: Literal[2]
-    steps: int
-    files: dict[str, Facts]
-    seal: str
-
-
 def write_manifest(folder: Path, steps: int) -> None:
     """Write the manifest of all files that are in a folder now. steps: made by the training.
 
     Files that change later and hidden ones are left out.
     """
     files = {
-        file.relative_to(folder).as_posix(): _facts(file).model_dump()
+        file.relative_to(folder).as_posix(): _facts(file)
         for file in sorted(folder.rglob("[!.]*"))
         if file.is_file() and not file.name.startswith(LATER)
     }
@@ -269,12 +254,16 @@ def write_manifest(folder: Path, steps: int) -> None:
     write_json(folder / MANIFEST, {**content, "seal": _seal(content)})
 
 
-def read_manifest(folder: Path) -> Manifest:
-    """The manifest of a folder. Raises FileNotFoundError without one, and DamagedFileError."""
-    found = Manifest.read(folder / MANIFEST)
-    if found.seal != _seal(found.model_dump(exclude={"seal"})):
-        raise DamagedFileError(f"{folder / MANIFEST} was changed: use another copy of the run")
-    return found
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """The manifest of a folder: "steps", and by name the "bytes" and "sha256" of its "files".
+
+    Raises FileNotFoundError without one, DamagedFileError if it was changed.
+    """
+    content = read_json(folder / MANIFEST)
+    seal = content.pop("seal", None) if isinstance(content, dict) else None
+    if seal != _seal(content):
+        raise DamagedFileError(f"{folder / MANIFEST} is damaged: use another copy of the run")
+    return dict(content)
 
 
 def missing_of(folder: Path, names: Iterable[str] | None = None) -> list[str]:
@@ -283,15 +272,12 @@ def missing_of(folder: Path, names: Iterable[str] | None = None) -> list[str]:
     names: check these ones only. Raises DamagedFileError, which names the first file that was
     changed, and FileNotFoundError without a manifest.
     """
-    listed, missing = read_manifest(folder).files, []
+    listed, missing = read_manifest(folder)["files"], []
     for name in listed if names is None else set(names) & set(listed):
         path = folder / name
-        try:
-            is_same = _facts(path) == listed[name]
-        except (FileNotFoundError, NotADirectoryError):
+        if not path.exists():
             missing.append(name)
-            continue
-        if not is_same:
+        elif _facts(path) != listed[name]:
             raise DamagedFileError(
                 f"{path} is damaged: it was changed since {MANIFEST} was written; use another copy "
                 "of the run, or remove it if it is a plot or a table, which is written again"
@@ -299,7 +285,7 @@ def missing_of(folder: Path, names: Iterable[str] | None = None) -> list[str]:
     return missing
 
 
-def check_all(folder: Path) -> Manifest:
+def check_all(folder: Path) -> dict[str, Any]:
     """The manifest of a folder that has all of its files, as they were.
 
     Raises FileNotFoundError without a manifest, DamagedFileError for a missing or changed file.
@@ -310,11 +296,11 @@ def check_all(folder: Path) -> Manifest:
     return read_manifest(folder)
 
 
-def _facts(path: Path) -> Facts:
+def _facts(path: Path) -> dict[str, Any]:
     size = check_file(path, DamagedFileError).st_size
     with open(path, "rb") as file:
-        return Facts(bytes=size, sha256=hashlib.file_digest(file, "sha256").hexdigest())
+        return {"bytes": size, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}
 
 
 def _seal(content: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+    return _sha256(json.dumps(content, sort_keys=True).encode())

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from tictactoe_env.games.game import Game
-from training.learned import AGAIN, FILE, GameFile, since, teach, without_id
+from training.learned import AGAIN, FILE, games_in, since, teach, without_id
 from training.learner import Learner
 
 
@@ -53,12 +53,11 @@ class GamesLearner(Learner):
 
     def _learn_file(self, path: str, known: Collection[Game] = ()) -> Counter[str]:
         """Learn the games of a file that are new. known: games that were learned in another way."""
-        file = GameFile(Path(path), self.config.rules, self.learned)
-        games = list(file)
-        new = [game for game in games if without_id(game) not in known]
+        games, begin, record = games_in(Path(path), self.config.rules, self.learned)
+        new = [game for game in games[begin:] if without_id(game) not in known]
         counts = teach(self.learn, new, self.config.rules)
-        self._note(counts, **file.record)
-        counts[AGAIN] += file.known + len(games) - len(new)
+        self._note(counts, **record)
+        counts[AGAIN] += len(games) - len(new)
         return +counts
 
     def _note(self, counts: Counter[str], **entry: Any) -> None:

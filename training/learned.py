@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -81,49 +81,27 @@ def teach(
     return counts
 
 
-class GameFile:
-    """The games of a file, without those at its beginning that were learned from it before.
+def games_in(
+    path: Path, rules: Rules, records: Collection[Mapping[str, Any]] = ()
+) -> tuple[list[Game], int, dict[str, Any]]:
+    """The games of a file, how many at its beginning were learned before, and its record.
 
-    records: the `record` of each file that was learned from. A file is known by its content, not by
-    its name. A game store that has grown since is read from where it ended then.
+    records: those of the files that were learned from. A file is known by its content, not by its
+    name. A game store that has grown since is read from where it ended then.
     """
-
-    def __init__(self, path: Path, rules: Rules, records: Collection[Mapping[str, Any]] = ()):
-        try:
-            check_file(path)
-        except FileNotFoundError:
-            raise FileNotFoundError(
-                f"learn_from must be a game store or a text file, there is no file {path}"
-            ) from None
-        self.path, self.rules = path, rules
-        self.known = self._known(records)
-        self.read, self._digest = 0, hashlib.sha256()
-
-    def __iter__(self) -> Iterator[Game]:
-        for game in read_games(self.path, self.rules):
-            self.read += 1
-            _update(self._digest, game)
-            if self.read > self.known:
-                yield game
-
-    @property
-    def record(self) -> dict[str, Any]:
-        """What identifies the games that were read: their number and their sha256."""
-        return {"file": str(self.path), "read": self.read, "sha256": self._digest.hexdigest()}
-
-    def _known(self, records: Collection[Mapping[str, Any]]) -> int:
-        """The number of games at the beginning of the file that a record describes."""
-        ends = {(record.get("read"), record.get("sha256")) for record in records}
-        found, digest = 0, hashlib.sha256()
-        for number, game in enumerate(read_games(self.path, self.rules) if ends else (), 1):
-            _update(digest, game)
-            if (number, digest.hexdigest()) in ends:
-                found = number
-        return found
-
-
-def _update(digest: Any, game: Game) -> None:
-    digest.update(f"{game.text} {game.result} {game.ended} {game.rules}\n".encode())
+    try:
+        check_file(path)
+    except FileNotFoundError:
+        raise FileNotFoundError(
+            f"learn_from must be a game store or a text file, there is no file {path}"
+        ) from None
+    ends = {(record.get("read"), record.get("sha256")) for record in records}
+    games, known, digest = list(read_games(path, rules)), 0, hashlib.sha256()
+    for number, game in enumerate(games, 1):
+        digest.update(f"{game.text} {game.result} {game.ended} {game.rules}\n".encode())
+        if (number, digest.hexdigest()) in ends:
+            known = number
+    return games, known, {"file": str(path), "read": len(games), "sha256": digest.hexdigest()}
 
 
 def without_id(game: Game) -> Game:

@@ -11,9 +11,8 @@ from typing import Any
 from tictactoe_env.exact.evaluation import Evaluation, best_play_x
 from tictactoe_env.exact.match import Result
 from tictactoe_env.exact.positions import TABULATED
-from tictactoe_env.files import write_file
 from tictactoe_env.rules import SIDES, Rules
-from training.files import DamagedFileError, csv_lines
+from training.files import DamagedFileError, csv_lines, write_bytes
 
 FILE = "metrics.csv"
 PROVEN = ("unbeatable_x", "unbeatable_o", "optimal_x", "optimal_o")
@@ -60,7 +59,7 @@ def write_metrics(path: Path, rows: Sequence[Row]) -> None:
     writer = csv.DictWriter(text, list(columns))
     writer.writeheader()
     writer.writerows(rows)
-    write_file(path, lambda file: file.write(text.getvalue().encode()))
+    write_bytes(path, text.getvalue().encode())
 
 
 def read_metrics(path: Path) -> list[Row]:

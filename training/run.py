@@ -25,10 +25,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import IO, Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field
 from rich.console import Console
@@ -40,7 +39,6 @@ from tictactoe_env.certificates.stated import package_versions
 from tictactoe_env.exact.evaluation import UNTIL, Evaluation, evaluate_or_sample
 from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.exact.proof import Progress
-from tictactoe_env.files import write_file
 from tictactoe_env.rules import SIDES
 from training import checkpoint, files, kernels, metrics
 from training.checkpoint import BEST, MODEL, Model
@@ -238,7 +236,9 @@ class Run:
             raise FileNotFoundError(
                 f"{self.folder} has no checkpoint to continue from: train anew with another --out"
             )
-        has_all = (self.folder / MANIFEST).exists() and not files.missing_of(self.folder)
+        sealed_at = None
+        if (self.folder / MANIFEST).exists() and not files.missing_of(self.folder):
+            sealed_at = files.read_manifest(self.folder)["steps"]
         files.check_all(self.checkpoint)
         made = Made.read(self.checkpoint / PROGRESS)
         self.done, self.saved_at, self._earlier_seconds = made.steps, made.steps, made.seconds
@@ -249,9 +249,7 @@ class Run:
             model = checkpoint.read_model(self.checkpoint / BEST, agent, kind)
             row = next(row for row in self.rows if row["steps"] == model.steps)
             self.best = Best(model, metrics.results_of(row, self.config.rules), {})
-        self.is_complete = (
-            has_all and self.is_at_its_end and files.read_manifest(self.folder).steps == made.steps
-        )
+        self.is_complete = self.is_at_its_end and sealed_at == made.steps
 
     def begin_again(self) -> None:
         """Bring the files of the run to the checkpoint that was read, as far as they are ahead."""
@@ -407,7 +405,7 @@ class Run:
             if not target.exists() or target.read_bytes() != data:
                 for name in (CERTIFICATE, VALUES):
                     (self.folder / name).unlink(missing_ok=True)
-                write_file(target, partial(_write, data))
+                files.write_bytes(target, data)
 
     def _write_tables(self, learner: Learner) -> None:
         for name, table in learner.tables().items():
@@ -442,18 +440,12 @@ class Run:
         certificate = self._certificate()
         if certificate is not None:
             write(certificate, self.folder / CERTIFICATE)
-            self._write_values(certificate)
+            own = own_values_of(self.best_player) if self.config.rules.cells <= TABULATED else None
+            if own is not None:
+                write_values(own, certificate.sha256_of_moves, self.folder / VALUES)
         files.remove_leftovers(self.folder)  # if the disk has failed when a checkpoint was replaced
         files.write_manifest(self.folder, self.rows[-1]["steps"])
         return certificate
-
-    def _write_values(self, certificate: Certificate) -> None:
-        """Write the best model's own values; on larger boards its player computes them."""
-        if self.best is None or self.config.rules.cells > TABULATED:
-            return
-        own = own_values_of(self.best_player)
-        if own is not None:
-            write_values(own, certificate.sha256_of_moves, self.folder / VALUES)
 
     def _certificate(self) -> Certificate | None:
         """The certificate of the best model, for the sides that were proven; None if none was."""
@@ -463,11 +455,11 @@ class Run:
         if not proven:
             return None
         last, at = self.rows[-1], next(r for r in self.rows if r["steps"] == best.model.steps)
-        training: dict[str, Any] = {
-            **({"preset": self.preset} if self.preset else {}),
+        training = {
+            "preset": self.preset,
             "steps": last["steps"],
-            **({"games": int(last["games"])} if "games" in last else {}),
-            **({"entries": int(at["entries"])} if "entries" in at else {}),
+            "games": int(last["games"]) if "games" in last else None,
+            "entries": int(at["entries"]) if "entries" in at else None,
             "seconds": last["seconds"],
             "best_at": _point(at),
             **{f"first_{goal}": point for goal, point in self.first_reached.items()},
@@ -480,12 +472,8 @@ class Run:
             limit=limit_of(self.config),
             seed=self.config.seed,
             config=asdict(self.config),
-            training=training,
+            training={name: value for name, value in training.items() if value is not None},
         )
-
-
-def _write(data: bytes, file: IO[bytes]) -> None:
-    file.write(data)
 
 
 def _point(row: Mapping[str, Any]) -> dict[str, Any]:
