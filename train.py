@@ -123,6 +123,7 @@ GENERAL = [
         metavar="ADDRESS",
     ),
 ]
+NOT_SEARCHED = ("rival", "resume", "export_sb3", "seeds", "jobs", "cluster")
 AGENT = Option("agent", "the agent to train; taken from the run with --resume", kind="argument")
 USAGE = "train.py AGENT [options], or train.py --resume RUN [options]"
 ABOUT = "Train an agent against a pool of opponents, and prove how well it plays."
@@ -292,28 +293,26 @@ def resumed(
 
 def optimize(page: Any, typed: dict[str, Any]) -> int:
     """Search the options that were not given, and print the best; the exit code."""
+    require("optuna")
     from rich.console import Console
 
     from terminal import tuner
+    from training.tuning import Search
 
     if "optimize" not in typed:
         raise ValueError("--seeds-per-trial is for --optimize: give the number of its trials")
+    for name in NOT_SEARCHED:
+        if name in typed:
+            spelling = f"--{name.replace('_', '-')}"
+            raise ValueError(f"--optimize searches options alone: leave {spelling} out")
     entry = Entry(page, *configuration(page, typed, {}))
-    names = {known.name for known in options_of(page.Config)}
     preset = agents.presets(page.AGENT)[entry.preset].options if entry.preset else {}
     board = board_defaults(page.Config, {**preset, **typed})
     fixed = {*typed, *preset, *({"opponents"} & set(board))}  # few boards have perfect opponents
-    return tuner.optimize(
-        page,
-        entry.config,
-        Console(),
-        trials=typed["optimize"],
-        seeds=typed.get("seeds_per_trial", tuner.SEEDS),
-        typed=typed,
-        fixed=sorted(names & fixed),
-        folder=typed.get("out") or Path("runs") / f"{entry.name}-optimize-{entry.config.seed}",
-        until=typed.get("until", "steps"),
-    )
+    seeds = typed.get("seeds_per_trial", 3)
+    search = Search(page, entry.config, typed.get("until", "steps"), seeds, tuple(sorted(fixed)))
+    folder = typed.get("out") or Path("runs") / f"{entry.name}-optimize-{entry.config.seed}"
+    return tuner.optimize(search, typed["optimize"], folder, typed, Console())
 
 
 def train(entry: Entry, given: SimpleNamespace) -> int:

@@ -95,7 +95,7 @@ from training.options import (
 )
 from training.replay_buffer import MoveBuffer
 from training.sb3_learner import SB3Learner, board_spaces, environment, write_zip
-from training.search_space import Choice, Range
+from training.search_space import Range
 from training.task import TaskConfig
 from training.torch_arrays import ACTIVATIONS, Activation, load_weights, use_torch, weights_of
 from training.values import ValuedTable, reward_scale
@@ -207,18 +207,18 @@ class Config(TaskConfig):
 
 
 SEARCH = {
-    "opponents": Choice(
+    "opponents": (
         "minimax-slip=0.8:0.75,self:0.25",
         "minimax-slip=0.6:0.75,self:0.25",
         "self:0.75,random:0.25",
     ),
-    "num_envs": Choice("128", "256", "512"),
+    "num_envs": ("128", "256", "512"),
     "exploring_starts": Range(0.0, 0.5),
     "loss_penalty": Range(1.0, 3.0),
-    "hidden": Choice("128,128", "256,256", "512,512"),
+    "hidden": ("128,128", "256,256", "512,512"),
     "learning_rate": Range(2e-4, 1e-2, log=True),
     "epsilon_end": Range(0.05, 0.4),
-    "batch_size": Choice("256", "512", "1024", "2048"),
+    "batch_size": ("256", "512", "1024", "2048"),
     "gradient_steps": Range(1, 4),
     "average": Range(0.005, 0.1, log=True),
 }

@@ -75,7 +75,7 @@ from training.options import (
     option,
 )
 from training.sb3_learner import SB3Learner, board_spaces, environment, write_zip
-from training.search_space import Choice, Range
+from training.search_space import Range
 from training.task import TaskConfig
 from training.torch_arrays import (
     ACTIVATIONS,
@@ -194,14 +194,16 @@ class Config(TaskConfig):
 
 
 SEARCH = {
-    "opponents": Choice(
-        "minimax-slip=0.65:0.9,self:0.1", "minimax-slip=0.5:0.9,self:0.1", "self:0.75,random:0.25"
+    "opponents": (
+        "minimax-slip=0.65:0.9,self:0.1",
+        "minimax-slip=0.5:0.9,self:0.1",
+        "self:0.75,random:0.25",
     ),
-    "num_envs": Choice("256", "512", "1024"),
+    "num_envs": ("256", "512", "1024"),
     "exploring_starts": Range(0.0, 0.5),
-    "batch_size": Choice("512", "1024", "2048"),
+    "batch_size": ("512", "1024", "2048"),
     "epochs": Range(2, 10),
-    "hidden": Choice("64,64", "128,128", "256,256"),
+    "hidden": ("64,64", "128,128", "256,256"),
     "learning_rate": Range(5e-4, 1e-2, log=True),
     "entropy": Range(0.005, 0.2, log=True),
     "entropy_half": Range(50_000, 1_000_000, log=True),

@@ -57,7 +57,7 @@ from training.checkpoint import take
 from training.learner import Arrays, Chart, Learner, Panels, Table
 from training.options import BoardConfig, Count, Natural, NotNegative, Positive, Share, option
 from training.perceptron import ACTIVATIONS, Weights, layers_of, size_of
-from training.search_space import Choice, Range
+from training.search_space import Range
 from training.symmetry import Representatives
 
 AGENT = "neuroevolution"
@@ -149,7 +149,7 @@ SEARCH = {
     "slip": Range(0.0, 0.3),
     "mutation": Range(0.1, 2.0, log=True),
     "rebirth": Range(0.0, 0.6),
-    "hidden": Choice("32", "64", "128"),
+    "hidden": ("32", "64", "128"),
 }
 
 

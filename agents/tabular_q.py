@@ -52,7 +52,7 @@ from training.options import (
     Share,
     option,
 )
-from training.search_space import Choice, Range
+from training.search_space import Range
 from training.selfplay import Moves, SelfPlay, play_games
 from training.values import ValuedTable, reward_scale
 
@@ -139,8 +139,11 @@ class Config(BoardConfig):
 
 
 SEARCH = {
-    "opponents": Choice(
-        "minimax-slip=0.6", "minimax-slip=0.4", "random:0.5,self:0.5", "self:0.75,random:0.25"
+    "opponents": (
+        "minimax-slip=0.6",
+        "minimax-slip=0.4",
+        "random:0.5,self:0.5",
+        "self:0.75,random:0.25",
     ),
     "tables": Range(1, 4),
     "games": Range(64, 4_096, log=True),

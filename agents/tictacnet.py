@@ -72,7 +72,7 @@ from training.options import (
     Size,
     option,
 )
-from training.search_space import Choice, Range
+from training.search_space import Range
 from training.selfplay import SelfPlay
 from training.symmetry import Representatives
 from training.values import ValuedTable, reward_scale
@@ -234,13 +234,13 @@ class Config(BoardConfig):
 
 
 SEARCH = {
-    "opponents": Choice("minimax-slip=0.7", "minimax-slip=0.5", "self:0.75,random:0.25"),
-    "hidden": Choice("36", "36,36", "64,64", "128,128"),
-    "games": Choice("128", "256", "512", "1024"),
+    "opponents": ("minimax-slip=0.7", "minimax-slip=0.5", "self:0.75,random:0.25"),
+    "hidden": ("36", "36,36", "64,64", "128,128"),
+    "games": ("128", "256", "512", "1024"),
     "exploring_starts": Range(0.0, 0.5),
     "epsilon_end": Range(0.05, 0.4),
     "updates": Range(5, 50, log=True),
-    "batch": Choice("128", "256", "512"),
+    "batch": ("128", "256", "512"),
     "learning_rate": Range(1e-3, 3e-2, log=True),
     "lift": Range(0.0, 0.3),
     "average": Range(0.003, 0.1, log=True),

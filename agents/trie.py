@@ -51,7 +51,7 @@ from training.games_learner import GamesLearner
 from training.learned import teach
 from training.learner import Arrays
 from training.options import BoardConfig, Count, Natural, Share, option
-from training.search_space import Choice, Range
+from training.search_space import Range
 from training.sequences import SequenceTree, averaged, exact_results
 
 AGENT = "trie"
@@ -116,10 +116,14 @@ class Config(BoardConfig):
 
 
 SEARCH = {
-    "opponents": Choice(
-        "random:0.5,minimax:0.25,self:0.25", "random:0.5,self:0.5", "self", "random", "minimax"
+    "opponents": (
+        "random:0.5,minimax:0.25,self:0.25",
+        "random:0.5,self:0.5",
+        "self",
+        "random",
+        "minimax",
     ),
-    "untried": Choice("last", "draw"),
+    "untried": ("last", "draw"),
     "epsilon": Range(0.0, 0.6),
 }
 

@@ -59,7 +59,7 @@ from training.options import (
     Shares,
     option,
 )
-from training.search_space import Choice, Range
+from training.search_space import Range
 from training.selfplay import play_out
 from training.symmetry import Representatives
 from training.torch_arrays import Device, load_weights, use_torch, weights_of
@@ -128,10 +128,10 @@ class Config(BoardConfig):
 SEARCH = {
     "games": Range(10_000, 60_000, log=True),
     "epochs": Range(2, 10),
-    "hidden": Choice("256", "1024", "256,256"),
+    "hidden": ("256", "1024", "256,256"),
     "discount": Range(0.8, 1.0),
     "memory": Range(0.0, 1.0),
-    "batch_size": Choice("512", "1024", "2048", "4096"),
+    "batch_size": ("512", "1024", "2048", "4096"),
     "learning_rate": Range(5e-4, 1e-2, log=True),
     "dropout": Range(0.0, 0.3),
 }

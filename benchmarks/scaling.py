@@ -1,4 +1,4 @@
-"""What grows how: games, cells, positions, decisions of a proof, processes: docs/SCALING.md.
+"""What grows how: games, cells, positions, decisions of a proof: docs/SCALING.md.
 
     python -m benchmarks.scaling                  measure and print all tables
     python -m benchmarks.scaling proofs           one of them
@@ -7,8 +7,8 @@
 
 Each row is measured in a process of its own with one thread. Its memory is the growth of the
 largest resident set. Its seconds are those of the processor, so that other work on the machine
-slows them little; only the writers of a study are measured by the clock. A speed is the best of
-several repeats, the time of a proof or a solver is that of one call, tables included.
+slows them little. A speed is the best of several repeats, the time of a proof or a solver is that
+of one call, tables included.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ import gc
 import re
 import resource
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -45,10 +44,8 @@ PAGE, PICTURE = ROOT / "docs" / "SCALING.md", ROOT / "docs" / "scaling.png"
 GAMES = (64, 1_024, 16_384)
 BOARDS = (Rules(3, 3, 3), Rules(4, 4, 4), Rules(5, 5, 4))
 ENUMERATED = (Rules(3, 3, 3), Rules(3, 4, 4), Rules(4, 4, 4))
-PROCESSES = (1, 2, 4)
 PPO_STEPS = 131_072  # environment steps of a measured training
 REPEATS = 7
-REPORT_SECONDS = 3  # seconds in which scores are written to a study
 BOUND = Limit(positions=60_000_000, megabytes=6_000)
 
 
@@ -177,29 +174,6 @@ def proving(rules: Rules, side: str, symmetric: bool) -> tuple[int, int, bool, f
     return decisions, positions, can_lose, seconds, megabytes
 
 
-def reporting(path: str, seconds: float) -> tuple[float, float]:
-    """Scores in a second that this process writes to a study, and the processor's ms for each.
-
-    The pruner is asked after each.
-    """
-    import optuna
-
-    from training.tuning import ExactMedianPruner, open_storage
-
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
-    storage = open_storage(Path(path))
-    study = optuna.create_study(
-        storage=storage, study_name="speed", pruner=ExactMedianPruner(), load_if_exists=True
-    )
-    trial, made = study.ask(), 0
-    began, used = time.perf_counter(), time.process_time()
-    while time.perf_counter() - began < seconds:
-        trial.report(1.0, made)
-        trial.should_prune()
-        made += 1
-    return made / (time.perf_counter() - began), 1000 * (time.process_time() - used) / made
-
-
 # --- the tables -----------------------------------------------------------------------------------
 
 
@@ -292,25 +266,7 @@ def proofs() -> Rows:
     return Rows(names, rows)
 
 
-def writers() -> Rows:
-    """Processes that write the scores of their trials to one study at once."""
-    rows = []
-    for count in PROCESSES:
-        with tempfile.TemporaryDirectory() as folder:
-            path = f"{folder}/study.db"
-            in_a_process(reporting, path, 0.1)  # makes the tables
-            with ProcessPoolExecutor(count, mp_context=get_context("spawn")) as pool:
-                waiting = [pool.submit(reporting, path, REPORT_SECONDS) for _ in range(count)]
-                found = [one.result() for one in waiting]
-        rates, used = zip(*found, strict=True)
-        figures = (f"{sum(rates):,.0f}", f"{min(rates):,.0f}", f"{max(used):.1f}")
-        rows.append((str(count), *figures))
-    names = ("processes", "scores/s in all", "of the slowest", "ms of the processor for each")
-    return Rows(names, rows)
-
-
 TABLES = {"games": games, "cells": cells, "positions": positions, "proofs": proofs}
-TABLES["writers"] = writers
 
 
 # --- the page -------------------------------------------------------------------------------------

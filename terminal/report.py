@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tictactoe_env.certificates.content import Certificate
@@ -224,6 +224,18 @@ def print_whole(table: Table, console: Console) -> None:
     if not console.is_terminal:
         console.width = max(console.width, width_of(table, console))
     console.print(table)
+
+
+def print_rows(headings: Sequence[str], rows: Iterable[Sequence[str]], console: Console) -> None:
+    """Print a table of texts, whose first column is on the left and the others on the right."""
+    from rich.table import Table
+
+    table = Table()
+    for number, heading in enumerate(headings):
+        table.add_column(heading, justify="right" if number else "left")
+    for row in rows:
+        table.add_row(*row)
+    print_whole(table, console)
 
 
 def width_of(table: Table, console: Console) -> int:

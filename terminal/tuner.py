@@ -3,67 +3,56 @@
 from __future__ import annotations
 
 import shlex
-import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from rich.table import Table
+import optuna
+from optuna.study import MaxTrialsCallback
+from optuna.trial import FrozenTrial, TrialState
+from rich.console import Console
 
 from terminal import report
 from terminal.plain import plain
 from terminal.trainer import warnings_on
+<<<<<<< HEAD
 from training import installed, interpreter
 from training.files import write_csv
 from training.goals import check_goal
 from training.learner import Chart
+=======
+from training import interpreter
+from training.goals import check_goal_of
+>>>>>>> f16a085 (A search for options is Optuna's own study, pruner and storage, and a trial is a call)
 from training.options import options_of
-from training.plots import chart
 from training.search_space import text_of
+from training.tuning import COUNTED, Search
 
-if TYPE_CHECKING:
-    from optuna.trial import FrozenTrial, Trial
-    from rich.console import Console
-
-    from training.options import BoardConfig
-    from training.tuning import Search, Task, Training
-
+FILE = "study.db"  # of Optuna, in SQLite
 BEST = 10  # trials in the table
-SEEDS = 3  # of a trial
-POLL_SECONDS = 1  # seconds between two looks at the trials of other processes
-NOT_SEARCHED = {
-    "rival": "two learners",
-    "resume": "a run",
-    "export_sb3": "a model",
-    "seeds": "a study",
-}
+LEGEND = "1/2: one of two sides is unbeatable; %: wins minus losses against random"
 
 
 def optimize(
-    page: Any,
-    config: BoardConfig,
-    console: Console,
-    *,
-    trials: int,
-    seeds: int,
-    typed: Mapping[str, Any],
-    fixed: Sequence[str],
-    folder: Path,
-    until: str = "steps",
+    search: Search, trials: int, folder: Path, typed: Mapping[str, Any], console: Console
 ) -> int:
     """Search the options of an agent, and print the best ones with their command; the exit code.
 
     trials: how many there are in all, with those that the folder has already. typed: the options of
-    the command line. fixed: the options of the configuration that are not searched.
-
-    0: the goal `until` was proven in all seeds of the best trial, or there was none; 1: it was not;
-    130: Ctrl-C. Raises ValueError if Optuna is not installed, and for options that do not fit.
+    the command line. 0: the goal was proven in all seeds of the best trial, or there was none; 1:
+    it was not; 130: Ctrl-C. Raises ValueError for options that do not fit.
     """
-    for name, what in NOT_SEARCHED.items():
-        if name in typed:
-            raise ValueError(f"--optimize is not for {what}: leave --{name.replace('_', '-')} out")
+    check_goal_of(search.config, search.until)
+    search.page.begin(search.config)  # raises the errors of the options
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    searched = ", ".join(search.space)
+    folder.mkdir(parents=True, exist_ok=True)
+    study = search.study(folder / FILE)
+    made = len(study.get_trials(states=COUNTED))
+    report.say(f"{made} of {trials} trials are made: {folder}; searched: {searched}", console)
+    callbacks = [MaxTrialsCallback(trials, COUNTED), lambda _, trial: say(trial, console)]
     try:
+<<<<<<< HEAD
         import optuna
 
         from training import tuning
@@ -86,68 +75,46 @@ def optimize(
                 report.say("stopped; the same command goes on", console, "yellow")
                 return 130
             return conclude(search, typed, console)
+=======
+        with warnings_on(console):
+            if made < trials:
+                study.optimize(search, callbacks=callbacks)
+    except KeyboardInterrupt:
+        report.say("stopped; the same command goes on", console, "yellow")
+        return 130
+    complete = study.get_trials(states=(TrialState.COMPLETE,))
+    if not complete:
+        raise ValueError("no trial could be trained: leave out the options that are given")
+    ranked = sorted(complete, key=lambda trial: trial.value)[:BEST]
+    goal = f"until {search.until} or" if search.until != "steps" else "the best of"
+    title = f"the best trials of {search.page.AGENT}, {goal} {search.config.steps:,} steps"
+    report.say(f"\n{title}", console, "bold")
+    first = search.config.seed
+    headings = ["trial", *(f"seed {first + number}" for number in range(search.seeds)), "score"]
+    rows = ([str(one.number), *one.user_attrs["results"], f"{one.value:.3f}"] for one in ranked)
+    report.print_rows(headings, rows, console)
+    report.say(LEGEND, console)
+    best = ranked[0]
+    report.say(f"train the best, trial {best.number}:", console)
+    words = shlex.join(command(search, typed, best.user_attrs["options"]))
+    console.print(plain(words, "bold"), highlight=False, soft_wrap=True)
+    report.say(
+        "its figures are those of the seeds that chose it: expect less of others, such as --seed "
+        f"{search.config.seed + search.seeds}",
+        console,
+    )
+    report.say(f"saved: {folder}", console)
+    has_reached = not any("%" in text for text in best.user_attrs["results"])
+    return 0 if search.until == "steps" or has_reached else 1
+>>>>>>> f16a085 (A search for options is Optuna's own study, pruner and storage, and a trial is a call)
 
 
-def heading(search: Search, trials: int) -> str:
-    """What is searched, and how many trials there are already."""
-    task = search.task
-    goal = goal_of(task)
-    text = f"{task.page.AGENT} on {task.config.rules}, {goal}, {seeds_text(task)} in each trial"
-    searched = ", ".join(task.searched)
-    done = len(search.finished)
-    before = f"{search.folder} has {done} of {trials} trials\n" if done else ""
-    return f"{text}\nsearched: {searched}\n{before}".strip()
-
-
-def goal_of(task: Task) -> str:
-    """The goal and the steps of a trial, in words. The steps are those before its last rollout."""
-    steps = f"{task.config.steps:,} steps"
-    if task.until == "steps":
-        return f"the best exact results of {steps}"
-    side = getattr(task.config, "side", "both")
-    return f"until {task.until}{'' if side == 'both' else f' as {side}'} or {steps}"
-
-
-def seeds_text(task: Task) -> str:
-    """The seeds of a trial, in words."""
-    first, last = task.config.seed, task.config.seed + task.seeds - 1
-    return f"seed {first}" if first == last else f"seeds {first} to {last}"
-
-
-def make_trials(search: Search, trials: int, console: Console) -> None:
-    """Make trials until there are as many as asked for, and wait for those of other processes."""
-    is_told = False
-    while True:
-        trial = search.claim(trials)
-        if trial is not None:
-            make_one(search, trial, console)
-            continue
-        others = [place_of(other) for other in search.running()]
-        if not others:
-            return
-        if not is_told:
-            numbers = ", ".join(map(str, sorted(others)))
-            report.say(f"waiting for trial {numbers} of another process", console)
-            is_told = True
-        time.sleep(POLL_SECONDS)
-
-
-def make_one(search: Search, trial: Trial, console: Console) -> None:
-    """Make a trial that was claimed, and print it as a line."""
-    with console.status(f"trial {place_of(trial)}") as status:
-
-        def show(trainings: Sequence[Training]) -> None:
-            steps = ", ".join(f"{training.learner.steps:,}" for training in trainings)
-            status.update(f"trial {place_of(trial)}: {steps} steps")
-
-        ended = search.train(trial, show)
-    number, options = f"trial {place_of(ended):>3}", spelled(ended.user_attrs["options"])
-    report.say(f"{number}  {outcome(ended)}   {shlex.join(options)}", console)
-
-
-def place_of(trial: FrozenTrial | Trial) -> int:
-    """The number of a trial."""
-    return int(trial.user_attrs.get("place", -1))
+def say(trial: FrozenTrial, console: Console) -> None:
+    """Print a trial that has ended as a line."""
+    state = "" if trial.state == TrialState.COMPLETE else f"{trial.state.name.lower()}: "
+    results = trial.user_attrs.get("failed") or "   ".join(trial.user_attrs["results"])
+    options = shlex.join(spelled(trial.user_attrs["options"]))
+    report.say(f"trial {trial.number:>3}  {state}{results}   {options}", console)
 
 
 def spelled(options: Mapping[str, str]) -> list[str]:
@@ -156,69 +123,19 @@ def spelled(options: Mapping[str, str]) -> list[str]:
     return [word for pair in words for word in pair]
 
 
-# --- the results ----------------------------------------------------------------------------------
-
-
-def outcome(trial: FrozenTrial) -> str:
-    """The result of a trial in words: "24,576  32,768 steps", or what the best models lack."""
-    if "failed" in trial.user_attrs:
-        return f"failed: {trial.user_attrs['failed']}"
-    text = "   ".join(results_of(trial))
-    return f"pruned: {text}" if trial.state.name == "PRUNED" else text
-
-
-def results_of(trial: FrozenTrial) -> list[str]:
-    """The result of each seed: the steps until the goal, or the figures of the best model."""
-    return [
-        f"{one['reached']:,}"
-        if one["reached"] is not None
-        else f"{one['unbeatable_sides']}/{one['sides']}, {100 * one['value']:.1f} %"
-        for one in trial.user_attrs.get("trainings", [])
-    ]
-
-
-def mean_of(trial: FrozenTrial) -> str:
-    """The mean of the steps of all seeds until the goal; "" if a seed has not reached it."""
-    steps = [training["reached"] for training in trial.user_attrs.get("trainings", [])]
-    return f"{fmean(steps):,.0f}" if steps and None not in steps else ""
-
-
-def conclude(search: Search, typed: Mapping[str, Any], console: Console) -> int:
-    """Print the best trials, and the command line of the best; the exit code of `optimize`."""
-    task, ranked = search.task, search.ranked()
-    write_files(search, ranked)
-    print_table(task, ranked[:BEST], console)
-    best = ranked[0]
-    if place_of(best) == 0:
-        report.say("no trial is better than the first, with the agent's own options", console)
-    options = best.user_attrs["options"] if place_of(best) else {}
-    words = command(task, typed, options)
-    report.say(f"train the best, trial {place_of(best)}:", console)
-    console.print(plain(shlex.join(words), "bold"), highlight=False, soft_wrap=True)
-    report.say(
-        "its figures are those of the seeds that chose it: expect less of others, such as --seed "
-        f"{task.config.seed + task.seeds}",
-        console,
-    )
-    report.say(f"saved: {search.folder}", console)
-    reached = [training["reached"] for training in best.user_attrs.get("trainings", [])]
-    return 0 if task.until == "steps" or (reached and None not in reached) else 1
-
-
-def command(task: Task, typed: Mapping[str, Any], options: Mapping[str, str]) -> list[str]:
+def command(search: Search, typed: Mapping[str, Any], options: Mapping[str, str]) -> list[str]:
     """The command line that trains an agent with the options of a trial."""
-    known = {option.name: option for option in options_of(task.page.Config)}
-    words = [interpreter.python(), "train.py", task.page.AGENT]
-    if task.until != "steps":
-        words += ["--until", task.until]
-    if "preset" in typed:
-        words += ["--preset", typed["preset"]]
+    known = {option.name for option in options_of(search.page.Config)}
+    words = [interpreter.python(), "train.py", search.page.AGENT]
+    words += ["--until", search.until] * (search.until != "steps")
+    words += ["--preset", typed.get("preset", "")] * ("preset" in typed)
     for name, value in typed.items():
         if name in known and isinstance(value, bool):
             words.append(f"--{'' if value else 'no-'}{name.replace('_', '-')}")
         elif name in known:
-            words += spelled({name: text_of(known[name], value)})
+            words += spelled({name: text_of(value)})
     return words + spelled(options)
+<<<<<<< HEAD
 
 
 def print_table(task: Task, ranked: Sequence[FrozenTrial], console: Console) -> None:
@@ -299,3 +216,5 @@ def history(task: Task, trials: Sequence[FrozenTrial]) -> Chart:
             ("best so far", "C1-", best),
         ],
     )
+=======
+>>>>>>> f16a085 (A search for options is Optuna's own study, pruner and storage, and a trial is a call)

@@ -1,6 +1,5 @@
 """`train.py AGENT --optimize N`: scores, pruning, and searches that are killed or shared."""
 
-import csv
 import shlex
 from dataclasses import replace
 
@@ -12,11 +11,11 @@ import train
 from tictactoe_env.exact.evaluation import Evaluation
 from tictactoe_env.exact.match import Result
 from training.options import BoardConfig, options_of
-from training.search_space import Choice, text_of
+from training.search_space import text_of
 
 optuna = pytest.importorskip("optuna", reason="needs the dependency group optimize")
 
-from optuna.trial import TrialState, create_trial  # noqa: E402
+from optuna.trial import TrialState  # noqa: E402
 
 from training import tuning  # noqa: E402
 
@@ -31,19 +30,18 @@ def search(folder, trials, *options, agent_and_options=QUICK):
     return train.main([str(argument) for argument in arguments])
 
 
-def by_trial(folder):
-    """The rows of trials.csv by the numbers of the trials, the best first."""
-    with open(folder / "trials.csv", newline="") as file:
-        return {int(row["trial"]): row for row in csv.DictReader(file)}
+def trials_of(folder):
+    """The trials of the one search in a folder."""
+    storage = f"sqlite:///{folder / 'study.db'}"
+    (name,) = optuna.get_all_study_names(storage)
+    return optuna.load_study(study_name=name, storage=storage).trials
 
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
     """The folder of a finished search, not to be changed."""
     folder = tmp_path_factory.mktemp("runs") / "a search"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tuning, "RANDOM_TRIALS", 2)
-        assert search(folder, TRIALS) in (0, 1)
+    assert search(folder, TRIALS) in (0, 1)
     return folder
 
 
@@ -65,75 +63,73 @@ def test_the_score_falls_as_the_rank_grows_and_a_proven_goal_is_below_all_others
     assert tuning.shortfall(evaluation(0.5, 0.0, False, True), "O") == 1.0
 
 
-@pytest.mark.parametrize(
-    ("others", "own", "is_pruned"),
-    [
-        ([[3, 2, 2, 2, 1, 1]] * 4, [3, 3, 3], False),  # too few trials
-        ([[3, 2, 2, 2, 1, 1]] * 5, [3, 3], False),  # the first third of six
-        ([[3, 2, 0.3]] * 3 + [[3, 3, 3, 3, 3, 3]] * 2, [3, 2, 2, 1.5], True),  # others have ended
-        ([[3, 2, 0.3]] * 2 + [[3, 3, 3, 3, 3, 3]] * 3, [3, 2, 2, 1.5], False),
-    ],
-)
-def test_a_trial_is_pruned_above_the_median_where_those_that_ended_count(others, own, is_pruned):
-    study = optuna.create_study()
-    for scores in others:
-        study.add_trial(create_trial(value=scores[-1], intermediate_values=dict(enumerate(scores))))
-    running = create_trial(state=TrialState.RUNNING, intermediate_values=dict(enumerate(own)))
-    assert tuning.ExactMedianPruner().prune(study, running) == is_pruned
-
-
 def test_the_first_trial_has_the_options_of_the_agent_and_given_options_are_fixed(finished):
-    trials, config = by_trial(finished), agents.page("tabular_q").Config()
+    trials, config = trials_of(finished), agents.page("tabular_q").Config()
     names = set(agents.page("tabular_q").SEARCH) - {"opponents"}
-    assert names < set(trials[0])
-    assert "opponents" not in trials[0]
-    assert all(float(trials[0][name]) == getattr(config, name) for name in names)
-    others = [tuple(row[name] for name in sorted(names)) for row in trials.values()]
-    assert len(set(others)) == TRIALS
+    assert set(trials[0].params) == names
+    assert trials[0].params == {name: getattr(config, name) for name in names}
+    assert len({tuple(trial.params.values()) for trial in trials}) == TRIALS
+
+
+def test_the_same_command_goes_on_after_a_kill_and_then_makes_no_more(tmp_path, monkeypatch):
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(tuning, "evaluate_or_sample", killed)
+        assert search(tmp_path / "s", 2) == 130
+    for total in (2, 2, 3):
+        assert search(tmp_path / "s", total) in (0, 1)
+        states = [trial.state for trial in trials_of(tmp_path / "s")]
+        assert states == [TrialState.FAIL, *[TrialState.COMPLETE] * total]
+    default = agents.page("tabular_q").Config().epsilon
+    assert trials_of(tmp_path / "s")[1].params["epsilon"] == default, "again the first"
+
+
+def test_a_trial_that_others_have_left_behind_is_pruned(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(tuning, "FIRST_TRIALS", 1)
+    reached = iter([True])
+    monkeypatch.setattr(Evaluation, "reached", lambda *_: next(reached, False))
+    search(tmp_path / "s", 2, "--seeds-per-trial", 1)
+    states = [trial.state for trial in trials_of(tmp_path / "s")]
+    assert states == [TrialState.COMPLETE, TrialState.PRUNED]
+    assert "pruned: " in capsys.readouterr().out
 
 
 @pytest.mark.slow
 def test_a_search_prints_the_command_that_makes_its_best_trial_again(tmp_path, capsys):
     code, folder = search(tmp_path / "s", TRIALS), tmp_path / "s"
-    printed, best = capsys.readouterr().out, next(iter(by_trial(folder).values()))
+    complete = [one for one in trials_of(folder) if one.state == TrialState.COMPLETE]
+    results = min(complete, key=lambda trial: trial.value).user_attrs["results"]
+    printed = capsys.readouterr().out
     line = next(line for line in printed.splitlines() if line.startswith("python train.py"))
     train.main([*shlex.split(line)[2:], "--out", str(tmp_path / "run")])
-    again, reached = capsys.readouterr().out, best["steps_of_seed_0"]
-    assert code == (0 if reached and best["steps_of_seed_1"] else 1)
-    assert ("PROVEN" in again) == (reached != "")
-    assert not reached or f"{int(reached):,} steps" in again
+    again, is_proven = capsys.readouterr().out, "%" not in results[0]
+    assert code == (1 if any("%" in text for text in results) else 0)
+    assert ("PROVEN" in again) == is_proven
+    assert not is_proven or f"{results[0]} steps" in again
 
 
 def test_options_that_contradict_each_other_are_a_failed_trial_with_its_reason(tmp_path, capsys):
     options = ["trie", "--rule", "one-tie", "--opponents", "random", "--steps", "40"]
     search(tmp_path / "s", 4, "--seeds-per-trial", 1, agent_and_options=options)
-    failed = [row for row in by_trial(tmp_path / "s").values() if row["score"] == ""]
+    failed = [one for one in trials_of(tmp_path / "s") if "failed" in one.user_attrs]
     assert 0 < len(failed) == capsys.readouterr().out.count("untried is of the rule counting")
+    assert {one.state for one in failed} == {TrialState.PRUNED}
 
 
-def test_another_search_or_a_file_that_is_none_is_refused_and_left_as_it_is(
-    finished, tmp_path, capsys
-):
-    def error_of(folder, *options):
-        line = [*QUICK, "--optimize", "9", "--out", str(folder), *options]
-        code, out, err = called(train, line, capsys)
-        assert (code, out, err.count("\n")) == (2, "", 1)
+def test_what_cannot_be_searched_and_a_damaged_file_are_refused(tmp_path, capsys):
+    def error_of(*options):
+        line = [*QUICK, "--optimize", "9", "--out", str(tmp_path / "s"), *options]
+        code, _, err = called(train, line, capsys)
+        assert (code, err.count("\n")) == (2, 1)
         return err
 
-    whole = (finished / "study.db").read_bytes()
-    for option, value in (("--seed", "1"), ("--epsilon", "0.5")):
-        assert option.strip("-") in error_of(finished, option, value)
-    assert (finished / "study.db").read_bytes() == whole
     fixed = "--tables 1 --games 8 --learning-rate 1 --rate-power 1 --epsilon 1 --epsilon-end 1"
-    assert "tables, games" in error_of(tmp_path / "s", *fixed.split(), "--anneal-steps", "9")
-    assert not (tmp_path / "s").exists()
+    assert "tables, games" in error_of(*fixed.split(), "--anneal-steps", "9")
     (tmp_path / "s").mkdir()
-    optuna.create_study(storage=f"sqlite:///{tmp_path / 'other.db'}", study_name="theirs")
-    other = (tmp_path / "other.db").read_bytes()
-    for content in (b"no database" * 100, whole[: len(whole) // 2], other):
-        (tmp_path / "s" / "study.db").write_bytes(content)
-        assert "study.db" in error_of(tmp_path / "s")
-        assert (tmp_path / "s" / "study.db").read_bytes() == content
+    (tmp_path / "s" / "study.db").write_bytes(b"no database" * 100)
+    assert "study.db" in error_of()
 
 
 @pytest.mark.parametrize("agent", agents.TRAINABLE)
@@ -144,9 +140,9 @@ def test_the_ranges_of_an_agent_are_within_the_bounds_of_its_options_and_hold_th
     lowest, highest = {}, {}
     for name, place in page.SEARCH.items():
         option = known[name]
-        if isinstance(place, Choice):
-            values = [option.parsed(text) for text in place.texts]
-            assert [text_of(option, value) for value in values] == list(place.texts)
+        if isinstance(place, tuple):
+            values = [option.parsed(text) for text in place]
+            assert [text_of(value) for value in values] == list(place)
             assert option.default in values
         else:
             values = [option.checked(place.low), option.checked(place.high)]

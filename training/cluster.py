@@ -10,7 +10,7 @@ import re
 import signal
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from training import kernels
@@ -49,48 +49,44 @@ def results(
     from joblib import Parallel, delayed, parallel_config
 
     left = dict(enumerate(calls))
-    with workers(address, jobs) as (settings, ahead):
+    connect = _ray if (address or "").startswith("ray") else _dask
+    with connect(address) if address else nullcontext(_processes(jobs)) as settings:
         kind = "list" if settings["backend"] == "ray" else "generator_unordered"
         for lost in range(1, TRIES + 1):
             try:
                 with parallel_config(**settings):
-                    parallel = Parallel(return_as=kind, pre_dispatch=ahead, batch_size=1)
+                    parallel = Parallel(return_as=kind, pre_dispatch=jobs or "all", batch_size=1)
                 tasks = [delayed(_numbered)(number, task, call) for number, call in left.items()]
                 for number, found in parallel(tasks):
                     del left[number]
                     yield number, found
                 return
             except Exception as error:
+                text = f"a worker was lost: {type(error).__name__}"
                 if lost == TRIES:
-                    text = f"workers were lost {TRIES} times: {type(error).__name__}: {error}"
-                    raise ClusterError(text) from None
-                text = f"a worker was lost ({type(error).__name__}): what it trained continues"
-                warnings.warn(text, stacklevel=2)
+                    raise ClusterError(f"{text}, {TRIES} times: {error}") from None
+                warnings.warn(f"{text}; what it trained continues", stacklevel=2)
 
 
 def _numbered(number: int, task: Callable[..., Any], call: tuple[Any, ...]) -> tuple[int, Any]:
     return number, task(*call)
 
 
-@contextmanager
-def workers(address: str | None, jobs: int | None) -> Iterator[tuple[dict[str, Any], Any]]:
-    """The settings of joblib for the workers at an address, and how many calls they get at once.
+def _processes(jobs: int | None) -> dict[str, Any]:
+    """The settings of joblib for processes of one thread, which leave Ctrl-C to this one.
 
-    With a single worker joblib would call in this process, so it is told of two.
+    They are two at least, since joblib would call in this process otherwise.
     """
-    if address is None:
-        import joblib
+    import joblib
 
-        jobs = jobs or joblib.cpu_count()
-        no_ctrl_c = {"initializer": signal.signal, "initargs": (signal.SIGINT, signal.SIG_IGN)}
-        ends = {"idle_worker_timeout": IDLE_SECONDS, "inner_max_num_threads": 1}
-        yield {"backend": "loky", "n_jobs": max(2, jobs), **no_ctrl_c, **ends}, jobs
-    elif address.startswith("dask"):
-        with _dask(address) as settings:
-            yield settings, jobs or "all"
-    else:
-        with _ray(address) as settings:
-            yield settings, jobs or "all"
+    return {
+        "backend": "loky",
+        "n_jobs": max(2, jobs or joblib.cpu_count()),
+        "inner_max_num_threads": 1,
+        "idle_worker_timeout": IDLE_SECONDS,
+        "initializer": signal.signal,
+        "initargs": (signal.SIGINT, signal.SIG_IGN),
+    }
 
 
 @contextmanager
