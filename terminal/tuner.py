@@ -15,15 +15,8 @@ from rich.console import Console
 from terminal import report
 from terminal.plain import plain
 from terminal.trainer import warnings_on
-<<<<<<< HEAD
-from training import installed, interpreter
-from training.files import write_csv
-from training.goals import check_goal
-from training.learner import Chart
-=======
 from training import interpreter
-from training.goals import check_goal_of
->>>>>>> f16a085 (A search for options is Optuna's own study, pruner and storage, and a trial is a call)
+from training.goals import check_goal
 from training.options import options_of
 from training.search_space import text_of
 from training.tuning import COUNTED, Search
@@ -42,7 +35,7 @@ def optimize(
     the command line. 0: the goal was proven in all seeds of the best trial, or there was none; 1:
     it was not; 130: Ctrl-C. Raises ValueError for options that do not fit.
     """
-    check_goal_of(search.config, search.until)
+    check_goal(search.config, search.until)
     search.page.begin(search.config)  # raises the errors of the options
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     searched = ", ".join(search.space)
@@ -52,30 +45,6 @@ def optimize(
     report.say(f"{made} of {trials} trials are made: {folder}; searched: {searched}", console)
     callbacks = [MaxTrialsCallback(trials, COUNTED), lambda _, trial: say(trial, console)]
     try:
-<<<<<<< HEAD
-        import optuna
-
-        from training import tuning
-    except ModuleNotFoundError as error:
-        if error.name not in ("optuna", "sqlalchemy"):
-            raise
-        raise ValueError(f"--optimize needs Optuna: {installed.command('optimize')}") from None
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
-    task = tuning.Task(page, config, until, seeds, tuple(fixed))
-    assert task.searched
-    check_goal(config, until)
-    page.begin(config)  # raises the errors of the command line before anything is written
-    with warnings_on(console):
-        search = tuning.Search(folder, task)
-        report.say(heading(search, trials), console)
-        with search:
-            try:
-                make_trials(search, trials, console)
-            except KeyboardInterrupt:
-                report.say("stopped; the same command goes on", console, "yellow")
-                return 130
-            return conclude(search, typed, console)
-=======
         with warnings_on(console):
             if made < trials:
                 study.optimize(search, callbacks=callbacks)
@@ -106,7 +75,6 @@ def optimize(
     report.say(f"saved: {folder}", console)
     has_reached = not any("%" in text for text in best.user_attrs["results"])
     return 0 if search.until == "steps" or has_reached else 1
->>>>>>> f16a085 (A search for options is Optuna's own study, pruner and storage, and a trial is a call)
 
 
 def say(trial: FrozenTrial, console: Console) -> None:
@@ -135,86 +103,3 @@ def command(search: Search, typed: Mapping[str, Any], options: Mapping[str, str]
         elif name in known:
             words += spelled({name: text_of(value)})
     return words + spelled(options)
-<<<<<<< HEAD
-
-
-def print_table(task: Task, ranked: Sequence[FrozenTrial], console: Console) -> None:
-    """The best trials as a table: the result of each seed, their mean, and the score."""
-    seeds = [task.config.seed + number for number in range(task.seeds)]
-    report.say(f"\nthe best trials of {task.page.AGENT}, {goal_of(task)}", console, "bold")
-    table = Table()
-    means = ["mean"] if task.seeds > 1 and task.until != "steps" else []
-    for name in ("trial", *(f"seed {seed}" for seed in seeds), *means, "score"):
-        table.add_column(name, justify="right")
-    states = [
-        "failed" if "failed" in trial.user_attrs else trial.state.name.lower() for trial in ranked
-    ]
-    has_states = set(states) != {"complete"}
-    if has_states:
-        table.add_column("state")
-    for trial, state in zip(ranked, states, strict=True):
-        results = (results_of(trial) + [""] * task.seeds)[: task.seeds]
-        score = trial.intermediate_values.get(trial.last_step or 0)
-        table.add_row(
-            str(place_of(trial)),
-            *results,
-            *([mean_of(trial)] if means else []),
-            "" if score is None else f"{score:.3f}",
-            *([state] if has_states else []),
-        )
-    console.print(table)
-    if any("%" in result for trial in ranked for result in results_of(trial)):
-        text = "1/2: one of two sides is unbeatable; %: wins minus losses against random"
-        report.say(text if task.until == "steps" else f"{text}; short of the goal", console)
-    trainings = [one for trial in ranked for one in trial.user_attrs.get("trainings", [])]
-    if any((one["reached"] or 0) > task.config.steps for one in trainings):
-        steps = f"{task.config.steps:,} steps"
-        report.say(f"trainings end with a rollout: a goal proven after {steps} scores 1", console)
-
-
-def write_files(search: Search, ranked: Sequence[FrozenTrial]) -> None:
-    """Write trials.csv and history.png."""
-    names = list(search.task.searched)
-    first = search.task.config.seed
-    seeds = [f"steps_of_seed_{first + number}" for number in range(search.task.seeds)]
-    rows = [
-        [place_of(trial), trial.state.name.lower(), *row_of(trial, names, len(seeds))]
-        for trial in ranked
-    ]
-    write_csv(search.folder / "trials.csv", ["trial", "state", "score", *seeds, *names], rows)
-    chart(history(search.task, ranked), search.folder / "history.png")
-
-
-def row_of(trial: FrozenTrial, names: Sequence[str], seeds: int) -> list[Any]:
-    """The score, the steps of each seed until the goal ("" if not reached), and the options."""
-    score = trial.intermediate_values.get(trial.last_step or 0, "")
-    trainings = trial.user_attrs.get("trainings", [])
-    steps = ["" if one["reached"] is None else one["reached"] for one in trainings]
-    options = trial.user_attrs["options"]
-    return [score, *(steps + [""] * seeds)[:seeds], *(options[name] for name in names)]
-
-
-def history(task: Task, trials: Sequence[FrozenTrial]) -> Chart:
-    """The scores of the trials, and the best one so far."""
-    ordered = sorted(trials, key=place_of)
-    nan = float("nan")
-    scores = [trial.intermediate_values.get(trial.last_step or 0, nan) for trial in ordered]
-    is_pruned = [trial.state.name == "PRUNED" for trial in ordered]
-    best, lowest = [], nan
-    for score, pruned in zip(scores, is_pruned, strict=True):
-        lowest = lowest if pruned or score >= lowest else score
-        best.append(lowest)
-    split = list(zip(scores, is_pruned, strict=True))
-    return Chart(
-        f"{task.page.AGENT}: {goal_of(task)}",
-        "trial",
-        "score, the lowest is the best",
-        [place_of(trial) for trial in ordered],
-        [
-            ("finished", "C0o", [nan if pruned else score for score, pruned in split]),
-            ("pruned", "C7x", [score if pruned else nan for score, pruned in split]),
-            ("best so far", "C1-", best),
-        ],
-    )
-=======
->>>>>>> f16a085 (A search for options is Optuna's own study, pruner and storage, and a trial is a call)

@@ -92,7 +92,7 @@ OF_TRAINING = """
     --resume half | 2 | run half
     dqn --resume run | 2 | run tabular_q dqn
     dqn --opponents rival | 2 | rival --rival
-    dqn --rival trie | 2 | tabular_q
+    dqn --rival trie | 2 | trie
     dqn --rival dqm | 2 | 'dqm' 'dqn'
     dqn --rival '' | 2 | --rival ''
     dqn --rival 'dqn --until optimal' | 2 | --rival --until
@@ -104,7 +104,6 @@ OF_TRAINING = """
     dqn --jobs 2 | 2 | --jobs --seeds
     tabular_q --seeds 0 --out run | 2 | run
     trie --optimize 3 --rival dqn | 2 | --optimize --rival
-    trie --optimize 3 --out full | 2 | full
     trie --seeds-per-trial 2 | 2 | --seeds-per-trial --optimize
 """
 OF_EVALUATION = """

@@ -111,7 +111,7 @@ def test_a_search_prints_the_command_that_makes_its_best_trial_again(tmp_path, c
 
 
 def test_options_that_contradict_each_other_are_a_failed_trial_with_its_reason(tmp_path, capsys):
-    options = ["trie", "--rule", "one-tie", "--opponents", "random", "--steps", "40"]
+    options = ["trie", "--preset", "tophep", "--steps", "40"]
     search(tmp_path / "s", 4, "--seeds-per-trial", 1, agent_and_options=options)
     failed = [one for one in trials_of(tmp_path / "s") if "failed" in one.user_attrs]
     assert 0 < len(failed) == capsys.readouterr().out.count("untried is of the rule counting")

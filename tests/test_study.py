@@ -136,4 +136,4 @@ def test_failed_seeds_and_what_is_missing_are_named(tmp_path, monkeypatch, capsy
     monkeypatch.setattr("terminal.study.results", some)
     arguments = [*QUICK, "--seeds", "4-5", "--jobs", "1", "--out", str(tmp_path / "study")]
     code, out, err = called(train, arguments, capsys)
-    assert (code, "4, 5" in err, "seed 4 failed: MemoryError" in out) == (130, True, True)
+    assert (code, "4, 5" in err, "seed 4: failed: MemoryError" in out) == (130, True, True)
