@@ -91,15 +91,10 @@ class PredictPolicy:
         self._shape = getattr(space, "shape", shapes["flat"])
         self._dtype = getattr(space, "dtype", np.float32)
         known = {shape: name for name, shape in shapes.items()} | {(rules.cells,): "grid"}
-        if hasattr(space, "spaces"):
-            raise ValueError(
-                f"the model's observations are dictionaries ({space}): say how it plays by a "
-                "FunctionPolicy, which the callbacks of tictactoe_env.sb3 take as policy="
-            )
         if self._shape not in known:
             raise ValueError(
                 f"the model's observations have the shape {self._shape}, but {rules} gives "
-                f"{shapes}: name its board, such as evaluate(model, Rules(4, 4, 4))"
+                f"{shapes}: name its board, or say how it plays by a FunctionPolicy"
             )
         self.observation = known[self._shape]
         self._predict(np.zeros((1, rules.cells), dtype=np.int8))  # raises if it returns a state

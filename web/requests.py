@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -25,6 +24,7 @@ from pydantic_core import ErrorDetails
 from players.boards import BOARDS
 from tictactoe_env.errors import unknown_name
 from tictactoe_env.exact.positions import TABULATED
+from tictactoe_env.games.game import rules_of
 from tictactoe_env.games.store import LARGEST
 from tictactoe_env.rules import Rules
 
@@ -40,7 +40,6 @@ ValueKind = Literal["own", "expected"]
 Origin = Literal["human", "battle", "web", "training", "file"]
 Size = Annotated[int, Field(ge=1, le=64)]
 Cell = Annotated[int, Field(ge=0, le=MAX_CELLS - 1)]
-rules_of = lru_cache(maxsize=64)(Rules)  # a Rules object computes its bitboards once
 SHOWN = 120  # characters of a value in an error
 EXAMPLES = json.loads(Path(__file__).with_name("examples.json").read_text(encoding="utf-8"))
 

@@ -91,18 +91,14 @@ def truth(board: Boards, rules: Rules) -> Truth:
     Raises ValueError above 16 cells and for a board that play cannot reach.
     """
     boards, solution = np.asarray(board)[None], solve(rules)
-    return Truth(
-        _worth(int(solution.board_scores(boards)[0]), rules, board),
-        [
-            None if score == NO_SCORE else _worth(score, rules, board)
-            for score in solution.move_scores(boards)[0].tolist()
-        ],
-    )
+    free = int((boards == 0).sum())
 
+    def worth(score: int) -> Worth:
+        return Worth(int(np.sign(score)), -LOST - abs(score) if score else free)
 
-def _worth(score: int, rules: Rules, board: Boards) -> Worth:
-    free = int((np.asarray(board) == 0).sum())
-    return Worth(0, free) if score == 0 else Worth(1 if score > 0 else -1, -LOST - abs(score))
+    scores = solution.move_scores(boards)[0].tolist()
+    moves = [None if score == NO_SCORE else worth(score) for score in scores]
+    return Truth(worth(int(solution.board_scores(boards)[0])), moves)
 
 
 # --- what a player thinks -------------------------------------------------------------------------

@@ -34,6 +34,7 @@ ENDINGS = ("line", "full", "early", "illegal", "resigned")
 # file: a line of text that names no origin.
 ORIGINS = ("human", "battle", "web", "training", "file")
 SQUARE = Rules()
+rules_of = lru_cache(maxsize=256, typed=True)(Rules)  # a Rules object computes its lines once
 MAX_NAME, MAX_SOURCE = 100, 1000  # characters
 MAX_SEED = 2**63 - 1  # the largest whole number of SQLite
 MAX_LINE = 64_000  # characters of a game as text; the longest has fewer than 30,000
@@ -214,12 +215,6 @@ class Game:
             return cls(**values)
         except (TypeError, KeyError, AttributeError) as error:
             raise ValueError(f"a game is an object, got {content!r:.200}: {error!r}") from None
-
-
-@lru_cache(maxsize=256, typed=True)
-def rules_of(rows: int, cols: int, k: int) -> Rules:
-    """The rules of a board, always the same object, so that its cached properties are reused."""
-    return Rules(rows, cols, k)
 
 
 def _number(text: str, what: str) -> int:
