@@ -189,11 +189,11 @@ def test_objects_and_pools_of_them_are_opponents_if_they_can_play():
     with refuses("make_opponent('trie', rules)"):
         evaluate_policy("trie")
     pool = make_pool(policy, Rules())
-    assert pool == Pool((policy,), (1.0,))
+    assert pool == Pool(((policy, 1.0),))
     assert make_pool(pool, Rules()) is pool
     pool = make_pool([["random", 3], ("minimax-first", 1)], RECTANGLE)
     assert [type(policy) for policy in pool.policies] == [RandomPolicy, TabularPolicy]
-    assert pool.weights == (0.75, 0.25)
+    assert [weight for _, weight in pool.pairs] == [0.75, 0.25]
 
 
 def test_opponents_are_drawn_by_their_weights_and_the_seed():
@@ -203,7 +203,7 @@ def test_opponents_are_drawn_by_their_weights_and_the_seed():
     counts = np.bincount(drawn, minlength=3)
     assert counts[1] == 0
     assert abs(counts[0] - 2500) < 4 * np.sqrt(10_000 * 0.25 * 0.75)  # four standard deviations
-    tenths = Pool((RandomPolicy(),) * 10, (0.1,) * 10)  # as floats they add up to less than 1
+    tenths = Pool(((RandomPolicy(), 0.1),) * 10)  # as floats they add up to less than 1
     rng = types.SimpleNamespace(random=partial(np.full, fill_value=1 - 2**-53))
     assert tenths.draw(rng, 1).tolist() == [9]
     rng = np.random.default_rng(0)

@@ -24,7 +24,7 @@ from tictactoe_env.errors import checked_seed, whole_number
 from tictactoe_env.notation import SIDES, check_move
 from tictactoe_env.observation import last_move, observation_space
 from tictactoe_env.policy import Uniforms
-from tictactoe_env.pool import Pool, Pooled, make_pool, snapshot
+from tictactoe_env.pool import Pool, Pooled
 from tictactoe_env.rules import ILLEGAL, ONGOING, OUTCOME_NUMBERS, Boards, to_move
 
 PICTURES = ("ansi", "rgb_array")  # render modes whose pictures are returned
@@ -199,19 +199,8 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
         render_mode: str | None = None,
     ):
         super().__init__()
-        self.config = config = Config(
-            side,
-            rows,
-            cols,
-            k,
-            illegal,
-            rewards,
-            observation,
-            opening,
-            start,
-            early_draw,
-            render_mode,
-        )
+        arguments = (side, rows, cols, k, illegal, rewards, observation, opening, start, early_draw)
+        self.config = config = Config(*arguments, render_mode)
         self.rules, self.render_mode = config.rules, render_mode
         self._window: Any = None
         if render_mode == "human":
@@ -241,44 +230,16 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
         elif side != "random":
             raise ValueError(f"with opponent=None leave side out, got side={side!r}")
 
-    def set_opponent(self, opponent: Any) -> None:
-        """Play against `opponent` from now on, also in the current game.
-
-        Raises ValueError, changing nothing, if it cannot be an opponent on this board, and in an
-        environment that was made with `opponent=None`.
-        """
-        self._check_open()
-        if self._both_sides or opponent is None:
-            raise ValueError("make another environment to play with or without opponent=None")
-        pool = make_pool(opponent, self.rules, self._pool.snapshots, self._pool.response)
-        self.config.check_first_move(pool.players, {})
+    def _use(self, pool: Pool, moved: NDArray[np.intp] | None = None) -> None:
+        if self._both_sides:
+            raise ValueError("an environment with opponent=None takes no opponent: make another")
+        self._pool = pool
         self._replies = [self._game.prepare(policy) for policy in pool.policies]
-        self._pool = pool
-        self._which = int(pool.draw(self.np_random, 1)[0])
-        self._reply = self._replies[self._which]
-
-    def add_snapshot(self, player: Any, deterministic: bool = False) -> None:
-        """Add a frozen copy of the learner to the opponents; see Self-play in the class.
-
-        player, deterministic: see `tictactoe_env.snapshot`. If a snapshot makes room that plays the
-        current game, the new one continues the game.
-        Raises ValueError, changing nothing, if the opponents contain neither "self" nor
-        "best-response", or if the player cannot be an opponent on this board.
-        """
-        self._check_open()
-        copy = snapshot(player, self.rules, deterministic)
-        self.config.check_first_move([copy], {})
-        response = self.best_reply(player, copy)
-        pool, moved = self._pool.with_snapshot(copy, self.np_random, response)
-        prepared = zip(self._pool.policies, self._replies, strict=True)
-        kept = {id(policy): reply for policy, reply in prepared}
-        self._replies = [
-            kept[id(policy)] if id(policy) in kept else self._game.prepare(policy)
-            for policy in pool.policies
-        ]
-        self._pool = pool
-        if self._which is not None:  # None: the current game has an opponent of its own
+        if moved is None:
+            self._which = int(pool.draw(self.np_random, 1)[0])
+        elif self._which is not None:  # None: the current game has an opponent of its own
             self._which = int(moved[self._which])
+        if self._which is not None:
             self._reply = self._replies[self._which]
 
     def reset(
@@ -318,10 +279,7 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
         """The checked options of a reset, and the opponents of its game; seeds the generator."""
         known = BOARD_OPTIONS if self._both_sides else RESET_OPTIONS
         seed, given = checked_seed(seed), self.config.options(options, known)
-        pool, replies = self._pool, self._replies
-        if "opponent" in given:
-            pool = make_pool(given["opponent"], self.rules, pool.snapshots, pool.response)
-        self.config.check_first_move(pool.players, given)
+        pool, replies = self._checked_pool(given.get("opponent", self._pool), given), self._replies
         if "opponent" in given:
             replies = [self._game.prepare(policy) for policy in pool.policies]
         if seed is not None:

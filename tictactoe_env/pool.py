@@ -17,8 +17,8 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from typing import Any, TypeVar
 
 import gymnasium as gym
@@ -163,52 +163,54 @@ class Responder:
 
 @dataclass(frozen=True)
 class Pool:
-    """Opponents, and the probability with which each is drawn for a game; `weights` sum to 1.
+    """Opponents, and the probability with which each is drawn for a game.
 
-    own: the member "self", whose snapshots are the last of the policies; None without one.
-    responder: the member "best-response", whose player comes before these; None without one.
+    fixed: those that are not made from the learner, with their weights; all weights sum to 1. own:
+    the member "self", whose snapshots are the last of the policies; None without one. responder:
+    the member "best-response", whose player comes before these; None without one.
     """
 
-    policies: tuple[Policy, ...]
-    weights: tuple[float, ...]
-    own: Snapshots | None = field(default=None, compare=False)
-    responder: Responder | None = field(default=None, compare=False)
+    fixed: tuple[tuple[Policy, float], ...] = ()
+    own: Snapshots | None = None
+    responder: Responder | None = None
+
+    @cached_property
+    def pairs(self) -> list[tuple[Policy, float]]:
+        """All policies and their weights."""
+        members = [member for member in (self.responder, self.own) if member]
+        return [*self.fixed, *(pair for member in members for pair in member.pairs)]
+
+    @cached_property
+    def policies(self) -> tuple[Policy, ...]:
+        """All policies."""
+        return tuple(policy for policy, _ in self.pairs)
 
     def draw(self, rng: np.random.Generator, games: int) -> Any:
         """The index of each game's opponent: (games,) intp. A pool of one does not use `rng`."""
-        if len(self.policies) == 1:
+        if len(self.pairs) == 1:
             return np.zeros(games, dtype=np.intp)
-        return np.searchsorted(np.cumsum(self.weights)[:-1], rng.random(games), side="right")
+        return np.searchsorted(self._ends, rng.random(games), side="right")
+
+    @cached_property
+    def _ends(self) -> NDArray[np.float64]:
+        return np.cumsum([weight for _, weight in self.pairs])[:-1]
 
     @property
     def players(self) -> list[Policy]:
         """The policies that may be drawn."""
-        weighted = zip(self.policies, self.weights, strict=True)
-        return [policy for policy, weight in weighted if weight > 0]
-
-    @property
-    def snapshots(self) -> tuple[Policy, ...]:
-        """The snapshots of the learner, the oldest first."""
-        return self.own.snapshots if self.own else ()
-
-    @property
-    def response(self) -> Policy | None:
-        """The best response to the newest snapshot; None if there is none."""
-        return self.responder.player if self.responder else None
+        return [policy for policy, weight in self.pairs if weight > 0]
 
     @property
     def self_play(self) -> dict[str, Any] | None:
-        """What the learner's snapshots are used for; None if they are not used.
-
-        The keys are `snapshots`, the number of them, with the member "self" its options `keep` and
-        `replace`, and with the member "best-response" `best_response`, whether there is one yet.
-        """
+        """What the learner's snapshots are used for; None if they are not used: see `Pooled`."""
         own, responder = self.own, self.responder
-        if own is None and responder is None:
-            return None
-        found: dict[str, Any] = {"keep": own.keep, "replace": own.replace} if own else {}
-        found["snapshots"] = len(own.snapshots) if own else int(self.response is not None)
-        return found if responder is None else {**found, "best_response": self.response is not None}
+        found: dict[str, Any] = {}
+        if own:
+            found = {"keep": own.keep, "replace": own.replace, "snapshots": len(own.snapshots)}
+        if responder:
+            answers = responder.player is not None
+            found = {"snapshots": int(answers), **found, "best_response": answers}
+        return found or None
 
     def with_snapshot(
         self, player: Policy, rng: np.random.Generator, response: Policy | None = None
@@ -219,50 +221,31 @@ class Pool:
         the snapshot, for the member "best-response"; if there is none, the snapshot itself plays in
         its place. Raises ValueError for a pool with neither "self" nor "best-response".
         """
-        responder = self.responder and replace(self.responder, player=response or player)
-        if responder is not None and self.own is None:
-            pool = _pool(self._fixed(), None, responder)
-            return pool, np.arange(len(self.policies))
+        moved, pool = np.arange(len(self.policies)), self
+        if self.responder is not None:
+            pool = replace(self, responder=replace(self.responder, player=response or player))
+            if self.own is None:
+                return pool, moved
         own = self._own()
-        kept, fixed = list(own.snapshots), len(self.policies) - len(own.pairs)
+        kept, first = list(own.snapshots), len(self.policies) - len(own.pairs)
         place = place_of_next(len(kept), own.keep, own.replace, rng) if kept else 0
-        if kept and place is not None:
-            del kept[place]
-        kept.append(player)
-        pool = _pool(self._fixed(), replace(own, snapshots=tuple(kept)), responder)
-        moved = np.arange(len(self.policies))
         if place is not None:
-            moved[fixed + place + 1 :] -= 1
-            moved[fixed + place] = len(pool.policies) - 1
-        return pool, moved
+            del kept[place : place + 1]
+            moved[first + place + 1 :] -= 1
+            moved[first + place] = first + len(kept)
+        return replace(pool, own=replace(own, snapshots=(*kept, player))), moved
 
     def _own(self) -> Snapshots:
         if self.own is None:
             raise ValueError('no opponent is "self" or "best-response", so no snapshot would play')
         return self.own
 
-    def _fixed(self) -> list[tuple[Policy, float]]:
-        pairs = list(zip(self.policies, self.weights, strict=True))
-        made = [member.pairs for member in (self.responder, self.own) if member]
-        return pairs[: len(pairs) - sum(map(len, made))]
 
-
-def _pool(
-    fixed: list[tuple[Policy, float]], own: Snapshots | None, responder: Responder | None = None
-) -> Pool:
-    made = [pair for member in (responder, own) if member for pair in member.pairs]
-    policies, weights = zip(*fixed, *made, strict=True)
-    return Pool(policies, weights, own, responder)
-
-
-def make_pool(
-    spec: Any, rules: Rules, snapshots: Sequence[Policy] = (), response: Policy | None = None
-) -> Pool:
+def make_pool(spec: Any, rules: Rules, before: Pool | None = None) -> Pool:
     """The pool of one opponent, of a list of [opponent, weight], or of such a list as text.
 
-    Objects are frozen: see `snapshot`; a model plays its best moves. snapshots: those that the
-    member "self" has from the start, the oldest first. response: the player that the member
-    "best-response" has from the start.
+    Objects are frozen: see `snapshot`; a model plays its best moves. before: the pool whose
+    snapshots the member "self" has from the start, and whose response "best-response" has.
     """
     if isinstance(spec, Pool):
         return spec
@@ -281,12 +264,12 @@ def make_pool(
     weighted = list(zip((opponent for opponent, _ in pairs), weights, strict=True))
     own, others = split_member(weighted, SELF, Snapshots)
     responder, others = split_member(others, BEST_RESPONSE, Responder)
-    if own is not None:
-        own = replace(own, snapshots=tuple(snapshots)[-own.keep :])
-    if responder is not None:
-        responder = replace(responder, player=response)
-    fixed = [(_frozen(opponent, rules), weight) for opponent, weight in others]
-    return _pool(fixed, own, responder)
+    if own and before and before.own:
+        own = replace(own, snapshots=before.own.snapshots[-own.keep :])
+    if responder and before and before.responder:
+        responder = replace(responder, player=before.responder.player)
+    fixed = ((_frozen(opponent, rules), weight) for opponent, weight in others)
+    return Pool(tuple(fixed), own, responder)
 
 
 def split_member(
@@ -330,9 +313,10 @@ class Pooled:
     """An environment whose opponents are a pool."""
 
     config: Config
+    np_random: np.random.Generator
 
     def __init__(self) -> None:
-        self._pool = Pool((), ())
+        self._pool = Pool()
         self._spec: EnvSpec | None = None
         self._counterexamples: tuple[Boards, ...] = ()
 
@@ -367,6 +351,29 @@ class Pooled:
         """Boards (N, cells) of the last proofs, from which games start: see `ExploringStarts`."""
         return self._counterexamples
 
+    def set_opponent(self, opponent: Any) -> None:
+        """Play against `opponent` from now on, also in current games.
+
+        Raises ValueError, changing nothing, if it cannot be an opponent on this board, and for
+        `None`: only an environment that was made with `opponent=None` has no opponent.
+        """
+        self._check_open()
+        self._use(self._checked_pool(opponent, {}))
+
+    def add_snapshot(self, player: Any, deterministic: bool = False) -> None:
+        """Add a frozen copy of the learner to the opponents; see Self-play in `TicTacToeEnv`.
+
+        player, deterministic: see `tictactoe_env.snapshot`. Games against a snapshot that makes
+        room go on against the new one.
+        Raises ValueError, changing nothing, if the opponents contain neither "self" nor
+        "best-response", or if the player cannot be an opponent on this board.
+        """
+        self._check_open()
+        copy = snapshot(player, self.config.rules, deterministic)
+        self.config.check_first_move([copy], {})
+        response = self.best_reply(player, copy)
+        self._use(*self._pool.with_snapshot(copy, self.np_random, response))
+
     def add_counterexamples(self, boards: Boards) -> None:
         """Start games from these boards (N, cells) too, if `start` is for counterexamples.
 
@@ -376,8 +383,19 @@ class Pooled:
             step = -(-len(boards) // KEPT_BOARDS) or 1
             self._counterexamples = (*self._counterexamples, boards[::step].copy())[-KEPT_PROOFS:]
 
-    def set_opponent(self, opponent: Any) -> None:
-        """Play against `opponent` from now on."""
+    def _checked_pool(self, opponent: Any, given: Mapping[str, Any]) -> Pool:
+        """The pool of these opponents. given: the checked options of a reset."""
+        if opponent is None:
+            raise ValueError("opponent=None is for gym.make: make another environment for it")
+        pool = make_pool(opponent, self.config.rules, self._pool)
+        self.config.check_first_move(pool.players, given)
+        return pool
+
+    def _use(self, pool: Pool, moved: NDArray[np.intp] | None = None) -> None:
+        """Play against these opponents, also in current games.
+
+        moved: the new index of each present one; without it the opponents are drawn again.
+        """
         raise NotImplementedError
 
     def _check_open(self) -> None:

@@ -18,8 +18,10 @@ from tictactoe_env.errors import checked_seed, one_of, whole_number
 from tictactoe_env.notation import check_move
 from tictactoe_env.observation import last_move, observation_space
 from tictactoe_env.policy import Policy
-from tictactoe_env.pool import Pool, Pooled, make_pool, snapshot
+from tictactoe_env.pool import Pool, Pooled
 from tictactoe_env.rules import ILLEGAL, ONGOING, OUTCOME_NUMBERS, Boards
+
+OF_EACH_GAME = ("over", "which", "begun", "steps")  # arrays (num_envs,) of the environment
 
 
 class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArray[Any]]):
@@ -95,19 +97,8 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
         self.num_envs = whole_number(num_envs, "num_envs", 1)
         if render_mode is not None:
             one_of("render mode of many games", render_mode, self.metadata["render_modes"])
-        self.config = config = Config(
-            side,
-            rows,
-            cols,
-            k,
-            illegal,
-            rewards,
-            observation,
-            opening,
-            start,
-            early_draw,
-            render_mode,
-        )
+        arguments = (side, rows, cols, k, illegal, rewards, observation, opening, start, early_draw)
+        self.config = config = Config(*arguments, render_mode)
         self.rules, self.render_mode = config.rules, render_mode
         self.autoreset_mode = _autoreset_mode(autoreset_mode)
         self.metadata = {**type(self).metadata, "autoreset_mode": self.autoreset_mode}
@@ -118,48 +109,24 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
         self._games: BatchEngine = batch_engine(self.rules, early_draw, observation)
         self._starts = self._starts_from(config.start_board)
         self._states: States = None
-        self._which = np.zeros(self.num_envs, dtype=np.intp)
+        self._which = np.zeros(self.num_envs, dtype=np.int64)
         self._over = np.zeros(self.num_envs, dtype=bool)
-        self._begun = np.zeros(self.num_envs, dtype=np.intp)
+        self._begun = np.zeros(self.num_envs, dtype=np.int64)
         self._limit = max_episode_steps
         if max_episode_steps is not None:
             self._limit = whole_number(max_episode_steps, "max_episode_steps", 1)
-        self._steps = np.zeros(self.num_envs, dtype=np.intp)  # of each game, if there is a limit
-        self._extra: tuple[Policy, ...] = ()
+        self._steps = np.zeros(self.num_envs, dtype=np.int64)  # of each game, if there is a limit
+        self._extra: list[Policy] = []  # opponents of reset options, after those of the pool
         self.set_opponent(opponent)
 
-    def set_opponent(self, opponent: Any) -> None:
-        """Play against `opponent` from now on, also in the current games.
-
-        Raises ValueError, changing nothing, if it cannot be an opponent on this board.
-        """
-        self._check_open()
-        if opponent is None:
-            raise ValueError("opponent=None is for single games: use gym.make")
-        pool = make_pool(opponent, self.rules, self._pool.snapshots, self._pool.response)
-        self.config.check_first_move(pool.players, {})
-        self._replies: Any = self._games.prepare(list(pool.policies))
-        self._pool, self._extra = pool, ()
-        self._which = pool.draw(self.np_random, self.num_envs)
-
-    def add_snapshot(self, player: Any, deterministic: bool = False) -> None:
-        """Add a frozen copy of the learner to the opponents, for all games.
-
-        player, deterministic: see `tictactoe_env.snapshot`. Games against a snapshot that makes
-        room go on against the new one.
-        Raises ValueError, changing nothing, if the opponents contain neither "self" nor
-        "best-response", or if the player cannot be an opponent on this board.
-        """
-        self._check_open()
-        copy = snapshot(player, self.rules, deterministic)
-        self.config.check_first_move([copy], {})
-        before = len(self._pool.policies)
-        response = self.best_reply(player, copy)
-        self._pool, moved = self._pool.with_snapshot(copy, self.np_random, response)
-        after = len(self._pool.policies)
-        extra = np.arange(len(self._extra)) + after  # opponents of reset options come last
-        self._which = np.concatenate([moved[:before], extra])[self._which]
-        self._replies = self._games.prepare([*self._pool.policies, *self._extra])
+    def _use(self, pool: Pool, moved: NDArray[np.intp] | None = None) -> None:
+        if moved is None:
+            self._which, self._extra = pool.draw(self.np_random, self.num_envs), []
+        else:
+            extra = np.arange(len(self._extra)) + len(pool.policies)
+            self._which = np.concatenate([moved, extra])[self._which]
+        self._pool = pool
+        self._replies: Any = self._games.prepare([*pool.policies, *self._extra])
 
     # --- reset ------------------------------------------------------------------------------------
 
@@ -177,43 +144,33 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
         seed = self._one_seed(seed)
         given = self.config.options(options, (*RESET_OPTIONS, "reset_mask"))
         mask = self._reset_mask(given.get("reset_mask"))
-        option_pool = None
-        if "opponent" in given:
-            own = self._pool
-            option_pool = make_pool(given["opponent"], self.rules, own.snapshots, own.response)
-        self.config.check_first_move((option_pool or self._pool).players, given)
-        first = self._prepare_opponents(mask, option_pool)
+        pool = self._checked_pool(given.get("opponent", self._pool), given)
+        first = self._prepare_opponents(mask, pool)
         super().reset(seed=seed)
         if mask.all() and seed is not None:
             self._begun[:] = 0
         if self._states is None:
             self._states = self._starts.take(np.zeros(self.num_envs, dtype=np.intp), axis=-1)
             self._before = self._states.copy()
-        self._begin(np.flatnonzero(mask), given, option_pool or self._pool, first)
+        self._begin(np.flatnonzero(mask), given, pool, first)
         return self._games.observe(self._states), self._info()
 
-    def _prepare_opponents(self, mask: NDArray[np.bool_], option_pool: Pool | None) -> int:
-        """Prepare the opponents of a reset option: the index of the first one, or 0 without any.
+    def _prepare_opponents(self, mask: NDArray[np.bool_], pool: Pool) -> int:
+        """Prepare the opponents of the games in `mask`: the index of the first one.
 
-        They follow the opponents of the pool. Opponents of earlier options are kept only if a game
-        outside `mask` still plays against them: games in `mask` are about to be reset.
+        Those of a reset option follow the opponents of the environment. Earlier ones are kept only
+        if a game outside `mask` still plays against them.
         """
-        pool_size, going = len(self._pool.policies), self._which[~mask]
-        used = np.unique(going[going >= pool_size])
-        extra = (
-            *(self._extra[number - pool_size] for number in used),
-            *(option_pool.policies if option_pool else ()),
-        )
-        if option_pool is not None or len(extra) != len(self._extra):
+        own = len(self._pool.policies)
+        which = np.where(mask, 0, self._which)
+        kept = np.union1d(np.arange(own), which)
+        extra = [self._extra[number - own] for number in kept[own:]]
+        if pool is not self._pool:
+            extra += pool.policies
+        if extra or self._extra:
             self._replies = self._games.prepare([*self._pool.policies, *extra])
-            renumbered = np.searchsorted(used, self._which) + pool_size
-            self._which = np.where(
-                ~mask & (self._which >= pool_size),
-                renumbered,
-                np.minimum(self._which, pool_size - 1),
-            )
-            self._extra = extra
-        return pool_size + len(used) if option_pool else 0
+        self._which, self._extra = np.searchsorted(kept, which), extra
+        return 0 if pool is self._pool else len(kept)
 
     def _reset_mask(self, mask: Any) -> NDArray[np.bool_]:
         if mask is None:
@@ -414,10 +371,7 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
             "boards": games.boards(states),
             "seats": games.seats(states),
             "results": games.result(states),
-            "over": self._over.copy(),
-            "which": self._which.astype(np.int64),
-            "begun": self._begun.astype(np.int64),
-            "steps": self._steps.astype(np.int64),
+            **{name: getattr(self, f"_{name}").copy() for name in OF_EACH_GAME},
             "counterexamples": [boards.copy() for boards in self._counterexamples],
             "generator": dict(self.np_random.bit_generator.state),
         }
@@ -436,10 +390,8 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
         states = self._games.start(boards, np.asarray(state["seats"]), np.asarray(state["results"]))
         self.np_random.bit_generator.state = state["generator"]
         self._states, self._before = states, states.copy()
-        self._over = np.array(state["over"], dtype=bool)
-        self._which, self._begun, self._steps = (
-            np.array(state[name], dtype=np.intp) for name in ("which", "begun", "steps")
-        )
+        for name in OF_EACH_GAME:
+            setattr(self, f"_{name}", np.array(state[name]))
         self._counterexamples = tuple(np.array(one) for one in state["counterexamples"])
         return self._games.observe(states), self._info()
 

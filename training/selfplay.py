@@ -157,8 +157,7 @@ class SelfPlay:
         for member, kept in ((self.own, self.snapshots), (self.other, self.rivals)):
             if member is not None and member.weight > 0:
                 pairs += replace(member, snapshots=tuple(map(self._exploring, kept))).pairs
-        policies, weights = zip(*pairs, strict=True)
-        return Pool(policies, weights)
+        return Pool(tuple(pairs))
 
     def _exploring(self, player: Policy) -> Policy:
         """The epsilon-greedy version of a snapshot."""

@@ -95,7 +95,8 @@ class BitGames(Engine):
         for ended in (illegal, waiting):
             if ended is not None:
                 moving[ended] = False
-        if len(replies) == 1 and replies[0].is_random:
+        is_random = len(replies) == 1 and replies[0].is_random
+        if is_random:
             uniforms = np.zeros(len(moving))
             uniforms[moving] = rng.random(np.count_nonzero(moving))
             bits = np.left_shift(moving, self._board.draw(free, uniforms))
@@ -103,7 +104,7 @@ class BitGames(Engine):
             bits, games = np.zeros(len(moving), dtype=np.int64), moving.nonzero()[0]
             drawn = self._replies(after, games, replies, which, rng)
             bits[games] = self._board.bits.take(drawn)
-        result = self._answered(after, bits, won)
+        result = self._answered(after, bits, won, is_random)
         if illegal is not None:
             result[illegal] = ILLEGAL
             after[3] += ILLEGAL * illegal
@@ -127,7 +128,7 @@ class BitGames(Engine):
         elif len(games):
             cells = self._replies(after, games, replies, which, rng)
             asked = after.take(games, axis=1)
-            self._answered(asked, self._board.bits.take(cells))
+            self._answered(asked, self._board.bits.take(cells), np.zeros(len(cells), dtype=bool))
             after[:, games] = asked
         return after, self.result(after)
 
@@ -135,34 +136,38 @@ class BitGames(Engine):
         """What the opponent can do in one game (4, 1); kept, since most games start alike."""
         if self._start is None or self._start.key != state.tobytes():
             board, first_moves = self.boards(state), state.repeat(self.rules.cells, axis=1)
-            self._answered(first_moves, self._board.bits.copy())
+            self._answered(first_moves, self._board.bits, np.zeros(self.rules.cells, dtype=bool))
             self._start = Start(state.tobytes(), board, np.flatnonzero(board == 0), first_moves)
         return self._start
 
     def _marked(
-        self, marks: Sets, free: Sets, bits: Sets
+        self, marks: Sets, free: Sets, bits: Sets, is_legal: bool = False
     ) -> tuple[NDArray[np.bool_] | None, NDArray[np.bool_]]:
         """Which moves are illegal (B,), None for none, and whether the others make a line (B,).
 
         bits (B,): the moves as sets of at most one cell, added to the marks in place.
         """
-        legal = free & bits
-        marks |= legal
-        free ^= legal
-        is_legal = np.count_nonzero(legal) == np.count_nonzero(bits)  # nearly always
-        return None if is_legal else legal != bits, self._board.has_line(marks)
+        illegal = None
+        if not is_legal:
+            legal = free & bits
+            if np.count_nonzero(legal) != np.count_nonzero(bits):  # rarely
+                illegal, bits = legal != bits, legal
+        marks |= bits
+        free ^= bits
+        return illegal, self._board.has_line(marks)
 
-    def _answered(self, states: States, bits: Sets, won: Any = False) -> NDArray[np.int8]:
+    def _answered(
+        self, states: States, bits: Sets, won: NDArray[np.bool_], is_legal: bool = False
+    ) -> NDArray[np.int8]:
         """Results (B,) after the opponents' moves, sets of at most one cell; changes the states.
 
         won (B,): whether the learner has a line.
         """
         own, other, free, status = states
-        refused, lost = self._marked(other, free, bits)
-        over = lost | won
-        result = LOSS * lost.view(np.int8)
-        result += WIN * (over ^ lost).view(np.int8)
-        result += DRAW * (self._drawn(own, other, free) > over).view(np.int8)
+        refused, lost = self._marked(other, free, bits, is_legal)
+        result: NDArray[np.int8] = WIN * won.view(np.int8)
+        result += LOSS * lost.view(np.int8)
+        result += DRAW * (self._drawn(own, other, free) > (won | lost)).view(np.int8)
         if refused is not None:
             result[refused] = OPPONENT_ILLEGAL
         status += result
