@@ -148,11 +148,13 @@ def best_responses(
 
 def best_response(reach: Reach) -> BestResponse:
     """The exact best response to a policy on the side whose positions these are."""
-    lost = np.where(reach.outcome_x * _mark(reach.side) < 0, -1.0, 0.0)
-    value, loss = float(values_of(reach)[0]), 0.0 - float(_backward(reach, lost, -1.0)[0])
+    value, loss, line = float(values_of(reach)[0]), 0.0, _shortest_line(reach)
+    if line is not None:
+        lost = np.where(reach.outcome_x * _mark(reach.side) < 0, -1.0, 0.0)
+        loss = 0.0 - float(_backward(reach, lost, -1.0)[0])
     # A policy of a smaller value draws or loses too often for a rounding.
     wins = value >= 1 - ROUNDING and bool(worst_outcomes(reach)[0] > 0)
-    return BestResponse(reach.side, value, loss, _shortest_line(reach), wins)
+    return BestResponse(reach.side, value, loss, line, wins)
 
 
 def _backward(
@@ -205,7 +207,6 @@ def _shortest_line(reach: Reach) -> tuple[int, ...] | None:
     if not np.isfinite(plies_to_loss[0]):
         return None
     line: list[int] = []
-    forms = canonical_forms(reach.rules, reach.is_symmetric)
     board, row = np.zeros((1, reach.rules.cells), dtype=np.int8), 0
     for ply in reach.plies:
         for at in np.flatnonzero(np.r_[ply.rows] == row):  # one, or none
@@ -215,8 +216,10 @@ def _shortest_line(reach: Reach) -> tuple[int, ...] | None:
             possible = legal if ply.probs is None else ply.probs[at] > 0
             move = int(np.argmax(possible & (after == plies_to_loss[row] - 1)))
             cell = move if ply.cells is None else int(ply.cells[at, move])
-            line.append(int(forms.to_form(board)[2][0, cell]))
-            board[0, line[-1]] = 1 if ply.side == "X" else -1
+            if reach.is_symmetric:
+                cell = int(canonical_forms(reach.rules).to_form(board)[2][0, cell])
+            line.append(cell)
+            board[0, cell] = 1 if ply.side == "X" else -1
             row = int(children[move])  # in no ply if the game is over
     return tuple(line)
 
