@@ -216,11 +216,11 @@ def test_training_stops_at_the_best_achievable_and_at_the_goal_of_the_judged_sid
 def test_the_schedule_counts_the_steps_of_all_games_and_continues_in_the_next_training():
     env = make_vec_env(ID, n_envs=3, env_kwargs={**SMALL, "opponent": "self"})
     model = model_of("PPO", env, n_steps=4, batch_size=12)
-    exact, play = ExactEvaluation(every=10), SelfPlay(every=20, at_start=False)
+    exact, play = ExactEvaluation(every=10), SelfPlay(every=20)
     model.learn(24, callback=[exact, play])
     model.learn(24, callback=[exact, play], reset_num_timesteps=False)
     assert [judged.steps for judged in exact.evaluations] == [12, 21, 24, 30, 42, 48]
-    assert play.added == 2
+    assert play.added == 3
     fresh = ExactEvaluation(every=30)
     model.learn(12, callback=fresh, reset_num_timesteps=False)
     assert [judged.steps for judged in fresh.evaluations] == [60, 60]

@@ -296,6 +296,8 @@ def mean_gain(found: Evaluation, rules: Rules, sides: tuple[str, ...]) -> float 
 class SelfPlay(EveryNSteps):
     """Adds a snapshot of the model to the opponent "self" every `every` environment steps.
 
+    The first one is added when training starts, if there is none yet.
+
         from sb3_contrib import MaskablePPO
         from tictactoe_env.sb3 import SelfPlay, TicTacToeVecEnv
 
@@ -314,8 +316,6 @@ class SelfPlay(EveryNSteps):
 
     ## Arguments
     - `every` (10,000): environment steps, of all environments together, between two snapshots.
-    - `at_start` (`True`): also add a snapshot when training starts, if there is none yet. Without
-      it random play takes their place until the first one.
     - `deterministic` (`False`): whether a snapshot plays the best moves. Otherwise it plays by the
       probabilities of PPO, A2C, TRPO and MaskablePPO. A DQN plays its best moves either way.
     - `policy`: as in `ExactEvaluation`. On boards of more than 12 cells the policy must
@@ -333,13 +333,12 @@ class SelfPlay(EveryNSteps):
     def __init__(
         self,
         every: int = 10_000,
-        at_start: bool = True,
         deterministic: bool = False,
         policy: MakePolicy | None = None,
         verbose: int = 0,
     ):
         super().__init__(every, deterministic, policy, verbose)
-        self.at_start, self.added = at_start, 0
+        self.added = 0
         self._games: list[int] = []
 
     def _init_callback(self) -> None:
@@ -349,7 +348,7 @@ class SelfPlay(EveryNSteps):
         self._games = [game for game, options in enumerate(found) if options is not None]
         if not self._games:
             raise ValueError('no opponent is "self": give the environment opponent="self"')
-        if self.at_start and not any(found[game]["snapshots"] for game in self._games):
+        if not any(found[game]["snapshots"] for game in self._games):
             self.act()
 
     def act(self) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,17 +23,6 @@ from tictactoe_env.sb3.maskable_policies import (
     checked_masks,
     masked,
 )
-
-
-@lru_cache(maxsize=1)  # once in a process
-def warn_of_unmasked_play() -> None:
-    """Warn that an evaluation plays without masks, and say which ones pass them."""
-    warnings.warn(
-        "a MaskableDQN is evaluated without action masks, so illegal moves count: take "
-        "evaluate_policy of sb3_contrib.common.maskable.evaluation or MaskableEvalCallback of "
-        "sb3_contrib.common.maskable.callbacks, or tictactoe_env.evaluate, which is exact",
-        stacklevel=3,
-    )
 
 
 class MaskableDQN(DQN):
@@ -160,11 +148,16 @@ class MaskableDQN(DQN):
         observation: one observation, or a batch of B. action_masks: (actions,) or (B, actions),
         True or 1 for legal actions; without it all actions are legal. state and episode_start are
         not used: the model has no memory. But an evaluation that gives episode_start and no masks,
-        as Stable-Baselines3's own do, is warned once. Returns the actions, () or (B,), and `state`.
+        as Stable-Baselines3's own do, is warned. Returns the actions, () or (B,), and `state`.
         Raises ValueError for masks of another shape, or for a mask without a legal action.
         """
         if action_masks is None and episode_start is not None:
-            warn_of_unmasked_play()
+            warnings.warn(
+                "a MaskableDQN is evaluated without action masks, so illegal moves count: take "
+                "evaluate_policy or MaskableEvalCallback of sb3_contrib.common.maskable, or "
+                "tictactoe_env.evaluate, which is exact",
+                stacklevel=2,
+            )
         actions, state = self.policy.predict(
             observation, state, episode_start, deterministic=True, action_masks=action_masks
         )
