@@ -125,11 +125,6 @@ class Config(TaskConfig):
     Schedules are in environment steps, so a longer training begins exactly as a shorter one does.
     """
 
-    PLAYS = (
-        *("hidden", "activation", "output", "encoding", "symmetry", "opening"),
-        *("win_reward", "draw_reward", "loss_penalty", "discount"),
-    )
-
     steps: Count = option(3_000_000, "Environment steps after which training ends.")
     opponents: str = option(
         "minimax-slip=0.8:0.75,self:0.25",

@@ -115,11 +115,6 @@ class Config(TaskConfig):
     Schedules are in environment steps, so a longer training begins exactly as a shorter one does.
     """
 
-    PLAYS = (
-        *("hidden", "activation", "encoding", "symmetry", "opening"),
-        *("win_reward", "draw_reward", "loss_penalty", "early_draw"),
-    )
-
     steps: Count = option(
         3_000_000, "Environment steps after which training ends, at the end of a rollout."
     )

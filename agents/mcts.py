@@ -57,8 +57,6 @@ RANDOM_WORDS = 625  # uint32 numbers in the state of Python's Mersenne Twister
 class Config(BoardConfig):
     """The options of a search. A step is a playout from the empty board."""
 
-    PLAYS = ("exploration", "draws", "playout")
-
     steps: Count = option(4_000, "Playouts after which the search ends.")
     exploration: NotNegative = option(math.sqrt(2), "Weight of the exploration term of UCB1.")
     draws: Share = option(

@@ -94,8 +94,6 @@ Rows = NDArray[np.intp]
 class Config(BoardConfig):
     """The options of a training. A step is a generation."""
 
-    PLAYS = ("hidden", "activation", "direct", "inputs", "symmetry", "rebirth")
-
     steps: Count = option(5_000, "Generations after which training ends.")
     judge_every: Count = option(50, "Generations between two exact evaluations.")
     league: Count = option(100, "Number of networks; each plays each other on both sides.")

@@ -80,8 +80,6 @@ Sums = list[list[float]]
 class Config(BoardConfig):
     """The options of a training. A step is a game."""
 
-    PLAYS = ("rule", "lookup", "untried")
-
     steps: Natural = option(
         100_000, "Games after which training ends; those of --learn-from do not count."
     )

@@ -84,8 +84,6 @@ Rows = NDArray[np.intp]
 class Config(BoardConfig):
     """The options of a training. A step is a game. Schedules are by level."""
 
-    PLAYS = ("hidden", "look_ahead", "symmetry", "discount")
-
     steps: Count = option(510_000, "Games after which training ends, at the end of a level.")
     judge_every: Count = option(30_000, "Games between two exact evaluations, at ends of levels.")
     games: Count = option(30_000, "Number of games in a level.")
@@ -142,7 +140,6 @@ SEARCH = {
 
 def build(config: Config) -> torch.nn.Sequential:
     """The untrained network, from planes of own and other marks to a value."""
-    use_torch(config.device, config.threads)  # the order of summation may depend on the threads
     layers: list[torch.nn.Module] = []
     sizes = 2 * config.rules.cells, *config.hidden
     with torch.random.fork_rng():
@@ -235,6 +232,7 @@ class Afterstates:
 
 def player(config: Config, model: Arrays) -> ValuedTable:
     """The player of a saved model, on the CPU."""
+    use_torch("cpu", config.threads)  # the order of summation may depend on the threads
     network = build(config)
     load_weights(network, model)
     return Afterstates(config).policy(network)
@@ -258,6 +256,7 @@ class ValueNet(Learner):
     STATE = ("results", "recent", "values", "previous", "matches", "losses", "champion")
 
     def __init__(self, config: Config):
+        use_torch(config.device, config.threads)
         self.config, self.network = config, build(config).to(config.device)
         self.afterstates = Afterstates(config, config.device)
         self.positions = self.afterstates.positions

@@ -179,8 +179,8 @@ def test_a_tree_search_gives_each_move_the_mean_success_of_its_playouts():
 @pytest.mark.parametrize(
     ("page", "options", "rewards", "scale"),
     [
-        (tabular_q, {"rewards": "0.5,0,-2"}, "win 0.5, draw 0, loss -2", (-2, 0.5)),
-        (tabular_q, {"rewards": "1,1,1"}, "win 1, draw 1, loss 1", (1, 2)),
+        (tabular_q, {"rewards": (0.5, 0.0, -2.0)}, "win 0.5, draw 0, loss -2", (-2, 0.5)),
+        (tabular_q, {"rewards": (1.0, 1.0, 1.0)}, "win 1, draw 1, loss 1", (1, 2)),
         (tictacnet, {}, "win 1, draw 0.5, loss 0", (0, 1)),
     ],
 )

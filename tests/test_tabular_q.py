@@ -60,14 +60,15 @@ def test_a_table_learns_by_the_values_of_the_others():
     assert alone.best(np.array([0]), np.array([0])).tolist() == [0.7]
 
 
-@pytest.mark.parametrize(("rewards", "end"), [("win-loss", -1), ("not-losing", 0), ("1, 0,-3", -3)])
+@pytest.mark.parametrize(("rewards", "end"), [((1, 0, -1), -1), ((1, 1, 0), 0), ((1, 0, -3), -3)])
 def test_a_result_reaches_the_first_move_of_its_game_at_once(rewards, end):
     """Learned from the last move back to the first: X a1, b1, a3 against O c1, c2, c3."""
-    learner = TabularQ(replace(SMALL, games=2, tables=1, rewards=rewards, initial=-3.0))
+    learner = TabularQ(replace(SMALL, games=2, tables=1, rewards=rewards))
+    learner.values[0, :-1] = -3.0
     after = [place(text) for text in ("X../.../...", "XXO/.../...", "XXO/..O/X..")]
     made = ((".../.../...", 0), ("X.O/.../...", 1), ("XXO/..O/...", 6))
     moves = [Moves(*np.array([[0], [row(before)], [cell]])) for before, cell in made]
-    learner.learn(moves, np.array([row("XXO/..O/X.O"), 0]), np.array([True, False]))
+    learner.learn(moves, np.array([-1, 0]))
     assert learner.values[0, after].tolist() == [end] * 3
 
 

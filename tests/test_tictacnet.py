@@ -35,17 +35,19 @@ def test_exploration_and_learning_rate_fall_and_begin_again_with_the_second_side
     learner = begin(replace(SMALL, anneal_steps=1_000, sides_in_turn=True, **epsilons, **rates))
     seen = []
     for learner.steps in (0, 100, 999, 1_000, 5_000):
-        seen.append((learner.side, round(learner.epsilon, 9), round(learner.learning_rate, 4)))
+        seen.append(
+            ("XO"[learner.is_second], round(learner.epsilon, 9), round(learner.learning_rate, 4))
+        )
     as_x = [("X", 0.7, 0.04), ("X", 0.6, 0.0348), ("X", 0.25, 0.01)]
     assert seen == [*as_x, ("O", 0.7, 0.04), ("O", 0.25, 0.01)]
 
 
 @pytest.mark.parametrize("name", ["Adam", "SGD"])
 def test_values_gradients_and_steps_are_those_of_torch(name):
-    learner = begin(replace(PLAIN, optimizer=name.lower()))
+    learner = begin(replace(PLAIN, optimizer=name.lower(), lift=0.0))
     rng = np.random.default_rng(1)
     network, boards = learner.network, learner.view.boards[rng.choice(4_520, size=300)]
-    twin = [torch.tensor(array, requires_grad=True) for layer in network.layers for array in layer]
+    twin = [torch.tensor(array, requires_grad=True) for array in network.named().values()]
     optimizer = getattr(torch.optim, name)(twin, lr=PLAIN.learning_rate)
     for _ in range(3):
         targets, weights = rng.random((2, 300, 9), dtype=np.float32) * np.float32([[[1]], [[0.1]]])

@@ -28,7 +28,7 @@ from training.files import (
     write_arrays,
 )
 from training.learner import Arrays, BoardPlayer, Learner, Page
-from training.options import BoardConfig, check_unchanged, playing, read_config
+from training.options import BoardConfig, check_unchanged, read_config
 
 MODEL, STATE, BEST = "model.safetensors", "state.safetensors", "best.safetensors"
 ARRAY, GENERATOR = "$array", "$generator"  # {"$array": its name} is an array in the JSON
@@ -104,7 +104,7 @@ def load(page: Page, folder: Path) -> BoardPlayer:
     """
     config, arrays = load_model(page, folder)
     with _explained(f"{folder / MODEL} does not fit its configuration"):
-        return page.player(playing(config), arrays)
+        return page.player(config, arrays)
 
 
 def load_model(page: Page, folder: Path) -> tuple[BoardConfig, Arrays]:

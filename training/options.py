@@ -38,6 +38,7 @@ Share = Annotated[float, Field(ge=0, le=1)]
 PositiveShare = Annotated[float, Field(gt=0, le=1)]
 ShareBelowOne = Annotated[float, Field(ge=0, lt=1)]
 LayerSize = Annotated[int, Field(ge=1, le=1_000_000)]
+Rewards = tuple[Finite, Finite, Finite]
 Layers = Annotated[tuple[LayerSize, ...], Field(max_length=100)]
 Shares = Annotated[tuple[Share, ...], Field(min_length=1)]
 
@@ -122,7 +123,6 @@ class BoardConfig:
     """
 
     CELLS: ClassVar[int] = TABULATED  # of the largest board: all positions are in a table
-    PLAYS: ClassVar[tuple[str, ...]] = ()  # the fields that the player of a model needs
 
     seed: Natural = option(0, "Seed of everything that is random.")
     steps: Count = option(1_000_000, "Steps after which training ends.")
@@ -241,18 +241,6 @@ def read_config(kind: type[Config], saved: Any, source: Path) -> Config:
         return config
     except (TypeError, ValueError) as error:
         raise DamagedFileError(f"the configuration in {source} is damaged: {error}") from None
-
-
-def playing(config: Config) -> Config:
-    """The configuration with the defaults of all options that the player of a model does not need.
-
-    So the opponents, buffers and threads of a training are not used where its model is loaded.
-    """
-    needed = {"rows", "cols", "k", *config.PLAYS}
-    defaults = {
-        known.name: known.default for known in fields_of(type(config)) if known.name not in needed
-    }
-    return dataclasses.replace(config, **defaults)
 
 
 def check_unchanged(config: BoardConfig, saved: BoardConfig, folder: Path) -> None:

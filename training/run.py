@@ -47,7 +47,7 @@ from training.files import LOCK, MANIFEST, Saved, write_json
 from training.games_learner import GamesLearner
 from training.goals import check_goal, limit_of
 from training.learner import BoardPlayer, Learner, Page, drive
-from training.options import BoardConfig, playing
+from training.options import BoardConfig
 from training.plots import chart, learning_curves
 from training.progress import Display, tenth_of
 from training.values import FILE as VALUES
@@ -151,7 +151,7 @@ class Run:
         if self.best is None:
             raise ValueError("nothing was evaluated yet: train up to the first evaluation")
         model = self.best.model
-        return self.page.player(playing(model.config), model.arrays)
+        return self.page.player(model.config, model.arrays)
 
     @property
     def first_reached(self) -> dict[str, dict[str, Any]]:

@@ -24,7 +24,7 @@ from tictactoe_env.exact.refutations import Refutations
 from tictactoe_env.exact.responses import respond
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.opponents import BEST_RESPONSE, SELF, make_opponent, parse_pool
-from tictactoe_env.policy import Policy, Probs, RandomPolicy, one_hot
+from tictactoe_env.policy import Policy, Probs, RandomPolicy, draw, one_hot
 from tictactoe_env.pool import (
     PROOF_POSITIONS,
     Pool,
@@ -37,6 +37,12 @@ from tictactoe_env.rules import SIDES, Boards, Rules
 from training.learner import BoardPlayer, Learner, crossed
 
 RIVAL = "rival"
+OPPONENTS = (
+    'Opponents, as name:weight,...; "self" means snapshots of the learner, "rival" of --rival.'
+)
+"""The sentence of an option `opponents` for `SelfPlay`."""
+Rows = NDArray[np.intp]
+"""Row numbers of positions, or other whole numbers."""
 Thaw = Callable[[dict[str, NDArray[Any]]], Policy]
 """Makes a snapshot from the weights of its network."""
 
@@ -165,10 +171,10 @@ class SelfPlay:
             return player
         return ExploringPolicy(player, self.epsilon)
 
-    def opponents(self, turns: str = "drawn") -> Opponents:
-        """The pool as tables, up to date after `add` and `restore`. turns: see `Opponents`."""
-        if self._opponents is None or self._opponents.turns != turns:
-            self._opponents = Opponents(self.pool(), positions_of(self.rules), turns)
+    def opponents(self) -> Opponents:
+        """The pool as tables, up to date after `add` and `restore`."""
+        if self._opponents is None:
+            self._opponents = Opponents(self.pool(), positions_of(self.rules))
         return self._opponents
 
     def state(self) -> dict[str, Any]:
@@ -257,16 +263,16 @@ def _compact(player: Any) -> Any:
 class Moves(NamedTuple):
     """Moves at one ply: the games (B,), their positions (B,), the cells (B,)."""
 
-    games: NDArray[np.intp]
-    rows: NDArray[np.intp]
-    cells: NDArray[np.intp]
+    games: Rows
+    rows: Rows
+    cells: Rows
 
 
 def play_out(
-    starts: NDArray[np.intp],
-    move: Callable[[NDArray[np.intp], NDArray[np.intp]], NDArray[np.intp]],
+    starts: Rows,
+    move: Callable[[Rows, Rows], Rows],
     positions: Positions,
-) -> tuple[list[Moves], NDArray[np.intp]]:
+) -> tuple[list[Moves], Rows]:
     """Play G games from these positions (G,) to their ends: the moves of each ply, and the ends.
 
     Positions are rows of `positions`. move: the cells (B,) for games (B,) and their positions (B,).
@@ -282,13 +288,13 @@ def play_out(
 
 
 def play_games(
-    choose: Callable[[NDArray[np.intp]], NDArray[np.intp]],
+    choose: Callable[[Rows], Rows],
     is_x: NDArray[np.bool_],
     opponents: Opponents,
-    which: NDArray[np.intp],
+    which: Rows,
     rng: np.random.Generator,
-    starts: NDArray[np.intp] | None = None,
-) -> tuple[list[Moves], NDArray[np.intp]]:
+    starts: Rows | None = None,
+) -> tuple[list[Moves], Rows]:
     """Play G games against opponents: the learner's moves at each ply, and the final positions.
 
     choose: the learner's moves, from positions (B,) to cells (B,). is_x: whether the learner is X,
@@ -298,7 +304,7 @@ def play_games(
     """
     positions, moves = opponents.positions, []
 
-    def move(games: NDArray[np.intp], rows: NDArray[np.intp]) -> NDArray[np.intp]:
+    def move(games: Rows, rows: Rows) -> Rows:
         own = positions.x_to_move[rows] == is_x[games]
         cells = np.empty(len(games), dtype=np.intp)
         cells[own] = choose(rows[own])
@@ -315,26 +321,17 @@ def play_games(
 
 
 class Opponents:
-    """A pool as tables, which moves in many games at a time.
+    """A pool as tables, which moves in many games at a time."""
 
-    turns: how opponents are assigned to games: "drawn" at random by their weights, or "cycled", one
-    after the other.
-    """
-
-    def __init__(self, pool: Pool, positions: Positions, turns: str = "drawn"):
-        self.pool, self.positions, self.turns = pool, positions, turns
+    def __init__(self, pool: Pool, positions: Positions):
+        self.pool, self.positions = pool, positions
         tables = [tabulate(policy, positions.rules).by_row() for policy in pool.policies]
         self.sums = np.stack([table.cumsum(axis=1) for table in tables])
 
-    def choose(self, games: NDArray[np.intp], rng: np.random.Generator) -> Any:
-        """The opponents of these games (B,), as indices into the pool."""
-        if self.turns == "cycled":
-            return games % len(self.pool.policies)
-        return self.pool.draw(rng, len(games))
+    def choose(self, games: int, rng: np.random.Generator) -> Rows:
+        """The opponents of so many games, drawn by their weights, as indices into the pool."""
+        return self.pool.draw(rng, games)
 
-    def move(
-        self, which: NDArray[np.intp], rows: NDArray[np.intp], rng: np.random.Generator
-    ) -> NDArray[np.intp]:
+    def move(self, which: Rows, rows: Rows, rng: np.random.Generator) -> Rows:
         """The moves (B,) of the opponents `which` (B,) in the positions `rows` (B,)."""
-        sums = self.sums[which, rows]
-        return (sums <= (rng.random(len(rows)) * sums[:, -1])[:, None]).sum(axis=1)
+        return draw(self.sums[which, rows].T, rng.random(len(rows)))
