@@ -82,8 +82,8 @@ def test_the_same_command_goes_on_after_a_kill_and_then_makes_no_more(tmp_path, 
         assert search(tmp_path / "s", total) in (0, 1)
         states = [trial.state for trial in trials_of(tmp_path / "s")]
         assert states == [TrialState.FAIL, *[TrialState.COMPLETE] * total]
-    default = agents.page("tabular_q").Config().epsilon
-    assert trials_of(tmp_path / "s")[1].params["epsilon"] == default, "again the first"
+    default = agents.page("tabular_q").Config().learning_rate
+    assert trials_of(tmp_path / "s")[1].params["learning_rate"] == default, "again the first"
 
 
 def test_a_trial_that_others_have_left_behind_is_pruned(tmp_path, monkeypatch, capsys):
@@ -125,8 +125,7 @@ def test_what_cannot_be_searched_and_a_damaged_file_are_refused(tmp_path, capsys
         assert (code, err.count("\n")) == (2, 1)
         return err
 
-    fixed = "--tables 1 --games 8 --learning-rate 1 --rate-power 1 --epsilon 1 --epsilon-end 1"
-    assert "tables, games" in error_of(*fixed.split(), "--anneal-steps", "9")
+    assert "games, learning_rate" in error_of("--games", "8", "--learning-rate", "1")
     (tmp_path / "s").mkdir()
     (tmp_path / "s" / "study.db").write_bytes(b"no database" * 100)
     assert "study.db" in error_of()
