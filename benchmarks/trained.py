@@ -11,7 +11,6 @@ import gzip
 import io
 import json
 import sys
-from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import IO, Any
@@ -23,14 +22,11 @@ from benchmarks.results import ENTRIES, ROOT, RUNS, Entry
 from tictactoe_env.certificates.certificate import FILE, read, table_of, verify
 from tictactoe_env.certificates.content import Certificate
 from tictactoe_env.files import write_file
-from tictactoe_env.notation import parse_cell
 from tictactoe_env.trained.own_values import OwnValues
 from tictactoe_env.trained.packed import (
     BOARD,
-    FIRST,
     FOLDER,
     NO_VALUE,
-    SEVERAL,
     STEPS,
     TABLE,
     VALUES,
@@ -88,18 +84,11 @@ def table_bytes(certificate: Certificate) -> bytes:
 
 
 def pack(certificate: Certificate) -> dict[str, Any]:
-    """A certificate with its moves packed. Raises ValueError for one of another board than 3x3."""
+    """A certificate with its moves as a list. ValueError for one of another board than 3x3."""
     if certificate.rules != BOARD:
         raise ValueError(f"a table is packed for {BOARD}, got {certificate.rules}")
-    content, letters, mixed = certificate.to_json(), [], []
-    for text in table_boards():
-        move = content["moves"][text]
-        if isinstance(move, Mapping):
-            letters.append(SEVERAL)
-            mixed.append(_packed(move))
-        else:
-            letters.append(chr(FIRST + parse_cell(move, BOARD)))
-    return {**content, "moves": "".join(letters), "mixed": mixed}
+    content = certificate.to_json()
+    return {**content, "moves": [content["moves"][text] for text in table_boards()]}
 
 
 def pack_values(own: OwnValues) -> bytes:
@@ -121,12 +110,6 @@ def pack_values(own: OwnValues) -> bytes:
         about=np.frombuffer(about.encode(), dtype=np.uint8),
     )
     return target.getvalue()
-
-
-def _packed(moves: Mapping[str, float]) -> int | Mapping[str, float]:
-    """Probabilities of moves as they stand in `mixed`."""
-    are_equal = set(moves.values()) == {1 / len(moves)}
-    return sum(1 << parse_cell(move, BOARD) for move in moves) if are_equal else moves
 
 
 def main() -> int:

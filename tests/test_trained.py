@@ -67,9 +67,8 @@ def test_a_trained_agent_is_an_opponent_on_3x3_only():
 
 def test_a_changed_table_is_not_what_its_certificate_states():
     packed = json.loads(gzip.decompress((FOLDER / "trie.json.gz").read_bytes()))
-    first = packed["moves"][0]
-    changed = packed["moves"].replace(first, "?" if first == "a" else "a", 1)
-    with pytest.raises((CertificateError, StopIteration, RuntimeError)):
+    changed = [*packed["moves"][1:], packed["moves"][0]]
+    with pytest.raises(CertificateError):
         verify(unpack({**packed, "moves": changed}))
 
 

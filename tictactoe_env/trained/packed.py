@@ -4,10 +4,8 @@
     certificate_of("trie")              # its certificate, which `certificate.verify` checks again
     valued_policy("trie")               # the policy with the player's own values of the moves
 
-A table is a file `tables/NAME.json.gz`: the certificate of a training run in which the moves are
-packed into a text, one letter for each unfinished position, in the order of `Positions.unfinished`:
-"a" for cell 0, "b" for cell 1, and "?" where the player has several moves. These stand in `mixed`:
-equally likely ones as a number with bit i set for cell i, others as {move: probability}.
+A table is a file `tables/NAME.json.gz`: the certificate of a training run with its moves as a list,
+in the order of `Positions.unfinished`, without the positions.
 
 The own values of a player are in `tables/NAME.npz`, rounded to 1/1,024 of their scale. If they are
 the same up to symmetry, only those of the 627 canonical positions are there.
@@ -29,15 +27,13 @@ from tictactoe_env.certificates.certificate import table_of
 from tictactoe_env.certificates.content import Certificate
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.tables import TabularPolicy
-from tictactoe_env.notation import board_text, cell_text
+from tictactoe_env.notation import board_text
 from tictactoe_env.rules import Rules
 from tictactoe_env.trained.own_values import OwnValues, ValuedPolicy, own_in
 
 FOLDER = Path(__file__).parent / "tables"
 BOARD = Rules(3, 3, 3)
 TABLE, VALUES = ".json.gz", ".npz"
-SEVERAL = "?"
-FIRST = ord("a")  # the letter of cell 0
 STEPS = 1024  # of the scale, to which own values are rounded
 NO_VALUE = np.iinfo(np.int16).min
 
@@ -66,8 +62,7 @@ def valued_policy(name: str) -> TabularPolicy:
 @cache
 def facts_of(name: str) -> Certificate:
     """The certificate of a trained agent without the moves."""
-    content = {key: value for key, value in _file(name).items() if key != "mixed"}
-    return Certificate.from_json({**content, "moves": {}})
+    return Certificate.from_json({**_file(name), "moves": {}})
 
 
 def certificate_of(name: str) -> Certificate:
@@ -76,18 +71,9 @@ def certificate_of(name: str) -> Certificate:
 
 
 def unpack(packed: Mapping[str, Any]) -> Certificate:
-    """The certificate whose moves are packed."""
-    mixed = iter(packed["mixed"])
-    names = [cell_text(cell, BOARD) for cell in range(BOARD.cells)]
-    moves = {}
-    for text, letter in zip(table_boards(), packed["moves"], strict=True):
-        several = next(mixed) if letter == SEVERAL else None
-        if isinstance(several, int):
-            equal = [name for cell, name in enumerate(names) if several >> cell & 1]
-            several = dict.fromkeys(equal, 1 / len(equal))
-        moves[text] = several or names[ord(letter) - FIRST]
-    content = {key: value for key, value in packed.items() if key != "mixed"}
-    return Certificate.from_json({**content, "moves": moves})
+    """The certificate whose moves are a list."""
+    moves = dict(zip(table_boards(), packed["moves"], strict=True))
+    return Certificate.from_json({**packed, "moves": moves})
 
 
 def unpack_values(data: bytes) -> OwnValues:
