@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from training.learner import Chart
@@ -21,18 +21,14 @@ CURVES = ((WINS, "wins", "#0072b2"), (DRAWS, "draws", "#999999"), (LOSSES, "loss
 class Tally:
     """Wins, draws and losses in successive windows of 1,000 training games.
 
-    games: all finished games. won, drawn: those of the current window. last, last_drawn, last_lost:
-    wins, draws and losses in the last complete window. best: the wins in the best one. All of these
-    are 0 before the first window is complete.
+    games: all finished games. now, last: wins, draws and losses in the current window and in the
+    last complete one. best: the wins in the best complete one.
     """
 
     games: int = 0
-    won: int = 0
-    last: int = 0
     best: int = 0
-    drawn: int = 0
-    last_drawn: int = 0
-    last_lost: int = 0
+    now: list[int] = field(default_factory=lambda: [0, 0, 0])
+    last: list[int] = field(default_factory=lambda: [0, 0, 0])
 
     def add(self, infos: Iterable[Mapping[str, Any]]) -> None:
         """Count, in this order, the games that have ended.
@@ -40,26 +36,18 @@ class Tally:
         infos: those of a `VecEnv`, which have a "terminal_observation" where a game ended.
         """
         for info in infos:
-            if "terminal_observation" not in info:
-                continue
-            self.games += 1
-            self.won += int(info["outcome"] > 0)
-            self.drawn += int(info["outcome"] == 0)
-            if self.games % WINDOW == 0:
-                self.last, self.last_drawn = self.won, self.drawn
-                self.last_lost = WINDOW - self.won - self.drawn
-                self.best = max(self.best, self.won)
-                self.won = self.drawn = 0
+            if "terminal_observation" in info:
+                self.games += 1
+                self.now[1 - int(info["outcome"])] += 1
+                if self.games % WINDOW == 0:
+                    self.last, self.now = self.now, [0, 0, 0]
+                    self.best = max(self.best, self.last[0])
 
     def notes(self) -> dict[str, float]:
         """The numbers to show and to write into metrics.csv."""
-        return {
-            "games": self.games,
-            WINS: self.last,
-            DRAWS: self.last_drawn,
-            LOSSES: self.last_lost,
-            MOST: self.best,
-        }
+        return dict(
+            zip(("games", *WINDOW_COLUMNS), (self.games, *self.last, self.best), strict=True)
+        )
 
 
 def window_text(notes: Mapping[str, float]) -> str:

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tictactoe_env.errors import printable
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.tables import TabularPolicy
 from tictactoe_env.files import read_file, write_file
@@ -29,10 +28,6 @@ from tictactoe_env.trained.own_values import OwnValues, ValuedPolicy, checked, o
 FILE = "values.npz"
 FORMAT = 1
 MAX_BYTES = 64 << 20  # of a file
-
-
-class ValuesFileError(ValueError):
-    """A file of values that is damaged, or does not belong to the certificate beside it."""
 
 
 class ValuedTable(TabularPolicy):
@@ -112,18 +107,18 @@ def read_values(
 ) -> ValuedPolicy:
     """The policy of a certificate with its own values, from the file beside it.
 
-    Raises FileNotFoundError, and ValuesFileError for a damaged file and for the values of other
+    Raises FileNotFoundError, and ValueError for a damaged file and for the values of other
     moves.
     """
-    data = read_file(path, MAX_BYTES, ValuesFileError)
+    data = read_file(path, MAX_BYTES)
     try:
         own, about = own_in(data, table.rules)
         policy = ValuedPolicy(table.rules, table.table, own)
         if (about["format"], about["sha256_of_moves"]) != (FORMAT, sha256_of_moves):
             raise ValueError("it belongs to other moves than its certificate")
     except Exception as error:  # an archive may be damaged in many ways
-        raise ValuesFileError(
-            f"{path} cannot be used: {printable(repr(error)):.200}; delete it to play without these"
-            " values, or train the run again"
+        raise ValueError(
+            f"{path} cannot be used: {error!r:.200}; delete it to play without these values, or "
+            "train the run again"
         ) from None
     return policy
