@@ -34,7 +34,7 @@ def test_the_share_of_self_is_spread_over_the_snapshots(count):
     pool, shares = opponents.pool(), max(copies, 1)
     weights = [weight for _, weight in pool.pairs]
     assert weights == pytest.approx([1 / 4] + [3 / 4 / shares] * shares, abs=1e-15)
-    assert pool.policies[1:] == tuple(opponents.snapshots) or copies == 0
+    assert pool.policies[1:] == opponents.snapshots or copies == 0
     kept = ages(opponents)
     assert (len(kept), kept) == (copies, sorted(kept)), "older ones in order"
     assert kept[-1:] == [count - 1][:count], "the newest always"
@@ -60,6 +60,6 @@ def test_snapshots_may_explore_and_are_saved_in_one_byte_a_board_without_it():
     (copy,) = opponents.pool().policies
     table = tabulate(copy, RULES).table
     assert table == pytest.approx(0.7 * SNAPSHOTS[0].table + 0.3 * uniform.table)
-    assert opponents.snapshots == SNAPSHOTS[:1]
+    assert list(opponents.snapshots) == SNAPSHOTS[:1]
     opponents.add(uniform)
     assert [array.dtype for array in opponents.state()["snapshots"]] == [np.uint8, float]

@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
 GROUPS = {
     "play": "cyclopts gymnasium numpy platformdirs pydantic rich safetensors",
     "web": "anyio fastapi starlette uvicorn",
@@ -41,11 +40,9 @@ def what_to_do(error: ImportError, group: str = "play") -> str | None:
         return None
     group = group if GROUP_OF[package] == "play" else GROUP_OF[package]
     text = f"{package} is not installed: {command(group)}"
-    if group in ("play", "web", "train"):
-        text += f", or `make {group}`, which sets up .venv with it"
-    python = ROOT / ".venv" / "bin" / "python"
-    if python.exists() and Path(sys.prefix) != python.parent.parent:
-        text += f"; this is {sys.executable}, the environment of `make` is {python}"
+    venv = Path(__file__).resolve().parent.parent / ".venv"
+    if venv.exists() and Path(sys.prefix) != venv:
+        text += f"; this is {sys.executable}, the environment of `make` is {venv}"
     return text
 
 

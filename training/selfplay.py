@@ -78,14 +78,13 @@ class SelfPlay:
         limit: Limit | None = None,
         answers: bool = False,
     ):
-        self.own, others = split_member(parse_pool(opponents), SELF, Snapshots, keep=size)
+        own, others = split_member(parse_pool(opponents), SELF, Snapshots, keep=size)
         self.responder, others = split_member(others, BEST_RESPONSE, Responder)
-        self.other, others = split_member(others, RIVAL, Snapshots, keep=size)
+        other, others = split_member(others, RIVAL, Snapshots, keep=size)
+        self.own, self.other = own or Snapshots(0.0, size), other or Snapshots(0.0, size)
         known = (SELF, BEST_RESPONSE)
         self.fixed = [(make_opponent(name, rules, also=known), weight) for name, weight in others]
-        self.rules, self.size, self.epsilon = rules, size, epsilon
-        self.snapshots: list[Policy] = []
-        self.rivals: list[Policy] = []
+        self.rules, self.epsilon = rules, epsilon
         self.thaw, self.thaw_rival, self.thaw_best = thaw, thaw, thaw
         self.sides = sides
         positions = self.responder.positions if self.responder else PROOF_POSITIONS
@@ -102,8 +101,12 @@ class SelfPlay:
     @property
     def takes_snapshots(self) -> bool:
         """Whether the learner's snapshots are opponents, or are answered by a best response."""
-        has_self = self.own is not None and self.own.weight > 0
-        return has_self or self.answers
+        return self.own.weight > 0 or self.answers
+
+    @property
+    def snapshots(self) -> tuple[Policy, ...]:
+        """The learner's own, the oldest first."""
+        return self.own.snapshots
 
     def add(self, snapshot: Policy, best: Policy | None = None) -> None:
         """Add a snapshot of the learner, in place of another one if the pool is full.
@@ -111,8 +114,8 @@ class SelfPlay:
         best: what the learner plays without exploration, which the best response answers; by
         default the snapshot itself.
         """
-        if self.own is not None or not self.answers:
-            self._add(snapshot, self.snapshots, self.own)
+        if self.own.weight > 0 or not self.answers:
+            self.own = self._with(snapshot, self.own)
         if self.answers:
             self._answer(best or snapshot, snapshot)
 
@@ -144,15 +147,14 @@ class SelfPlay:
 
     def add_rival(self, snapshot: Policy) -> None:
         """Add a snapshot of another learner in the same way."""
-        self._add(snapshot, self.rivals, self.other)
+        self.other = self._with(snapshot, self.other)
 
-    def _add(self, snapshot: Policy, kept: list[Policy], member: Snapshots | None) -> None:
-        member = member or Snapshots(1.0, self.size)
+    def _with(self, snapshot: Policy, member: Snapshots) -> Snapshots:
+        kept, self._opponents = list(member.snapshots), None
         place = place_of_next(len(kept), member.keep, member.replace, self.rng)
         if place is not None:
             del kept[place]
-        kept.append(snapshot)
-        self._opponents = None
+        return replace(member, snapshots=(*kept, snapshot))
 
     def pool(self) -> Pool:
         """The opponents and their weights, with the present snapshots."""
@@ -160,9 +162,10 @@ class SelfPlay:
         if self.responder is not None:
             player = self.response or (self.answered[1] if self.answered else None)
             pairs += replace(self.responder, player=player).pairs
-        for member, kept in ((self.own, self.snapshots), (self.other, self.rivals)):
-            if member is not None and member.weight > 0:
-                pairs += replace(member, snapshots=tuple(map(self._exploring, kept))).pairs
+        for member in (self.own, self.other):
+            if member.weight > 0:
+                copies = tuple(map(self._exploring, member.snapshots))
+                pairs += replace(member, snapshots=copies).pairs
         return Pool(tuple(pairs))
 
     def _exploring(self, player: Policy) -> Policy:
@@ -179,19 +182,22 @@ class SelfPlay:
 
     def state(self) -> dict[str, Any]:
         """What is needed to continue: the snapshots and the generator."""
-        rivals = {"rivals": [_compact(copy) for copy in self.rivals]} if self.rivals else {}
-        kept = {"snapshots": [_compact(copy) for copy in self.snapshots], **rivals, "rng": self.rng}
-        if self.answered is not None:
-            kept["answered"] = [_compact(copy) for copy in self.answered]
-        return kept
+        kept = {
+            "snapshots": self.own.snapshots,
+            "rivals": self.other.snapshots,
+            "answered": self.answered or (),
+        }
+        found = {name: [_compact(copy) for copy in copies] for name, copies in kept.items()}
+        return {**found, "rng": self.rng}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Continue from `state`. Raises ValueError for tables that do not fit the board."""
-        self.snapshots = [self._read(saved, self.thaw) for saved in state["snapshots"]]
-        self.rivals = [self._read(saved, self.thaw_rival) for saved in state.get("rivals", [])]
-        self.rng = state["rng"]
-        self._opponents = None
-        if "answered" in state:
+        own = tuple(self._read(saved, self.thaw) for saved in state["snapshots"])
+        rivals = tuple(self._read(saved, self.thaw_rival) for saved in state["rivals"])
+        self.own = replace(self.own, snapshots=own)
+        self.other = replace(self.other, snapshots=rivals)
+        self.rng, self._opponents = state["rng"], None
+        if state["answered"]:
             best, snapshot = state["answered"]
             self._answer(self._read(best, self.thaw_best), self._read(snapshot, self.thaw))
 

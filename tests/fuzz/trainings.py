@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
 
-from small_runs import JUDGE_EVERY, OPTIONS, assert_same
+from small_runs import JUDGE_EVERY, assert_same, options_of_run
 
 import agents
 import train
@@ -36,15 +36,17 @@ Training = namedtuple("Training", "agent options again", defaults=((),))
 
 def small(agent):
     """The training of an agent, with three evaluations."""
-    steps = () if "--steps" in OPTIONS[agent] else ("--steps", str(3 * JUDGE_EVERY))
-    return Training(agent, (*OPTIONS[agent], *steps))
+    options = options_of_run(agent)
+    if options[-1] == str(2 * JUDGE_EVERY):
+        options[-1] = str(3 * JUDGE_EVERY)
+    return Training(agent, tuple(options))
 
 
 TRAININGS = (
     *map(small, QUICK_FIRST),
-    Training("tabular_q", (*OPTIONS["tabular_q"], *GOAL.split()), ("--until", "unbeatable")),
+    Training("tabular_q", (*small("tabular_q").options, *GOAL.split()), ("--until", "unbeatable")),
     Training("tabular_q", (*RIVAL.split(), "--rival", f"tabular_q {RIVAL}")),
-    *map(small, sorted(set(OPTIONS) - set(QUICK_FIRST))),
+    *map(small, sorted(set(agents.TRAINABLE) - set(QUICK_FIRST))),
 )
 """One of each learner, one that ends at its goal, and one of two learners."""
 
@@ -150,7 +152,7 @@ def resume(training, folder, meet=lambda number, kind: None):
 def whole(training):
     """The folder of an undisturbed training, and how many changes it made to its files."""
     os.environ["OMP_NUM_THREADS"] = "1"  # threads of the parent are missing in its children
-    for agent in OPTIONS:  # a run states the versions of what its process has imported
+    for agent in agents.TRAINABLE:  # a run states the versions of what its process has imported
         agents.page(agent)
     folder = Path(mkdtemp(dir=PLACE.name))
     code, printed = begin(training, folder)
