@@ -415,10 +415,7 @@ def beside_the_origins(
 def beatable(contents: Sequence[Certificate], side: str = "") -> int:
     """How many of these can be beaten as `side`, or as any side that they were trained to play."""
     return sum(
-        any(
-            not content.results[one].unbeatable
-            for one in [side] * bool(side) or content.trained_sides
-        )
+        any(not content.results[one].unbeatable for one in [side] * bool(side) or content.trained)
         for content in contents
     )
 

@@ -114,7 +114,7 @@ def test_a_certificate_of_one_side_says_nothing_of_the_other(given):
     assert content["unbeatable"] is None
     assert content["as_x"]["unbeatable"] is True
     assert "as_o" not in content
-    assert found.trained_sides == found.sides == ("X",)
+    assert tuple(found.trained) == found.sides == ("X",)
     assert found.verdict() == "cannot be beaten as X; nothing is proven as O"
     policy = verify(found)
     assert policy.sides == ("X",)

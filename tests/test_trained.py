@@ -42,7 +42,7 @@ def test_every_trained_agent_is_what_its_certificate_states(name):
     assert np.array_equal(table_of(content).table, policy.table)
     assert replace(content, moves={}) == facts_of(name)
     results = evaluate(policy)
-    proven = [getattr(results, f"unbeatable_{side.lower()}") for side in content.trained_sides]
+    proven = [getattr(results, f"unbeatable_{side.lower()}") for side in content.trained]
     assert facts_of(name).verdict().startswith("cannot") == all(proven)
     assert name.partition("-")[0] == content.stated.agent
     assert len(content.sha256_of_moves) == 64

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from tictactoe_env.certificates.certificate import VERIFIED, read, verify
 from tictactoe_env.errors import printable
-from tictactoe_env.exact.proof import Limit, ProofLimitError
+from tictactoe_env.exact.proof import ProofLimitError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -33,20 +33,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     given = parser.parse_args(arguments)
     limit = VERIFIED._replace(positions=given.max_positions)
-    return max([_verified(path, limit) for path in given.paths])
-
-
-def _verified(path: str, limit: Limit) -> int:
-    """Verify one certificate and print what it proves; 0, or 1 if it is refused."""
-    try:
-        certificate = read(path)
-        verify(certificate, limit)
-    except (ValueError, OSError) as error:
-        how = "; --max-positions sets the limit" * isinstance(error, ProofLimitError)
-        print(printable(f"REFUSED: {path}: {error}{how}"), file=sys.stderr)
-        return 1
-    print(certificate.verified_text(printable(path)))
-    return 0
+    refused = 0
+    for path in given.paths:
+        try:
+            certificate = read(path)
+            verify(certificate, limit)
+        except (ValueError, OSError) as error:
+            how = "; --max-positions sets the limit" * isinstance(error, ProofLimitError)
+            print(printable(f"REFUSED: {path}: {error}{how}"), file=sys.stderr)
+            refused = 1
+        else:
+            print(certificate.verified_text(printable(path)))
+    return refused
 
 
 if __name__ == "__main__":

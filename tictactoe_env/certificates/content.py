@@ -104,19 +104,14 @@ class Certificate:
         return tuple(self.results)
 
     @property
-    def trained_sides(self) -> tuple[str, ...]:
-        """The sides that the player was trained for, as its configuration states; or all."""
-        return sides_of(self.stated.config, self.sides)
-
-    @property
     def trained(self) -> dict[str, SideResults]:
-        """The results of the sides that the player was trained for."""
-        return {side: self.results[side] for side in self.trained_sides}
+        """The results of the sides that the player was trained for, as is stated; or all."""
+        return {side: self.results[side] for side in sides_of(self.stated.config, self.sides)}
 
     @property
     def only(self) -> str:
         """The side for which alone the player was trained or certified; "" for both."""
-        return self.trained_sides[0] if len(self.trained_sides) == 1 else ""
+        return "".join(self.trained) if len(self.trained) == 1 else ""
 
     def verdict(self, games: bool = True) -> str:
         """Say whether the player can be beaten, see `exact.verdict`.

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -41,20 +42,19 @@ def certificates(folder: str | os.PathLike[str]) -> Iterator[Path]:
 
     Folders inside a run are not searched. At most MAX_FOUND files, at most MAX_DEPTH folders deep.
     """
-    found = 0
+    return islice(_below(folder), MAX_FOUND)
+
+
+def _below(folder: str | os.PathLike[str]) -> Iterator[Path]:
     for place, folders, files in os.walk(folder):
         depth = len(Path(place).relative_to(folder).parts)
-        if FILE in files:
-            names = [FILE]
-        else:
-            names = sorted(name for name in files if depth == 0 and name.endswith(".json"))
-        is_run = FILE in files or depth >= MAX_DEPTH
-        folders[:] = [] if is_run else sorted(one for one in folders if not one.startswith("."))
-        for name in names:
-            found += 1
-            if found > MAX_FOUND:
-                return
-            yield Path(place, name)
+        is_run = FILE in files
+        if is_run or depth >= MAX_DEPTH:
+            folders.clear()
+        folders[:] = sorted(one for one in folders if not one.startswith("."))
+        others = () if is_run or depth else files
+        names = [FILE] * is_run + sorted(name for name in others if name.endswith(".json"))
+        yield from (Path(place, name) for name in names)
 
 
 def saved_run(file: Path, certificate: Certificate) -> SavedRun:
@@ -78,15 +78,14 @@ def _known(file: Path, stamp: tuple[int, int]) -> SavedRun | None:
 
 def saved_runs(folders: Folders = FOLDERS) -> Iterator[tuple[int, SavedRun]]:
     """The undamaged runs in these folders, each with the time of its certificate in ns."""
-    for folder in folders:
-        for file in certificates(folder):
-            try:
-                status = file.absolute().stat()
-            except OSError:  # a link that leads nowhere
-                continue
-            run = _known(file.absolute(), (status.st_mtime_ns, status.st_size))
-            if run is not None:
-                yield status.st_mtime_ns, run._replace(file=file)
+    for file in chain.from_iterable(map(certificates, folders)):
+        try:
+            status = file.absolute().stat()
+        except OSError:  # a link that leads nowhere
+            continue
+        run = _known(file.absolute(), (status.st_mtime_ns, status.st_size))
+        if run is not None:
+            yield status.st_mtime_ns, run._replace(file=file)
 
 
 def newest_run(
