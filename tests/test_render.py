@@ -188,7 +188,7 @@ def test_the_svg_has_a_tile_per_cell_an_element_per_mark_a_stroke_per_line_and_n
 EMPTY = np.zeros(9, dtype=np.int8)
 WRONG = [
     (EMPTY[:8], {}, ["3x3", "9"]),
-    (EMPTY.reshape(3, 3), {}, ["(3, 3)"]),
+    (EMPTY.reshape(3, 3), {}, ["[[0, 0, 0],"]),
     (EMPTY + 2, {}, ["[2, 2"]),
     *((EMPTY, {"last": last}, ["last", last]) for last in (9, True)),
     (EMPTY, {"values": np.zeros(8)}, ["9", "[0.0"]),

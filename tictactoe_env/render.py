@@ -7,6 +7,7 @@ Antialiasing is then one subtraction. Text in pixels uses a small stroke font.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from html import escape
@@ -66,7 +67,8 @@ def ansi(
         cells = range(row * rules.cols, (row + 1) * rules.cols)
         line = f"{row + 1:>{margin}}  "
         for cell in cells:
-            line += _coloured(texts[cell], MARKS[board[cell]], colour)
+            style = ANSI_COLOURS[MARKS[board[cell]]]
+            line += f"{style}{texts[cell]}{ANSI_RESET}" if colour else texts[cell]
             line += " " * (width - len(texts[cell]))
         lines.append(line)
     return "\n".join(line.rstrip() for line in lines)
@@ -232,24 +234,22 @@ def _column(col: int, rules: Rules) -> str:
     return cell_text(col, rules)[:-1]
 
 
-def _coloured(text: str, mark: str, colour: bool) -> str:
-    return f"{ANSI_COLOURS[mark]}{text}{ANSI_RESET}" if colour else text
-
-
 def _checked(
     board: Any, rules: Rules, last: Any, values: Any
 ) -> tuple[Boards, int | None, NDArray[np.float64] | None]:
     board = np.asarray(board)
     if board.shape != (rules.cells,) or not np.isin(board, (-1, 0, 1)).all():
-        got = f"{board.tolist()} of shape {board.shape}"
-        raise ValueError(f"a board of {rules} must be {rules.cells} numbers 1, -1 or 0, got {got}")
+        raise ValueError(
+            f"a board of {rules} is {rules.cells} numbers 1, -1 or 0, got {board.tolist()}"
+        )
     if last is not None:
         last = whole_number(last, "the last move", 0, rules.cells - 1)
     if values is not None:
         values = np.asarray(values, dtype=np.float64)
         if values.shape != (rules.cells,) or np.isinf(values).any():
-            got = f"{values.tolist()} of shape {values.shape}"
-            raise ValueError(f"values must be {rules.cells} finite numbers or NaN, got {got}")
+            raise ValueError(
+                f"values are {rules.cells} finite numbers or NaN, got {values.tolist()}"
+            )
     return board.astype(np.int8), last, values
 
 
@@ -270,16 +270,13 @@ def _document(width: int, height: int, title: str, parts: Iterable[str]) -> str:
     )
 
 
-def _boards(
-    cells: Sequence[int], rules: Rules, size: int, top: int = 0
-) -> tuple[list[str], int, int]:
+def _boards(cells: Sequence[int], rules: Rules, size: int, top: int) -> tuple[list[str], int, int]:
     """The boards of a game with their captions, below `top`, and their width and height."""
     game = standing(cells, rules)
-    shown = len(game.moves) + (game.ended == "illegal")
-    if not len(cells) or shown < len(cells):
-        got = f"{list(cells)}, which ends after {shown}"
-        raise ValueError(f"a game has at least one move and none after its end, got {got}")
-    columns = -(-len(cells) // -(-len(cells) // GAME_COLUMNS))  # rows of about the same length
+    if not 0 < len(cells) <= len(game.moves) + (game.ended == "illegal"):
+        raise ValueError(f"a game has at least one move and none after its end, got {list(cells)}")
+    rows = math.ceil(len(cells) / GAME_COLUMNS)
+    columns = math.ceil(len(cells) / rows)  # rows of about the same length
     _, wide, high = _picture(game.board, rules, None, None, size)
     caption, parts = size // 2, []
     for ply, cell in enumerate(cells):
@@ -291,7 +288,7 @@ def _boards(
         board = svg(state.board, rules, last=cell, cell_pixels=size)
         parts.append(_caption(text, x + wide / 2, y + caption / 2, size))
         parts.append(board.replace("<svg ", f'<svg x="{x}" y="{y + caption}" ', 1))
-    return parts, columns * wide, -(-len(cells) // columns) * (high + caption)
+    return parts, columns * wide, rows * (high + caption)
 
 
 def _caption(text: str, x: float, y: float, size: int) -> str:
