@@ -285,7 +285,7 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
     def _same_step(self, result: Any, rewards: Any, ended: Any, truncated: Any) -> Any:
         """Start the next games where one ended; add its last observation and info."""
         games, states = self._games, self._states
-        finished = ended | truncated if self._limit is not None else ended
+        finished = ended | truncated
         over = finished.nonzero()[0]
         if len(over) == 0:
             return games.observe(states), rewards, ended, truncated, self._info()
@@ -302,9 +302,9 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
         infos = _infos(masks[:count], seats[:count], None, np.ones(count, dtype=bool))
         infos.update(
             final_obs=final_obs,
-            _final_obs=finished.copy(),
+            _final_obs=finished,
             final_info=_infos(final_masks, final_seats, result, finished),
-            _final_info=finished.copy(),
+            _final_info=finished,
         )
         return observations[:count], rewards, ended, truncated, infos
 

@@ -23,7 +23,7 @@ from tictactoe_env.engines.bitboards import (
     line_table,
     nth_cells,
 )
-from tictactoe_env.engines.interface import Engine
+from tictactoe_env.engines.interface import Engine, Generator, Numbers
 from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.observation import observation_space
@@ -55,7 +55,7 @@ class Start(NamedTuple):
 
     key: bytes
     board: Boards  # (1, cells)
-    free: NDArray[np.intp]
+    free: Numbers
     first_moves: States
 
 
@@ -81,11 +81,11 @@ class BitGames(Engine):
     def advance(
         self,
         states: States,
-        cells: NDArray[np.intp],
+        cells: Numbers,
         replies: list[BitReply],
-        which: NDArray[np.intp],
-        rng: np.random.Generator,
-        waiting: NDArray[np.intp] | None = None,
+        which: Numbers,
+        rng: Generator,
+        waiting: Numbers | None = None,
     ) -> tuple[States, NDArray[np.int8]]:
         """States (4, B) and results (B,) after the learner's moves and the opponents' replies."""
         after = states.copy()
@@ -114,30 +114,34 @@ class BitGames(Engine):
         self,
         states: States,
         replies: list[BitReply],
-        which: NDArray[np.intp],
-        rng: np.random.Generator,
+        which: Numbers,
+        rng: Generator,
         same_board: bool = False,
     ) -> tuple[States, NDArray[np.int8]]:
         """States (4, B) and results (B,) after the first moves of the opponents that begin."""
         games, after = (states[3] >= OPPONENT_BEGINS).nonzero()[0], states.copy()
-        after[3] &= OPPONENT_BEGINS - 1
         if len(games) and same_board:
             start = self._start_of(after[:, games[:1]])
             cells = self._replies(after, games, replies, which, rng, start)
             after[:, games] = start.first_moves.take(cells, axis=1)
         elif len(games):
             cells = self._replies(after, games, replies, which, rng)
-            asked = after.take(games, axis=1)
-            self._answered(asked, self._board.bits.take(cells), np.zeros(len(cells), dtype=bool))
-            after[:, games] = asked
+            after[:, games] = self._first_moves(after.take(games, axis=1), cells)
         return after, self.result(after)
+
+    def _first_moves(self, states: States, cells: Numbers) -> States:
+        """`states` (4, B) after the opponents' moves onto these cells (B,); in place."""
+        states[3] -= OPPONENT_BEGINS
+        nobody = np.zeros(len(cells), dtype=bool)
+        self._answered(states, self._board.bits.take(cells), nobody)
+        return states
 
     def _start_of(self, state: States) -> Start:
         """What the opponent can do in one game (4, 1); kept, since most games start alike."""
         if self._start is None or self._start.key != state.tobytes():
-            board, first_moves = self.boards(state), state.repeat(self.rules.cells, axis=1)
-            self._answered(first_moves, self._board.bits, np.zeros(self.rules.cells, dtype=bool))
-            self._start = Start(state.tobytes(), board, np.flatnonzero(board == 0), first_moves)
+            count, board = self.rules.cells, self.boards(state)
+            moves = self._first_moves(state.repeat(count, axis=1), np.arange(count))
+            self._start = Start(state.tobytes(), board, np.flatnonzero(board == 0), moves)
         return self._start
 
     def _marked(
@@ -183,38 +187,27 @@ class BitGames(Engine):
     def _replies(
         self,
         states: States,
-        games: NDArray[np.intp],
+        games: Numbers,
         replies: list[BitReply],
-        which: NDArray[np.intp],
-        rng: np.random.Generator,
+        which: Numbers,
+        rng: Generator,
         start: Start | None = None,
-    ) -> NDArray[np.intp]:
+    ) -> Numbers:
         """The opponents' moves in these games: cells (games,). start: that of all of them."""
-        if len(replies) == 1:
-            return self._cells_of(replies[0], states, games, rng, start)
-        cells, which = np.empty(len(games), dtype=np.intp), which.take(games)
+        cells, theirs = np.empty(len(games), dtype=np.intp), slice(None)
         for number, reply in enumerate(replies):
-            theirs = (which == number).nonzero()[0]
-            cells[theirs] = self._cells_of(reply, states, games.take(theirs), rng, start)
+            if len(replies) > 1:
+                theirs = (which.take(games) == number).nonzero()[0]
+            asked = games[theirs]
+            uniforms = rng.random(len(asked))
+            if start and reply.is_random:
+                cells[theirs] = start.free.take((uniforms * len(start.free)).astype(np.intp))
+            elif reply.is_random:
+                cells[theirs] = self._board.draw(states[2].take(asked), uniforms)
+            elif len(asked):
+                boards = start.board if start else self.boards(states.take(asked, axis=1))
+                cells[theirs] = reply.cells(boards, uniforms)
         return cells
-
-    def _cells_of(
-        self,
-        reply: BitReply,
-        states: States,
-        games: NDArray[np.intp],
-        rng: np.random.Generator,
-        start: Start | None,
-    ) -> NDArray[np.intp]:
-        if len(games) == 0:
-            return games
-        uniforms = rng.random(len(games))
-        if start and reply.is_random:
-            return start.free.take((uniforms * len(start.free)).astype(np.intp))
-        if reply.is_random:
-            return self._board.draw(states[2].take(games), uniforms)
-        boards = start.board if start else self.boards(states.take(games, axis=1))
-        return reply.cells(boards, uniforms)
 
     def prepare(self, policies: list[Policy]) -> list[BitReply]:
         """The opponents, tabulated on boards of up to 12 cells."""
@@ -263,7 +256,7 @@ class BitReply:
             policy = tabulate(policy, rules)
         self._policy, self._boards = policy, b""
 
-    def cells(self, boards: Boards, uniforms: NDArray[np.float64]) -> NDArray[np.intp]:
+    def cells(self, boards: Boards, uniforms: NDArray[np.float64]) -> Numbers:
         """One cell for each of the numbers (B,) in [0, 1), on boards (B, cells) or on one board.
 
         `probs` is called once, and only if these are other boards than the last time.
@@ -367,23 +360,21 @@ class BitGame(Engine):
         free, seen = self._full ^ (own | other), self._seen
         if self._is_two_bytes:  # 9 to 16 cells: the loop below takes five times as long
             (low, high), (low_free, high_free) = seen, self._free
-            found = self._join(
-                (
-                    low[own & 255],
-                    high[own >> 8],
-                    low[other & 255],
-                    high[other >> 8],
-                    low_free[free & 255],
-                    high_free[free >> 8],
-                )
-            )
+            parts = [
+                low[own & 255],
+                high[own >> 8],
+                low[other & 255],
+                high[other >> 8],
+                low_free[free & 255],
+                high_free[free >> 8],
+            ]
         else:
             parts = []
             for marks, tables in ((own, seen), (other, seen), (free, self._free)):
                 for table in tables:
                     parts.append(table[marks & 255])
                     marks >>= BYTE
-            found = self._join(parts)
+        found = self._join(parts)
         mask = ndarray(self._cells, INT8, found, self._mask_at)
         if self._is_grid:
             return (self.board(state) * np.int8(state[2])).reshape(self._shape), mask

@@ -15,6 +15,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
+from numpy.random import Generator as Generator
+from numpy.typing import NDArray
+
 from tictactoe_env.rules import Rules
 
 if TYPE_CHECKING:
@@ -26,6 +30,7 @@ ROW_ENGINE = 10
 
 State = Any  # one game; immutable
 States = Any  # B games: an array whose last axis is the games: (B,) or (n, B)
+Numbers: TypeAlias = NDArray[np.intp]  # (B,): cells, or indices of games or of opponents
 GameEngine: TypeAlias = "RowGame | BitGame"  # one game at a time
 BatchEngine: TypeAlias = "RowGames | BitGames"  # many games at a time
 

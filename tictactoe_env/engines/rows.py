@@ -21,7 +21,7 @@ import numpy as np
 from numpy import ndarray
 from numpy.typing import NDArray
 
-from tictactoe_env.engines.interface import Engine
+from tictactoe_env.engines.interface import Engine, Generator, Numbers
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.observation import observe
@@ -31,7 +31,7 @@ from tictactoe_env.rules import DRAW, ILLEGAL, LOSS, ONGOING, OPPONENT_ILLEGAL, 
 OTHER_SEAT = (1, -1, 3, 1)  # copies to the same game seen from the other side, for copy 0 to 3
 INT8 = np.dtype(np.int8)
 EVEN = 1e-12  # a column of the alias method that is this close to full counts as full
-States = NDArray[np.intp]
+States = Numbers
 
 
 @lru_cache(maxsize=8)
@@ -108,11 +108,11 @@ class RowGames(Engine):
     def advance(
         self,
         states: States,
-        cells: NDArray[np.intp],
+        cells: Numbers,
         replies: RowReplies,
-        which: NDArray[np.intp],
-        rng: np.random.Generator,
-        waiting: NDArray[np.intp] | None = None,
+        which: Numbers,
+        rng: Generator,
+        waiting: Numbers | None = None,
     ) -> tuple[States, NDArray[np.int8]]:
         """States (B,) and fresh results (B,) after the learner's moves and the opponents' replies.
 
@@ -128,8 +128,8 @@ class RowGames(Engine):
         self,
         states: States,
         replies: RowReplies,
-        which: NDArray[np.intp],
-        rng: np.random.Generator,
+        which: Numbers,
+        rng: Generator,
         same_board: bool = False,
     ) -> tuple[States, NDArray[np.int8]]:
         """States (B,) and results (B,) after the opponents' moves, where it is their turn.
@@ -187,7 +187,7 @@ class RowReplies:
         if not self._uniform:
             self._accept, self._alias = accept, alias
 
-    def draw(self, states: States, which: NDArray[np.intp], uniform: NDArray[np.float64]) -> States:
+    def draw(self, states: States, which: Numbers, uniform: NDArray[np.float64]) -> States:
         """The states after the replies, from one number in [0, 1) each."""
         if self._several:
             states = states + which * self._states
