@@ -118,7 +118,7 @@ def test_an_installed_package_brings_its_opponents_by_entry_points(tmp_path):
     mentions = (["'broken'", "missing"], ["'nothing'", "factory"], ["'cautios'", "'cautious'"])
     for line, some in zip(lines[1:4], mentions, strict=True):
         assert [word for word in some if word not in line] == []
-    rows = map(str.split, filter(None, lines[lines.index("Added by other packages") :]))
+    rows = map(str.split, filter(None, lines[4:]))
     added = {name: " ".join(words) for name, *words in rows}
     assert added["cautious"] == "Marks b1."
     assert "missing" in added["broken"]

@@ -83,7 +83,7 @@ REFUSED = """
     minimax-slip=1.5   | slip 1.5
     search-depht=3     | search 'depht' 'depth'
     search-depth=2-depth=3 | depth search
-    random-depth=2     | random 'depth=2'
+    random-depth=2     | random 'depth'
     minimax-ties=frist | 'frist' 'first'
     runs/none          | 'runs/none'
 """
@@ -183,7 +183,7 @@ def test_objects_and_pools_of_them_are_opponents_if_they_can_play():
     assert make_opponent(policy, Rules()) is policy
     model = types.SimpleNamespace(predict=predict)
     assert isinstance(make_opponent(model, Rules()), PredictPolicy)
-    for spec, hint in ((None, "probs"), ([["random", 1]], "pool")):
+    for spec, hint in ((None, "probs"), ([["random", 1]], "probs")):
         with refuses(hint):
             make_opponent(spec, Rules())
     with refuses("make_opponent('trie', rules)"):

@@ -56,27 +56,17 @@ for _id in (*ENV_IDS, *OPPONENT_IDS):
     )
 
 _HOMES = {
-    "TicTacToeEnv": "env",
-    "TicTacToeVectorEnv": "vector_env",
-    "Rules": "rules",
-    "IllegalMoveError": "rules",
-    "Game": "games.game",
-    "Participant": "games.game",
-    "GameStore": "games.store",
-    "Policy": "policy",
-    "FunctionPolicy": "policy",
-    "RandomPolicy": "policy",
-    "TabularPolicy": "exact.tables",
-    "tabulate": "exact.tables",
-    "exact_result": "exact.match",
-    "best_responses": "exact.match",
-    "Evaluation": "exact.evaluation",
-    "evaluate": "exact.evaluation",
-    "exploitability": "exact.evaluation",
-    "make_opponent": "opponents",
-    "register_opponent": "opponents",
-    "unregister_opponent": "opponents",
-    "snapshot": "pool",
+    "env": ("TicTacToeEnv",),
+    "vector_env": ("TicTacToeVectorEnv",),
+    "rules": ("IllegalMoveError", "Rules"),
+    "games.game": ("Game", "Participant"),
+    "games.store": ("GameStore",),
+    "policy": ("FunctionPolicy", "Policy", "RandomPolicy"),
+    "exact.tables": ("TabularPolicy", "tabulate"),
+    "exact.match": ("best_responses", "exact_result"),
+    "exact.evaluation": ("Evaluation", "evaluate", "exploitability"),
+    "opponents": ("make_opponent", "register_opponent", "unregister_opponent"),
+    "pool": ("snapshot",),
 }
 
 __all__ = [
@@ -109,9 +99,10 @@ __all__ = [
 if not TYPE_CHECKING:  # type checkers shall report a name that does not exist
 
     def __getattr__(name: str) -> Any:
-        if name not in _HOMES:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(_import_module(f"{__name__}.{_HOMES[name]}"), name)
+        for module, names in _HOMES.items():
+            if name in names:
+                return getattr(_import_module(f"{__name__}.{module}"), name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

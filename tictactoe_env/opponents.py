@@ -35,7 +35,7 @@ import inspect
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, lru_cache, partial
 from importlib import import_module
 from pathlib import Path
@@ -43,7 +43,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tictactoe_env.errors import printable, unknown_name
 from tictactoe_env.policy import Policy, as_policy, checked_weights
-from tictactoe_env.rules import Rules, checked_rules
+from tictactoe_env.rules import SIDES, Rules, checked_rules
 
 if TYPE_CHECKING:
     from tictactoe_env.certificates.content import Certificate
@@ -160,8 +160,6 @@ def read_options(name: str, texts: Iterable[str], make: Factory) -> dict[str, An
     found: dict[str, Any] = {}
     for text in texts:
         key, _, value = text.partition("=")
-        if not known:
-            raise ValueError(f"{name} has no options, got {text!r}")
         if key not in known:
             raise unknown_name(f"option of {name}", key, known)
         if key in found:
@@ -210,7 +208,8 @@ def saved_path(
 ) -> Path | None:
     """The path of the saved run that a text names; None for the name of any other player.
 
-    `latest:AGENT` is the newest run of this agent, on the board `rules` if there is one. what: what
+    It is the folder of the run, or a certificate without a run. `latest:AGENT` is the newest run of
+    this agent, on the board `rules` if there is one. what: what
     an error calls the player. also: further names that the error lists. Raises ValueError if there
     is no such run and no such name.
     """
@@ -225,19 +224,15 @@ def saved_path(
         raise ValueError(f"{spec!r} is made from a learner: see add_snapshot of an environment")
     is_path = not isinstance(spec, str) or os.sep in text or "/" in text or text.endswith(".json")
     if is_path or (text and os.path.exists(text)):
-        return _existing(Path(spec))
+        path = Path(spec)
+        if not path.exists():
+            raise ValueError(f"no run or player {text!r} (known: {', '.join(known_names())})")
+        if path.suffix == ".zip":
+            raise ValueError(f"{text!r} may execute code: load it yourself, and pass the model")
+        return path.parent if path.name == "certificate.json" else path
     if text in runs.agents_with_runs():
         raise ValueError(f"unknown player {text!r}: its newest run is {LATEST}{text}")
     raise unknown_name(what, text, {*known_names(), *also})
-
-
-def _existing(path: Path) -> Path:
-    """The folder of a run, or a certificate without a run. Raises ValueError if there is none."""
-    if not path.exists():
-        raise ValueError(f"no run or player {str(path)!r} (known: {', '.join(known_names())})")
-    if path.suffix == ".zip":
-        raise ValueError(f"{str(path)!r} may execute code: load it yourself, and pass the model")
-    return path.parent if path.name == "certificate.json" else path
 
 
 # --- the registry ---------------------------------------------------------------------------------
@@ -357,58 +352,49 @@ BUILT_IN = {
 """The players without training that are listed, with a sentence each."""
 
 
-HEADING = "Exact on 3x3: games won against random play in %, and whether any opponent can beat it."
+NOTES = """\
+Options of a search: search-depth=4, search-seconds=0.5, search-ties=first, mcts-playouts=1000,
+mcts-milliseconds=100. A player that was trained as one side makes untrained moves on the other one.
+On other boards than 3x3 mcts is a search of 1,000 playouts a move.
+Also: the path of a saved run; latest:AGENT, the newest run of an agent in models/ or runs/; and, in
+an environment, self, the learner's own snapshots. Names that follow this command are evaluated:
+python -m tictactoe_env.opponents search-depth=3"""
 
 
 def listed() -> str:
     """All names with their strengths, as text: what `python -m tictactoe_env.opponents` prints."""
+    from tictactoe_env.trained.packed import facts_of, trained_names
+
+    trained = {name: facts_of(name) for name in trained_names()}
+    about = {**BUILT_IN, **{name: description(name) for name in registered_names()}}
+    width = max(map(len, about))
+    sentences = (f"{name:<{width}}  {text}" for name, text in about.items())
+    return "\n".join([_strengths({**trained, **_certified(BUILT_IN)}), "", *sentences, "", NOTES])
+
+
+def _certified(names: Iterable[str]) -> dict[str, Certificate]:
+    """The exact results of players on 3x3."""
     from tictactoe_env.certificates.certificate import certify
-    from tictactoe_env.trained.packed import BOARD, facts_of, trained_names
+    from tictactoe_env.certificates.stated import name_of
 
-    added, trained = registered_names(), trained_names()
-    width = max(map(len, [*trained, *BUILT_IN, *added]))
-    results = {name: certify(make_opponent(name, BOARD), name, BOARD) for name in BUILT_IN}
+    rules = Rules()
+    return {
+        name: certify(make_opponent(name, rules, "player"), name_of(name), rules) for name in names
+    }
+
+
+def _strengths(results: Mapping[str, Certificate]) -> str:
+    """A table of players: games won against random play as both sides, and who can be beaten."""
+    width = max(map(len, results))
     lines = [
-        HEADING,
-        "",
-        f"{_columns('Trained agents', width)}  {'seed':>4}",
-        *(_row(name, facts_of(name), width, seeds=True) for name in trained),
-        "",
-        "Without training",
-        *(_row(name, found, width) for name, found in results.items()),
-        "",
-        *(f"{name:<{width}}  {about}" for name, about in BUILT_IN.items()),
+        "Exact on 3x3: games won against random play in %, and whether any opponent can beat it.",
+        f"\n{'':<{width}}  {'as X':>6}  {'as O':>6}",
     ]
-    if added:
-        lines += ["", "Added by other packages"]
-        lines += [f"{name:<{width}}  {description(name)}" for name in added]
-    return "\n".join(
-        [
-            *lines,
-            "",
-            "Options of a search: search-depth=4, search-seconds=0.5, search-ties=first,",
-            "mcts-playouts=1000, mcts-milliseconds=100.",
-            "A player that was trained as one side makes untrained moves on the other side.",
-            "On other boards than 3x3 mcts is a search of 1,000 playouts a move.",
-            "Also: the path of a saved run; latest:AGENT, the newest run of an agent in models/ or",
-            "runs/; and, in an environment, self, the learner's own snapshots. Names that follow",
-            "this command are evaluated: python -m tictactoe_env.opponents search-depth=3",
-        ]
-    )
-
-
-def _columns(name: str, width: int) -> str:
-    """The headings of the columns of `_row`, without that of the seeds."""
-    return f"{name:<{width}}  {'as X':>6}  {'as O':>6}"
-
-
-def _row(name: str, found: Certificate, width: int, seeds: bool = False) -> str:
-    wins = (
-        f"{100 * found.trained[side].vs_random.win:.2f}" if side in found.trained else "-"
-        for side in "XO"
-    )
-    seed = f"  {found.stated.seed:>4}" if seeds else ""
-    return f"{name:<{width}}  {'  '.join(f'{win:>6}' for win in wins)}{seed}  {found.verdict()}"
+    for name, found in results.items():
+        wins = {side: f"{100 * one.vs_random.win:.2f}" for side, one in found.trained.items()}
+        columns = "  ".join(f"{wins.get(side, '-'):>6}" for side in SIDES)
+        lines.append(f"{name:<{width}}  {columns}  {found.verdict()}")
+    return "\n".join(lines)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -421,25 +407,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help="evaluate only these players")
     names = parser.parse_args(arguments).names
-    if not names:
-        print(listed())
-        return 0
-    from tictactoe_env.certificates.certificate import certify
-    from tictactoe_env.certificates.stated import name_of
-
-    board = Rules()
     try:
-        results = {
-            name: certify(make_opponent(name, board, "player"), name_of(name), board)
-            for name in names
-        }
+        print(_strengths(_certified(names)) if names else listed())
     except ValueError as error:
         print(f"{parser.prog}: {printable(error)}", file=sys.stderr)
         return 2
-    width = max(map(len, names))
-    print(f"{HEADING}\n\n{_columns('', width)}")
-    for name, found in results.items():
-        print(_row(name, found, width))
     return 0
 
 
