@@ -183,10 +183,10 @@ def test_objects_and_pools_of_them_are_opponents_if_they_can_play():
     assert make_opponent(policy, Rules()) is policy
     model = types.SimpleNamespace(predict=predict)
     assert isinstance(make_opponent(model, Rules()), PredictPolicy)
-    for spec, hint in ((None, "probs"), ([["random", 1]], "probs")):
-        with refuses(hint):
+    for spec in (None, [["random", 1]]):
+        with refuses("probs", spec):
             make_opponent(spec, Rules())
-    with refuses("make_opponent('trie', rules)"):
+    with refuses("make_opponent", "'trie'"):
         evaluate_policy("trie")
     pool = make_pool(policy, Rules())
     assert pool == Pool(((policy, 1.0),))
