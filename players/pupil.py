@@ -45,7 +45,7 @@ class Pupil:
         self.folder = folder
         self._lock, self._stamp = threading.RLock(), learned.stamp(folder)
         if model is None:
-            model = agents.load(folder) if folder.exists() else _untrained().policy()
+            model = agents.load(folder) if folder.exists() else _untrained()
         self._model: Any = model
         self._trained = self._model.played  # the last game that the saved model holds
         self.games = 0
@@ -148,9 +148,9 @@ def make_learner(folder: Path) -> None:
     from training.run import Run  # slow to import: it shows the progress of trainings too
 
     new = folder.with_name(f".{folder.name}.{os.getpid()}.{threading.get_ident()}.new")
-    page, learner = agents.page(TRIE), _untrained()
+    page: Any = agents.page(TRIE)
     try:
-        Run(new, page, learner.config).write_untrained(learner)
+        Run(new, page, page.Config(**LEARNER_OPTIONS)).write_untrained()
         os.rename(new, folder)
         sync_folder(folder.parent)
     except OSError:
@@ -162,4 +162,4 @@ def make_learner(folder: Path) -> None:
 
 def _untrained() -> Any:
     page: Any = agents.page(TRIE)
-    return page.begin(page.Config(**LEARNER_OPTIONS))
+    return page.begin(page.Config(**LEARNER_OPTIONS)).policy()

@@ -138,27 +138,26 @@ def train(
     from training.run import Run
 
     refuse_export(page, export_sb3)
-    run = Run(folder, page, config, until, console, preset)
+    with warnings_on(console):
+        run = Run(folder, page, config, until, console, preset)
     if goal := goal_text(until, config.rules):
         report.say(goal, console)
-    with warnings_on(console):
-        learner = page.begin(config)
     if not is_resumed:
         run.check_folder()
     with warnings_on(console), way_to_go_on(run), run.held():
         try:
             if is_resumed:
-                counts = run.resume(learner, learn_from)
+                counts = run.resume(learn_from)
                 if counts:
                     report.say(learned_text(counts), console)
             else:
                 run.start()
             if not run.is_at_its_end:
-                run.train(learner)
+                run.train()
         except KeyboardInterrupt:
             return ended_at_once(run)
         if not run.is_complete:
-            certificate = run.finish(learner)
+            certificate = run.finish()
             battle.example_of(run.best_player, run.side, run.name, console)
             print_values(run, console)
             print_certificate(run, certificate, console)
@@ -273,10 +272,9 @@ def train_rivals(
 
     page = entries[0].page
     refuse_export(page, export_sb3)
-    runs = rival_runs(entries, folder, until, console)
     with warnings_on(console):
-        first, second = (entry.page.begin(entry.config) for entry in entries)
-    rivals = Rivals(runs, (first, second))
+        runs = rival_runs(entries, folder, until, console)
+    rivals = Rivals(*runs)
     if not is_resumed:
         rivals.check_folders()
     with warnings_on(console), way_to_go_on(runs[0]), runs[0].held(), runs[1].held():

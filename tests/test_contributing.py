@@ -30,9 +30,8 @@ def page():
 def test_the_example_becomes_unbeatable_and_is_certified_and_plotted(page, tmp_path):
     run = Run(tmp_path / "run", page, page.Config(), "unbeatable")
     run.start()
-    learner = page.begin(run.config)
-    run.train(learner)
-    run.finish(learner)
+    run.train()
+    run.finish()
     verify(read(run.folder))
     assert read(run.folder).unbeatable
     assert (run.folder / "growth.png").exists()

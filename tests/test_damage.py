@@ -58,10 +58,9 @@ def resumed(path):
     about = read_config_file(folder)
     page = agents.page(about["agent"])
     run = Run(folder, page, page.Config(**about["config"]))
-    learner = page.begin(run.config)
-    run.read(learner)
-    model = {name: array.tobytes() for name, array in learner.model().items()}
-    return run.rows, run.best.results, run.best.model.steps, model, repr(learner.state())
+    run.read()
+    model = {name: array.tobytes() for name, array in run.learner.model().items()}
+    return run.rows, run.best.results, run.best.model.steps, model, repr(run.learner.state())
 
 
 def listed(path):

@@ -80,7 +80,7 @@ class Scripted(Learner):
         self.restored = state["at"]
 
 
-PAGE = SimpleNamespace(AGENT="somebody", Config=Config, PRESETS={})
+PAGE = SimpleNamespace(AGENT="somebody", Config=Config, PRESETS={}, begin=lambda _: Scripted())
 PAGE.player = lambda config, model: TabularPolicy(config.rules, model["table"])
 
 
@@ -106,9 +106,10 @@ def trained(run, policies, **keywords):
 
 
 def resumed(folder, policies=(RANDOM,), steps=800):
-    run, learner = Run(folder, PAGE, Config(steps=steps), "steps", console()), Scripted(policies)
-    run.resume(learner)
-    return run, learner
+    run = Run(folder, PAGE, Config(steps=steps), "steps", console())
+    run.learner = Scripted(policies)
+    run.resume()
+    return run, run.learner
 
 
 def steps_of(folder):
@@ -123,7 +124,7 @@ def test_a_run_begins_in_an_empty_folder_and_touches_no_other(tmp_path):
     run = tmp_path / "run"
     run.mkdir()
     with pytest.raises(ValueError, match="nothing was evaluated"):
-        new_run(run).finish(Scripted())
+        new_run(run).finish()
     content, before = read_json(run / "config.json"), contents(run)
     assert (content["agent"], content["config"]) == ("somebody", asdict(Config()))
     assert content["kernels"] == kernels.chosen()
@@ -165,7 +166,7 @@ def test_the_best_model_by_exact_results_is_kept_and_certified(tmp_path, monkeyp
     look = {"meanwhile": lambda steps: steps > 100 and kept.append(saved_at(tmp_path))}
     trained(run, [RANDOM, PERFECT, WEAK, BEST, BEST], **look)  # the last is no better
     assert [*kept, saved_at(tmp_path)] == [100, 200, 200, 400, 400]
-    returned, content = run.finish(run.learner), read(tmp_path)
+    returned, content = run.finish(), read(tmp_path)
     assert returned == content
     verify(content)
     assert (table_of(content).table == BEST.table).all()
@@ -214,9 +215,9 @@ def test_checkpoints_come_between_evaluations_too_and_the_run_continues_from_the
     with monkeypatch.context() as clock:
         clock.setattr(runs.time, "monotonic", lambda: now[0])
         clock.setattr(learner_module, "PIECE_SECONDS", 6.0)
-        learner = Scripted((RANDOM, PERFECT), meanwhile=step)
+        run.learner = Scripted((RANDOM, PERFECT), meanwhile=step)
         with pytest.raises(KeyboardInterrupt), run.shown("somebody"):
-            drive(learner, every, run.evaluate, run.pause)
+            drive(run.learner, every, run.evaluate, run.pause)
     saved = read_json(tmp_path / "checkpoint" / "progress.json")
     assert at - 300 < saved["steps"] < at
     assert saved["seconds"] == pytest.approx(0.12 * saved["steps"], abs=0.01)
@@ -231,12 +232,12 @@ def test_checkpoints_come_between_evaluations_too_and_the_run_continues_from_the
 
 def test_a_run_continues_with_its_rows_its_seconds_its_best_and_its_certificate(tmp_path):
     run = trained(new_run(tmp_path), [RANDOM, PERFECT, WEAK, RANDOM])
-    run.finish(run.learner)
+    run.finish()
     earlier = metrics(tmp_path)
     run, learner = resumed(tmp_path, [WEAK, RANDOM], steps=600)
     assert (learner.steps, learner.restored) == (400, 400)
-    run.train(learner)
-    content, at = run.finish(learner), {"steps": 200, "seconds": float(earlier[1]["seconds"])}
+    run.train()
+    content, at = run.finish(), {"steps": 200, "seconds": float(earlier[1]["seconds"])}
     assert content.stated.training["best_at"] == content.stated.training["first_unbeatable"] == at
     assert saved_at(tmp_path) == 200, "nothing was better than what there was"
     rows = metrics(tmp_path)

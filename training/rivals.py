@@ -17,7 +17,6 @@ run are those of the whole training, the turns of the other learner included.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -49,16 +48,11 @@ class Rivals:
     The checkpoint of the second one is in that of the first.
     """
 
-    def __init__(self, runs: tuple[RivalRun, RivalRun], learners: tuple[Learner, Learner]):
-        self.runs, self.learners = runs, learners
+    def __init__(self, first: RivalRun, second: RivalRun):
+        self.runs = first, second
         # At least the larger one of the two, so that no snapshot is handed over twice.
-        configs: list[Any] = [run.config for run in runs]
+        configs: list[Any] = [run.config for run in self.runs]
         self.turn_steps: int = max(config.snapshot_every for config in configs)
-
-    @property
-    def pairs(self) -> Iterator[tuple[RivalRun, Learner]]:
-        """Each run with its learner."""
-        return zip(self.runs, self.learners, strict=True)
 
     def check_folders(self) -> None:
         """Raise ValueError if one of the two paths is a file or a folder with content."""
@@ -72,9 +66,9 @@ class Rivals:
 
     def resume(self) -> None:
         """Continue from the checkpoint of both. Raises as `Run.resume` does."""
-        for (run, learner), rival in zip(self.pairs, self.learners[::-1], strict=True):
-            learner.know(rival)
-            run.read(learner)
+        for run, other in zip(self.runs, self.runs[::-1], strict=True):
+            run.learner.know(other.learner)
+            run.read()
         if not self.is_complete:
             for run in self.runs:
                 run.begin_again()
@@ -89,14 +83,12 @@ class Rivals:
         """Whether both have made their steps, or both have reached the goal."""
         if not all(run.rows for run in self.runs):  # each learner has at least one turn
             return False
-        is_reached = all(run.until in run.first_reached for run in self.runs)
-        return is_reached or not self.unfinished
+        return not self.unfinished or all(run.until in run.first_reached for run in self.runs)
 
     @property
-    def unfinished(self) -> list[int]:
-        """The learners, 0 and 1, that have steps left."""
-        made = [learner.steps < run.config.steps for run, learner in self.pairs]
-        return [number for number, has_left in enumerate(made) if has_left]
+    def unfinished(self) -> list[RivalRun]:
+        """The runs whose learners have steps left."""
+        return [run for run in self.runs if run.learner.steps < run.config.steps]
 
     def train(self) -> None:
         """Train until both have made their steps or reached the goal, or until Ctrl-C."""
@@ -113,27 +105,28 @@ class Rivals:
 
     def turn(self) -> None:
         """Train the learner that has had fewer turns against the newest snapshot of the other."""
-        own = min(self.unfinished, key=self.turns_of)
-        run, learner, other = self.runs[own], self.learners[own], self.learners[1 - own]
-        learner.meet(other.snapshot())
-        end = (self.turns_of(own) + 1) * self.turn_steps
-        drive(learner, replace(run.config, steps=min(end, run.config.steps)), run.evaluate)
+        run = min(self.unfinished, key=self.turns_of)
+        other = self.runs[run is self.runs[0]]
+        run.learner.meet(other.learner.snapshot())
+        end = min((self.turns_of(run) + 1) * self.turn_steps, run.config.steps)
+        drive(run.learner, replace(run.config, steps=end), run.evaluate)
 
-    def turns_of(self, number: int) -> int:
+    def turns_of(self, run: RivalRun) -> int:
         """How many turns a learner has had."""
-        return self.learners[number].steps // self.turn_steps
+        return run.learner.steps // self.turn_steps
 
     def save(self) -> None:
         """Write the checkpoint of both; the manifest of the first lists the files of the other."""
+        first, second = self.runs
 
         def write(folder: Path) -> None:
-            self.runs[1].write_checkpoint(folder / "rival", self.learners[1])
-            self.runs[0].write_checkpoint(folder, self.learners[0])
+            second.write_checkpoint(folder / "rival")
+            first.write_checkpoint(folder)
 
-        write_folder(self.runs[0].checkpoint, write)
+        write_folder(first.checkpoint, write)
         for run in self.runs:
             run.publish()
 
     def finish(self) -> list[Certificate | None]:
         """Finish both runs; their certificates."""
-        return [run.finish(learner) for run, learner in self.pairs]
+        return [run.finish() for run in self.runs]

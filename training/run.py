@@ -105,7 +105,7 @@ class Run:
 
     A checkpoint is written every CHECKPOINT_SECONDS, also between two evaluations. Ctrl-C stops the
     training at the next evaluation and saves its state; a second Ctrl-C ends it at once, and the
-    last checkpoint stays. done: the steps made so far. saved_at: the steps of the checkpoint, None
+    last checkpoint stays. saved_at: the steps of the checkpoint, None
     without one. is_complete: whether a resumed run is at its end and lacks none of its files.
     """
 
@@ -126,11 +126,11 @@ class Run:
         self.checkpoint = checkpoint or folder / "checkpoint"
         self.side: str = getattr(config, "side", "both")
         check_goal(config, until)
+        self.learner = page.begin(config)
         self.console = console or Console()
         self.rows: list[dict[str, Any]] = []
         self.best: Best | None = None
         self.is_interrupted = self.is_complete = False
-        self.done = 0
         self.saved_at: int | None = None
         self._earlier_seconds, self._began = 0.0, time.monotonic()
         self._last_checkpoint = self._began
@@ -139,6 +139,11 @@ class Run:
     def name(self) -> str:
         """The name of the agent, followed by that of the preset if there is one."""
         return f"{self.page.AGENT}-{self.preset}" if self.preset else self.page.AGENT
+
+    @property
+    def done(self) -> int:
+        """The steps made so far."""
+        return self.learner.steps
 
     @property
     def is_saved(self) -> bool:
@@ -208,7 +213,7 @@ class Run:
         made_with = {"versions": package_versions(), "kernels": kernels.chosen()}
         write_json(self.folder / CONFIG, {**about, **made_with})
 
-    def resume(self, learner: Learner, learn_from: str = "") -> Counter[str]:
+    def resume(self, learn_from: str = "") -> Counter[str]:
         """Continue from the checkpoint: restore the learner, the metrics and the best model.
 
         A GamesLearner takes in the games that were played with the run since its training, and
@@ -216,8 +221,8 @@ class Run:
 
         Raises FileNotFoundError without a checkpoint, DamagedFileError for damaged files.
         """
-        self.read(learner)
-        counts, before = Counter[str](), {}
+        self.read()
+        counts, before, learner = Counter[str](), {}, self.learner
         if isinstance(learner, GamesLearner):
             before = learner.state()
             counts = learner.take_in(self.folder, learn_from)
@@ -226,10 +231,10 @@ class Run:
             self.begin_again()
             if isinstance(learner, GamesLearner) and self.best is not None:
                 self._take_in(self.best, before, learn_from)
-                self.save(learner)
+                self.save()
         return counts
 
-    def read(self, learner: Learner) -> None:
+    def read(self) -> None:
         """Restore the learner, the metrics and the best model. Changes no file that is whole."""
         files.recover_folder(self.checkpoint)
         if not self.checkpoint.exists():
@@ -241,9 +246,9 @@ class Run:
             sealed_at = files.read_manifest(self.folder)["steps"]
         files.check_all(self.checkpoint)
         made = Made.read(self.checkpoint / PROGRESS)
-        self.done, self.saved_at, self._earlier_seconds = made.steps, made.steps, made.seconds
+        self.saved_at, self._earlier_seconds = made.steps, made.seconds
         self.rows = metrics.read_metrics(self.checkpoint / metrics.FILE)
-        checkpoint.restore(self.checkpoint, self.page.AGENT, self.config, learner)
+        checkpoint.restore(self.checkpoint, self.page.AGENT, self.config, self.learner)
         if self.rows:  # else it was written before the first evaluation
             agent, kind = self.page.AGENT, type(self.config)
             model = checkpoint.read_model(self.checkpoint / BEST, agent, kind)
@@ -272,10 +277,10 @@ class Run:
 
     # --- training --------------------------------------------------------------------------------
 
-    def train(self, learner: Learner) -> None:
+    def train(self) -> None:
         """Train until the steps are made, the goal is reached, or Ctrl-C stops it."""
         with self.shown(self.page.AGENT):
-            drive(learner, self.config, self.evaluate, self.pause)
+            drive(self.learner, self.config, self.evaluate, self.pause)
 
     @contextmanager
     def shown(self, name: str, is_live: bool = True) -> Iterator[None]:
@@ -318,33 +323,30 @@ class Run:
         results = self.note(learner)
         is_over = results.reached(self.until, self.side) or self.is_interrupted
         if is_over or learner.steps >= self.config.steps or self.is_checkpoint_due:
-            self.save(learner)
+            self.save()
         return is_over
 
     def note(self, learner: Learner) -> Evaluation:
         """Evaluate exactly, keep the best model, and show the results."""
-        self.done = steps = learner.steps
+        steps = learner.steps
         seconds, policy = self._seconds(), learner.policy()
-        results = self.add(learner, policy, seconds, self._display.prove)
+        results = self.add(policy, seconds, self._display.prove)
         row = self.rows[-1]
         notes = {name: row[name] for name in row if name not in metrics.RESULTS}
         numbers = {f"{'noted' if name in notes else 'exact'}/{name}": row[name] for name in row}
         self._events.add({**numbers, **learner.scalars()}, steps)
-        self._write_tables(learner)
+        self._write_tables()
         before = self.rows[-2]["steps"] if len(self.rows) > 1 else 0
         if tenth_of(steps, self.config.steps) > tenth_of(before, self.config.steps):
-            self._draw(learner)
+            self._draw()
         self._display.show(steps, seconds, results, policy, notes)
         return results
 
     def add(
-        self,
-        learner: Learner,
-        policy: BoardPlayer,
-        seconds: float,
-        progress: Progress | None = None,
+        self, policy: BoardPlayer, seconds: float, progress: Progress | None = None
     ) -> Evaluation:
-        """Add the exact results of a learner to the metrics, and keep its model if it is best."""
+        """Add the learner's exact results to the metrics, and keep its model if it is the best."""
+        learner = self.learner
         results = self._judged(policy, progress)
         notes = {name: float(value) for name, value in learner.notes().items()}
         self.rows.append({**metrics.row_of(learner.steps, seconds, results, policy.rules), **notes})
@@ -366,10 +368,9 @@ class Run:
 
     def pause(self, learner: Learner) -> None:
         """Between two evaluations: show the steps made, and write a checkpoint if one is due."""
-        self.done = learner.steps
         self._display.advance(learner.steps)
         if self.is_checkpoint_due:
-            self.save(learner)
+            self.save()
 
     # --- the files -------------------------------------------------------------------------------
 
@@ -378,19 +379,19 @@ class Run:
         """Whether the last checkpoint is CHECKPOINT_SECONDS old."""
         return time.monotonic() - self._last_checkpoint > CHECKPOINT_SECONDS
 
-    def save(self, learner: Learner) -> None:
+    def save(self) -> None:
         """Replace the checkpoint, and bring metrics and best model of the run to it."""
-        files.write_folder(self.checkpoint, lambda folder: self.write_checkpoint(folder, learner))
+        files.write_folder(self.checkpoint, self.write_checkpoint)
         self.publish()
 
-    def write_checkpoint(self, folder: Path, learner: Learner) -> None:
+    def write_checkpoint(self, folder: Path) -> None:
         """Write the checkpoint into an empty folder, its manifest last."""
-        checkpoint.save(folder, self.page.AGENT, self.config, learner)
+        checkpoint.save(folder, self.page.AGENT, self.config, self.learner)
         if self.best is not None:
             checkpoint.write_model(folder / BEST, self.page.AGENT, self.best.model)
         metrics.write_metrics(folder / metrics.FILE, self.rows)
-        write_json(folder / PROGRESS, {"steps": learner.steps, "seconds": self._seconds()})
-        files.write_manifest(folder, learner.steps)
+        write_json(folder / PROGRESS, {"steps": self.done, "seconds": self._seconds()})
+        files.write_manifest(folder, self.done)
 
     def publish(self) -> None:
         """Bring metrics and best model of the run to those of the checkpoint.
@@ -407,32 +408,32 @@ class Run:
                     (self.folder / name).unlink(missing_ok=True)
                 files.write_bytes(target, data)
 
-    def _write_tables(self, learner: Learner) -> None:
-        for name, table in learner.tables().items():
+    def _write_tables(self) -> None:
+        for name, table in self.learner.tables().items():
             files.write_csv(self.folder / name, table.names, table.rows)
 
-    def _draw(self, learner: Learner) -> None:
-        for name, content in learner.charts(self.rows).items():
+    def _draw(self) -> None:
+        for name, content in self.learner.charts(self.rows).items():
             chart(content, self.folder / name)
 
-    def finish(self, learner: Learner) -> Certificate | None:
+    def finish(self) -> Certificate | None:
         """Write tables, charts, learning curves, and certificate and values of the best model.
 
         The manifest of the run is written last. Returns the certificate; None if there is none,
         since nothing is proven of the best model.
         """
         player = self.best_player
-        self._write_tables(learner)
-        self._draw(learner)
+        self._write_tables()
+        self._draw()
         title = f"{self.name} on {player.rules}, seed {self.config.seed}"
         learning_curves(self.rows, player.rules, self.folder / "growth.png", title)
         return self._seal()
 
-    def write_untrained(self, learner: Learner) -> None:
+    def write_untrained(self) -> None:
         """Write a run that has made no step: it can play, and `--resume` trains it."""
         self.start()
-        self.add(learner, learner.policy(), 0.0)
-        self.save(learner)
+        self.add(self.learner.policy(), 0.0)
+        self.save()
         self._seal()
 
     def _seal(self) -> Certificate | None:
