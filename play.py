@@ -43,7 +43,7 @@ def command_line() -> CommandLine:
 
 
 def _game_options() -> list[Option]:
-    from tictactoe_env.games.analysis import KINDS
+    from players.thoughts import KINDS
     from tictactoe_env.notation import parse_size
     from training.command_line import Option, one_of, whole
 
@@ -175,9 +175,9 @@ def look(given: SimpleNamespace, talk: Any, path: Path) -> int:
 def play_games(given: SimpleNamespace, talk: Any, path: Path) -> int:
     """Play the games of the options, or show the menu."""
     from players.seat import board_of
+    from players.thoughts import OWN
     from terminal import menu
     from terminal.game import Table, seats_of
-    from tictactoe_env.games.analysis import OWN
     from tictactoe_env.games.store import GameStore
     from tictactoe_env.games.table import PERSON
 

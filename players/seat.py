@@ -15,12 +15,12 @@ import numpy as np
 import agents
 from players.live import LivePlayer
 from players.pupil import LEARNER, LEARNER_FOLDER, LEARNER_RULES, Pupil, learns
+from players.thoughts import EXPECTED, OWN, Thoughts, kinds_of, thoughts
 from tictactoe_env.certificates.certificate import FILE, load_policy, read, read_bytes
 from tictactoe_env.certificates.lines import LinesPolicy
 from tictactoe_env.exact.positions import ENUMERABLE, TABULATED, can_enumerate
 from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
-from tictactoe_env.games.analysis import EXPECTED, OWN, Thoughts, kinds_of, thoughts
 from tictactoe_env.games.game import MAX_NAME, Participant
 from tictactoe_env.games.table import PERSON
 from tictactoe_env.opponents import is_trained, make_opponent, saved_path

@@ -11,13 +11,14 @@ import numpy as np
 from rich.text import Text
 
 from players.seat import Seat, seat_of
+from players.thoughts import KINDS, OWN, Thoughts
 from terminal import home
 from terminal.lesson import Lesson
 from terminal.picture import STYLES, legend, number, picture, values_on_cells
 from terminal.talk import Show, Talk
 from tictactoe_env.exact.positions import TABULATED, can_enumerate
 from tictactoe_env.games import table
-from tictactoe_env.games.analysis import KINDS, OWN, Thoughts, Truth, truth
+from tictactoe_env.games.analysis import Truth, truth
 from tictactoe_env.games.game import Game
 from tictactoe_env.games.store import GameStore, StoreError
 from tictactoe_env.games.table import PERSON, other, what_decided, who

@@ -9,7 +9,8 @@ import numpy as np
 from rich.console import Console
 from rich.text import Text
 
-from tictactoe_env.games.analysis import EXPECTED, Thoughts, Truth
+from players.thoughts import EXPECTED, Thoughts
+from tictactoe_env.games.analysis import Truth
 from tictactoe_env.notation import MARKS, cell_text
 from tictactoe_env.rules import Boards, Rules
 

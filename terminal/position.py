@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from players.seat import Seat
+from players.thoughts import EXPECTED, OWN, Thoughts
 from terminal.report import print_whole, say
 from tictactoe_env.errors import printable
 from tictactoe_env.exact.positions import can_enumerate
-from tictactoe_env.games.analysis import EXPECTED, OWN, Thoughts, Truth, Worth, truth
+from tictactoe_env.games.analysis import Truth, Worth, truth
 from tictactoe_env.notation import SIDES, board_text, cell_text, parse_board
 from tictactoe_env.render import ansi
 from tictactoe_env.rules import Boards, Rules, to_move

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from players.seat import run_seat
+from players.thoughts import OWN, thoughts
 from terminal import battle, position, report
 from tictactoe_env.certificates.certificate import FILE as CERTIFICATE
 from tictactoe_env.certificates.content import Certificate
 from tictactoe_env.errors import printable
 from tictactoe_env.exact.positions import TABULATED
-from tictactoe_env.games.analysis import OWN, thoughts
 from training.interpreter import command
 from training.selfplay import RIVAL
 

@@ -22,6 +22,7 @@ from agents import TRAINABLE
 from agents.trie import TrieLearner
 from players.groups import GROUPS
 from players.seat import board_of, seat_of
+from players.thoughts import KINDS
 from terminal.game import Table, seats_of
 from terminal.keys import Keys
 from terminal.menu import Menu
@@ -32,7 +33,6 @@ from tictactoe_env import Game, GameStore, Participant, RandomPolicy, Rules
 from tictactoe_env.certificates.certificate import certify, read, write
 from tictactoe_env.exact.match import action_values
 from tictactoe_env.exact.solver import MinimaxPolicy
-from tictactoe_env.games.analysis import KINDS
 from tictactoe_env.games.game import parse_lines
 from tictactoe_env.games.store import StoreError
 from tictactoe_env.notation import parse_board

@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.tables import TabularPolicy
 from tictactoe_env.files import read_file, write_file
-from tictactoe_env.games.analysis import MEANINGS, OWN
 from tictactoe_env.policy import one_hot
 from tictactoe_env.rules import Boards, Rules
 from tictactoe_env.trained.own_values import OwnValues, ValuedPolicy, checked, own_in
 
 FILE = "values.npz"
+MEANING = "its own value of each move"  # of values that say no more
 FORMAT = 1
 MAX_BYTES = 64 << 20  # of a file
 
@@ -44,7 +44,7 @@ class ValuedTable(TabularPolicy):
         self,
         rules: Rules,
         values: NDArray[np.floating[Any]],
-        worth: tuple[str, float, float] = (MEANINGS[OWN], -1.0, 1.0),
+        worth: tuple[str, float, float] = (MEANING, -1.0, 1.0),
     ):
         super().__init__(rules, one_hot(values.argmax(axis=1), rules.cells))
         self.values, self.worth = values, worth

@@ -18,9 +18,10 @@ from fastapi.responses import Response
 
 from players.boards import BOARDS
 from players.gallery import BrokenPlayerError, Entry, Gallery, Place, read_entries
+from players.thoughts import EXPECTED
 from players.titles import story_of, title_of, unit_of
 from tictactoe_env.exact.positions import can_enumerate
-from tictactoe_env.games.analysis import EXPECTED, truth
+from tictactoe_env.games.analysis import truth
 from tictactoe_env.games.game import Game, Participant
 from tictactoe_env.games.store import LISTED, GameStore
 from tictactoe_env.notation import board_text, cell_text, replay

@@ -4,10 +4,8 @@
 """
 
 from tictactoe_env.games.analysis import (
-    Thoughts,
     Truth,
     Worth,
-    thoughts,
     truth,
     turning_point,
     verdicts,
@@ -20,11 +18,9 @@ __all__ = [
     "GameStore",
     "Participant",
     "StoreError",
-    "Thoughts",
     "Truth",
     "Worth",
     "read_games",
-    "thoughts",
     "truth",
     "turning_point",
     "verdicts",
