@@ -45,10 +45,10 @@ with explained("evaluate.py"):
     from tictactoe_env.rules import Rules
     from tictactoe_env.search.mcts import TreeSearchPolicy
     from tictactoe_env.trained.packed import facts_of
-    from training.command_line import CommandLine, Option, whole, with_size
+    from training.command_line import CommandLine, Option, with_size
+    from training.options import Count, Natural
 
 GAMES = 1000  # games of a sampled result, of agents that meet too many positions for a proof
-SIZE = whole(1)
 HIGHER = "--max-positions and --max-megabytes set the limit"
 
 
@@ -88,21 +88,21 @@ LINE = CommandLine(
             "rows",
             "rows of the board (default: 3; without --rows, --cols and --k the board is that of "
             "the first run, or has the rows and columns of --board)",
-            SIZE,
+            Count,
             metavar="N",
         ),
-        Option("cols", "columns of the board (default: 3)", SIZE, metavar="N"),
+        Option("cols", "columns of the board (default: 3)", Count, metavar="N"),
         Option(
             "k",
             "marks in a row that win (default: 3; a position with a side longer than 3 needs it)",
-            SIZE,
+            Count,
             metavar="N",
         ),
         Option(
             "games",
             "also sample N games as X and N games as O against random play; where results cannot "
             f"be exact, N is the number of games of each pair (default: {GAMES:,})",
-            whole(1),
+            Count,
             metavar="N",
         ),
         Option(
@@ -110,23 +110,23 @@ LINE = CommandLine(
             f"on boards of more than {TABULATED} cells, results are computed from the positions "
             "that an agent can meet: at most N, else games are sampled; 0 samples at once "
             f"(default: {Limit().positions:,}, for --verify {VERIFIED.positions:,})",
-            whole(0),
+            Natural,
             metavar="N",
         ),
         Option(
             "max_megabytes",
             "memory for these positions, without that of the agents "
             f"(default: {Limit().megabytes:,})",
-            whole(1),
+            Count,
             metavar="N",
         ),
         Option(
             "battle",
             "only play N games between two agents, which swap sides after each, and print them",
-            whole(1),
+            Count,
             metavar="N",
         ),
-        Option("game_seed", "seed of all games that are sampled", whole(0), 0, metavar="N"),
+        Option("game_seed", "seed of all games that are sampled", Natural, 0, metavar="N"),
     ],
     usage="evaluate.py AGENTS... [options], or evaluate.py --verify FILE...",
     about="Evaluate agents exactly: their results, whether any opponent can beat them and by which "

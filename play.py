@@ -9,7 +9,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from training.installed import explained
 
@@ -45,7 +45,8 @@ def command_line() -> CommandLine:
 def _game_options() -> list[Option]:
     from players.thoughts import KINDS
     from tictactoe_env.notation import parse_size
-    from training.command_line import Option, one_of, whole
+    from training.command_line import Option
+    from training.options import Count, Natural
 
     who = "(default: human if the other side is given)"
     board = "rows, columns, marks in a row (default: those of the first run that plays, or 3x3x3)"
@@ -61,27 +62,28 @@ def _game_options() -> list[Option]:
     )
     return [
         *(Option(side.lower(), f"who plays {side} {who}", metavar="PLAYER") for side in SIDES),
-        Option("games", "games to play", whole(1), 1, metavar="N"),
+        Option("games", "games to play", Count, 1, metavar="N"),
         Option("delay", delay, _seconds, metavar="SECONDS"),
-        Option("values", values, one_of(*KINDS), kind="optional", metavar="own|expected"),
+        Option("values", values, Literal[KINDS], kind="optional", metavar="own|expected"),
         Option("learn", learn, kind="switch"),
         Option("board", board, parse_size, metavar="4x4x3"),
-        Option("seed", seed, whole(0), metavar="N"),
+        Option("seed", seed, Natural, metavar="N"),
     ]
 
 
 def _look_options() -> list[Option]:
-    from training.command_line import Option, one_of, whole
+    from training.command_line import Option
+    from training.options import Count
 
     replay = "show a saved game move by move, controlled by keys; with --delay it runs by itself"
     shown = f"list the newest saved games, {LISTED} or N"
     result = "with --list: only games with this result"
     store = "file of the saved games (default: games.db in the user's data folder)"
     return [
-        Option("replay", replay, whole(1), metavar="ID"),
-        Option("list", shown, whole(1), kind="optional", metavar="N"),
+        Option("replay", replay, Count, metavar="ID"),
+        Option("list", shown, Count, kind="optional", metavar="N"),
         Option("player", "with --list: only games of this player", metavar="NAME"),
-        Option("result", result, one_of(*SIDES, "draw"), metavar="X|O|draw"),
+        Option("result", result, Literal[*SIDES, "draw"], metavar="X|O|draw"),
         Option("store", store, Path, metavar="FILE"),
     ]
 

@@ -9,9 +9,10 @@ import shlex
 import sys
 import textwrap
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from training.installed import OF_EVERY_RUN, explained, require
 
@@ -24,8 +25,16 @@ with explained("train.py", "train"):
     from tictactoe_env.notation import parse_size
     from tictactoe_env.opponents import parse_pool, split_options
     from training.cluster import cluster_address
-    from training.command_line import CommandLine, Option, one_of, whole, with_size
-    from training.options import BoardConfig, board_defaults, fields_of, options_of, read_config
+    from training.command_line import CommandLine, Option, with_size
+    from training.options import (
+        BoardConfig,
+        Count,
+        board_defaults,
+        check_unchanged,
+        fields_of,
+        options_of,
+        read_config,
+    )
     from training.selfplay import RIVAL
     from training.study import parse_seeds
 
@@ -34,9 +43,8 @@ GENERAL = [
         "until",
         "stop when this is proven: unbeatable, or optimal (no player that never loses wins more "
         "often against random play); steps: do not stop before --steps",
-        one_of(*UNTIL),
+        Literal[UNTIL],
         "steps",
-        metavar="|".join(UNTIL),
     ),
     Option(
         "preset",
@@ -79,17 +87,13 @@ GENERAL = [
         "--until is proven, and beyond that what the best model lacks. Bad trials are pruned. The "
         "same command continues a search in its --out (default: runs/AGENT-optimize-SEED), and "
         "may run several times at once",
-        whole(1),
-        metavar="TRIALS",
-        bound="at least 1",
+        Count,
     ),
     Option(
         "seeds_per_trial",
         "with --optimize: seeds that each trial trains, from --seed on; its score is their mean",
-        whole(1),
+        Count,
         3,
-        metavar="INT",
-        bound="at least 1",
     ),
     Option(
         "export_sb3",
@@ -111,9 +115,7 @@ GENERAL = [
         "jobs",
         "of a study: the most runs that are trained at a time, each in a process with one thread "
         "(default: one for each core, or each slot of the cluster)",
-        whole(1),
-        metavar="INT",
-        bound="at least 1",
+        Count,
     ),
     Option(
         "cluster",
@@ -123,7 +125,14 @@ GENERAL = [
         metavar="ADDRESS",
     ),
 ]
-NOT_SEARCHED = ("rival", "resume", "export_sb3", "seeds", "jobs", "cluster")
+ALONE = {
+    "resume": ("preset", "rival", "out"),
+    "seeds": ("seed", "resume", "rival", "export_sb3"),
+    "optimize": ("resume", "rival", "export_sb3", "seeds"),
+}
+"""The options that an option goes without."""
+NEEDED = {"jobs": "seeds", "cluster": "seeds", "seeds_per_trial": "optimize"}
+"""The option that an option is for."""
 AGENT = Option("agent", "the agent to train; taken from the run with --resume", kind="argument")
 USAGE = "train.py AGENT [options], or train.py --resume RUN [options]"
 ABOUT = "Train an agent against a pool of opponents, and prove how well it plays."
@@ -134,27 +143,22 @@ def main(arguments: list[str] | None = None) -> int:
     arguments = sys.argv[1:] if arguments is None else arguments
     more = "train.py AGENT --help lists the options of an agent."
     epilog = f"agents:\n{listed(TRAINABLE)}\n\n{more}"
-    general = CommandLine("train.py", [AGENT, *GENERAL], USAGE, ABOUT, epilog)
-    given, rest = general.parse_known(arguments)  # the other options depend on the agent
-    agent = rest[0] if rest and not rest[0].startswith("-") else None
-    if agent is None and "resume" not in given:
-        if arguments and "--help" not in rest and "-h" not in rest:
-            known = ", ".join(TRAINABLE)
-            asked = shlex.join(arguments)
-            general.error(f"name the agent first: train.py AGENT {asked} (known: {known})")
-        general.print_help()
+    line = CommandLine("train.py", [AGENT, *GENERAL], USAGE, ABOUT, epilog)
+    if not arguments or arguments[0] in ("--help", "-h"):
+        line.print_help()
         return 0
-    line = general
     try:
-        saved = saved_config(given["resume"]) if "resume" in given else {}
-        page: Any = agents.page(agent_of(agent, saved, given.get("resume")))
+        page: Any = agents.page(agent_of(arguments))
         line = command_line(page)
         typed = with_size(line.parse(arguments))
+        check_together(typed)
         require(*OF_EVERY_RUN)
-        if "optimize" in typed or "seeds_per_trial" in typed:
+        saved = saved_config(typed["resume"]) if "resume" in typed else {}
+        if saved and saved["agent"] != page.AGENT:
+            raise ValueError(f"{typed['resume']} is a run of {saved['agent']}, not of {page.AGENT}")
+        if "optimize" in typed:
             return optimize(page, typed)
         given = SimpleNamespace(**{**line.defaults, **typed})
-        check_study_options(typed)
         if "rival" in typed or "rival" in saved:
             return train_rivals(rival_entries(page, typed, saved), given)
         entry = Entry(page, *configuration(page, typed, saved))
@@ -169,17 +173,37 @@ def main(arguments: list[str] | None = None) -> int:
         return 130
 
 
+def agent_of(arguments: list[str]) -> str:
+    """The agent whose options follow: the first word, or the agent of the run in --resume RUN."""
+    first, _, run = arguments[0].partition("=")
+    if first == "--resume":
+        return str(saved_config(Path(run or "".join(arguments[1:2])))["agent"])
+    if first.startswith("-"):
+        asked = shlex.join(arguments)
+        raise ValueError(f"name the agent first: train.py AGENT {asked} ({', '.join(TRAINABLE)})")
+    return first
+
+
+def check_together(typed: Mapping[str, Any]) -> None:
+    """Raise ValueError for options that exclude each other, or that lack the one they are for."""
+    spelled = {name: f"--{name.replace('_', '-')}" for name in (*typed, *NEEDED.values())}
+    for name in typed:
+        for other in ALONE.get(name, ()):
+            if other in typed:
+                raise ValueError(f"{spelled[name]} goes without {spelled[other]}: leave one out")
+        if name in NEEDED and NEEDED[name] not in typed:
+            raise ValueError(f"{spelled[name]} is for {spelled[NEEDED[name]]}: give that too")
+
+
 def command_line(page: Any, prog: str = "train.py") -> CommandLine:
     """The command line of an agent: the general options, and the fields of its Config."""
     options = [
         Option(
             known.name,
             known.sentence,
-            known.parsed,
+            known.kind,
             known.default,
             kind="switch" if known.kind is bool else "value",
-            metavar=known.metavar,
-            bound="" if "|" in known.metavar else known.bound,
             group="Configuration",
         )
         for known in options_of(page.Config)
@@ -210,16 +234,6 @@ def listed(sentences: Mapping[str, str]) -> str:
         )
         for name, sentence in sentences.items()
     )
-
-
-def agent_of(name: str | None, saved: dict[str, Any], run: Path | None) -> str:
-    """The agent that is named or saved. Raises ValueError if these differ or it is unknown."""
-    agent = saved.get("agent", name)
-    if name not in (None, agent):
-        raise ValueError(f"{run} is a run of {agent}, not of {name}")
-    if agent not in TRAINABLE:
-        raise unknown_name("agent", agent, TRAINABLE)
-    return agent
 
 
 def saved_config(folder: Path) -> dict[str, Any]:
@@ -257,7 +271,7 @@ def configuration(
     preset = typed.get("preset")
     if saved:
         preset = saved.get("preset")
-        return resumed(page, chosen, typed, saved), preset
+        return resumed(page, chosen, typed["resume"], saved), preset
     known = agents.presets(page.AGENT)
     if preset is not None and preset not in known:
         if not known:
@@ -270,25 +284,15 @@ def configuration(
 
 
 def resumed(
-    page: Any, chosen: dict[str, Any], typed: Mapping[str, Any], saved: dict[str, Any]
+    page: Any, chosen: Mapping[str, Any], folder: Path, saved: dict[str, Any]
 ) -> BoardConfig:
     """The configuration of a resumed run. Raises ValueError if more than `steps` would change."""
-    folder = typed["resume"]
-    if typed.get("preset") not in (None, saved.get("preset")):
-        raise ValueError(f"{folder} continues with its own configuration: leave --preset out")
-    if "rival" in typed:
-        raise ValueError(f"{folder} continues with the rival that it has: leave --rival out")
-    if "out" in typed:
-        raise ValueError(f"--resume continues in {folder} itself: leave --out out")
-    before = read_config(page.Config, saved["config"], folder / "config.json")
-    chosen = {name: value for name, value in chosen.items() if name != "learn_from"}  # more games
-    changed = [name for name, value in chosen.items() if value != getattr(before, name)]
-    if set(changed) - {"steps"}:
-        raise ValueError(
-            f"{folder} was trained with another {', '.join(changed)}; only --steps and --until may "
-            "change in a resumed run"
-        )
-    return read_config(page.Config, {**saved["config"], **chosen}, folder / "config.json")
+    path = folder / "config.json"
+    before = read_config(page.Config, saved["config"], path)
+    kept = {name: value for name, value in chosen.items() if name != "learn_from"}  # more games
+    config = replace(before, **kept)
+    check_unchanged(config, before, folder)
+    return config
 
 
 def optimize(page: Any, typed: dict[str, Any]) -> int:
@@ -299,12 +303,6 @@ def optimize(page: Any, typed: dict[str, Any]) -> int:
     from terminal import tuner
     from training.tuning import Search
 
-    if "optimize" not in typed:
-        raise ValueError("--seeds-per-trial is for --optimize: give the number of its trials")
-    for name in NOT_SEARCHED:
-        if name in typed:
-            spelling = f"--{name.replace('_', '-')}"
-            raise ValueError(f"--optimize searches options alone: leave {spelling} out")
     entry = Entry(page, *configuration(page, typed, {}))
     preset = agents.presets(page.AGENT)[entry.preset].options if entry.preset else {}
     board = board_defaults(page.Config, {**preset, **typed})
@@ -336,24 +334,6 @@ def train(entry: Entry, given: SimpleNamespace) -> int:
 
 
 # --- a study -------------------------------------------------------------------------------------
-
-
-def check_study_options(typed: Mapping[str, Any]) -> None:
-    """Raise ValueError for options that a study does not have, or that only a study has."""
-    if "seeds" not in typed:
-        for name in ("jobs", "cluster"):
-            if name in typed:
-                raise ValueError(f"--{name} is for a study: give --seeds too, such as --seeds 0-9")
-        return
-    for name, why in (
-        ("seed", "its seeds are those of --seeds"),
-        ("resume", "the same command continues it"),
-        ("rival", "it trains one learner a run"),
-        ("export_sb3", "it trains many models"),
-    ):
-        if name in typed:
-            spelling = f"--{name.replace('_', '-')}"
-            raise ValueError(f"a study has no {spelling}, because {why}: leave {spelling} out")
 
 
 def train_study(entry: Entry, given: SimpleNamespace) -> int:

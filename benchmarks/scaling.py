@@ -23,7 +23,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -37,7 +37,7 @@ from tictactoe_env.files import write_file
 from tictactoe_env.observation import observation_space
 from tictactoe_env.policy import one_hot
 from tictactoe_env.rules import SIDES, Boards, Rules
-from training.command_line import CommandLine, Option, one_of
+from training.command_line import CommandLine, Option
 
 ROOT = Path(__file__).parent.parent
 PAGE, PICTURE = ROOT / "docs" / "SCALING.md", ROOT / "docs" / "scaling.png"
@@ -362,7 +362,7 @@ def rules_of(text: str) -> Rules:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, print, and write if that is asked for."""
     options = [
-        Option("names", f"tables: {', '.join(TABLES)}", one_of(*TABLES), kind="arguments"),
+        Option("names", f"tables: {', '.join(TABLES)}", Literal[*TABLES], kind="arguments"),
         Option("write", "write the tables and the picture of docs/SCALING.md", kind="flag"),
     ]
     usage = "python -m benchmarks.scaling [TABLE ...] [--write]"

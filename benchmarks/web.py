@@ -35,7 +35,7 @@ from typing import Any
 from tictactoe_env.certificates.certificate import certify, write
 from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.rules import Rules, standing
-from training.command_line import CommandLine, Option, number
+from training.command_line import CommandLine, Option
 
 CLIENTS = 4
 GOAL, PATIENCE = 200, 0.050  # requests/s at least, seconds at most for 99 of 100
@@ -254,7 +254,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Print the tables; 1 if a goal was missed."""
     line = CommandLine(
         "python -m benchmarks.web",
-        [Option("seconds", "of each table", number, 10.0, metavar="SECONDS")],
+        [Option("seconds", "of each table", float, 10.0, metavar="SECONDS")],
         usage="python -m benchmarks.web [--seconds SECONDS]",
         about="Speed of the page's server.",
     )

@@ -39,7 +39,7 @@ from training.files import (
     write_json,
 )
 from training.learner import drive
-from training.options import OptionError, options_of
+from training.options import OptionError, bound_of, metavar_of, options_of
 from training.selfplay import SelfPlay
 from training.values import own_values_of, read_values
 
@@ -288,9 +288,9 @@ def test_a_run_from_the_command_line_is_proven_and_shows_the_values_of_its_model
 
 def beyond(known):
     """Values just beyond the bounds of an option, and of another type."""
-    step, number = (1, int) if "whole number" in known.expected else (1e-9, float)
-    by = {"at least": -step, "from": -step, "above": 0, "to below": 0, "at most": step, "to": step}
-    limits = re.findall(r"(at least|from|above|to below|at most|to) ([\d.]+)", known.bound)
+    step, number = (1, int) if "INT" in metavar_of(known.kind) else (1e-9, float)
+    by = {"at least": -step, "above": 0, "below": 0, "at most": step}
+    limits = re.findall(r"(at least|above|below|at most) ([\d.]+)", bound_of(known.kind))
     outside = [number(limit) + by[words] for words, limit in limits]
     if isinstance(known.default, float):
         outside += [float("nan"), float("inf"), True]
@@ -304,7 +304,7 @@ def test_every_option_refuses_what_is_beyond_its_bounds(agent):
     kind = agents.page(agent).Config
     for known in options_of(kind):
         for value in beyond(known):
-            with pytest.raises(OptionError, match=rf"({known.name} must be|unknown {known.name}) "):
+            with pytest.raises(OptionError, match=known.name):
                 kind(**{known.name: value})
 
 

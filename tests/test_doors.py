@@ -73,7 +73,7 @@ def contents(folder):
 OF_TRAINING = """
     dqm | 2 | 'dqm' 'dqn'
     --seed 3 dqn | 2 | train.py AGENT --seed 3 dqn
-    tabular_q --stpes 5 | 2 | '--stpes' '--steps'
+    tabular_q --stpes 5 | 2 | --stpes --steps
     tabular_q --board 3x4x3 --rows 3 | 2 | --board --rows
     tabular_q --board 4x4 | 2 | --board 4x4x3 4x4x4
     tabular_q --opponents runs/none | 2 | 'runs/none'
@@ -84,7 +84,7 @@ OF_TRAINING = """
     trie --learn-from none.txt | 2 | none.txt
     dqn --device cuda | 2 | 'cuda' --device
     --resume full | 2 | full
-    --resume run --seed 1 --games 8 | 2 | seed, games --steps
+    --resume run --seed 1 --games 8 | 2 | seed, games steps
     --resume run --out new | 2 | --out
     --resume run --preset tictac | 2 | --preset
     --resume run --rival dqn | 2 | --rival

@@ -10,7 +10,7 @@ import agents
 import train
 from tictactoe_env.exact.evaluation import Evaluation
 from tictactoe_env.exact.match import Result
-from training.options import BoardConfig, options_of
+from training.options import BoardConfig, options_of, typed
 from training.search_space import text_of
 
 optuna = pytest.importorskip("optuna", reason="needs the dependency group optimize")
@@ -140,7 +140,7 @@ def test_the_ranges_of_an_agent_are_within_the_bounds_of_its_options_and_hold_th
     for name, place in page.SEARCH.items():
         option = known[name]
         if isinstance(place, tuple):
-            values = [option.parsed(text) for text in place]
+            values = [typed(option.kind, text) for text in place]
             assert [text_of(value) for value in values] == list(place)
             assert option.default in values
         else:

@@ -11,7 +11,7 @@ from text_cases import refuses
 
 from training import options as kinds
 from training.files import DamagedFileError
-from training.options import BoardConfig, option, options_of, read_config
+from training.options import BoardConfig, option, options_of, read_config, typed
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def test_a_value_out_of_its_bounds_is_refused_by_name(name, value):
 def test_what_is_typed_gets_the_type_of_its_option_or_is_refused(name, text, value):
     """None: it is refused."""
     with refuses(repr(text)) if value is None else nullcontext():
-        assert OPTIONS[name].parsed(text) == value
+        assert typed(OPTIONS[name].kind, text) == value
     config = Config(learning_rate=1, rewards=(1, 0, 0))  # whole numbers are numbers
     assert [repr(config.learning_rate), repr(config.rewards)] == ["1.0", "(1.0, 0.0, 0.0)"]
 

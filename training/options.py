@@ -16,11 +16,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, TypeVar, get_args, get_origin
+from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
-from tictactoe_env.errors import printable, unknown_name
+from tictactoe_env.errors import printable
 from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.rules import Rules
 from training.files import DamagedFileError
@@ -71,46 +71,27 @@ class Option:
     sentence: str
     larger: Any = None
 
-    @property
-    def bound(self) -> str:
-        """The bound in words, such as "at least 1"; "" if there is none."""
-        return bound_of(self.kind)
-
-    @property
-    def metavar(self) -> str:
-        """What stands for a value in `--help`: INT, NUMBER, TEXT, "INT,INT" or "relu|tanh"."""
-        return metavar_of(self.kind)
-
-    @property
-    def expected(self) -> str:
-        """What is expected, in words, such as "a whole number of at least 1"."""
-        return expected_of(self.kind)
-
     def checked(self, value: Any) -> Any:
         """The value in the option's type. Raises OptionError for another type or out of bounds."""
         if type(value) is int and value > LARGEST:
             raise OptionError(f"{self.name} must be at most {LARGEST}, got a larger number")
         try:
             return _adapter(self.kind).validate_python(value)
-        except ValidationError:
-            plain, _ = _split(self.kind)
-            if get_origin(plain) is Literal:
-                known = get_args(plain)
-                raise OptionError(str(unknown_name(self.name, value, known))) from None
-            raise OptionError(f"{self.name} must be {self.expected}, got {value!r}") from None
+        except ValidationError as error:
+            raise OptionError(f"{self.name}: {error.errors()[0]['msg']}, got {value!r}") from None
 
-    def parsed(self, text: str) -> Any:
-        """The value of a text from the command line. Raises ValueError("expected ..., got ...")."""
-        plain, _ = _split(self.kind)
-        value: Any = text
-        if get_origin(plain) is tuple:
-            value = [part.strip() for part in text.split(",") if part.strip()]
-        try:
-            return _adapter(self.kind, strict=False).validate_python(value)
-        except ValidationError:
-            if get_origin(plain) is Literal:
-                raise unknown_name("value", text, get_args(plain)) from None
-            raise ValueError(f"expected {self.expected}, got {text!r}") from None
+
+def typed(kind: Any, text: str) -> Any:
+    """The value of a text from the command line, in a type with its bound.
+
+    Values of a tuple are separated by commas. Raises ValueError with what was expected and came.
+    """
+    is_list = schema_of(kind).get("type") == "array"
+    value = [part.strip() for part in text.split(",") if part.strip()] if is_list else text
+    try:
+        return _adapter(kind, strict=False).validate_python(value)
+    except ValidationError as error:
+        raise ValueError(f"{error.errors()[0]['msg']}, got {text!r}") from None
 
 
 @dataclass(frozen=True)
@@ -258,76 +239,41 @@ def check_unchanged(config: BoardConfig, saved: BoardConfig, folder: Path) -> No
         )
 
 
-# --- bounds in words -----------------------------------------------------------------------------
+# --- types in words ------------------------------------------------------------------------------
 
-NOUNS = {int: "a whole number", float: "a finite number", bool: "true or false", str: "text"}
+BOUNDS = {
+    "minimum": "at least",
+    "exclusiveMinimum": "above",
+    "maximum": "at most",
+    "exclusiveMaximum": "below",
+}
+METAVARS = {"integer": "INT", "number": "NUMBER"}
 
 
 def bound_of(kind: Any) -> str:
-    """The bound of a type in words, such as "at least 1" or "relu or tanh"; "" if it has none."""
-    plain, limits = _split(kind)
-    if get_origin(plain) is Literal:
-        *names, last = map(str, get_args(plain))
-        return f"{', '.join(names)} or {last}" if names else last
-    if get_origin(plain) is tuple:
-        inner = bound_of(get_args(plain)[0])
-        return f"each {inner}" if inner else ""
-    low, above = limits.get("ge"), limits.get("gt")
-    high, below = limits.get("le"), limits.get("lt")
-    if low is not None and (high is not None or below is not None):
-        return (
-            f"from {_digits(low)} to {_digits(high)}"
-            if high is not None
-            else f"from {_digits(low)} to below {_digits(below)}"
-        )
-    parts = [f"at least {_digits(low)}"] if low is not None else []
-    parts += [f"above {_digits(above)}"] if above is not None else []
-    parts += [f"at most {_digits(high)}"] if high is not None else []
-    parts += [f"below {_digits(below)}"] if below is not None else []
-    return " and ".join(parts)
-
-
-def _digits(limit: Any) -> str:
-    return str(limit) if isinstance(limit, int) else f"{limit:g}"
-
-
-def expected_of(kind: Any) -> str:
-    """What a type accepts, in words: "a whole number of at least 1"."""
-    plain, limits = _split(kind)
-    bound = bound_of(kind)
-    if get_origin(plain) is tuple:
-        inner, *others = get_args(plain)
-        several = f"{len(others) + 1} values" if others and others != [...] else "values"
-        if "min_length" in limits:
-            several = f"{limits['min_length']} or more values"
-        return f"{several} separated by commas, each {expected_of(inner)}"
-    if get_origin(plain) is Literal:
-        return f"one of {', '.join(map(str, get_args(plain)))}"
-    noun = "a number" if plain is float and bound.startswith("from") else NOUNS[plain]
-    return f"{noun} {'of ' * bound.startswith('at least')}{bound}".strip()
+    """The bound of a type, or of each value of a tuple, in words: "at least 0 and at most 1"."""
+    schema = _inner(schema_of(kind))
+    return " and ".join(f"{word} {schema[key]}" for key, word in BOUNDS.items() if key in schema)
 
 
 def metavar_of(kind: Any) -> str:
-    """What stands for a value of a type in `--help`."""
-    plain, _ = _split(kind)
-    if get_origin(plain) is Literal:
-        return "|".join(map(str, get_args(plain)))
-    if get_origin(plain) is tuple:
-        return ",".join([metavar_of(get_args(plain)[0])] * 2)
-    return {int: "INT", float: "NUMBER"}.get(plain, "TEXT")
+    """What stands for a value of a type in `--help`: INT, TEXT, "INT,INT" or "relu|tanh"."""
+    schema = schema_of(kind)
+    inner, is_list = _inner(schema), schema.get("type") == "array"
+    if "enum" in inner:
+        return "|".join(inner["enum"])
+    word = METAVARS.get(inner.get("type", ""), "TEXT")
+    return f"{word},{word}" if is_list else word
 
 
-def _split(kind: Any) -> tuple[Any, dict[str, Any]]:
-    """The plain type and its limits: (int, {"ge": 1})."""
-    if get_origin(kind) is not Annotated:
-        return kind, {}
-    plain, *notes = get_args(kind)
-    limits: dict[str, Any] = {}
-    for note in notes:
-        for limit in getattr(note, "metadata", [note]):
-            names = ("ge", "gt", "le", "lt", "min_length")
-            limits |= {name: getattr(limit, name) for name in names if hasattr(limit, name)}
-    return plain, limits
+def schema_of(kind: Any) -> dict[str, Any]:
+    """The JSON schema of a type, which has its bounds as data."""
+    return _adapter(kind).json_schema()
+
+
+def _inner(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema of a tuple's values; any other one as it is."""
+    return dict(schema.get("items") or schema.get("prefixItems", [schema])[0])
 
 
 @cache

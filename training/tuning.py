@@ -27,7 +27,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from tictactoe_env.exact.evaluation import Evaluation, evaluate_or_sample
 from training.goals import limit_of
 from training.learner import Page, evaluations
-from training.options import BoardConfig, options_of
+from training.options import BoardConfig, options_of, typed
 from training.search_space import Range, SearchSpace, holds, text_of
 
 COUNTED = (TrialState.COMPLETE, TrialState.PRUNED)
@@ -145,10 +145,10 @@ class Search:
         trial.study.sampler = optuna.samplers.TPESampler(seed=int(state[0]))
         texts = {name: suggested(trial, name, place) for name, place in self.space.items()}
         trial.set_user_attr("options", texts)
-        known = {one.name: one for one in options_of(self.page.Config)}
+        kinds = {one.name: one.kind for one in options_of(self.page.Config)}
         scores: list[tuple[float, str]] = [(np.inf, "")] * self.seeds
         try:
-            options = {name: known[name].parsed(text) for name, text in texts.items()}
+            options = {name: typed(kinds[name], text) for name, text in texts.items()}
             first = replace(self.config, **options)
             configs = [replace(first, seed=first.seed + number) for number in range(self.seeds)]
             trainings = [trained(self.page, config, self.until) for config in configs]

@@ -14,12 +14,13 @@ from collections.abc import Collection
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import anyio
 import uvicorn
 from fastapi import FastAPI
 from fastapi.responses import FileResponse, Response
+from pydantic import Field
 from starlette.requests import Request
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
@@ -30,7 +31,7 @@ from tictactoe_env.certificates.runs import FOLDERS
 from tictactoe_env.errors import printable
 from tictactoe_env.files import read_file
 from tictactoe_env.games.store import GameStore
-from training.command_line import CommandLine, Option, whole
+from training.command_line import CommandLine, Option
 from web import answers, requests
 from web.api import AnyLane, Api
 from web.connections import Connection, most_connections
@@ -211,12 +212,12 @@ async def listen(server: uvicorn.Server, listening: socket.socket, api: Api) -> 
 def main(arguments: list[str] | None = None) -> int:
     """The command line; the exit code."""
     where = "where games are kept; by play.py --web in your folder for data"
-    which, ports = f"port of {HOST}; 0 is any free one", whole(0, 65_535)
+    which, ports = f"port of {HOST}; 0 is any free one", Annotated[int, Field(ge=0, le=65_535)]
     line = CommandLine(
         "play.py --web",
         [
             Option("store", where, Path, Path("games.db"), metavar="FILE"),
-            Option("port", which, ports, PORT, metavar="N", bound="0 to 65535"),
+            Option("port", which, ports, PORT, metavar="N"),
         ],
         usage="play.py --web [--store FILE] [--port N]",
         about="Play in the browser.",
