@@ -21,9 +21,9 @@ def fits_one_number(rules: Rules) -> bool:
     return rules.rows * (rules.cols + 1) <= 32
 
 
-def packed(x: Marks, o: Marks) -> Marks:
+def packed(x: NDArray[Any], o: NDArray[Any]) -> Marks:
     """Two numbers of at most 32 bits as one, ordered by the first and then by the second."""
-    return (x.astype(np.uint64) << HALF) | o
+    return (x.astype(np.uint64) << HALF) | o.astype(np.uint64, copy=False)
 
 
 def unpacked(keys: Marks) -> tuple[Marks, Marks]:
@@ -40,35 +40,35 @@ class PositionIndex:
 
     def __init__(self, x: Marks, o: Marks, rules: Rules):
         """x, o: sorted and distinct, as `distinct` gives them."""
-        self.x, self.o = x, o
-        self._ranked = None if fits_one_number(rules) else (_sorted(x), _sorted(o))
-        self._keys = packed(x, o) if self._ranked is None else packed(*self._ranks(x, o)[:2])
+        self._ranked = None if fits_one_number(rules) else [_ended(_sorted(one)) for one in (x, o)]
+        self._keys = _ended(self._numbers(x, o)[0])
 
     def __len__(self) -> int:
-        return len(self.x)
+        return len(self._keys) - 1
 
     def find(self, x: Marks, o: Marks) -> NDArray[np.intp]:
         """The places (B,) of positions; -1 for those that are not there."""
-        if len(self) == 0:
-            return np.full(len(x), -1, dtype=np.intp)
-        is_known: Any = True
-        if self._ranked is not None:
-            x, o, is_known = self._ranks(x, o)
-        keys = packed(x, o)
-        place = np.searchsorted(self._keys, keys)
-        place[place == len(self)] = 0
-        return np.where((self._keys[place] == keys) & is_known, place, -1)
+        keys, is_known = self._numbers(x, o)
+        place, is_there = _places(self._keys, keys)
+        return np.where(is_there & is_known, place, -1)
 
-    def _ranks(self, x: Marks, o: Marks) -> tuple[Marks, Marks, NDArray[np.bool_]]:
-        """The ranks of bitboards among those of each side, and whether both are known."""
-        assert self._ranked is not None
-        ranks, is_known = [], np.ones(len(x), dtype=bool)
-        for known, marks in zip(self._ranked, (x, o), strict=True):
-            rank = np.searchsorted(known, marks)
-            rank[rank == len(known)] = 0
-            is_known &= known[rank] == marks
-            ranks.append(rank.astype(np.uint64))
-        return ranks[0], ranks[1], is_known
+    def _numbers(self, x: Marks, o: Marks) -> tuple[Marks, Any]:
+        """One number for each position, and whether both of its bitboards are known."""
+        if self._ranked is None:
+            return packed(x, o), True
+        (x_rank, is_x), (o_rank, is_o) = map(_places, self._ranked, (x, o))
+        return packed(x_rank, o_rank), is_x & is_o
+
+
+def _ended(numbers: Marks) -> Marks:
+    """Sorted numbers with a last one that is no bitboard."""
+    return np.append(numbers, np.uint64((1 << 64) - 1))
+
+
+def _places(numbers: Marks, wanted: Marks) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    """The places of numbers among those of `_ended`, and which of them are there."""
+    place = np.searchsorted(numbers[:-1], wanted)
+    return place, numbers[place] == wanted
 
 
 class MoveSets:
@@ -82,6 +82,7 @@ class MoveSets:
         order, is_new = in_order(x, o)
         self.rules, self.x, self.o = rules, x[order][is_new], o[order][is_new]
         self.moves: Marks = np.bitwise_or.reduceat(moves[order], np.flatnonzero(is_new))
+        self._found = np.append(self.moves, np.uint64(0))  # the last row stands for no position
         self._index = PositionIndex(self.x, self.o, rules)
 
     def __len__(self) -> int:
@@ -89,10 +90,7 @@ class MoveSets:
 
     def bits(self, x: Marks, o: Marks) -> Marks:
         """The moves in positions (B,) as bitboards (B,); 0 for a position that is not there."""
-        rows = self._index.find(x, o)
-        if not len(self):
-            return np.zeros(len(x), dtype=np.uint64)
-        return np.where(rows >= 0, self.moves[rows], np.uint64(0))
+        return self._found[self._index.find(x, o)]
 
     def cells(self, boards: Boards) -> NDArray[np.bool_]:
         """Which moves are in the sets of boards (B, cells): (B, cells)."""

@@ -30,12 +30,16 @@ def provable(policy: Policy | Model, rules: Rules) -> Policy:
     """
     policy = as_policy(policy, rules)
     reason = varies(policy)
-    if reason:
-        raise _refusal(reason)
-    found = tabulate(policy, rules) if rules.cells <= TABULATED else policy
+    found = policy if reason or rules.cells > TABULATED else tabulate(policy, rules)
     if reason is None:
         boards = _random_positions(rules)
-        _compare(policy, boards, checked_probs(found.probs(boards), boards.shape))
+        reason = _difference(policy, boards, checked_probs(found.probs(boards), boards.shape))
+    if reason:
+        raise ValueError(
+            f"this player is no function of the board, so nothing can be proven of it: {reason}; "
+            "give it as a table of its moves, or sample its games (sampled_result, evaluate.py "
+            "--battle N)"
+        )
     return found
 
 
@@ -52,15 +56,8 @@ def varies(policy: Any) -> str | None:
     return next((found for found in map(varies, filter(None, others)) if found), None)
 
 
-def _refusal(reason: str) -> ValueError:
-    return ValueError(
-        f"this player is no function of the board, so nothing can be proven of it: {reason}; give "
-        "it as a table of its moves, or sample its games (sampled_result, evaluate.py --battle N)"
-    )
-
-
-def _compare(policy: Policy, boards: Boards, first: Probs) -> None:
-    """Raises ValueError unless the policy answers as it did first, on boards (B, cells)."""
+def _difference(policy: Policy, boards: Boards, first: Probs) -> str:
+    """Say how the policy answers otherwise than it did first, on boards (B, cells); "" if not."""
     order = np.arange(len(boards))[::-1]
     # The first board is asked for in both parts. An odd number of calls finds moves in turns.
     half = max(1, len(boards) // 3)
@@ -81,7 +78,8 @@ def _compare(policy: Policy, boards: Boards, first: Probs) -> None:
         changed = asked[np.abs(found - expected).max(axis=1) > SAME]
         if len(changed) > few:
             count = len(np.unique(changed))
-            raise _refusal(f"{what}, it gave other moves in {count:,} of its positions")
+            return f"{what}, it gave other moves in {count:,} of its positions"
+    return ""
 
 
 def _random_positions(rules: Rules) -> Boards:
