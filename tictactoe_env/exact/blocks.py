@@ -10,7 +10,7 @@ million positions; its largest block has 313,600.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -115,16 +115,10 @@ class _Part:
         self.codes: dict[Counts, NDArray[np.intp]] = {
             (a, b): np.flatnonzero((x == a) & (o == b)) for a, b in pairs
         }
-        self._moves: dict[tuple[Counts, int, str], _Move | None] = {}
+        self.move = cache(self._move)
 
-    def move(self, group: Counts, cell: int, side: str) -> _Move | None:
+    def _move(self, group: Counts, cell: int, side: str) -> _Move | None:
         """The moves of a side onto a cell; None where it is taken in the whole group."""
-        key = group, cell, side
-        if key not in self._moves:
-            self._moves[key] = self._found(*key)
-        return self._moves[key]
-
-    def _found(self, group: Counts, cell: int, side: str) -> _Move | None:
         codes, digit = self.codes[group], cell - self.cells.start
         places = np.flatnonzero(self._digits[codes, digit] == 0)
         if not len(places):

@@ -29,6 +29,7 @@ from __future__ import annotations
 import math
 import random
 import time
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,9 +67,7 @@ class Graph:
     """The nodes by key, and the playouts that grow them."""
 
     def __init__(self, rules: Rules, rng: random.Random, exploration: float, draws: float):
-        self.rules, self.rng = rules, rng
-        self.exploration = not_negative(exploration, "exploration")
-        self.draws = probability(draws, "draws")
+        self.rules, self.rng, self.exploration, self.draws = rules, rng, exploration, draws
         self.nodes: dict[int, Node] = {}
         self.orientations = Orientations(rules)
         self.moves = list(zip(rules.cell_bits, self.orientations.cells, strict=True))
@@ -101,16 +100,14 @@ class Graph:
         """The distinct nodes after each move, in the order of the cells."""
         return list(dict.fromkeys(child for child, _, _ in self.moves_from(node.x, node.o)))
 
-    def moves_from(self, x: int, o: int) -> list[tuple[Node, int, int]]:
+    def moves_from(self, x: int, o: int) -> Iterator[tuple[Node, int, int]]:
         """The node and the marks after each legal move, in the order of the cells."""
         taken = x | o
         x_moves = (taken & self.rules.full).bit_count() % 2 == 0
-        marks = [
-            (bit, x | images, o) if x_moves else (bit, x, o | images)
-            for bit, images in self.moves
-            if not taken & bit
-        ]
-        return [(self.node(own, other, bit), own, other) for bit, own, other in marks]
+        for bit, images in self.moves:
+            if not taken & bit:
+                own, other = (x | images, o) if x_moves else (x, o | images)
+                yield self.node(own, other, bit), own, other
 
     def playout(self, root: Node) -> None:
         """Walk from `root` to a new or finished position, value it, and update all nodes passed."""
@@ -187,7 +184,7 @@ class DescentGraph(Graph):
         node, x, o = root, root.x, root.o
         path = [root]
         while node.result is None:
-            moves = self.moves_from(x, o)
+            moves = list(self.moves_from(x, o))
             node, x, o = max(moves, key=lambda move: self.upper_bound(move[0]))
             path.append(node)
             for child in {child for child, _, _ in moves}:
