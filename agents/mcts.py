@@ -27,11 +27,11 @@ from tictactoe_env.search.mcts import (
     Node,
     meaning,
 )
-from tictactoe_env.trained.own_values import OwnValues, ValuedPolicy
 from training.checkpoint import take
 from training.learner import Arrays, Learner, State
 from training.options import BoardConfig, Count, NotNegative, Share, option
 from training.search_space import Range
+from training.values import OwnValues, ValuedPolicy
 
 AGENT = "mcts"
 TITLE = "Grown search tree"

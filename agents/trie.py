@@ -45,7 +45,6 @@ from tictactoe_env.games.game import Game
 from tictactoe_env.notation import SIDES
 from tictactoe_env.opponents import SELF, make_opponent, parse_pool
 from tictactoe_env.rules import Rules
-from tictactoe_env.trained.own_values import OwnValues, ValuedPolicy
 from training.checkpoint import take
 from training.games_learner import GamesLearner
 from training.learned import teach
@@ -53,6 +52,7 @@ from training.learner import Arrays
 from training.options import BoardConfig, Count, Natural, Share, option
 from training.search_space import Range
 from training.sequences import SequenceTree, averaged, exact_results
+from training.values import OwnValues, ValuedPolicy
 
 AGENT = "trie"
 TITLE = "Game memory"

@@ -1,8 +1,9 @@
 """The trained agents of the package, from the runs of `make results`: `make trained`.
 
 For every entry of benchmarks/results.py one run in runs/results becomes a table in
-`tictactoe_env/trained/tables`: of an agent the best of its seeds, of a preset seed 0. Only
-certificates that `verify` accepts are taken, if the model beside them makes their moves.
+`tictactoe_env/trained/tables`, and its own values in `players/tables`: of an agent the best of its
+seeds, of a preset seed 0. Only certificates that `verify` accepts are taken, if the model beside
+them makes their moves.
 """
 
 from __future__ import annotations
@@ -19,22 +20,19 @@ import numpy as np
 
 import agents
 from benchmarks.results import ENTRIES, ROOT, RUNS, Entry
+from players.packed import FOLDER as VALUES_FOLDER
+from players.packed import NO_VALUE, STEPS, VALUES, canonical_rows
 from tictactoe_env.certificates.certificate import FILE, read, table_of, verify
 from tictactoe_env.certificates.content import Certificate
 from tictactoe_env.files import write_file
-from tictactoe_env.trained.own_values import OwnValues
 from tictactoe_env.trained.packed import (
     BOARD,
     FOLDER,
-    NO_VALUE,
-    STEPS,
     TABLE,
-    VALUES,
-    canonical_rows,
     table_boards,
 )
 from training.checkpoint import load_model
-from training.values import own_values_of
+from training.values import OwnValues, own_values_of
 
 MOST_BYTES = 300_000  # of all tables together
 
@@ -121,18 +119,19 @@ def main() -> int:
             missing.append(entry.command)
             continue
         files = files_of(folder)
-        written |= {f"{entry.name}{suffix}": data for suffix, data in files.items()}
+        places = {TABLE: FOLDER, VALUES: VALUES_FOLDER}
+        written |= {places[end] / f"{entry.name}{end}": data for end, data in files.items()}
         print(f"{entry.name}: {folder.name}, {sum(map(len, files.values())):,} bytes")
     size = sum(map(len, written.values()))
     print(f"{size:,} bytes in all")
     if size > MOST_BYTES:
         raise ValueError(f"the tables must take at most {MOST_BYTES:,} bytes, got {size:,}")
-    FOLDER.mkdir(exist_ok=True)
-    for old in set(FOLDER.iterdir()) - {FOLDER / name for name in written}:
-        if old.name.partition(".")[0] in {entry.name for entry in ENTRIES}:
+    names = {entry.name for entry in ENTRIES}
+    for old in {*FOLDER.iterdir(), *VALUES_FOLDER.iterdir()} - {*written}:
+        if old.name.partition(".")[0] in names:
             old.unlink()
-    for name, data in written.items():
-        write_file(FOLDER / name, partial(_write, data))
+    for path, data in written.items():
+        write_file(path, partial(_write, data))
     for command in missing:
         print(f"no run of `{command}` in {RUNS}: run make results first", file=sys.stderr)
     return 1 if missing else 0

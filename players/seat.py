@@ -14,6 +14,7 @@ import numpy as np
 
 import agents
 from players.live import LivePlayer
+from players.packed import valued_policy
 from players.pupil import LEARNER, LEARNER_FOLDER, LEARNER_RULES, Pupil, learns
 from players.thoughts import EXPECTED, OWN, Thoughts, kinds_of, thoughts
 from tictactoe_env.certificates.certificate import FILE, load_policy, read, read_bytes
@@ -26,7 +27,7 @@ from tictactoe_env.games.table import PERSON
 from tictactoe_env.opponents import is_trained, make_opponent, saved_path
 from tictactoe_env.policy import Policy, RandomPolicy, sample
 from tictactoe_env.rules import Boards, Rules
-from tictactoe_env.trained.packed import facts_of, valued_policy
+from tictactoe_env.trained.packed import facts_of
 from training.values import FILE as VALUES
 from training.values import read_values
 

@@ -29,9 +29,8 @@ from tictactoe_env.certificates.certificate import certify, write
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.policy import one_hot
-from tictactoe_env.trained.own_values import OwnValues, checked
 from training.metrics import write_metrics
-from training.values import write_values
+from training.values import OwnValues, checked, write_values
 
 expect.set_options(timeout=30_000)  # milliseconds; a busy machine is slow
 pytestmark = pytest.mark.browser

@@ -17,8 +17,7 @@ from tictactoe_env.notation import parse_board
 from tictactoe_env.rules import Rules
 from tictactoe_env.search.alphabeta import SearchPolicy
 from tictactoe_env.search.mcts import TreeSearchPolicy
-from tictactoe_env.trained.own_values import OwnValues, checked
-from training.values import read_values, write_values
+from training.values import OwnValues, checked, read_values, write_values
 
 RULES = Rules(2, 3, 2)
 POSITIONS = positions_of(RULES)

@@ -9,9 +9,10 @@ from text_cases import refuses
 from agents import TRAINABLE, presets
 from benchmarks.results import ENTRIES, ORIGINS, READY
 from benchmarks.trained import pack
+from players.packed import FOLDER
 from tictactoe_env import RandomPolicy, Rules
 from tictactoe_env.certificates.certificate import certify
-from tictactoe_env.trained.packed import FOLDER, facts_of, unpack
+from tictactoe_env.trained.packed import facts_of, unpack
 
 
 def test_every_agent_and_every_preset_on_3x3_is_an_entry():

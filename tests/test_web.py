@@ -24,9 +24,8 @@ from tictactoe_env.games.game import Game, Participant
 from tictactoe_env.games.store import GameStore
 from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.rules import Rules
-from tictactoe_env.trained.own_values import OwnValues, checked
 from training.metrics import write_metrics
-from training.values import write_values
+from training.values import OwnValues, checked, write_values
 from web import api, server, work
 from web.lanes import Threads
 
