@@ -100,7 +100,10 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
         arguments = (side, rows, cols, k, illegal, rewards, observation, opening, start, early_draw)
         self.config = config = Config(*arguments, render_mode)
         self.rules, self.render_mode = config.rules, render_mode
-        self.autoreset_mode = _autoreset_mode(autoreset_mode)
+        if not isinstance(autoreset_mode, AutoresetMode):
+            known = {text: mode for mode in AutoresetMode for text in (mode.name, mode.value)}
+            autoreset_mode = known[one_of("autoreset mode", autoreset_mode, known)]
+        self.autoreset_mode = autoreset_mode
         self.metadata = {**type(self).metadata, "autoreset_mode": self.autoreset_mode}
         self.single_observation_space = observation_space(self.rules, observation)
         self.single_action_space = gym.spaces.Discrete(self.rules.cells)
@@ -175,12 +178,8 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
     def _reset_mask(self, mask: Any) -> NDArray[np.bool_]:
         if mask is None:
             return np.ones(self.num_envs, dtype=bool)
-        if (
-            not isinstance(mask, np.ndarray)
-            or mask.dtype != np.bool_
-            or mask.shape != (self.num_envs,)
-            or not mask.any()
-        ):
+        is_mask = isinstance(mask, np.ndarray) and mask.dtype == np.bool_
+        if not is_mask or mask.shape != (self.num_envs,) or not mask.any():
             raise ValueError(f"reset_mask must be bool ({self.num_envs},), not all False: {mask!r}")
         if self._states is None and not mask.all():
             raise ValueError("the first reset must start all games: leave reset_mask out")
@@ -188,11 +187,8 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
 
     def _begin(
         self, games: NDArray[np.intp], given: Mapping[str, Any], pool: Pool, first_opponent: int = 0
-    ) -> States:
-        """Start the games with these indices; where the opponent moves first, it moves.
-
-        Returns their states.
-        """
+    ) -> None:
+        """Start the games with these indices; where the opponent moves first, it moves."""
         rng, count, side = self.np_random, len(games), given.get("side", self.config.side)
         current, self._states = self._states, None  # a start that is refused leaves no games
         if side == "random":
@@ -204,8 +200,14 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
         which = pool.draw(rng, count)
         if first_opponent:
             which += first_opponent
-        states = self._start_states(plays_o, given)
         same_board = "board" in given or self.config.start == "empty"
+        if same_board:
+            starts = self._starts_from(given["board"]) if "board" in given else self._starts
+            states = starts.take(plays_o, axis=-1)
+        else:
+            seats = (1 - 2 * plays_o).astype(np.int8)
+            drawn = self.config.drawn_boards(seats, rng, self.counterexamples, side == "random")
+            states = self._games.start(*drawn)
         settled, result = self._games.begin(states, self._replies, which, rng, same_board)
         if np.count_nonzero(result):  # not ONGOING
             raise ValueError("the opponent's first move ended a game: change sides")
@@ -216,19 +218,6 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
         if self.render_mode is not None:
             self._before[..., games] = states
         self._states = current
-        return settled
-
-    def _start_states(self, plays_o: NDArray[np.intp], given: Mapping[str, Any]) -> States:
-        """The states of new games; plays_o (B,): 1 where the learner is to play O, else 0."""
-        start, rng = self.config.start, self.np_random
-        if "board" in given:
-            return self._starts_from(given["board"]).take(plays_o, axis=-1)
-        if start == "empty":
-            return self._starts.take(plays_o, axis=-1)
-        seats = (1 - 2 * plays_o).astype(np.int8)
-        any_seat = given.get("side", self.config.side) == "random"
-        drawn = self.config.drawn_boards(seats, rng, self.counterexamples, any_seat)
-        return self._games.start(*drawn)
 
     def _starts_from(self, board: Boards) -> States:
         """The states (2,) of this board (cells,) for learners that play X and O."""
@@ -263,9 +252,7 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
             result[waiting] = ONGOING
         ended = result != ONGOING
         rewards = self.config.reward_table.take(result)
-        if self.render_mode is not None:
-            self._before = before.copy()
-        self._states = after
+        self._before, self._states = before, after
         truncated = self._truncated(ended)
         if waiting is None:
             return self._same_step(result, rewards, ended, truncated)
@@ -472,11 +459,3 @@ def _set_rows(array: NDArray[Any], games: NDArray[np.intp], rows: NDArray[Any]) 
     row = np.dtype((np.void, array.nbytes // len(array)))
     items = np.ndarray((len(array),), row, array)
     items[games] = np.ndarray((len(rows),), row, rows)
-
-
-def _autoreset_mode(mode: Any) -> AutoresetMode:
-    if isinstance(mode, AutoresetMode):
-        return mode
-    known = AutoresetMode.__members__
-    names = {**known, **{one.value: one for one in known.values()}}
-    return names[one_of("autoreset mode", mode, names)]

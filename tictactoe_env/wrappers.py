@@ -30,9 +30,39 @@ from tictactoe_env.errors import one_of
 __all__ = ["MaskInObservation", "VectorMaskInObservation"]
 
 MASK_DTYPES = ("int8", "bool", "float32")
+_WHERE_MASKS_ARE = 'expected info["action_mask"] on every reset and step, or action_masks()'
 
 
-class MaskInObservation(gym.Wrapper, RecordConstructorArgs):
+class _MaskGiver:
+    """The keys of the observation and the mask, and the mask of the last observation."""
+
+    _masks: NDArray[Any] | None = None
+
+    def _space(self, seen: Any, actions: Any, keys: tuple[str, str], dtype: str) -> gym.spaces.Dict:
+        """The space of the dictionaries. Raises ValueError unless the actions are Discrete."""
+        if not all(keys) or keys[0] == keys[1]:
+            raise ValueError(f"observation and mask must be two names, got {keys}")
+        if not isinstance(actions, gym.spaces.Discrete):
+            raise ValueError(f"a mask needs the action space Discrete(n), got {actions}")
+        self._keys = keys
+        self._mask_space = gym.spaces.Box(0, 1, (int(actions.n),), np.dtype(dtype).type)
+        return gym.spaces.Dict(self._joined(seen, self._mask_space))
+
+    def _joined(self, observation: Any, mask: Any) -> dict[str, Any]:
+        """A dictionary of the two, in the alphabetical order of Gymnasium's `Dict` spaces."""
+        return dict(sorted(zip(self._keys, (observation, mask), strict=True)))
+
+    def action_masks(self) -> NDArray[np.bool_]:
+        """The mask of the last observation: (n,) bool, or (num_envs, n) of many games.
+
+        sb3-contrib calls this method.
+        """
+        if self._masks is None:
+            raise ResetNeeded("there is no mask before reset: call reset() first")
+        return self._masks.astype(bool)
+
+
+class MaskInObservation(_MaskGiver, gym.Wrapper, RecordConstructorArgs):
     """An environment whose observations are dictionaries with the observation and the mask.
 
     ## Observation space
@@ -68,12 +98,8 @@ class MaskInObservation(gym.Wrapper, RecordConstructorArgs):
         dtype = _dtype_name(dtype)
         RecordConstructorArgs.__init__(self, observation=observation, mask=mask, dtype=dtype)
         gym.Wrapper.__init__(self, env)
-        self._keys = _checked_keys(observation, mask)
-        self._mask_space = _mask_space(env.action_space, dtype)
-        self._mask: NDArray[Any] | None = None
-        self.observation_space = gym.spaces.Dict(
-            {observation: env.observation_space, mask: self._mask_space}
-        )
+        keys = observation, mask
+        self.observation_space = self._space(env.observation_space, env.action_space, keys, dtype)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -93,17 +119,11 @@ class MaskInObservation(gym.Wrapper, RecordConstructorArgs):
             if not self.env.has_wrapper_attr("action_masks"):
                 raise ValueError(f"{self.env} gives no masks: {_WHERE_MASKS_ARE}")
             mask = self.env.get_wrapper_attr("action_masks")()
-        self._mask = _converted(mask, self._mask_space)
-        return _joined(self._keys, observation, self._mask.copy())
-
-    def action_masks(self) -> NDArray[np.bool_]:
-        """The mask of the last observation: (n,) bool. sb3-contrib calls this method."""
-        if self._mask is None:
-            raise ResetNeeded("there is no mask before reset: call reset() first")
-        return self._mask.astype(bool)
+        self._masks = _converted(mask, self._mask_space)
+        return self._joined(observation, self._masks.copy())
 
 
-class VectorMaskInObservation(VectorWrapper):
+class VectorMaskInObservation(_MaskGiver, VectorWrapper):
     """`MaskInObservation` for a vector environment, in all three autoreset modes.
 
     Observations are dictionaries with `observation`, the observations of `env`, and `mask`,
@@ -130,13 +150,13 @@ class VectorMaskInObservation(VectorWrapper):
         dtype: DTypeLike = "int8",
     ):
         super().__init__(env)
-        self._keys = _checked_keys(observation, mask)
-        self._mask_space = _mask_space(env.single_action_space, _dtype_name(dtype))
-        self._masks_space = batch_space(self._mask_space, env.num_envs)
-        self._masks: NDArray[Any] | None = None
-        self.single_observation_space = gym.spaces.Dict(
-            {observation: env.single_observation_space, mask: self._mask_space}
+        seen, actions, keys = (
+            env.single_observation_space,
+            env.single_action_space,
+            (observation, mask),
         )
+        self.single_observation_space = self._space(seen, actions, keys, _dtype_name(dtype))
+        self._masks_space = batch_space(self._mask_space, env.num_envs)
         self.observation_space = batch_space(self.single_observation_space, env.num_envs)
 
     def reset(
@@ -147,7 +167,7 @@ class VectorMaskInObservation(VectorWrapper):
         started = np.ones(self.num_envs, bool) if started is None else np.array(started)
         observations, infos = self.env.reset(seed=seed, options=options)
         self._masks = self._read_masks(infos, started)
-        return self._with_masks(observations), infos
+        return self._joined(observations, self._masks.copy()), infos
 
     def step(self, actions: Any) -> tuple[dict[str, Any], Any, Any, Any, dict[str, Any]]:
         """Step `env`; its observations come in a dictionary with the masks."""
@@ -155,22 +175,13 @@ class VectorMaskInObservation(VectorWrapper):
         self._masks = self._read_masks(infos, np.ones(self.num_envs, bool))
         if "final_obs" in infos:
             infos = {**infos, "final_obs": self._final_observations(infos)}
-        return self._with_masks(observations), rewards, terminations, truncations, infos
+        observations = self._joined(observations, self._masks.copy())
+        return observations, rewards, terminations, truncations, infos
 
     @property
     def autoreset_mode(self) -> AutoresetMode | None:
         """The `AutoresetMode` of `env`, None if it does not say. TorchRL reads this attribute."""
         return self.env.metadata.get("autoreset_mode")
-
-    def action_masks(self) -> NDArray[np.bool_]:
-        """The masks of the last observations: (num_envs, n) bool."""
-        if self._masks is None:
-            raise ResetNeeded("there are no masks before reset: call reset() first")
-        return self._masks.astype(bool)
-
-    def _with_masks(self, observations: Any) -> dict[str, Any]:
-        assert self._masks is not None
-        return _joined(self._keys, observations, self._masks.copy())
 
     def _read_masks(self, infos: dict[str, Any], started: NDArray[np.bool_]) -> NDArray[Any]:
         """The masks of all games; a game outside `started` keeps the mask that it had."""
@@ -203,38 +214,14 @@ class VectorMaskInObservation(VectorWrapper):
         masks = _converted(final_masks, self._masks_space)
         finals = np.full(self.num_envs, None, dtype=object)
         for game in np.flatnonzero(ended).tolist():
-            finals[game] = _joined(self._keys, infos["final_obs"][game], masks[game])
+            finals[game] = self._joined(infos["final_obs"][game], masks[game])
         return finals
-
-
-_WHERE_MASKS_ARE = 'expected info["action_mask"] on every reset and step, or action_masks()'
-
-
-def _checked_keys(observation: str, mask: str) -> tuple[str, str]:
-    if not observation or not mask or observation == mask:
-        raise ValueError(f"observation and mask must be two names, got {observation!r}, {mask!r}")
-    return observation, mask
-
-
-def _joined(keys: tuple[str, str], observation: Any, mask: Any) -> dict[str, Any]:
-    """A dictionary of the two, in the alphabetical order of Gymnasium's `Dict` spaces."""
-    observation_key, mask_key = keys
-    if observation_key < mask_key:
-        return {observation_key: observation, mask_key: mask}
-    return {mask_key: mask, observation_key: observation}
 
 
 def _dtype_name(dtype: DTypeLike) -> str:
     """The name of the mask's dtype; ValueError unless it is one of MASK_DTYPES."""
     name = dtype if isinstance(dtype, str) else np.dtype(dtype).name
     return one_of("dtype of a mask", name, MASK_DTYPES)
-
-
-def _mask_space(actions: gym.Space[Any], dtype: str) -> gym.spaces.Box:
-    """The space of the mask of these actions; ValueError unless they are Discrete."""
-    if not isinstance(actions, gym.spaces.Discrete):
-        raise ValueError(f"a mask needs the action space Discrete(n), got {actions}")
-    return gym.spaces.Box(0, 1, (int(actions.n),), np.dtype(dtype).type)
 
 
 def _converted(mask: Any, space: gym.Space[Any]) -> NDArray[Any]:
