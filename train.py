@@ -298,8 +298,6 @@ def resumed(
 def optimize(page: Any, typed: dict[str, Any]) -> int:
     """Search the options that were not given, and print the best; the exit code."""
     require("optuna")
-    from rich.console import Console
-
     from terminal import tuner
     from training.tuning import Search
 
@@ -310,7 +308,7 @@ def optimize(page: Any, typed: dict[str, Any]) -> int:
     seeds = typed.get("seeds_per_trial", 3)
     search = Search(page, entry.config, typed.get("until", "steps"), seeds, tuple(sorted(fixed)))
     folder = typed.get("out") or Path("runs") / f"{entry.name}-optimize-{entry.config.seed}"
-    return tuner.optimize(search, typed["optimize"], folder, typed, Console())
+    return tuner.optimize(search, typed["optimize"], folder, typed)
 
 
 def train(entry: Entry, given: SimpleNamespace) -> int:
@@ -338,14 +336,11 @@ def train(entry: Entry, given: SimpleNamespace) -> int:
 
 def train_study(entry: Entry, given: SimpleNamespace) -> int:
     """Train an agent with many seeds, and print a table over them; the exit code."""
-    from rich.console import Console
-
     from terminal import study
 
     folder = given.out or Path("runs") / f"{entry.name}-study"
     about = entry.page.AGENT, entry.config, entry.preset, given.until
-    console = Console()
-    return study.train(folder, entry.name, given.seeds, about, console, given.cluster, given.jobs)
+    return study.train(folder, entry.name, given.seeds, about, given.cluster, given.jobs)
 
 
 # --- two learners --------------------------------------------------------------------------------

@@ -73,7 +73,6 @@ def train(
     name: str,
     seeds: Sequence[int],
     about: tuple[str, BoardConfig, str | None, str],
-    console: Console,
     cluster: str | None,
     jobs: int | None,
 ) -> int:
@@ -84,11 +83,10 @@ def train(
     ValueError if the folder holds something else, if the cluster cannot be used, and for a goal
     that cannot be reached.
     """
-    agent, config, preset, until = about
+    (agent, config, preset, until), console = about, Console()
     check_goal(config, until)
-    place = folder.absolute()
     calls = [
-        (place / f"seed-{seed:02d}", agent, replace(config, seed=seed), preset, until)
+        (folder.absolute() / f"seed-{seed:02d}", agent, replace(config, seed=seed), preset, until)
         for seed in seeds
     ]
     check_folder(folder, calls)

@@ -26,15 +26,14 @@ BEST = 10  # trials in the table
 LEGEND = "1/2: one of two sides is unbeatable; %: wins minus losses against random"
 
 
-def optimize(
-    search: Search, trials: int, folder: Path, typed: Mapping[str, Any], console: Console
-) -> int:
+def optimize(search: Search, trials: int, folder: Path, typed: Mapping[str, Any]) -> int:
     """Search the options of an agent, and print the best ones with their command; the exit code.
 
     trials: how many there are in all, with those that the folder has already. typed: the options of
     the command line. 0: the goal was proven in all seeds of the best trial, or there was none; 1:
     it was not; 130: Ctrl-C. Raises ValueError for options that do not fit.
     """
+    console = Console()
     check_goal(search.config, search.until)
     search.page.begin(search.config)  # raises the errors of the options
     optuna.logging.set_verbosity(optuna.logging.ERROR)
@@ -55,9 +54,7 @@ def optimize(
     if not complete:
         raise ValueError("no trial could be trained: leave out the options that are given")
     ranked = sorted(complete, key=lambda trial: trial.value)[:BEST]
-    goal = f"until {search.until} or" if search.until != "steps" else "the best of"
-    title = f"the best trials of {search.page.AGENT}, {goal} {search.config.steps:,} steps"
-    report.say(f"\n{title}", console, "bold")
+    report.say(f"\nthe best trials of {search.page.AGENT}", console, "bold")
     first = search.config.seed
     headings = ["trial", *(f"seed {first + number}" for number in range(search.seeds)), "score"]
     rows = ([str(one.number), *one.user_attrs["results"], f"{one.value:.3f}"] for one in ranked)
@@ -72,7 +69,6 @@ def optimize(
         f"{search.config.seed + search.seeds}",
         console,
     )
-    report.say(f"saved: {folder}", console)
     has_reached = not any("%" in text for text in best.user_attrs["results"])
     return 0 if search.until == "steps" or has_reached else 1
 

@@ -21,10 +21,6 @@ IDLE_SECONDS = 20  # after which a process without a training ends
 CONNECT_SECONDS = 15  # after which a Dask scheduler, or its first worker, is given up
 
 
-class ClusterError(ValueError):
-    """A cluster cannot be used, or its workers are lost again and again."""
-
-
 def cluster_address(text: str) -> str:
     """An address such as dask://HOST:8786 or ray://HOST:10001. Raises ValueError for another."""
     found = FORM.fullmatch(text)
@@ -43,8 +39,8 @@ def results(
 
     Ray gives all results at the end. jobs: the most calls at a time; by default one for each core
     of this machine, or for each worker of the cluster. Calls whose worker was lost are made again,
-    with a warning. Raises ClusterError if workers are lost TRIES times, OSError if no cluster
-    answers.
+    with a warning. Raises ValueError if workers are lost TRIES times or cannot be used, OSError if
+    no cluster answers.
     """
     from joblib import Parallel, delayed, parallel_config
 
@@ -64,7 +60,7 @@ def results(
             except Exception as error:
                 text = f"a worker was lost: {type(error).__name__}"
                 if lost == TRIES:
-                    raise ClusterError(f"{text}, {TRIES} times: {error}") from None
+                    raise ValueError(f"{text}, {TRIES} times: {error}") from None
                 warnings.warn(f"{text}; what it trained continues", stacklevel=2)
 
 
@@ -121,13 +117,11 @@ def _dask(address: str) -> Iterator[dict[str, Any]]:
     with Client(place, timeout=CONNECT_SECONDS, set_as_default=False) as client:
         client.wait_for_workers(1, timeout=CONNECT_SECONDS)
         if max(client.nthreads().values()) > 1:  # torch has one random generator in a process
-            raise ClusterError(f"{address} has workers of several threads: give --nthreads 1")
+            raise ValueError(f"{address} has workers of several threads: give --nthreads 1")
         own = kernels.chosen()  # the same ones give the same bytes
         if any(found != own for found in client.run(kernels.chosen).values()):
             needed = " ".join(f"{name}={value}" for name, value in own.items())
-            raise ClusterError(
-                f"{address} has workers with other kernels: start them with {needed}"
-            )
+            raise ValueError(f"{address} has workers with other kernels: start them with {needed}")
         yield {"backend": "study-dask", "n_jobs": -1, "client": client}
 
 
@@ -142,5 +136,5 @@ def _ray(address: str) -> Iterator[dict[str, Any]]:
         register_ray()
         slots = int(ray.cluster_resources().get("CPU", 0))
         if slots < 2:
-            raise ClusterError(f"{address} has {slots} CPUs: a study needs two or more")
+            raise ValueError(f"{address} has {slots} CPUs: a study needs two or more")
         yield {"backend": "ray", "n_jobs": slots}
