@@ -22,6 +22,7 @@ from tictactoe_env.certificates.certificate import load_policy, read
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.games.store import GameStore, StoreError
 from training.files import MANIFEST, check_all, read_manifest
+from training.options import read_config
 from training.run import Run, read_config_file
 from training.values import read_values
 
@@ -57,7 +58,7 @@ def resumed(path):
     folder = path.parents[1]
     about = read_config_file(folder)
     page = agents.page(about["agent"])
-    run = Run(folder, page, page.Config(**about["config"]))
+    run = Run(folder, page, read_config(page.Config, about["config"], path))
     run.read()
     model = {name: array.tobytes() for name, array in run.learner.model().items()}
     return run.rows, run.best.results, run.best.model.steps, model, repr(run.learner.state())

@@ -129,8 +129,8 @@ class Learner(ABC):
     def charts(self, rows: Sequence[Mapping[str, float]]) -> Mapping[str, Chart | Panels]:
         """Charts for the run's folder, by file name (`league.png`).
 
-        Several charts under one name are panels side by side. They are drawn at each tenth of a
-        training and at its end. rows: those of metrics.csv.
+        Several charts under one name are panels side by side. They are drawn at the end of a
+        training. rows: those of metrics.csv.
         """
         return {}
 

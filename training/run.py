@@ -49,7 +49,7 @@ from training.goals import check_goal, limit_of
 from training.learner import BoardPlayer, Learner, Page, drive
 from training.options import BoardConfig
 from training.plots import chart, learning_curves
-from training.progress import Display, tenth_of
+from training.progress import Display
 from training.values import FILE as VALUES
 from training.values import own_values_of, write_values
 
@@ -328,31 +328,26 @@ class Run:
 
     def note(self, learner: Learner) -> Evaluation:
         """Evaluate exactly, keep the best model, and show the results."""
-        steps = learner.steps
-        seconds, policy = self._seconds(), learner.policy()
-        results = self.add(policy, seconds, self._display.prove)
+        policy, results = self.add(self._display.prove)
         row = self.rows[-1]
         notes = {name: row[name] for name in row if name not in metrics.RESULTS}
-        numbers = {f"{'noted' if name in notes else 'exact'}/{name}": row[name] for name in row}
-        self._events.add({**numbers, **learner.scalars()}, steps)
+        exact = {f"exact/{name}": row[name] for name in metrics.RESULTS[1:] if name in row}
+        noted = {f"noted/{name}": value for name, value in notes.items()}
+        self._events.add({**exact, **noted, **learner.scalars()}, learner.steps)
         self._write_tables()
-        before = self.rows[-2]["steps"] if len(self.rows) > 1 else 0
-        if tenth_of(steps, self.config.steps) > tenth_of(before, self.config.steps):
-            self._draw()
-        self._display.show(steps, seconds, results, policy, notes)
+        self._display.show(learner.steps, row["seconds"], results, policy, notes)
         return results
 
-    def add(
-        self, policy: BoardPlayer, seconds: float, progress: Progress | None = None
-    ) -> Evaluation:
+    def add(self, progress: Progress | None = None) -> tuple[BoardPlayer, Evaluation]:
         """Add the learner's exact results to the metrics, and keep its model if it is the best."""
-        learner = self.learner
+        learner, policy = self.learner, self.learner.policy()
         results = self._judged(policy, progress)
+        row = metrics.row_of(learner.steps, self._seconds(), results, policy.rules)
         notes = {name: float(value) for name, value in learner.notes().items()}
-        self.rows.append({**metrics.row_of(learner.steps, seconds, results, policy.rules), **notes})
+        self.rows.append({**row, **notes})
         if self.best is None or results.rank(self.side) > self.best.results.rank(self.side):
             self.best = self._best_of(learner, results)
-        return results
+        return policy, results
 
     def _best_of(self, learner: Learner, results: Evaluation) -> Best:
         arrays = {name: array.copy() for name, array in learner.model().items()}
@@ -412,10 +407,6 @@ class Run:
         for name, table in self.learner.tables().items():
             files.write_csv(self.folder / name, table.names, table.rows)
 
-    def _draw(self) -> None:
-        for name, content in self.learner.charts(self.rows).items():
-            chart(content, self.folder / name)
-
     def finish(self) -> Certificate | None:
         """Write tables, charts, learning curves, and certificate and values of the best model.
 
@@ -424,7 +415,8 @@ class Run:
         """
         player = self.best_player
         self._write_tables()
-        self._draw()
+        for name, content in self.learner.charts(self.rows).items():
+            chart(content, self.folder / name)
         title = f"{self.name} on {player.rules}, seed {self.config.seed}"
         learning_curves(self.rows, player.rules, self.folder / "growth.png", title)
         return self._seal()
@@ -432,7 +424,7 @@ class Run:
     def write_untrained(self) -> None:
         """Write a run that has made no step: it can play, and `--resume` trains it."""
         self.start()
-        self.add(self.learner.policy(), 0.0)
+        self.add()
         self.save()
         self._seal()
 
