@@ -47,13 +47,13 @@ def varies(policy: Any) -> str | None:
     """Why a policy's moves may be others the next time: its attribute `varies`.
 
     "" if it is a function of the board by its code, and None if it does not say. A policy that is
-    made of others, as `policy` or `policies`, may vary for the reason of any of these.
+    made of another one, `policy`, may vary for the reason of that.
     """
     stated = getattr(policy, "varies", None)
     if stated is not None:
         return str(stated)
-    others = [getattr(policy, "policy", None), *getattr(policy, "policies", ())]
-    return next((found for found in map(varies, filter(None, others)) if found), None)
+    inner = getattr(policy, "policy", None)
+    return None if inner is None else varies(inner) or None
 
 
 def _difference(policy: Policy, boards: Boards, first: Probs) -> str:
