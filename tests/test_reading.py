@@ -12,7 +12,7 @@ from text_cases import refuses
 
 from tictactoe_env import files
 from tictactoe_env.certificates.certificate import read
-from tictactoe_env.files import FileRefusedError, json_memory, json_value, open_file, read_file
+from tictactoe_env.files import FileRefusedError, json_memory, json_value, read_file
 from tictactoe_env.games.store import GameStore, read_games
 
 posix = pytest.mark.skipif(os.name != "posix", reason="pipes, sockets, devices, links")
@@ -25,7 +25,6 @@ KINDS = {
 }
 """What can stand in place of a file, and how it is made in the working directory."""
 READERS = {
-    "open_file": open_file,
     "read_file": lambda path: read_file(path, 10),
     "a certificate": read,
     "games": lambda path: list(read_games(path)),

@@ -16,7 +16,7 @@ import secrets
 import stat
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO, Any, BinaryIO
+from typing import IO, Any
 
 from tictactoe_env.errors import printable
 
@@ -26,14 +26,6 @@ MAX_JSON_MEMORY = 400 << 20  # bytes that the values of a JSON text may need, as
 
 class FileRefusedError(ValueError):
     """A path that does not lead to a regular file, or a file that is too large."""
-
-
-def open_file(
-    path: str | os.PathLike[str], refusal: type[ValueError] = FileRefusedError
-) -> BinaryIO:
-    """A regular file, opened for reading bytes; a link is followed. Raises as `check_file` does."""
-    check_file(path, refusal)
-    return open(path, "rb")
 
 
 def check_file(

@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import Any
 
 from tictactoe_env.errors import one_of, printable, whole_number
-from tictactoe_env.files import MAX_JSON, check_file, open_file, read_file
+from tictactoe_env.files import MAX_JSON, check_file, read_file
 from tictactoe_env.games.game import (
     MAX_LINE,
     ORIGINS,
@@ -325,7 +325,8 @@ def read_games(path: str | os.PathLike[str], rules: Rules = SQUARE) -> Iterator[
     The content of the file decides which, not its name. A JSON list has at most 16 MB. rules: the
     board of lines that name none.
     """
-    with open_file(path) as file:
+    check_file(path)
+    with open(path, "rb") as file:
         start = file.read(len(SQLITE))
     if start == SQLITE:
         with GameStore(path, read_only=True) as store:
