@@ -8,12 +8,13 @@ are the learner's moves. Other work on the machine changes the seconds a little,
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import time
-from typing import Any
+from typing import Annotated, Any, Literal
 
-import agents
+from cyclopts import Parameter, run
+
+import agents as pages
 from tictactoe_env.exact.evaluation import evaluate
 from tictactoe_env.sb3 import TicTacToeVecEnv
 from training.learner import Learner, drive
@@ -43,7 +44,7 @@ class Stopwatch:
 
 def timed(agent: str, until: str, limit: float, **options: Any) -> Stopwatch:
     """Train a new learner up to a goal, for at most `limit` seconds."""
-    page = agents.page(agent)
+    page = pages.page(agent)
     config = page.Config(steps=NO_STEPS, **options)
     watch = Stopwatch(until, limit)
     drive(page.begin(config), config, watch)
@@ -95,28 +96,26 @@ def training_rate(agent: str, seconds: float = 20.0) -> None:
     )
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--agents", nargs="+", default=["maskable_ppo", "dqn"])
-    parser.add_argument("--seeds", type=int, default=10, help="number of seeds (default: 10)")
-    parser.add_argument("--first-seed", type=int, default=0, help="(default: 0)")
-    help_tables = (
-        "rate: steps per second; pool: learning against the default opponents; "
-        "self: learning against snapshots alone (default: all)"
-    )
-    parser.add_argument("--tables", nargs="+", choices=TABLES, default=TABLES, help=help_tables)
-    given = parser.parse_args()
-    seeds = list(range(given.first_seed, given.first_seed + given.seeds))
-    for agent in given.agents:
-        if "rate" in given.tables:
+def main(
+    *,
+    agents: Annotated[list[str], Parameter(consume_multiple=True)] = ("maskable_ppo", "dqn"),
+    seeds: int = 10,
+    first_seed: int = 0,
+    tables: Annotated[list[Literal[TABLES]], Parameter(consume_multiple=True)] = TABLES,
+) -> None:
+    """Print tables. rate: steps per second; pool: learning against the default opponents.
+
+    self: learning against snapshots alone.
+    """
+    numbers = list(range(first_seed, first_seed + seeds))
+    for agent in agents:
+        if "rate" in tables:
             training_rate(agent)
-        if "pool" in given.tables:
-            table(agent, "optimal", 180, seeds)
-        if "self" in given.tables:
-            table(agent, "unbeatable", 300, seeds, opponents="self:1")
+        if "pool" in tables:
+            table(agent, "optimal", 180, numbers)
+        if "self" in tables:
+            table(agent, "unbeatable", 300, numbers, opponents="self:1")
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

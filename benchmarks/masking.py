@@ -8,10 +8,10 @@ learn from that which moves are illegal.
 
 from __future__ import annotations
 
-import argparse
-from typing import Any
+from typing import Annotated, Any
 
 import torch
+from cyclopts import Parameter, run
 from stable_baselines3 import DQN
 from stable_baselines3.common.utils import LinearSchedule
 
@@ -65,20 +65,17 @@ def table(opponent: str, steps: int, seeds: int) -> None:
             print(f"| {name} | {seed} | {' | '.join(cells)} |", flush=True)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "--steps", type=int, nargs="+", default=[20_000, 100_000], help="(default: 20000 100000)"
-    )
-    parser.add_argument("--seeds", type=int, default=3, help="number of seeds (default: 3)")
-    parser.add_argument("--opponent", default="minimax-slip=0.5", help="(default: %(default)s)")
-    given = parser.parse_args()
+def main(
+    *,
+    steps: Annotated[list[int], Parameter(consume_multiple=True)] = (20_000, 100_000),
+    seeds: int = 3,
+    opponent: str = "minimax-slip=0.5",
+) -> None:
+    """Print a table for each number of steps. seeds: how many."""
     torch.set_num_threads(1)
-    for steps in given.steps:
-        table(given.opponent, steps, given.seeds)
+    for number in steps:
+        table(opponent, number, seeds)
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -11,17 +11,18 @@ seed says everything about it.
 
 from __future__ import annotations
 
-import argparse
 import statistics
 from pathlib import Path
 from typing import Any, Literal
+
+from cyclopts import run
 
 from agents import mcts
 from tictactoe_env.exact.evaluation import Evaluation, evaluate
 from tictactoe_env.exact.match import best_achievable
 from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.rules import Rules
-from tictactoe_env.search.mcts import PLAYOUTS, TreeSearchPolicy
+from tictactoe_env.search.mcts import TreeSearchPolicy
 
 OFFLINE = (
     *(100, 200, 400, 800, 1_200, 1_600, 2_000, 2_400),
@@ -107,22 +108,17 @@ def print_table(name: str, points: Points, seeds: int) -> None:
         print(f"| {' | '.join(cells)} |")
 
 
-def main() -> None:
-    layout = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=layout)
-    parser.add_argument("--seeds", type=int, default=10, help="trainings or searches for each row")
-    parser.add_argument("--playout", choices=PLAYOUTS, default="rollout", help="how a playout ends")
-    parser.add_argument("--out", type=Path, default=None, metavar="FILE", help="draw a PNG too")
-    given = parser.parse_args()
-    found, by = {}, " by descent" if given.playout == "descent" else ""
+def main(*, seeds: int = 10, playout: Playout = "rollout", out: Path | None = None) -> None:
+    """Print the tables. seeds: trainings or searches for each row. out: draw a PNG too."""
+    found, by = {}, " by descent" if playout == "descent" else ""
     for draws, words in ((0.5, "a draw is half a success"), (1.0, "a draw is a success")):
-        found[f"offline{by}, {words}"] = offline(given.seeds, draws, given.playout)
-        found[f"live{by}, playouts a move, {words}"] = live(given.seeds, draws, given.playout)
+        found[f"offline{by}, {words}"] = offline(seeds, draws, playout)
+        found[f"live{by}, playouts a move, {words}"] = live(seeds, draws, playout)
     for name, points in found.items():
-        print_table(name, points, given.seeds)
-    if given.out is not None:
-        draw(found, given.out)
+        print_table(name, points, seeds)
+    if out is not None:
+        draw(found, out)
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

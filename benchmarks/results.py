@@ -10,7 +10,6 @@ prints their tables over the seeds.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import platform
@@ -19,7 +18,9 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from cyclopts import Parameter, run
 
 import agents
 from players.titles import unit_of
@@ -634,40 +635,28 @@ def machine() -> str:
     )
 
 
-def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "--seeds", type=int, default=1, help="number of seeds, from 0 on (default: 1)"
-    )
-    parser.add_argument(
-        "--out",
-        type=Path,
-        default=ROOT / "docs" / "RESULTS.md",
-        metavar="FILE",
-        help="(default: docs/RESULTS.md)",
-    )
-    parser.add_argument("--jobs", type=int, default=1, help="trainings at a time (default: 1)")
-    parser.add_argument(
-        "--only",
-        nargs="+",
-        choices=[entry.name for entry in ENTRIES],
-        metavar="NAME",
-        help="train these agents and presets only, print their tables over the seeds, and write no "
-        f"document; any of {', '.join(entry.name for entry in ENTRIES)}",
-    )
-    given = parser.parse_args(arguments)
+def main(
+    *,
+    seeds: int = 1,
+    jobs: int = 1,
+    only: Annotated[list[str], Parameter(consume_multiple=True)] | None = None,
+    out: Path = ROOT / "docs" / "RESULTS.md",
+) -> None:
+    """Train what is missing, and write the document.
+
+    seeds: how many, from 0 on. jobs: trainings at a time. only: train these agents and presets,
+    print their tables over the seeds, and write no document.
+    """
     os.chdir(ROOT)
-    entries = [entry for entry in ENTRIES if given.only is None or entry.name in given.only]
-    found = train_all(entries, given.seeds, given.jobs)
-    if given.only:
-        print("\n\n".join(over_seeds(entries, found, given.seeds)))
+    entries = [entry for entry in ENTRIES if not only or entry.name in only]
+    found = train_all(entries, seeds, jobs)
+    if only:
+        print("\n\n".join(over_seeds(entries, found, seeds)))
         return
-    text = document(ENTRIES, READY, given.seeds, given.out)
-    write_file(given.out, lambda file: file.write(text.encode()))
-    print(f"{given.out} and {given.out.with_name(PICTURE)}")
+    text = document(ENTRIES, READY, seeds, out)
+    write_file(out, lambda file: file.write(text.encode()))
+    print(f"{out} and {out.with_name(PICTURE)}")
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from cyclopts import run
 
 import tictactoe_env
 from tictactoe_env.exact.match import best_response
@@ -37,7 +38,6 @@ from tictactoe_env.files import write_file
 from tictactoe_env.observation import observation_space
 from tictactoe_env.policy import one_hot
 from tictactoe_env.rules import SIDES, Boards, Rules
-from training.command_line import CommandLine, Option
 
 ROOT = Path(__file__).parent.parent
 PAGE, PICTURE = ROOT / "docs" / "SCALING.md", ROOT / "docs" / "scaling.png"
@@ -359,23 +359,19 @@ def rules_of(text: str) -> Rules:
     return next(rules for rules in (*BOARDS, *ENUMERATED) if str(rules) == text)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure, print, and write if that is asked for."""
-    options = [
-        Option("names", f"tables: {', '.join(TABLES)}", Literal[*TABLES], kind="arguments"),
-        Option("write", "write the tables and the picture of docs/SCALING.md", kind="flag"),
-    ]
-    usage = "python -m benchmarks.scaling [TABLE ...] [--write]"
-    given = CommandLine("scaling", options, usage, "Measure what grows how.").values(arguments)
-    for name in getattr(given, "names", ()) or TABLES:
+def main(*names: Literal[*TABLES], write: bool = False) -> None:
+    """Measure what grows how, and print all tables, or those that are named.
+
+    write: write the tables and the picture of docs/SCALING.md.
+    """
+    for name in names or TABLES:
         table = TABLES[name]()
         print(text_of(table), flush=True)
-        if given.write:
+        if write:
             content = put(PAGE.read_text(encoding="utf-8"), name, table)
             write_file(PAGE, functools.partial(_write, content))
-    if given.write:
+    if write:
         draw(PAGE.read_text(encoding="utf-8"), PICTURE)
-    return 0
 
 
 def _write(content: str, file: Any) -> None:
@@ -383,4 +379,4 @@ def _write(content: str, file: Any) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run(main)

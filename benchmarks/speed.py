@@ -10,7 +10,6 @@ PettingZoo, OpenSpiel and pgx is.
 
 from __future__ import annotations
 
-import argparse
 import functools
 import itertools
 import statistics
@@ -22,6 +21,7 @@ from typing import Any, NamedTuple
 
 import gymnasium as gym
 import numpy as np
+from cyclopts import run
 from numpy.typing import NDArray
 
 import tictactoe_env
@@ -329,21 +329,20 @@ def calls() -> None:
         print(f"| evaluate {what}, {board} | {milliseconds(judge, repeats):.1f} |", flush=True)
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Print all tables, or those of the steps alone."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.speed", description=__doc__)
-    parser.add_argument("--rounds", type=int, default=15, help="measurements of each row (15)")
-    parser.add_argument("--steps-only", action="store_true", help="leave out calls and imports")
-    given = parser.parse_args(arguments)
-    single_games(given.rounds)
+def main(*, rounds: int = 15, steps_only: bool = False) -> None:
+    """Print all tables.
+
+    rounds: measurements of each row. steps_only: leave out calls and imports.
+    """
+    single_games(rounds)
     for games in (64, 1_024, 16_384):
         print()
-        many_games(games, given.rounds)
+        many_games(games, rounds)
     print()
-    engines(given.rounds)
+    engines(rounds)
     print()
-    policies(given.rounds)
-    if given.steps_only:
+    policies(rounds)
+    if steps_only:
         return
     print()
     calls()
@@ -352,4 +351,4 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

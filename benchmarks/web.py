@@ -32,10 +32,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from cyclopts import run
+
 from tictactoe_env.certificates.certificate import certify, write
 from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.rules import Rules, standing
-from training.command_line import CommandLine, Option
 
 CLIENTS = 4
 GOAL, PATIENCE = 200, 0.050  # requests/s at least, seconds at most for 99 of 100
@@ -250,22 +251,15 @@ def second_table(port: int, seconds: float) -> bool:
     return held
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Print the tables; 1 if a goal was missed."""
-    line = CommandLine(
-        "python -m benchmarks.web",
-        [Option("seconds", "of each table", float, 10.0, metavar="SECONDS")],
-        usage="python -m benchmarks.web [--seconds SECONDS]",
-        about="Speed of the page's server.",
-    )
-    seconds = line.values(arguments).seconds
+def main(*, seconds: float = 10.0) -> int:
+    """Print the tables; 1 if a goal was missed. seconds: of each table."""
     with tempfile.TemporaryDirectory() as folder, serving(Path(folder)) as (process, address):
         (Path(folder) / "models").mkdir()
         write(certify(MinimaxPolicy(Rules()), "run"), Path(folder) / "models" / "run.json")
         port = int(address.rpartition(":")[2])
         held = first_table(process, port, seconds)
-        return not (second_table(port, seconds) and held)
+        return int(not (second_table(port, seconds) and held))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run(main)
