@@ -32,7 +32,7 @@ from tictactoe_env.trained.packed import (
     table_boards,
 )
 from training.checkpoint import load_model
-from training.values import OwnValues, own_values_of
+from training.values import OwnValues
 
 MOST_BYTES = 300_000  # of all tables together
 
@@ -69,7 +69,7 @@ def files_of(folder: Path) -> dict[str, bytes]:
     if not np.array_equal(player.table, table_of(certificate).table):
         raise ValueError(f"the model of {folder} does not make the moves of its certificate")
     files = {TABLE: table_bytes(certificate)}
-    own = own_values_of(player)
+    own = getattr(player, "own", None)
     if own is not None:
         files[VALUES] = pack_values(own)
     return files

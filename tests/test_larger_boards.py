@@ -30,7 +30,6 @@ from training.goals import check_goal, goal_text
 from training.learner import drive
 from training.options import options_of
 from training.progress import describe
-from training.values import own_values_of
 
 SQUARE, WON = Rules(4, 4, 4), Rules(3, 4, 3)
 GAMES = (
@@ -103,7 +102,7 @@ def test_live_values_are_those_of_the_table_on_small_boards():
     """The same network, asked for single boards and for all positions of 3x3."""
     page, config = config_of("dqn", "--rows", "3", "--cols", "3", "--k", "3")
     model = page.begin(config).model()
-    table = own_values_of(page.player(config, model))
+    table = page.player(config, model).own
     small = positions_of(Rules())
     boards = small.boards[small.unfinished]
     live = page.live_policy_of(config, model)

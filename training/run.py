@@ -51,7 +51,7 @@ from training.options import BoardConfig
 from training.plots import chart, learning_curves
 from training.progress import Display
 from training.values import FILE as VALUES
-from training.values import own_values_of, write_values
+from training.values import write_values
 
 CHECKPOINT_SECONDS = 30  # seconds between two checkpoints: the most that a kill loses
 CONFIG, PROGRESS = "config.json", "progress.json"
@@ -433,8 +433,8 @@ class Run:
         certificate = self._certificate()
         if certificate is not None:
             write(certificate, self.folder / CERTIFICATE)
-            own = own_values_of(self.best_player) if self.config.rules.cells <= TABULATED else None
-            if own is not None:
+            own = getattr(self.best_player, "own", None)
+            if own is not None:  # on larger boards its player computes them
                 write_values(own, certificate.sha256_of_moves, self.folder / VALUES)
         files.remove_leftovers(self.folder)  # if the disk has failed when a checkpoint was replaced
         files.write_manifest(self.folder, self.rows[-1]["steps"])

@@ -164,15 +164,11 @@ class SelfPlay:
             pairs += replace(self.responder, player=player).pairs
         for member in (self.own, self.other):
             if member.weight > 0:
-                copies = tuple(map(self._exploring, member.snapshots))
+                copies = member.snapshots
+                if self.epsilon > 0:
+                    copies = tuple(ExploringPolicy(copy, self.epsilon) for copy in copies)
                 pairs += replace(member, snapshots=copies).pairs
         return Pool(tuple(pairs))
-
-    def _exploring(self, player: Policy) -> Policy:
-        """The epsilon-greedy version of a snapshot."""
-        if self.epsilon == 0:
-            return player
-        return ExploringPolicy(player, self.epsilon)
 
     def opponents(self) -> Opponents:
         """The pool as tables, up to date after `add` and `restore`."""

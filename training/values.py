@@ -78,6 +78,26 @@ class ValuedPolicy(TabularPolicy):
         return np.searchsorted(positions.unfinished, positions.rows(boards))
 
 
+class ValuedTable(ValuedPolicy):
+    """The policy that makes the move with the highest value; among equal ones, the lowest cell.
+
+    values: (U, cells) floats, the values of the moves in the unfinished positions, for the side to
+    move. They are -inf for illegal moves, unless the player does not know the rules.
+    worth: what they are, in words, and the values of a sure loss and of a sure win.
+    """
+
+    moves_by_values = True
+
+    def __init__(
+        self,
+        rules: Rules,
+        values: NDArray[np.floating[Any]],
+        worth: tuple[str, float, float] = (MEANING, -1.0, 1.0),
+    ):
+        best = one_hot(values.argmax(axis=1), rules.cells)
+        super().__init__(rules, best, OwnValues(values, *worth))
+
+
 def checked(own: OwnValues, rules: Rules) -> OwnValues:
     """Values as float32 with NaN on taken cells and for infinities. ValueError for other shapes."""
     positions = positions_of(rules)
@@ -97,49 +117,6 @@ def own_in(data: bytes, rules: Rules) -> tuple[OwnValues, dict[str, Any]]:
     rows = len(positions_of(rules).unfinished)
     known = np.unpackbits(bits)[:rows].astype(bool) if len(bits) else None
     return OwnValues(values, about["meaning"], about["low"], about["high"], known), about
-
-
-class ValuedTable(TabularPolicy):
-    """The policy that makes the move with the highest value; among equal ones, the lowest cell.
-
-    values: (U, cells) floats, the values of the moves in the unfinished positions, for the side to
-    move. They are -inf for illegal moves, unless the player does not know the rules.
-    worth: what they are, in words, and the values of a sure loss and of a sure win.
-    """
-
-    moves_by_values = True
-
-    def __init__(
-        self,
-        rules: Rules,
-        values: NDArray[np.floating[Any]],
-        worth: tuple[str, float, float] = (MEANING, -1.0, 1.0),
-    ):
-        super().__init__(rules, one_hot(values.argmax(axis=1), rules.cells))
-        self.values, self.worth = values, worth
-
-    @property
-    def own(self) -> OwnValues:
-        """Its own values, as they are stored beside a certificate."""
-        return OwnValues(self.values, *self.worth)
-
-    def q_values(self, boards: Boards) -> NDArray[np.floating[Any]]:
-        """The values of the moves (B, cells) on unfinished boards (B, cells).
-
-        Raises ValueError for finished or impossible boards.
-        """
-        self.probs(boards)
-        positions = positions_of(self.rules)
-        return self.values[np.searchsorted(positions.unfinished, positions.rows(boards))]
-
-
-def own_values_of(player: Any) -> OwnValues | None:
-    """The values that the player of a model gives the moves of all unfinished positions, or None.
-
-    They are its `own`: those of a `ValuedTable` or of a `ValuedPolicy`.
-    """
-    own = getattr(player, "own", None)
-    return None if own is None else checked(own, player.rules)
 
 
 def reward_scale(rewards: Sequence[float], discount: float = 1.0) -> tuple[str, float, float]:
