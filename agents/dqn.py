@@ -73,31 +73,13 @@ from tictactoe_env.sb3 import MaskableDQN, MaskableDQNPolicy
 from training.board_network import Opening, encoder_options
 from training.canonical import CanonicalBoards
 from training.learner import Arrays, BoardPlayer, State
-from training.network_policy import (
-    LivePolicy,
-    NetworkPolicy,
-    joined,
-    live_policy,
-    parted,
-)
-from training.options import (
-    Count,
-    Kept,
-    Layers,
-    Natural,
-    NotNegative,
-    Positive,
-    PositiveShare,
-    Share,
-    Size,
-    Threads,
-    option,
-)
+from training.network_policy import LivePolicy, NetworkPolicy, joined, live_policy, parted
+from training.options import Count, Layers, Natural, NotNegative, Positive, Share, option
 from training.replay_buffer import MoveBuffer
 from training.sb3_learner import SB3Learner, board_spaces, environment, write_zip
 from training.search_space import Range
-from training.task import TaskConfig
-from training.torch_arrays import ACTIVATIONS, Activation, load_weights, use_torch, weights_of
+from training.task import OPPONENTS, SNAPSHOTS, TaskConfig
+from training.torch_arrays import ACTIVATIONS, load_weights, weights_of
 from training.values import ValuedTable, reward_scale
 
 AGENT = "dqn"
@@ -109,9 +91,9 @@ STORY = (
 )
 GOAL = "optimal"
 SMALL = (
-    "--num-envs 64 --judge-every 1024 --hidden 32 --snapshot-every 512 --snapshots 3 "
+    "--num-envs 64 --judge-every 1024 --hidden 32 --snapshot-every 512 "
     "--opponents minimax-slip=0.5:0.5,self:0.5 --batch-size 64 --learning-starts 256 "
-    "--buffer-size 4096"
+    ""
 )
 LOWEST = torch.finfo(
     torch.float32
@@ -120,85 +102,35 @@ LOWEST = torch.finfo(
 
 @dataclass(frozen=True)
 class Config(TaskConfig):
-    """The options of a training.
+    """The options of a training, in environment steps; no schedule depends on `steps`."""
 
-    Schedules are in environment steps, so a longer training begins exactly as a shorter one does.
-    """
-
-    steps: Count = option(3_000_000, "Environment steps after which training ends.")
     opponents: str = option(
         "minimax-slip=0.8:0.75,self:0.25",
-        'Opponents, as name:weight,...; "self" means snapshots of the learner, "best-response" the '
-        'exact best reply to the newest one, "rival" snapshots of --rival.',
+        OPPONENTS,
         larger="best-response:0.5,self:0.45,random:0.05",
     )
-    symmetry: bool = option(
-        True, "Whether boards that are equal under symmetry share their values."
-    )
-    device: Literal["cpu", "cuda"] = option("cpu", "Device on which the network is trained.")
-    threads: Threads = option(1, "Threads of torch; one is the fastest for small networks.")
-    judge_every: Count = option(
-        8_192, "Environment steps between two exact evaluations.", larger=32_768
-    )
-    snapshot_every: Count = option(
-        16_384,
-        "Environment steps between two snapshots; used only if self or best-response is an "
-        "opponent, for counterexamples, and as the length of a turn against a rival.",
-        larger=24_576,
-    )
-    snapshots: Kept = option(8, "Number of snapshots that are kept as opponents.")
+    snapshot_every: Count = option(16_384, SNAPSHOTS, larger=24_576)
     exploring_starts: Share = option(
-        0.2, "Share of the games that start from a random board.", larger=0.1
-    )
-    counterexamples: Share = option(
-        0.0,
-        "Share of the games that start from a board from which the learner's newest snapshots can "
-        "still be beaten.",
-        larger=0.5,
+        0.2,
+        "Share of the games that start from a random board.",
+        larger=0.1,
     )
     loss_penalty: NotNegative = option(2.0, "Penalty of a loss; its reward is minus this number.")
     hidden: Layers = option((256, 256), "Units of the hidden layers.")
-    activation: Activation = option("relu", "Activation of the hidden layers.")
-    output: Literal["none", "tanh"] = option(
-        "none", "Activation of the output; tanh keeps the values between -1 and 1."
-    )
-    optimizer: Literal["adam", "sgd"] = option("adam", "Optimizer of the network.")
     learning_rate: Positive = option(2e-3, "Learning rate at the start.")
-    learning_rate_end: Positive = option(1e-4, "Learning rate after --anneal-steps.")
-    epsilon: Share = option(1.0, "Probability of a random legal move at the start.")
     epsilon_end: Share = option(0.2, "Lowest probability of a random legal move.")
-    epsilon_fraction: PositiveShare = option(
-        0.2, "Fraction of --anneal-steps in which epsilon falls to --epsilon-end."
-    )
-    epsilon_decay: Share = option(
-        0.0,
-        "Factor on epsilon at each environment step after --learning-starts; 0 for a linear fall.",
-    )
-    anneal_steps: Count = option(
-        500_000, "Environment steps in which the learning rate falls linearly."
-    )
-    buffer_size: Size = option(500_000, "Size of the replay buffer in moves; not below --num-envs.")
-    learning_starts: Natural = option(
-        2_048, "Environment steps of random play before the first update."
-    )
-    batch_size: Size = option(1_024, "Number of moves in the batch of an update.")
-    gradient_steps: Count = option(1, "Number of updates after each step of all games.")
-    average: PositiveShare = option(
-        0.02, "Polyak coefficient: weight of the network in the running average at each update."
-    )
-    target_every: Natural = option(
-        0,
-        "Environment steps between two copies to the target network, while the network itself "
-        "plays; 0 for a running average, which plays.",
-    )
-
-    def check(self) -> None:
-        """Raises ValueError for a buffer below num_envs, and as `TaskConfig` does."""
-        super().check()
-        if self.buffer_size < self.num_envs:
-            raise ValueError(
-                f"buffer_size must be at least num_envs, {self.num_envs}, got {self.buffer_size}"
-            )
+    anneal_steps: Count = option(500_000, "Steps in which the learning rate falls linearly.")
+    learning_starts: Natural = option(2_048, "Steps of random play before the first update.")
+    batch_size: Count = option(1_024, "Number of moves in the batch of an update.")
+    learning_rate_end: Positive = 1e-4
+    epsilon: Share = 1.0  # at the start
+    epsilon_fraction: Share = 0.2  # of `anneal_steps`, in which epsilon falls linearly
+    epsilon_decay: Share = 0.0  # or the factor on it at each step after `learning_starts`
+    output: Literal["none", "tanh"] = "none"
+    optimizer: Literal["adam", "sgd"] = "adam"
+    buffer_size: Count = 500_000
+    average: Share = 0.02  # weight of the network in the running average, which plays
+    target_every: Natural = 0  # or steps between two copies of the network, which plays itself
 
 
 SEARCH = {
@@ -214,8 +146,6 @@ SEARCH = {
     "learning_rate": Range(2e-4, 1e-2, log=True),
     "epsilon_end": Range(0.05, 0.4),
     "batch_size": ("256", "512", "1024", "2048"),
-    "gradient_steps": Range(1, 4),
-    "average": Range(0.005, 0.1, log=True),
 }
 
 
@@ -468,7 +398,6 @@ def build(config: Config) -> BoardDQN:
             tau=config.average,
             gamma=config.discount,
             train_freq=1,
-            gradient_steps=config.gradient_steps,
             replay_buffer_class=MoveBuffer,
             replay_buffer_kwargs={"seed": config.seed},
             target_update_interval=config.num_envs,
@@ -488,19 +417,13 @@ def build(config: Config) -> BoardDQN:
 # --- the learner ---------------------------------------------------------------------------------
 
 
-def begin(config: Config) -> DQNLearner:
-    """A new learner. Sets the number of torch's threads.
-
-    Raises ValueError for a device that torch cannot use here.
-    """
-    use_torch(config.device, config.threads)
-    return DQNLearner(config, build, config.num_envs)
-
-
 class DQNLearner(SB3Learner):
     """Both networks, the replay buffer and the generator of random moves."""
 
     algorithm: BoardDQN
+
+    def __init__(self, config: Config):
+        super().__init__(config, build, config.num_envs)
 
     def policy(self) -> BoardPlayer:
         """The greedy policy of the network that plays."""
@@ -549,6 +472,9 @@ class DQNLearner(SB3Learner):
         algorithm.replay_buffer.load_state_dict(state["buffer"])
         algorithm.rng = state["exploration"]
         algorithm.update_exploration()
+
+
+begin = DQNLearner
 
 
 def export_sb3(config: Config, model: Arrays, path: Path) -> None:

@@ -38,7 +38,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
@@ -56,34 +56,12 @@ from tictactoe_env.rules import Rules
 from training.board_network import Opening, encoder_options
 from training.canonical import CanonicalBoards
 from training.learner import Arrays, BoardPlayer, State
-from training.network_policy import (
-    LivePolicy,
-    NetworkPolicy,
-    joined,
-    live_policy,
-    parted,
-)
-from training.options import (
-    Count,
-    Kept,
-    Layers,
-    NotNegative,
-    Positive,
-    Share,
-    Size,
-    Threads,
-    option,
-)
+from training.network_policy import LivePolicy, NetworkPolicy, joined, live_policy, parted
+from training.options import Count, Layers, NotNegative, Positive, Share, option
 from training.sb3_learner import SB3Learner, board_spaces, environment, write_zip
 from training.search_space import Range
-from training.task import TaskConfig
-from training.torch_arrays import (
-    ACTIVATIONS,
-    Activation,
-    load_weights,
-    use_torch,
-    weights_of,
-)
+from training.task import OPPONENTS, SNAPSHOTS, TaskConfig
+from training.torch_arrays import ACTIVATIONS, load_weights, weights_of
 
 AGENT = "maskable_ppo"
 TITLE = "PPO"
@@ -93,7 +71,7 @@ STORY = (
 )
 GOAL = "optimal"
 SMALL = (
-    "--num-envs 64 --judge-every 1024 --hidden 32 --snapshot-every 512 --snapshots 3 "
+    "--num-envs 64 --judge-every 1024 --hidden 32 --snapshot-every 512 "
     "--opponents minimax-slip=0.5:0.5,self:0.5 --batch-size 256 --epochs 2"
 )
 SHUFFLED = (
@@ -110,67 +88,32 @@ TAKEN = -1e8  # logit of an illegal move, as in sb3-contrib; not -inf, because -
 
 @dataclass(frozen=True)
 class Config(TaskConfig):
-    """The options of a training.
+    """The options of a training, in environment steps; no schedule depends on `steps`."""
 
-    Schedules are in environment steps, so a longer training begins exactly as a shorter one does.
-    """
-
-    steps: Count = option(
-        3_000_000, "Environment steps after which training ends, at the end of a rollout."
-    )
     opponents: str = option(
         "minimax-slip=0.65:0.9,self:0.1",
-        'Opponents, as name:weight,...; "self" means snapshots of the learner, "best-response" the '
-        'exact best reply to the newest one, "rival" snapshots of --rival.',
+        OPPONENTS,
         larger="best-response:0.5,self:0.45,random:0.05",
     )
-    symmetry: bool = option(
-        True, "Whether boards that are equal under symmetry share their probabilities and values."
-    )
-    device: Literal["cpu", "cuda"] = option("cpu", "Device on which the network is trained.")
-    threads: Threads = option(1, "Threads of torch; one is the fastest for small networks.")
-    judge_every: Count = option(
-        8_192, "Environment steps between two exact evaluations.", larger=32_768
-    )
-    snapshot_every: Count = option(
-        65_536,
-        "Environment steps between two snapshots; used only if self or best-response is an "
-        "opponent, for counterexamples, and as the length of a turn against a rival.",
-        larger=24_576,
-    )
-    snapshots: Kept = option(8, "Number of snapshots that are kept as opponents.")
+    snapshot_every: Count = option(65_536, SNAPSHOTS, larger=24_576)
     exploring_starts: Share = option(
-        0.25, "Share of the games that start from a random board.", larger=0.1
+        0.25,
+        "Share of the games that start from a random board.",
+        larger=0.1,
     )
-    counterexamples: Share = option(
-        0.0,
-        "Share of the games that start from a board from which the learner's newest snapshots can "
-        "still be beaten.",
-        larger=0.5,
-    )
-    num_envs: Size = option(1_024, "Number of games played in parallel.", larger=256)
-    rollout_steps: Size = option(
-        8, "Moves of each game in a rollout; an update follows each rollout.", larger=32
-    )
-    batch_size: Size = option(2_048, "Number of moves in a minibatch.", larger=1_024)
+    num_envs: Count = option(1_024, "Number of games played in parallel.", larger=256)
+    rollout_steps: Count = option(8, "Moves of each game before each update.", larger=32)
+    batch_size: Count = option(2_048, "Number of moves in a minibatch.", larger=1_024)
     epochs: Count = option(6, "Number of passes over a rollout in an update.", larger=4)
     hidden: Layers = option(
         (128, 128),
-        "Units of the hidden layers; policy and value have one network each.",
+        "Units of the hidden layers of either network.",
         larger=(256, 256),
     )
-    activation: Activation = option("relu", "Activation of the hidden layers.")
     learning_rate: Positive = option(4e-3, "Adam's learning rate at the start.", larger=1e-3)
-    learning_rate_half: Count = option(
-        1_000_000, "Environment steps after which the learning rate has halved."
-    )
-    entropy: NotNegative = option(
-        0.05,
-        "Entropy coefficient at the start, on an empty board, in units of the reward.",
-    )
     entropy_half: Count = option(
         150_000,
-        "Environment steps after which the entropy coefficient has halved.",
+        "Steps after which the entropy coefficient has halved.",
         larger=300_000,
     )
     entropy_power: NotNegative = option(
@@ -178,14 +121,12 @@ class Config(TaskConfig):
         "The entropy coefficient is multiplied by the share of free cells to this power.",
         larger=0.0,
     )
-    gae_lambda: Share = option(
-        0.9, "Lambda of generalized advantage estimation: 0 for one step, 1 for whole games."
-    )
-    clip_range: Positive = option(
-        0.2, "Largest relative change of the probability of a move in an update."
-    )
-    value_weight: Positive = option(0.5, "Coefficient of the value loss.")
-    max_grad_norm: Positive = option(0.5, "Norm to which longer gradients are clipped.")
+    learning_rate_half: Count = 1_000_000  # steps after which the learning rate has halved
+    entropy: NotNegative = 0.05  # the coefficient at the start, in units of the reward
+    gae_lambda: Share = 0.9
+    clip_range: Positive = 0.2
+    value_weight: Positive = 0.5
+    max_grad_norm: Positive = 0.5
 
 
 SEARCH = {
@@ -200,14 +141,9 @@ SEARCH = {
     "epochs": Range(2, 10),
     "hidden": ("64,64", "128,128", "256,256"),
     "learning_rate": Range(5e-4, 1e-2, log=True),
-    "entropy": Range(0.005, 0.2, log=True),
     "entropy_half": Range(50_000, 1_000_000, log=True),
     "entropy_power": Range(0.0, 3.0),
-    "gae_lambda": Range(0.8, 1.0),
-    "clip_range": Range(0.1, 0.4),
 }
-
-# What trains against the best response to itself, as on larger boards by default.
 
 
 # --- the network ---------------------------------------------------------------------------------
@@ -410,17 +346,11 @@ def build(config: Config) -> MaskablePPO:
     return algorithm
 
 
-def begin(config: Config) -> PPOLearner:
-    """A new learner. Sets the number of torch's threads.
-
-    Raises ValueError for a device that torch cannot use here.
-    """
-    use_torch(config.device, config.threads)
-    return PPOLearner(config, build, config.num_envs * config.rollout_steps)
-
-
 class PPOLearner(SB3Learner):
     """The networks, and the generators that draw the moves and shuffle the rollouts."""
+
+    def __init__(self, config: Config):
+        super().__init__(config, build, config.num_envs * config.rollout_steps)
 
     def snapshot(self) -> BoardPlayer:
         """The stochastic policy, by which the learner explores."""
@@ -466,6 +396,9 @@ class PPOLearner(SB3Learner):
         super().restore(model, state)
         self.algorithm.policy.noise.set_state(torch.from_numpy(state["noise"]))
         self.algorithm.rollout_buffer.rng = state["order"]
+
+
+begin = PPOLearner
 
 
 def export_sb3(config: Config, model: Arrays, path: Path) -> None:

@@ -1,12 +1,11 @@
 """Tabular Q-learning: a table holds the value of every move and learns from finished games.
 
-Watkins and Dayan 1992 (https://link.springer.com/article/10.1007/BF00992698), after the Q table of
-nestedsoftware/tictac. The value of a move is that of the position after it, for the side that
-moved; symmetric positions share it. A round of games is learned from the last moves back to the
-first. All its games move a value together, as far as they would one by one; the step size falls as
-games^-0.85 (Even-Dar and Mansour 2003). With several tables (double Q-learning, van Hasselt 2010)
-each game updates one, which chooses the next move; the mean of the others values it. The values
-converge to the best response to the opponents. That to `minimax-slip=0.6` cannot be beaten.
+Watkins and Dayan 1992, after the Q table of nestedsoftware/tictac. The value of a move is that of
+the position after it, for the side that moved; symmetric positions share it. A round of games is
+learned from the last moves back to the first. All its games move a value together, as far as they
+would one by one; the step size falls as games^-0.85 (Even-Dar and Mansour 2003). With several
+tables (double Q-learning, van Hasselt 2010) each game updates one, which chooses the next move; the
+others value it. The values become those of a best response: to `minimax-slip=0.6` it is unbeatable.
 """
 
 from __future__ import annotations
@@ -30,7 +29,11 @@ TITLE = "Q-learner"
 STORY = "A table holds the expected result of every position. Each game corrects those on its way."
 GOAL = "optimal"
 SMALL = "--games 32 --judge-every 500 --steps 1500 --snapshot-every 300 --opponents random:1,self:1"
-SEARCH = {"games": Range(64, 4_096, log=True), "learning_rate": Range(0.1, 1.0, log=True)}
+SEARCH = {
+    **{"tables": Range(1, 4), "games": Range(64, 4_096, log=True), "epsilon": Range(0.3, 1.0)},
+    **{"learning_rate": Range(0.1, 1.0, log=True), "rate_power": Range(0.5, 1.0)},
+    **{"epsilon_end": Range(0.05, 0.6), "anneal_steps": Range(50_000, 2_000_000, log=True)},
+}
 Floats = NDArray[np.float64]
 
 
@@ -46,11 +49,11 @@ class Config(BoardConfig):
     tables: Kept = option(2, "Number of tables; with two or more, double Q-learning.")
     games: Count = option(1_024, "Number of games in a round.")
     learning_rate: Positive = option(1.0, "Step size of the first game that reaches a position.")
+    rate_power: Share = option(0.85, "Power of the games by which the step size falls.")
     epsilon: Share = option(0.7, "Probability of a random legal move at the start.")
     epsilon_end: Share = option(0.3, "Lowest probability of a random legal move.")
     anneal_steps: Count = option(500_000, "Moves in which epsilon falls, by 0.1 in each tenth.")
     snapshot_every: Count = option(50_000, "Moves between two snapshots, or turns of a rival.")
-    rate_power: Share = 0.85  # of the number of games, by which the step size falls
     discount: Share = 1.0
     snapshots: Kept = 8
     snapshot_epsilon: Share = 0.3
@@ -72,17 +75,14 @@ def player(config: Config, model: Arrays) -> ValuedTable:
 
 
 class TabularQ(PoolLearner):
-    """values: (tables, N + 1), of each position for the side that has just moved.
-
-    The last column is -inf, for illegal moves. games: (tables, N), behind each value.
-    """
+    """values: (tables, N + 1), for the side that has just moved. games: (tables, N), of each."""
 
     STATE = ("values", "games", "played", "rng", "pool")
 
     def __init__(self, config: Config):
         self.config, self.positions = config, positions_of(config.rules)
         self.values = np.zeros((config.tables, len(self.positions) + 1))
-        self.values[:, -1] = -np.inf
+        self.values[:, -1] = -np.inf  # of illegal moves
         self.games = np.zeros((config.tables, len(self.positions)))
         self.after, self.rng = places_of(config), np.random.default_rng(config.seed)
         kept = config.snapshots, config.seed, config.snapshot_epsilon

@@ -62,7 +62,8 @@ from training.options import (
 from training.search_space import Range
 from training.selfplay import play_out
 from training.symmetry import Representatives
-from training.torch_arrays import Device, load_weights, use_torch, weights_of
+from training.task import Device
+from training.torch_arrays import load_weights, use_torch, weights_of
 from training.values import ValuedTable, reward_scale
 
 AGENT = "value_net"

@@ -34,10 +34,10 @@ from training.progress import describe
 SQUARE, WON = Rules(4, 4, 4), Rules(3, 4, 3)
 GAMES = (
     "--rows 4 --cols 4 --k 4 --num-envs 16 --hidden 8 --exploring-starts 0 --judge-every 256 "
-    "--opponents self:0.7,random:0.3 --snapshot-every 128 --snapshots 2"
+    "--opponents self:0.7,random:0.3 --snapshot-every 128"
 )
 OPTIONS = {
-    "dqn": f"{GAMES} --batch-size 16 --learning-starts 32 --buffer-size 256",
+    "dqn": f"{GAMES} --batch-size 16 --learning-starts 32",
     "maskable_ppo": f"{GAMES} --batch-size 64 --epochs 1 --rollout-steps 8",
 }
 NETWORKS = pytest.mark.parametrize("agent", list(OPTIONS))

@@ -125,7 +125,8 @@ def test_what_cannot_be_searched_and_a_damaged_file_are_refused(tmp_path, capsys
         assert (code, err.count("\n")) == (2, 1)
         return err
 
-    assert "games, learning_rate" in error_of("--games", "8", "--learning-rate", "1")
+    fixed = "--tables 1 --games 8 --learning-rate 1 --rate-power 1 --epsilon 1 --epsilon-end 1"
+    assert "tables, games" in error_of(*fixed.split(), "--anneal-steps", "9")
     (tmp_path / "s").mkdir()
     (tmp_path / "s" / "study.db").write_bytes(b"no database" * 100)
     assert "study.db" in error_of()

@@ -29,7 +29,7 @@ from training.network_policy import parted
 from training.selfplay import SelfPlay
 from training.tally import Tally, windows_chart
 from training.task import TaskConfig
-from training.torch_arrays import load_moments, moments_of
+from training.torch_arrays import load_moments, moments_of, use_torch
 
 
 class SB3Learner(Learner):
@@ -40,6 +40,7 @@ class SB3Learner(Learner):
     """
 
     def __init__(self, config: Any, build: Callable[[Any], Any], round_steps: int):
+        use_torch(config.device, config.threads)
         self.config, self.round_steps = config, round_steps
         self.pool = SelfPlay(
             config.opponents,

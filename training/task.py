@@ -14,13 +14,25 @@ from training.options import (
     BoardConfig,
     Count,
     Finite,
+    Kept,
     Natural,
     NotNegative,
     Share,
     Size,
+    Threads,
     option,
 )
 
+OPPONENTS = (
+    'Opponents, as name:weight,...; "self" means snapshots of the learner, "best-response" the '
+    'exact best reply to the newest one, "rival" snapshots of --rival.'
+)
+SNAPSHOTS = (
+    "Environment steps between two snapshots; used only if self or best-response is an opponent, "
+    "for counterexamples, and as the length of a turn against a rival."
+)
+Activation = Literal["relu", "tanh", "silu"]
+Device = Literal["cpu", "cuda"]
 RANDOM = "random"  # instead of a cell, in the option `opening`
 Table = TypeVar("Table", bound=TabularPolicy)
 
@@ -31,12 +43,19 @@ class TaskConfig(BoardConfig):
 
     CELLS: ClassVar[int] = MAX_BITS  # any board: a network is asked for the boards that come up
 
+    steps: Count = option(3_000_000, "Environment steps after which training ends.")
+    judge_every: Count = option(
+        8_192, "Environment steps between two exact evaluations.", larger=32_768
+    )
+    device: Device = option("cpu", "Device on which the network is trained.")
+    symmetry: bool = option(True, "Whether symmetric boards are one board to the network.")
     num_envs: Size = option(256, "Number of games played in parallel.")
     exploring_starts: Share = option(0.0, "Share of the games that start from a random board.")
     counterexamples: Share = option(
         0.0,
         "Share of the games that start from a board from which the learner's newest snapshots can "
         "still be beaten.",
+        larger=0.5,
     )
     side: Literal["both", "X", "O"] = option(
         "both", "Side that is learned; exploring starts use boards of both sides in any case."
@@ -70,6 +89,10 @@ class TaskConfig(BoardConfig):
         "0 free), or lines (planes, and how many marks each side has on the lines that it can "
         "still complete).",
     )
+
+    activation: Activation = "relu"
+    snapshots: Kept = 8  # that are kept as opponents
+    threads: Threads = 1  # of torch; one is the fastest for small networks
 
     def check(self) -> None:
         """Raises ValueError for options that do not fit together or the board."""

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
 
 import torch
 
 from training.learner import Arrays
 
-Device = Literal["cpu", "cuda"]
-Activation = Literal["relu", "tanh", "silu"]
 ACTIVATIONS: dict[str, type[torch.nn.Module]] = {
     "relu": torch.nn.ReLU,
     "tanh": torch.nn.Tanh,
