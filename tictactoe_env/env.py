@@ -21,7 +21,7 @@ from tictactoe_env.config import (
 )
 from tictactoe_env.engines.interface import GameEngine, State, game_engine
 from tictactoe_env.errors import checked_seed, whole_number
-from tictactoe_env.notation import SIDES, check_move
+from tictactoe_env.notation import check_move
 from tictactoe_env.observation import last_move, observation_space
 from tictactoe_env.policy import Uniforms
 from tictactoe_env.pool import Pool, Pooled
@@ -223,7 +223,7 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
         self._replies: list[Any] = []
         self._reply: Any = None
         self._which: int | None = None  # the opponent of the pool that plays the current game
-        self._starts = {side: self._start_from(config.start_board, mark_of(side)) for side in SIDES}
+        self._starts = {seat: self._start_from(config.start_board, seat) for seat in MARKS}
         self._both_sides = opponent is None
         if not self._both_sides:
             self.set_opponent(opponent)
@@ -259,15 +259,15 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
         if replies:
             which = 0 if len(replies) == 1 else int(pool.draw(self.np_random, 1)[0])
             self._reply, self._which = replies[which], None if "opponent" in given else which
-            before, side = self._start(given)
+        before, side = self._start(given)
+        if self._both_sides:
+            state, (observation, mask) = before, self._game.view(before)
+        else:
             state, result, observation, mask = self._game.advance(
                 before, None, self._reply, self._uniforms
             )
             if result != ONGOING:
                 raise ValueError("the opponent's first move ended the game: change sides")
-        else:  # the caller moves for both sides
-            state, side = self._start_of_mover(given)
-            before, (observation, mask) = state, self._game.view(state)
         self._games_begun += 1
         self._before, self._state, self._side, self._running = before, state, side, True
         if self._window is not None:
@@ -288,29 +288,25 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
         return given, pool, replies
 
     def _start(self, given: Mapping[str, Any]) -> FirstState:
-        """The start of a game against an opponent."""
-        side, start = given.get("side", self.config.side), self.config.start
-        drawn = side == "random"
-        if drawn:
-            side = "X" if self._uniforms.draw() < 0.5 else "O"
-        elif side == "alternate":
-            side = "XO"[self._games_begun % 2]
+        """The start of a game. Where the caller moves for both sides, it begins as the mover."""
+        side, start, seat = given.get("side", self.config.side), self.config.start, 1
+        if not self._both_sides:
+            if side == "random":
+                seat = 1 if self._uniforms.draw() < 0.5 else -1
+            elif side == "alternate":
+                seat = -1 if self._games_begun % 2 else 1
+            else:
+                seat = mark_of(side)
         if "board" in given:
-            return self._start_from(given["board"], mark_of(side))
-        if start == "empty":
-            return self._starts[side]
-        return self._start_from(*self._drawn(mark_of(side), drawn))
-
-    def _start_of_mover(self, given: Mapping[str, Any]) -> FirstState:
-        """The start of a game in which the caller moves for both sides."""
-        board = given.get("board", self.config.start_board)
-        if self.config.start != "empty" and "board" not in given:
-            board, _ = self._drawn(1, any_seat=True)
-        return self._start_from(board, int(to_move(board)))
-
-    def _drawn(self, seat: int, any_seat: bool) -> tuple[Boards, int]:
-        """A board (cells,) of a start that is not "empty", and the learner's mark."""
-        return self.config.drawn_board(seat, self.np_random, self._counterexamples, any_seat)
+            board = given["board"]
+        elif start != "empty":
+            drawn = seat, self.np_random, self._counterexamples, side == "random"
+            board, seat = self.config.drawn_board(*drawn)
+        elif self._both_sides:
+            board = self.config.start_board
+        else:
+            return self._starts[seat]
+        return self._start_from(board, int(to_move(board)) if self._both_sides else seat)
 
     def _start_from(self, board: Boards, seat: int) -> FirstState:
         state: State = self._game.start(board, seat)
