@@ -10,10 +10,9 @@ import os
 import socket
 import time
 import warnings
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from tictactoe_env.errors import printable
 
@@ -28,48 +27,28 @@ class Events:
         from tensorboard.compat.proto.event_pb2 import Event
         from tensorboard.summary.writer.record_writer import RecordWriter
 
-        self._event, self._records = Event, RecordWriter
-        self._file: IO[bytes] | None = None
+        self._event, self._records, self._has_failed = Event, RecordWriter, False
         name = f"events.out.tfevents.{time.time():010.0f}.{socket.gethostname()}.{os.getpid()}"
         self.path = folder / f"{name}.{time.monotonic_ns()}"
-        self._try(self._open)
+        self._write(Event(wall_time=time.time(), file_version="brain.Event:2"))
 
     def add(self, numbers: Mapping[str, float], steps: int) -> None:
-        """Add numbers by name, and flush them."""
-        if self._file is not None:
-            self._try(lambda: self._write(self._event_of(numbers, steps)))
-
-    def close(self) -> None:
-        """Close the file."""
-        if self._file is not None:
-            file, self._file = self._file, None
-            self._try(file.close)
-
-    def _open(self) -> None:
-        self._file = open(self.path, "xb")  # noqa: SIM115 (it is open as long as the training)
-        self._write(self._event(wall_time=time.time(), file_version="brain.Event:2"))
-
-    def _event_of(self, numbers: Mapping[str, float], steps: int) -> Any:
+        """Add numbers by name."""
         event = self._event(wall_time=time.time(), step=steps)
         for name, number in numbers.items():
             event.summary.value.add(tag=name, simple_value=number)
-        return event
+        self._write(event)
 
     def _write(self, event: Any) -> None:
-        self._records(self._file).write(event.SerializeToString())
-        assert self._file is not None
-        self._file.flush()
-
-    def _try(self, action: Callable[[], Any]) -> None:
+        if self._has_failed:
+            return
         try:
-            action()
+            with open(self.path, "ab") as file:
+                self._records(file).write(event.SerializeToString())
         except OSError as error:
-            file, self._file = self._file, None
-            if file is not None:
-                with suppress(OSError):  # closing flushes again, and may fail again
-                    file.close()
+            self._has_failed = True
             text = (
                 f"{self.path}, which TensorBoard shows, cannot be written: {error}; the training "
                 "goes on without it"
             )
-            warnings.warn(printable(text), stacklevel=4)
+            warnings.warn(printable(text), stacklevel=3)

@@ -105,8 +105,8 @@ class Run:
 
     A checkpoint is written every CHECKPOINT_SECONDS, also between two evaluations. Ctrl-C stops the
     training at the next evaluation and saves its state; a second Ctrl-C ends it at once, and the
-    last checkpoint stays. saved_at: the steps of the checkpoint, None
-    without one. is_complete: whether a resumed run is at its end and lacks none of its files.
+    last checkpoint stays. saved_at: the steps of the checkpoint, None without one. is_complete:
+    whether a resumed run is at its end and lacks none of its files.
     """
 
     def __init__(
@@ -297,7 +297,6 @@ class Run:
             if handler is not None:
                 signal.signal(signal.SIGINT, handler)
             self._display.stop()
-            self._events.close()
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
         if self.is_interrupted:
