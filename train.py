@@ -67,26 +67,23 @@ GENERAL = [
     ),
     Option(
         "rival",
-        "train a second learner too, each against snapshots of the other: the name of an agent "
-        "that learns from snapshots and its options, such as 'dqn --hidden 64'; it plays on the "
-        "same board for the same steps, by default with the next seed and the other --side, and "
-        "its run is RUN-rival",
+        "train a second learner too, each against snapshots of the other: an agent that learns "
+        "from snapshots and its options, such as 'dqn --hidden 64'; by default it has the next "
+        "seed and the other --side; its run is RUN-rival",
         metavar="'AGENT ...'",
     ),
     Option(
         "resume",
-        "continue a run with its configuration; only --steps may change, and --until has to be "
-        "given again; a trie also takes in the games played with it, and those of --learn-from",
+        "continue a run; only --steps may change, and --until has to be given again; a trie also "
+        "takes in the games played with it, and those of --learn-from",
         Path,
         metavar="RUN",
     ),
     Option(
         "optimize",
-        "search the agent's options with Optuna, in this many trials, and print the best with its "
-        "command line; options that are given are fixed. The score is the share of --steps until "
-        "--until is proven, and beyond that what the best model lacks. Bad trials are pruned. The "
-        "same command continues a search in its --out (default: runs/AGENT-optimize-SEED), and "
-        "may run several times at once",
+        "search the agent's options with Optuna, in this many trials in all, and print the best "
+        "with its command line; options that are given are fixed; the same command continues the "
+        "search in the folder --out (default: runs/AGENT-optimize-SEED)",
         Count,
     ),
     Option(
@@ -97,30 +94,26 @@ GENERAL = [
     ),
     Option(
         "export_sb3",
-        "also write the trained model as Stable-Baselines3's own zip. MaskablePPO.load of "
-        "sb3_contrib reads that of maskable_ppo, MaskableDQN.load of tictactoe_env.sb3 that of "
-        "dqn, wherever tictactoe-env[sb3] is installed in the same version of Python",
+        "also write the model as a zip of Stable-Baselines3: for MaskablePPO.load of sb3_contrib "
+        "(maskable_ppo) or MaskableDQN.load of tictactoe_env.sb3 (dqn)",
         Path,
         metavar="FILE",
     ),
     Option(
         "seeds",
         "train a study: a run for each of these seeds, such as 0-99 or 0-4,7, in the folder --out "
-        "(default: runs/AGENT-study or runs/AGENT-PRESET-study); the same command continues what "
-        "is missing; prints a table over the seeds and draws a plot",
+        "(default: runs/AGENT-study), and a table over them; the same command continues it",
         parse_seeds,
         metavar="SEEDS",
     ),
     Option(
         "jobs",
-        "of a study: the most runs that are trained at a time, each in a process with one thread "
-        "(default: one for each core, or each slot of the cluster)",
+        "of a study: runs that are trained at a time (default: one for each core, or worker)",
         Count,
     ),
     Option(
         "cluster",
-        "of a study: train on this cluster, dask://HOST:PORT (a scheduler) or ray://HOST:PORT (a "
-        "client server), whose machines share the folder of the study",
+        "of a study: train on this cluster, dask://HOST:PORT or ray://HOST:PORT",
         cluster_address,
         metavar="ADDRESS",
     ),
@@ -161,7 +154,7 @@ def main(arguments: list[str] | None = None) -> int:
         given = SimpleNamespace(**{**line.defaults, **typed})
         if "rival" in typed or "rival" in saved:
             return train_rivals(rival_entries(page, typed, saved), given)
-        entry = Entry(page, *configuration(page, typed, saved))
+        entry = entry_of(page, typed, saved)
         refuse_half_of_rivals(entry, saved, given)
         return train_study(entry, given) if given.seeds else train(entry, given)
     except (ValueError, OSError) as error:
@@ -256,13 +249,8 @@ class Entry(NamedTuple):
         return f"{self.page.AGENT}-{self.preset}" if self.preset else str(self.page.AGENT)
 
 
-def configuration(
-    page: Any,
-    typed: Mapping[str, Any],
-    saved: dict[str, Any],
-    defaults: Mapping[str, Any] | None = None,
-) -> tuple[BoardConfig, str | None]:
-    """The configuration and the name of its preset, from the options or from a resumed run.
+def entry_of(page: Any, typed: Mapping[str, Any], saved: dict[str, Any], **defaults: Any) -> Entry:
+    """What is trained, from the options or from a resumed run.
 
     defaults: options that apply where neither the command line nor the preset gives another value.
     """
@@ -270,17 +258,16 @@ def configuration(
     chosen = {name: value for name, value in typed.items() if name in names}
     preset = typed.get("preset")
     if saved:
-        preset = saved.get("preset")
-        return resumed(page, chosen, typed["resume"], saved), preset
+        config = resumed(page, chosen, typed["resume"], saved)
+        return Entry(page, config, saved.get("preset"))
     known = agents.presets(page.AGENT)
     if preset is not None and preset not in known:
         if not known:
             raise ValueError(f"{page.AGENT} has no presets: leave --preset {preset} out")
         raise unknown_name(f"preset of {page.AGENT}", preset, known)
-    options = known[preset].options if preset else {}
-    options = {**options, **chosen}
+    options = {**(known[preset].options if preset else {}), **chosen}
     board = board_defaults(page.Config, options)
-    return page.Config(**{**board, **(defaults or {}), **options}), preset
+    return Entry(page, page.Config(**{**board, **defaults, **options}), preset)
 
 
 def resumed(
@@ -301,7 +288,7 @@ def optimize(page: Any, typed: dict[str, Any]) -> int:
     from terminal import tuner
     from training.tuning import Search
 
-    entry = Entry(page, *configuration(page, typed, {}))
+    entry = entry_of(page, typed, {})
     preset = agents.presets(page.AGENT)[entry.preset].options if entry.preset else {}
     board = board_defaults(page.Config, {**preset, **typed})
     fixed = {*typed, *preset, *({"opponents"} & set(board))}  # few boards have perfect opponents
@@ -374,13 +361,13 @@ def rival_entries(page: Any, typed: dict[str, Any], saved: dict[str, Any]) -> tu
     if saved:
         return resumed_entries(page, typed, saved)
     rival_page, own = rival_of(typed["rival"])
-    first = entry_with_rival(page, typed, {})
+    first = entry_with_rival(page, typed)
     shared = {name: typed[name] for name in ("steps", "rows", "cols", "k") if name in typed}
     defaults: dict[str, Any] = {"seed": first.config.seed + 1}
     side = getattr(first.config, "side", "both")
     if side != "both" and "side" in {known.name for known in options_of(rival_page.Config)}:
         defaults["side"] = "O" if side == "X" else "X"
-    second = entry_with_rival(rival_page, {**shared, **own}, defaults)
+    second = entry_with_rival(rival_page, {**shared, **own}, **defaults)
     check_rivals(first, second)
     return first, second
 
@@ -391,7 +378,7 @@ def rival_of(text: str) -> tuple[Any, dict[str, Any]]:
         agent, *options = shlex.split(text)
     except ValueError:
         raise ValueError(f"--rival: expected an agent and its options, got {text!r}") from None
-    page = page_with_rivals(agent)
+    page = agents.page(agent)
     typed = with_size(command_line(page, "train.py: --rival").parse([agent, *options]))
     others = [one for one in GENERAL if one.name in typed and one.name != "preset"]
     if others:
@@ -402,26 +389,16 @@ def rival_of(text: str) -> tuple[Any, dict[str, Any]]:
     return page, typed
 
 
-def page_with_rivals(agent: str) -> Any:
-    """The page of an agent that can have a rival. Raises ValueError for any other agent."""
-    page = agents.page(agent)
-    if has_snapshots(page):
-        return page
-    raise ValueError(
-        f"{agent} cannot be trained against a rival, because it has no snapshots: take another "
-        "agent, such as dqn"
-    )
-
-
 def has_snapshots(page: Any) -> bool:
     """Whether snapshots are among the opponents of an agent, its own or those of a rival."""
     return any(known.name == "snapshots" for known in fields_of(page.Config))
 
 
-def entry_with_rival(page: Any, typed: dict[str, Any], defaults: Mapping[str, Any]) -> Entry:
+def entry_with_rival(page: Any, typed: dict[str, Any], **defaults: Any) -> Entry:
     """An agent whose only opponent is its rival, unless others are typed."""
-    page_with_rivals(page.AGENT)
-    entry = Entry(page, *configuration(page, {"opponents": RIVAL, **typed}, {}, defaults))
+    if not has_snapshots(page):
+        raise ValueError(f"{page.AGENT} has no snapshots for a rival: take an agent such as dqn")
+    entry = entry_of(page, {"opponents": RIVAL, **typed}, {}, **defaults)
     if not meets_rival(entry):
         raise ValueError(
             f"the opponents {entry.config.opponents!r} of {page.AGENT} lack its rival: write "
@@ -445,16 +422,15 @@ def check_rivals(first: Entry, second: Entry) -> None:
 
 def resumed_entries(page: Any, typed: dict[str, Any], saved: dict[str, Any]) -> tuple[Entry, Entry]:
     """The two of a resumed run. The steps that were typed are those of both."""
-    first = Entry(page, *configuration(page, typed, saved))
     folder: Path = typed["resume"]
     other = folder.with_name(str(saved["rival"]))
     saved_other = saved_config(other)
     if saved_other.get("rival_of") != folder.name:
         raise ValueError(f"{other} was not trained with {folder}: was one of them renamed?")
-    rival_page = page_with_rivals(saved_other["agent"])
     own = {name: typed[name] for name in ("steps",) if name in typed}
-    resumed = configuration(rival_page, {"resume": other, **own}, saved_other)
-    return first, Entry(rival_page, *resumed)
+    rival_page = agents.page(saved_other["agent"])
+    second = entry_of(rival_page, {"resume": other, **own}, saved_other)
+    return entry_of(page, typed, saved), second
 
 
 def train_rivals(entries: tuple[Entry, Entry], given: SimpleNamespace) -> int:

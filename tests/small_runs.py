@@ -37,7 +37,7 @@ def small_config(agent, **changes):
     page = agents.page(agent)
     arguments = [agent, *options_of_run(agent)]
     typed = train.command_line(page).parse(arguments)
-    return replace(train.configuration(page, typed, {})[0], **changes)
+    return replace(train.entry_of(page, typed, {}).config, **changes)
 
 
 def metrics(folder):

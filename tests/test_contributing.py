@@ -55,4 +55,4 @@ def test_the_example_continues_bit_by_bit(page, tmp_path):
 def test_the_example_has_a_command_line_and_no_presets(page):
     assert train.command_line(page).parse(["monte_carlo"])["agent"] == "monte_carlo"
     with refuses("monte_carlo", "slow"):
-        train.configuration(page, {"preset": "slow"}, {})
+        train.entry_of(page, {"preset": "slow"}, {})

@@ -46,7 +46,7 @@ NETWORKS = pytest.mark.parametrize("agent", list(OPTIONS))
 def config_of(agent, *options):
     page = agents.page(agent)
     typed = train.command_line(page).parse([agent, *OPTIONS[agent].split(), *options])
-    return page, train.configuration(page, typed, {})[0]
+    return page, train.entry_of(page, typed, {}).config
 
 
 def boards_of(rules, count=100, seed=0):
@@ -75,7 +75,7 @@ def test_larger_boards_have_defaults_of_their_own(agent):
     page = agents.page(agent)
     larger = {one.name: one.larger for one in options_of(page.Config) if one.larger is not None}
     assert larger["judge_every"] > page.Config().judge_every
-    large = train.configuration(page, {"rows": 4, "cols": 4, "k": 4, "judge_every": 1_000}, {})[0]
+    large = train.entry_of(page, {"rows": 4, "cols": 4, "k": 4, "judge_every": 1_000}, {}).config
     assert {name: getattr(large, name) for name in larger} == {**larger, "judge_every": 1_000}
 
 
