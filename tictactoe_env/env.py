@@ -7,7 +7,7 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
-from gymnasium.error import ClosedEnvironmentError, ResetNeeded
+from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 
 from tictactoe_env.config import (
@@ -218,7 +218,7 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
         self._state: State = None
         self._before: State = None  # the state before the last step, for render()
         self._uniforms = Uniforms(self.np_random)
-        self._running = self._closed = False
+        self._running = False
         self._games_begun = 0
         self._replies: list[Any] = []
         self._reply: Any = None
@@ -342,10 +342,6 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
             return int(action)
         return whole_number(action, "an action", 0, self._last_cell)
 
-    def _check_open(self) -> None:
-        if self._closed:
-            raise ClosedEnvironmentError("the environment is closed: make a new one")
-
     def _refuse(self) -> None:
         """Raise what is wrong where no game is running."""
         self._check_open()
@@ -388,4 +384,4 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
         """Close the environment; a later reset or step raises ClosedEnvironmentError."""
         if self._window is not None:
             self._window.close()
-        self._closed, self._running, self._state = True, False, None
+        self.closed, self._running, self._state = True, False, None

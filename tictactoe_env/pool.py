@@ -24,6 +24,7 @@ from typing import Any, TypeVar
 import gymnasium as gym
 import numpy as np
 from gymnasium.envs.registration import EnvSpec
+from gymnasium.error import ClosedEnvironmentError
 from numpy.typing import NDArray
 
 from tictactoe_env.config import Config, plain_spec
@@ -314,6 +315,7 @@ class Pooled:
 
     config: Config
     np_random: np.random.Generator
+    closed = False
 
     def __init__(self) -> None:
         self._pool = Pool()
@@ -399,8 +401,8 @@ class Pooled:
         raise NotImplementedError
 
     def _check_open(self) -> None:
-        """Raise ClosedEnvironmentError after `close`."""
-        raise NotImplementedError
+        if self.closed:
+            raise ClosedEnvironmentError("the environment is closed: make a new one")
 
     def best_reply(self, player: Any, copy: Policy) -> Policy | None:
         """The best response to a player, for the member "best-response"; None without one.

@@ -7,7 +7,7 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
-from gymnasium.error import ClosedEnvironmentError, ResetNeeded
+from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
@@ -235,11 +235,8 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
         actions: whole numbers (num_envs,). Returns observations, rewards, terminated, truncated
         (False without `max_episode_steps`) and infos.
         """
-        self._check_open()
-        if self._states is None:
-            raise ResetNeeded("step was called before reset: call reset() to start the games")
-        cells = self._cells(actions)
-        mode, games, before = self.autoreset_mode, self._games, self._states
+        before, cells = self._started(), self._cells(actions)
+        mode, games = self.autoreset_mode, self._games
         waiting = self._over.nonzero()[0] if mode is not AutoresetMode.SAME_STEP else None
         if waiting is not None and len(waiting) and mode is AutoresetMode.DISABLED:
             raise ResetNeeded(f"the games {waiting.tolist()} are over: reset them by reset_mask")
@@ -335,10 +332,6 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
         if len(wrong):
             board = self._games.boards(self._states.take(wrong[:1], axis=-1))[0]
             check_move(board, int(cells[wrong[0]]), self.rules)
-
-    def _check_open(self) -> None:
-        if self.closed:
-            raise ClosedEnvironmentError("the environment is closed: make a new one")
 
     # --- state ------------------------------------------------------------------------------------
 
