@@ -1,58 +1,58 @@
-"""The page of CONTRIBUTING.md is an agent: it trains, continues, loads and becomes unbeatable."""
+"""The page of CONTRIBUTING.md is an agent: put into an empty folder, every program finds it."""
 
 import re
-import sys
-import types
-from pathlib import Path
+import shutil
 
 import pytest
-from text_cases import refuses
+from small_runs import ROOT, python
 
-import train
+import agents
 from tictactoe_env.certificates.certificate import read, verify
-from training import checkpoint
-from training.learner import drive
-from training.run import Run
 
-GUIDE = Path(__file__).parent.parent / "CONTRIBUTING.md"
-
-
-@pytest.fixture
-def page():
-    (source,) = re.findall(r"```python\n(.+?)```", GUIDE.read_text(), re.S)
-    module = types.ModuleType("monte_carlo")
-    sys.modules["monte_carlo"] = module  # dataclasses look their module up
-    exec(compile(source, str(GUIDE), "exec"), module.__dict__)
-    yield module
-    del sys.modules["monte_carlo"]
-
-
-def test_the_example_becomes_unbeatable_and_is_certified_and_plotted(page, tmp_path):
-    run = Run(tmp_path / "run", page, page.Config(), "unbeatable")
-    run.start()
-    run.train()
-    run.finish()
-    verify(read(run.folder))
-    assert read(run.folder).unbeatable
-    assert (run.folder / "growth.png").exists()
-    assert (checkpoint.load(page, run.folder).table == run.best_player.table).all()
+(SOURCE,) = re.findall(r"```python\n(.+?)```", (ROOT / "CONTRIBUTING.md").read_text(), re.S)
+FIND = """
+import sys; sys.path[:0] = {paths!r}
+import os; os.chdir({folder!r})
+import train, evaluate, play
+from players.gallery import Gallery
+from players.titles import unit_of
+assert train.main("monte_carlo --until unbeatable --out runs/monte_carlo-0".split()) == 0
+assert evaluate.main(["runs/monte_carlo-0"]) == 0
+assert play.main("--x runs/monte_carlo-0 --o random --seed 1 --store games.db".split()) == 0
+(entry,) = [one for one in Gallery().entries() if one.id == "runs/monte_carlo-0"]
+assert entry.title == "Monte Carlo player, seed 0", entry.title
+assert unit_of("monte_carlo") == "moves"
+"""
 
 
-def test_the_example_continues_bit_by_bit(page, tmp_path):
-    some = {"opponents": "minimax-slip=0.6:0.5,self:0.5", "snapshot_every": 2_000}
-    config = page.Config(steps=6_000, judge_every=3_000, **some)
-    whole, half, again = (page.begin(config) for _ in range(3))
-    drive(whole, config, lambda learner: False)
-    drive(half, config, lambda learner: True)
-    checkpoint.save(tmp_path, page.AGENT, config, half)
-    checkpoint.restore(tmp_path, page.AGENT, config, again)
-    drive(again, config, lambda learner: False)
-    assert again.steps == whole.steps > half.steps
-    assert len(again.pool.snapshots) == len(whole.pool.snapshots) > 1
-    assert (again.policy().table == whole.policy().table).all()
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder with `agents`, which holds nothing but the example."""
+    folder = tmp_path_factory.mktemp("clone")
+    (folder / "agents").mkdir()
+    for name in ("__init__.py", "presets.toml"):
+        shutil.copy(agents.FOLDER / name, folder / "agents")
+    (folder / "agents" / "monte_carlo.py").write_text(SOURCE)
+    return folder
 
 
-def test_the_example_has_a_command_line_and_no_presets(page):
-    assert train.command_line(page).parse(["monte_carlo"])["agent"] == "monte_carlo"
-    with refuses("monte_carlo", "slow"):
-        train.entry_of(page, {"preset": "slow"}, {})
+def test_the_example_becomes_unbeatable_and_is_found_by_all_programs(folder):
+    paths = [str(folder), str(ROOT)]
+    done = python("-c", FIND.format(paths=paths, folder=str(folder)))
+    assert done.returncode == 0, done.stderr
+    run = folder / "runs" / "monte_carlo-0"
+    verify(read(run))
+    assert read(run).unbeatable
+    assert (run / "growth.png").exists()
+
+
+def test_the_contract_tests_cover_the_example(folder):
+    tests = ROOT / "tests"
+    options = ["-q", "-n", "0", "-k", "monte_carlo", "--rootdir", ROOT, tests / "test_agents.py"]
+    program = (
+        f"import sys; sys.path[:0] = {[str(folder), str(ROOT), str(tests)]}\n"
+        f"import pytest; raise SystemExit(pytest.main({list(map(str, options))}))"
+    )
+    done = python("-c", program)
+    assert done.returncode == 0, done.stdout
+    assert int(re.search(r"(\d+) passed", done.stdout)[1]) >= 7
