@@ -69,7 +69,7 @@ def test_a_long_proof_shows_how_far_it_has_come(is_terminal, monkeypatch):
 def test_results_are_described_in_per_cent_with_what_is_proven():
     random = describe(evaluate(RANDOM, rules=Rules()))
     assert random == "X 58.49/12.70/28.81   O 28.81/12.70/58.49"
-    assert describe(evaluate(PERFECT, rules=Rules())).count("unbeatable") == 2
+    assert describe(evaluate(PERFECT, rules=Rules())).endswith("unbeatable")
 
 
 # --- windows of a thousand games ------------------------------------------------------------------

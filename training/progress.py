@@ -40,13 +40,13 @@ class Display:
     """
 
     def __init__(self, name: str, total: int, done: int, console: Console, is_live: bool = True):
-        self.console, self.total = console, total
+        self.console, self.total = console, max(total, 1)
         name = printable(name)
         self._prefix = "" if is_live else f"{name}: "
         is_wide = not console.is_terminal or console.width >= WIDE
         self._heading = HEADING if is_wide and is_live else ""
         self._has_table = bool(self._heading)
-        self._tenth, self._last_line = tenth_of(done, total), 0.0
+        self._tenth, self._last_line = 10 * done // self.total, 0.0
         self._proven = {""}  # what rows have told
         self._left: list[str] = []  # lines of the last evaluation that were not printed
         self._proof_began = self._proof_line = 0.0
@@ -82,7 +82,7 @@ class Display:
             found = Text(f"won/drawn/lost against random, %: {describe(results)}")
             self._live.update(Group(self._bar, found, Text(told, "dim"), Text(values)))
         row, now = self._row(steps, seconds, results), time.monotonic()
-        tenth, known = tenth_of(steps, self.total), proven(results)
+        tenth, known = 10 * steps // self.total, proven(results)
         is_time = not self._live and now - self._last_line > PLAIN_SECONDS
         self._left = [] if self._live else [row, told, values]
         if tenth > self._tenth or known not in self._proven or is_time:
@@ -133,11 +133,6 @@ class Display:
             self.console.print(text, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
-def tenth_of(steps: int, total: int) -> int:
-    """How many tenths of a training are done: 0 to 10."""
-    return 10 * steps // max(total, 1)
-
-
 def proven(results: Evaluation) -> str:
     """What is proven of both sides, in few words; "" if nothing is."""
     words = [f"{side} {one.word}" for side, one in results.proven.items() if one.word]
@@ -148,13 +143,11 @@ def proven(results: Evaluation) -> str:
 
 def describe(results: Evaluation) -> str:
     """Wins, draws and losses of both sides in per cent, and what is proven of them."""
-    parts = []
-    for side, found in (("X", results.x), ("O", results.o)):
-        rates = "/".join(f"{100 * rate:.2f}" for rate in (found.win, found.draw, found.loss))
-        word = results.proven[side].word if side in results.proven else ""
-        how = "(sampled)" * (side in results.sampled)
-        parts.append(" ".join(filter(None, (side, rates, word, how))))
-    return "   ".join([*parts, *["optimal"] * results.optimal])
+    sides = (
+        f"{side} {100 * found.win:.2f}/{100 * found.draw:.2f}/{100 * found.loss:.2f}"
+        for side, found in (("X", results.x), ("O", results.o))
+    )
+    return "   ".join([*sides, proven(results)]).rstrip()
 
 
 def notes_text(steps: int, seconds: float, notes: Mapping[str, float]) -> str:
