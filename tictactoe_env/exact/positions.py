@@ -42,7 +42,8 @@ def codes_of(boards: NDArray[Any], rules: Rules) -> NDArray[np.int64]:
 
     Raises ValueError for another shape, and for numbers other than -1, 0 and 1.
     """
-    check_shape(boards, rules)
+    if boards.ndim != 2 or boards.shape[1] != rules.cells:
+        raise ValueError(f"boards must have the shape (B, {rules.cells}), got {boards.shape}")
     if len(boards) and not (
         boards.dtype.kind in "if"
         and boards.min() >= -1
@@ -58,12 +59,6 @@ def codes_of(boards: NDArray[Any], rules: Rules) -> NDArray[np.int64]:
 def in_parts(rows: NDArray[Any]) -> list[NDArray[Any]]:
     """The rows in parts of at most CHUNK."""
     return [rows[start : start + CHUNK] for start in range(0, len(rows), CHUNK)] or [rows]
-
-
-def check_shape(boards: NDArray[Any], rules: Rules) -> None:
-    """Raises ValueError unless boards have the shape (B, cells)."""
-    if boards.ndim != 2 or boards.shape[1] != rules.cells:
-        raise ValueError(f"boards must have the shape (B, {rules.cells}), got {boards.shape}")
 
 
 def unreachable(board: NDArray[Any], rules: Rules) -> ValueError:
@@ -195,7 +190,6 @@ class Positions:
     def rows(self, boards: ArrayLike) -> NDArray[np.intp]:
         """Rows (B,) of boards (B, cells); ValueError names a board that play cannot reach."""
         boards = np.asarray(boards)
-        check_shape(boards, self.rules)
         parts = [self._row_of_code[codes_of(part, self.rules)] for part in in_parts(boards)]
         found = np.concatenate(parts, dtype=np.intp)
         if (found < 0).any():
