@@ -27,7 +27,6 @@ from tictactoe_env.search.mcts import (
     Node,
     meaning,
 )
-from training.checkpoint import take
 from training.learner import Arrays, Learner, State
 from training.options import BoardConfig, Count, NotNegative, Share, option
 from training.search_space import Range
@@ -50,7 +49,6 @@ COLUMNS = {
     "total": np.float64,
 }
 UNFINISHED = 2  # in the column `result`; the results of finished games are +1, 0 and -1, for X
-RANDOM_WORDS = 625  # uint32 numbers in the state of Python's Mersenne Twister
 
 
 @dataclass(frozen=True)
@@ -131,7 +129,7 @@ class MCTS(Learner):
     def restore(self, model: Arrays, state: State) -> None:
         """Continue with the saved graph and generator."""
         self._continue_with(graph_of(self.config, model))
-        words = take(model, "random", (RANDOM_WORDS,), np.uint32)
+        words = model["random"]
         self.graph.rng.setstate((random.Random.VERSION, tuple(words.tolist()), None))
 
 
@@ -144,8 +142,7 @@ def empty_graph(config: Config) -> Graph:
 def graph_of(config: Config, model: Arrays) -> Graph:
     """The graph of saved arrays, with a new random generator."""
     graph = empty_graph(config)
-    shape = (np.size(model.get("x", ())),)
-    x, o, *counted = (take(model, name, shape, kind) for name, kind in COLUMNS.items())
+    x, o, *counted = (model[name] for name in COLUMNS)
     marks_of, key_of = graph.orientations.marks, graph.orientations.key
     columns = (column.tolist() for column in counted)
     for board, result, visits, total in zip(graph.rules.to_boards(x, o), *columns, strict=True):

@@ -53,7 +53,6 @@ from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.opponents import make_opponent, parse_pool
 from tictactoe_env.policy import Policy, draw, one_hot
-from training.checkpoint import take
 from training.learner import Arrays, Chart, Learner, Panels, Table
 from training.options import BoardConfig, Count, Natural, NotNegative, Positive, Share, option
 from training.perceptron import ACTIVATIONS, Weights, layers_of, size_of
@@ -388,7 +387,7 @@ def player(config: Config, model: Arrays) -> TabularPolicy:
     """The player of a saved model."""
     graph = GameGraph(config)
     layout = Layout(config, graph.inputs.shape[1])
-    network = take(model, "network", (layout.size,), np.float32)
+    network = model["network"]
     return graph.policy(layout.moves(network[None], graph)[0])
 
 

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.policy import draw
-from training.checkpoint import take
 from training.learner import Arrays
 from training.options import BoardConfig, Count, Kept, Positive, Rewards, Share, option
 from training.search_space import Range
@@ -69,7 +68,7 @@ def places_of(config: Config) -> Rows:
 def player(config: Config, model: Arrays) -> ValuedTable:
     """The player of the moves that are best in the mean of the tables."""
     positions = positions_of(config.rules)
-    values = take(model, "values", (config.tables, len(positions)), np.float64)
+    values = model["values"]
     mean = np.append(values.mean(axis=0), -np.inf)[places_of(config)[positions.unfinished]]
     return ValuedTable(config.rules, mean, reward_scale(config.rewards, config.discount))
 

@@ -49,7 +49,6 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from tictactoe_env.exact.positions import Positions, positions_of
-from training.checkpoint import take
 from training.learner import Arrays, Chart
 from training.options import BoardConfig, Count, Layers, NotNegative, Positive, Share, option
 from training.perceptron import ACTIVATIONS, Weights, layers_of, size_of
@@ -250,7 +249,7 @@ def player(config: Config, model: Arrays) -> ValuedTable:
     """The player of a saved model, which may make illegal moves."""
     network, positions = Network(config), positions_of(config.rules)
     for name, array in network.named().items():
-        array[:] = take(model, name, array.shape, np.float32)
+        array[:] = model[name]
     values = View(positions, config.symmetry).values_at(network, positions.unfinished)
     return ValuedTable(config.rules, values, reward_scale(config.rewards))
 
@@ -344,7 +343,7 @@ class TicTacNet(PoolLearner):
         """Continue from a saved training."""
         super().restore(model, state)
         for name, array in self.target.named().items():
-            array[:] = take(model, name, array.shape, np.float32)
+            array[:] = model[name]
 
     # --- a round -----------------------------------------------------------------------------
 

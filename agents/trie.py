@@ -45,7 +45,6 @@ from tictactoe_env.games.game import Game
 from tictactoe_env.notation import SIDES
 from tictactoe_env.opponents import SELF, make_opponent, parse_pool
 from tictactoe_env.rules import Rules
-from training.checkpoint import take
 from training.games_learner import GamesLearner
 from training.learned import teach
 from training.learner import Arrays
@@ -353,8 +352,7 @@ class TriePolicy(ValuedPolicy):
 def player(config: Config, model: Arrays) -> TriePolicy:
     """The player of a saved tree."""
     tree = Trie(config.rules, config.rule, config.lookup, config.untried)
-    keys = take(model, "keys", (np.size(model.get("keys", ())),), np.int64)
-    tree.fill(keys.tolist(), take(model, "results", (3, len(keys) + 1), np.int64))
+    tree.fill(model["keys"].tolist(), model["results"])
     return TriePolicy(tree, int(model.get("played", 0)))
 
 

@@ -1,10 +1,8 @@
 """The training loop, and the arrays and JSON that a learner's state becomes."""
 
 import numpy as np
-import pytest
 from text_cases import refuses
 
-from training.checkpoint import take
 from training.learner import Learner, crossed, drive
 from training.options import BoardConfig
 
@@ -58,16 +56,3 @@ def test_a_learner_that_does_not_count_its_steps_is_stopped_and_numpys_counts_ar
     learner = Rounds(np.int64(3))
     drive(learner, config, lambda learner: True)
     assert type(learner.steps) is int
-
-
-@pytest.mark.parametrize(
-    ("name", "shape", "kind"),
-    [("a", (3, 2), None), ("a", (2, 3), np.float32), ("b", (1,), None), ("c", (1,), None)],
-)
-def test_an_array_is_taken_only_if_it_fits(name, shape, kind):
-    arrays = {"a": np.ones((2, 3)), "b": np.array([np.nan])}
-    taken = take(arrays, "a", (2, 3), np.float64)
-    taken[:] = 0
-    assert (arrays["a"] == 1).all()
-    with refuses(name, shape):
-        take(arrays, name, shape, kind)

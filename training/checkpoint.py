@@ -10,14 +10,13 @@ Reading these files executes nothing. A player needs only the two files of the m
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from training.files import (
     MANIFEST,
@@ -112,23 +111,6 @@ def load_model(page: Page, folder: Path) -> tuple[BoardConfig, Arrays]:
     if (folder / MANIFEST).exists():
         missing_of(folder, [MODEL, "model.json"])
     return read_model(folder / MODEL, page.AGENT, page.Config)[:2]
-
-
-def take(
-    arrays: Mapping[str, Any], name: str, shape: tuple[int, ...], kind: Any = None
-) -> NDArray[Any]:
-    """A copy of the array of this name.
-
-    kind: the dtype, or None for any. Raises ValueError if there is no such array, if its shape or
-    dtype is another, or if it holds NaN or infinity.
-    """
-    array = arrays.get(name)
-    is_right = array is not None and array.shape == shape and (kind is None or array.dtype == kind)
-    if array is None or not is_right or not np.isfinite(array).all():
-        found = "nothing" if array is None else f"{array.dtype} of the shape {array.shape}"
-        expected = f"finite {np.dtype(kind).name if kind else 'numbers'} of the shape {shape}"
-        raise ValueError(f"{name} must be {expected}, got {found}")
-    return array.copy()
 
 
 @contextmanager

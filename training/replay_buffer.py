@@ -8,7 +8,6 @@ import numpy as np
 from stable_baselines3.common.buffers import ReplayBuffer
 
 from tictactoe_env.sb3 import MaskableReplayBufferSamples
-from training.checkpoint import take
 from training.learner import State
 
 # What is saved, and with which dtypes.
@@ -60,13 +59,8 @@ class MoveBuffer(ReplayBuffer):
         return {"moves": moves, "position": self.pos, "full": self.full, "rng": self.rng}
 
     def load_state_dict(self, state: State) -> None:
-        """Continue from the `state_dict` of a buffer of the same size.
-
-        Raises ValueError if an array has another shape than those of this buffer, or another dtype
-        than `state_dict` gives it.
-        """
+        """Continue from the `state_dict` of a buffer of the same size."""
         self.pos, self.full, self.rng = state["position"], state["full"], state["rng"]
         rows = self.size()
-        for name, kind in KEPT.items():
-            kept = getattr(self, name)
-            kept[:rows] = take(state["moves"], name, (rows, *kept.shape[1:]), kind)
+        for name in KEPT:
+            getattr(self, name)[:rows] = state["moves"][name]
