@@ -127,7 +127,7 @@ class Bitboards:
 
     def members(self, sets: Sets) -> NDArray[np.int8]:
         """1 on the cells of the set, else 0: (..., cells) of sets (...)."""
-        if self.cells == PART:
+        if self.cells == PART and len(sets) > 512:  # more rows than a cache holds
             packed = sets.astype("<u2").view(np.uint8).ravel()
             return np.unpackbits(packed, bitorder="little").view(np.int8).reshape(*sets.shape, PART)
         if self.is_one_part:
