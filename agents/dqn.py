@@ -91,13 +91,10 @@ STORY = (
 )
 GOAL = "optimal"
 SMALL = (
-    "--num-envs 64 --judge-every 1024 --hidden 32 --snapshot-every 512 "
-    "--opponents minimax-slip=0.5:0.5,self:0.5 --batch-size 64 --learning-starts 256 "
-    ""
+    "--num-envs 64 --judge-every 1024 --hidden 32 --snapshot-every 512 --batch-size 64 "
+    "--learning-starts 256 --opponents minimax-slip=0.5:0.5,self:0.5"
 )
-LOWEST = torch.finfo(
-    torch.float32
-).min  # value of an illegal move; not -inf, because -inf * 0 is NaN
+LOWEST = torch.finfo(torch.float32).min  # of an illegal move; not -inf, as -inf * 0 is NaN
 
 
 @dataclass(frozen=True)
@@ -111,9 +108,7 @@ class Config(TaskConfig):
     )
     snapshot_every: Count = option(16_384, SNAPSHOTS, larger=24_576)
     exploring_starts: Share = option(
-        0.2,
-        "Share of the games that start from a random board.",
-        larger=0.1,
+        0.2, "Share of the games that start from a random board.", larger=0.1
     )
     loss_penalty: NotNegative = option(2.0, "Penalty of a loss; its reward is minus this number.")
     hidden: Layers = option((256, 256), "Units of the hidden layers.")

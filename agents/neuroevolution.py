@@ -43,21 +43,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tictactoe_env.exact.positions import positions_of
-from tictactoe_env.exact.tables import TabularPolicy, tabulate
+from tictactoe_env.exact.tables import TabularPolicy
 from tictactoe_env.opponents import make_opponent, parse_pool
-from tictactoe_env.policy import Policy, draw, one_hot
+from training.league import (
+    O_ILLEGAL,
+    X_ILLEGAL,
+    Floats,
+    GameGraph,
+    Moves,
+    Rows,
+    points,
+    values_of_ends,
+)
 from training.learner import Arrays, Chart, Learner, Panels, Table
 from training.options import BoardConfig, Count, Natural, NotNegative, Positive, Share, option
 from training.perceptron import ACTIVATIONS, Weights, layers_of, size_of
 from training.search_space import Range
-from training.symmetry import Representatives
 
 AGENT = "neuroevolution"
 TITLE = "Evolved network"
@@ -73,20 +78,12 @@ POINTS = {  # of a win, a draw, a loss, a disqualification
     "punished": (1.0, 1.0, 0.0, -10.0),
 }
 MIN_MAGNITUDE, MAX_MAGNITUDE = 1e-4, 10.0  # of self-adapted mutations
-SAMPLED_GAMES = 8  # the worst of them gives the position of a re-initialised unit
 SAMPLED_UNITS = 8  # the one with the smallest outgoing weights is re-initialised
 MAX_RADIUS = 4  # inputs that differ from its position when the output of such a unit is 0
 MAX_MARGIN = 1.0  # by which such a unit makes another move the one of the highest score, at most
-EQUAL = 1e-9  # values that differ by less are equal: the order of summation makes no difference
-X_WON, DRAWN, O_WON, X_ILLEGAL, O_ILLEGAL, NOT_PLAYED = range(6)  # how a game ends
-ENDS = 5
 SINGLE_THREAD = 250_000  # multiplications; above this OpenBLAS starts threads, which is slower
 GROUP = 8  # networks that are evaluated at a time
 CHARTED = 500  # largest number of generations in a chart
-
-Floats = NDArray[np.float64]
-Moves = NDArray[np.uint8]
-Rows = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -150,178 +147,6 @@ SEARCH = {
 }
 
 
-# --- the game by look-up ---------------------------------------------------------------------
-
-
-class GameGraph:
-    """The S positions that networks see, ordered by ply, and the result of each move.
-
-    The numbers S + X_WON, ..., S + O_ILLEGAL stand for the ends of games.
-    after: (S, cells) the position or end after each move. taken: (S, cells) bool.
-    random: (S, cells) the probabilities of random play.
-    inputs: (S, inputs) the inputs of a network; the last one is 1, for the biases.
-    """
-
-    def __init__(self, config: Config):
-        self.rules, positions = config.rules, positions_of(config.rules)
-        seen = Representatives(positions, config.symmetry)
-        rows, size = seen.rows, len(seen.rows)
-        self.rows, self.size = rows, size
-        ends = size + DRAWN - positions.outcome_x.astype(np.intp)
-        numbers = np.where(positions.is_over, ends, seen.index)
-        children, x_moves = positions.children[rows], positions.x_to_move[rows]
-        illegal = size + np.where(x_moves, X_ILLEGAL, O_ILLEGAL)
-        self.after: Rows = np.where(children >= 0, numbers[children], illegal[:, None])
-        ply_starts = np.searchsorted(positions.ply[rows], np.arange(self.rules.cells + 1))
-        self.plies = [slice(*pair) for pair in pairwise(ply_starts)]
-        own = positions.boards[rows] * np.where(x_moves, 1, -1)[:, None]
-        self.taken = own != 0
-        self.random: Floats = ~self.taken / (~self.taken).sum(axis=1, keepdims=True)
-        # free[ply]: the free cells of the positions of this ply, (positions, cells - ply)
-        self.free = [
-            np.nonzero(~self.taken[rows])[1].reshape(-1, self.rules.cells - ply)
-            for ply, rows in enumerate(self.plies)
-        ]
-        planes = [own > 0, own < 0] if config.inputs == "planes" else [own]
-        with_ones = np.concatenate([*planes, np.ones((size, 1))], axis=1)
-        self.inputs: Weights = with_ones.astype(np.float32)
-        self._index = seen.index[positions.unfinished]
-        self._cells = seen.cells[positions.unfinished]
-
-    def successors(self, moves: Moves) -> Rows:
-        """The positions or ends after the moves (B, S) of networks; ends stay: (S + ENDS, B)."""
-        leads = self.after[np.arange(self.size)[:, None], moves.T]
-        ends = np.arange(self.size, self.size + ENDS)[:, None]
-        return np.concatenate([leads, np.repeat(ends, len(moves), axis=1)])
-
-    def policy(self, moves: Moves) -> TabularPolicy:
-        """The player with these moves (S,)."""
-        cells = self._cells[np.arange(len(self._cells)), moves[self._index]]
-        return TabularPolicy(self.rules, one_hot(cells, self.rules.cells))
-
-    def probs(self, opponent: Policy) -> Floats:
-        """The probabilities (S, cells) of an opponent's moves."""
-        return tabulate(opponent, self.rules).by_row()[self.rows]
-
-    def best_response(
-        self, successors: Rows, end_values: Floats, slip: float, rng: np.random.Generator
-    ) -> Moves:
-        """The moves (S,) of a best response to one network, on both sides.
-
-        successors: (S + ENDS,) of this network, which makes a random legal move with probability
-        `slip`. The response plays the legal move after which the network's expected result is the
-        lowest, one of equals at random. It depends on the rules and the moves of the network only.
-        """
-        moves = np.zeros(self.size, dtype=np.uint8)
-        for side in range(2):
-            values = np.concatenate([np.zeros(self.size), end_values[side]])
-            for ply in range(self.rules.cells - 1, -1, -1):
-                rows = self.plies[ply]
-                after = values[self.after[rows]]
-                if ply % 2 == side:
-                    slipped = (self.random[rows] * after).sum(axis=1)
-                    values[rows] = (1 - slip) * values[successors[rows]] + slip * slipped
-                else:
-                    after[self.taken[rows]] = np.inf
-                    values[rows] = lowest = after.min(axis=1)
-                    is_best = after <= lowest[:, None] + EQUAL
-                    moves[rows] = (is_best * (1 - rng.random(after.shape))).argmax(axis=1)
-        return moves
-
-    def results(
-        self, successors: Rows, opponent: Floats, end_values: Floats, slip: float = 0.0
-    ) -> Floats:
-        """The expected results of networks against an opponent, the mean of both sides: (B,).
-
-        opponent: (S, cells) its probabilities. end_values: (2, ENDS) of networks as X and as O.
-        slip: probability that a network makes a random legal move.
-        """
-        count, every = successors.shape[1], np.arange(successors.shape[1])
-        total = np.zeros(count)
-        for side in range(2):
-            values = np.empty((self.size + ENDS, count))
-            values[self.size :] = end_values[side, :, None]
-            for ply in range(self.rules.cells - 1, -1, -1):
-                rows, is_own = self.plies[ply], ply % 2 == side
-                if is_own:
-                    found, probs = values[successors[rows], every], self.random[rows]
-                    values[rows] = (1 - slip) * found
-                else:
-                    fouls = (opponent[rows] * self.taken[rows]).sum(axis=1, keepdims=True)
-                    values[rows], probs = fouls * end_values[side, O_ILLEGAL - side], opponent[rows]
-                if slip or not is_own:
-                    weight = slip if is_own else 1.0
-                    free, each = self.free[ply], np.arange(len(probs))
-                    after = self.after[rows]
-                    for cell in free.T:
-                        share = weight * probs[each, cell, None]
-                        values[rows] += share * values[after[each, cell]]
-            total += values[0] / 2
-        return total
-
-    def positions_of_worst_games(
-        self,
-        successors: Rows,
-        opponent: Floats,
-        end_values: Floats,
-        slip: float,
-        rng: np.random.Generator,
-    ) -> Rows:
-        """A position of each network from the worst of SAMPLED_GAMES games: (B,), -1 for none.
-
-        It is drawn from the positions of that game in which the network was to move.
-        """
-        shape = (successors.shape[1], SAMPLED_GAMES)
-        networks, sides = np.arange(shape[0])[:, None], rng.integers(2, size=shape)
-        state = np.zeros(shape, dtype=np.intp)
-        path = np.full((self.rules.cells, *shape), -1)
-        sums = np.stack([opponent, self.random]).cumsum(axis=2).transpose(2, 0, 1)
-        for ply in range(self.rules.cells):
-            goes_on = state < self.size
-            at, is_own = np.where(goes_on, state, 0), sides == ply % 2
-            path[ply] = np.where(goes_on & is_own, state, -1)
-            cells = draw(sums[:, is_own.astype(np.intp), at], rng.random(shape))
-            is_greedy = is_own & (rng.random(shape) >= slip)
-            following = np.where(is_greedy, successors[at, networks], self.after[at, cells])
-            state = np.where(goes_on, following, state)
-        results = end_values[sides, state - self.size]
-        worst = (results + rng.random(shape) / 10).argmin(axis=1)  # ties at random
-        path = path[:, networks[:, 0], worst]
-        chosen = np.where(path >= 0, rng.random(path.shape), -1.0).argmax(axis=0)
-        return path[chosen, networks[:, 0]]
-
-    def league(self, successors: Rows) -> tuple[Rows, Rows]:
-        """The ends of all games of the league, X on the first axis, O on the second: (N, N).
-
-        Also the marks on the board at the end: (N, N). Games of a network against itself are
-        NOT_PLAYED and have 0 marks.
-        """
-        count, leads = successors.shape[1], successors.ravel()
-        movers = (np.arange(count)[:, None], np.arange(count)[None])
-        state = np.zeros((count, count), dtype=np.intp)
-        length = np.zeros_like(state)
-        for ply in range(self.rules.cells):
-            length += state < self.size
-            state = leads[state * count + movers[ply % 2]]
-        ends = state - self.size
-        length -= ends >= X_ILLEGAL  # an illegal move leaves no mark
-        np.fill_diagonal(ends, NOT_PLAYED)
-        np.fill_diagonal(length, 0)
-        return ends, length
-
-
-def values_of_ends(loss: float, illegal: float) -> Floats:
-    """The value of each end, for X and for O, given the penalties: (2, ENDS)."""
-    return np.array([(1.0, 0.0, -loss, -illegal, 1.0), (-loss, 0.0, 1.0, 1.0, -illegal)])
-
-
-def points(ends: Rows, win: float, draw: float, loss: float, disqualified: float) -> Floats:
-    """The mean points of each network from a league with these ends (N, N): (N,)."""
-    as_x = np.array([win, draw, loss, disqualified, win, 0.0])[ends]
-    as_o = np.array([loss, draw, win, win, disqualified, 0.0])[ends]
-    return (as_x.sum(axis=1) + as_o.sum(axis=0)) / (2 * (len(ends) - 1))
-
-
 # --- networks --------------------------------------------------------------------------------
 
 
@@ -383,9 +208,14 @@ class Layout:
         return scores
 
 
+def graph_of(config: Config) -> GameGraph:
+    """The positions that networks see."""
+    return GameGraph(config.rules, config.symmetry, config.inputs)
+
+
 def player(config: Config, model: Arrays) -> TabularPolicy:
     """The player of a saved model."""
-    graph = GameGraph(config)
+    graph = graph_of(config)
     layout = Layout(config, graph.inputs.shape[1])
     network = model["network"]
     return graph.policy(layout.moves(network[None], graph)[0])
@@ -407,7 +237,7 @@ class Evolution(Learner):
     STATE = (*MEMBERS, "responses", "history", "rng")
 
     def __init__(self, config: Config):
-        self.config, self.graph = config, GameGraph(config)
+        self.config, self.graph = config, graph_of(config)
         self.layout = Layout(config, self.graph.inputs.shape[1])
         self.end_values = values_of_ends(config.loss_penalty, config.illegal_penalty)
         self.rng = np.random.default_rng(config.seed)

@@ -60,7 +60,7 @@ from training.options import (
     option,
 )
 from training.search_space import Range
-from training.selfplay import play_out
+from training.selfplay import Rows, play_out
 from training.symmetry import Representatives
 from training.task import Device
 from training.torch_arrays import load_weights, use_torch, weights_of
@@ -78,7 +78,6 @@ MATCH_EPSILONS = (0.5, 0.1)  # random moves at each ply of a match; the last one
 RESULTS = ("win", "loss", "draw")
 
 Floats = NDArray[np.float64]
-Rows = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -128,11 +127,7 @@ SEARCH = {
     "games": Range(10_000, 60_000, log=True),
     "epochs": Range(2, 10),
     "hidden": ("256", "1024", "256,256"),
-    "discount": Range(0.8, 1.0),
-    "memory": Range(0.0, 1.0),
-    "batch_size": ("512", "1024", "2048", "4096"),
     "learning_rate": Range(5e-4, 1e-2, log=True),
-    "dropout": Range(0.0, 0.3),
 }
 
 

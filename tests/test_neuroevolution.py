@@ -6,16 +6,13 @@ import numpy as np
 import pytest
 
 from agents import presets
-from agents.neuroevolution import (
-    Config,
-    begin,
-    values_of_ends,
-)
+from agents.neuroevolution import Config, begin
 from tictactoe_env.exact import match
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.opponents import make_opponent
 from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.rules import standing
+from training.league import values_of_ends
 
 X_WON, DRAWN, O_WON, X_ILLEGAL, O_ILLEGAL, NOT_PLAYED = range(6)
 SMALL = Config(league=12, winners=4, steps=20, judge_every=10, seed=3, respond_every=3)
