@@ -70,7 +70,6 @@ def test_an_untrained_network_moves_to_taken_cells_and_is_evaluated_as_it_is():
     learner = begin(Config())
     policy, illegal = learner.policy(), learner.notes()["illegal_everywhere"]
     assert 100 / 4_520 < illegal == pytest.approx((policy.table * TAKEN).sum() / 4_520)
-    assert (policy.table.argmax(axis=1) == policy.values.argmax(axis=1)).all()
     assert exact_result(policy, RandomPolicy(), side="O").illegal > 0
 
 
