@@ -195,13 +195,20 @@ class Recorded:
         """The next decisions (B, cells), which are those of these boards."""
         number = int(np.count_nonzero(boards[0]))
         left = chain.from_iterable(self._plies[number // 2 : number // 2 + 1])
-        part = list(islice(left, len(boards)))
-        if len(part) < len(boards):
+        decisions = list(islice(left, len(boards)))
+        if missing := len(boards) - len(decisions):
             raise CertificateError(
-                f"{len(boards) - len(part):,} decisions of {self.side} are missing in positions "
-                f"with {number} marks"
+                f"{missing:,} decisions of {self.side} are missing in positions with {number} marks"
             )
-        return self._dense(part, number)
+        probs = np.zeros(boards.shape)
+        sure = np.array([type(one) is int and 0 <= one < self.rules.cells for one in decisions])
+        cells = [one for one in decisions if type(one) is int] if not sure.all() else decisions
+        for row in np.flatnonzero(~sure):
+            where = f"of {self.side} with {number} marks"
+            for cell, share in shares_of(decisions[row], self._cells, where).items():
+                probs[row, cell] = share
+        probs[np.flatnonzero(sure), cells] = 1
+        return probs
 
     def check_all_used(self) -> None:
         """Raises CertificateError if there are more decisions than positions."""
@@ -212,17 +219,6 @@ class Recorded:
                     f"there are more decisions of {self.side} in positions with {marks} marks than "
                     "such positions"
                 )
-
-    def _dense(self, decisions: list[Any], number: int) -> Probs:
-        probs = np.zeros((len(decisions), self.rules.cells))
-        sure = np.array([type(one) is int and 0 <= one < self.rules.cells for one in decisions])
-        cells = [one for one in decisions if type(one) is int] if not sure.all() else decisions
-        for row in np.flatnonzero(~sure):
-            where = f"of {self.side} with {number} marks"
-            for cell, share in shares_of(decisions[row], self._cells, where).items():
-                probs[row, cell] = share
-        probs[np.flatnonzero(sure), cells] = 1
-        return probs
 
 
 def shares_of(decision: Any, cells: Mapping[str, int], where: str) -> dict[int, float]:

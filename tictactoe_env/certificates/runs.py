@@ -52,9 +52,8 @@ def _below(folder: str | os.PathLike[str]) -> Iterator[Path]:
         if is_run or depth >= MAX_DEPTH:
             folders.clear()
         folders[:] = sorted(one for one in folders if not one.startswith("."))
-        others = () if is_run or depth else files
-        names = [FILE] * is_run + sorted(name for name in others if name.endswith(".json"))
-        yield from (Path(place, name) for name in names)
+        others = () if depth else sorted(name for name in files if name.endswith(".json"))
+        yield from (Path(place, name) for name in ([FILE] if is_run else others))
 
 
 def saved_run(file: Path, certificate: Certificate) -> SavedRun:

@@ -88,9 +88,8 @@ class Stated:
 
 def is_name(value: Any) -> bool:
     """Whether a value is plain words of at most 100 letters with one space between them."""
-    if not isinstance(value, str) or len(value) > MAX_NAME:
-        return False
-    return re.fullmatch("[A-Za-z0-9_.:=+-]+(?: [A-Za-z0-9_.:=+-]+)*", value) is not None
+    words = "[A-Za-z0-9_.:=+-]+(?: [A-Za-z0-9_.:=+-]+)*"
+    return isinstance(value, str) and len(value) <= MAX_NAME and bool(re.fullmatch(words, value))
 
 
 def name_of(text: str) -> str:
@@ -121,9 +120,8 @@ def _check_value(value: Any, place: str, left: list[int], depth: int = 0) -> Non
     left: the number of entries that may still come. depth: of the objects around the value.
     """
     left[0] -= 1
-    is_small = left[0] >= 0 and depth <= MAX_DEPTH
     most = f"one of at most {MAX_ENTRIES:,} entries in objects {MAX_DEPTH} deep"
-    _check(place, value, is_small, most)
+    _check(place, value, left[0] >= 0 and depth <= MAX_DEPTH, most)
     if isinstance(value, Mapping):
         for name, part in value.items():
             _check(f"a name in {place}", name, is_name(name), NAME)

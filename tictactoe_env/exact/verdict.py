@@ -33,8 +33,7 @@ def verdict(sides: Mapping[str, Proven], games: bool = True) -> str:
     wins against everybody, O is not judged by its losses.
     """
     if "X" in sides and sides["X"].always_wins:
-        lost = "O" in sides
-        return f"wins against everybody as X{', and O cannot avoid losing' * lost}"
+        return f"wins against everybody as X{', and O cannot avoid losing' * ('O' in sides)}"
     beaten = {side: " ".join(one.losing_line or ()) for side, one in sides.items() if not one.word}
     if beaten:
         texts = (f"as {side}{f' ({game})' * bool(games and game)}" for side, game in beaten.items())
