@@ -117,7 +117,7 @@ class Search:
         Raises ValueError for a damaged file.
         """
         storage = f"sqlite:///{path}?timeout={WAIT_SECONDS}"
-        pruner = optuna.pruners.MedianPruner(FIRST_TRIALS, self.rounds // 10)
+        pruner = optuna.pruners.MedianPruner(FIRST_TRIALS, self.rounds // 3)
         own = {name: getattr(self.config, name) for name in self.space}
         first = {
             name: text_of(own[name]) if isinstance(place, tuple) else own[name]
