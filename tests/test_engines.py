@@ -226,12 +226,12 @@ def test_a_policy_on_a_large_board_is_asked_once_for_a_start_board_and_once_a_st
         assert player.asked == asked
 
 
-@pytest.mark.parametrize("rules", [Rules(3, 4), Rules(7, 8, 5)], ids=str)
+@pytest.mark.parametrize("rules", [Rules(3, 4), Rules(4, 4, 4), Rules(7, 8, 5)], ids=str)
 def test_sets_of_cells_are_alike_for_one_game_and_for_many(rules):
     rng, many = np.random.default_rng(SEED), bitboards_of(rules)
-    members = rng.random((300, rules.cells)) < rng.random((300, 1))
+    members = rng.random((600, rules.cells)) < rng.random((600, 1))
     members[:, 0] = True  # not empty
-    sets, uniforms = many.sets(members), rng.random(300)
+    sets, uniforms = many.sets(members), rng.random(600)
     uniforms[:3] = 0, 2**-53, 1 - 2**-53
     assert np.array_equal(many.members(sets), members)
     lines = members[:, rules.lines].all(axis=2).any(axis=1)
