@@ -162,15 +162,9 @@ class BoardQNetwork(QNetwork):
     """
 
     def __init__(
-        self,
-        *arguments: Any,
-        rules: Rules,
-        symmetry: bool,
-        opening: str,
-        output: str,
-        **options: Any,
+        self, *arguments: Any, rules: Rules, symmetry: bool, opening: str, output: str, **more: Any
     ):
-        super().__init__(*arguments, **options)
+        super().__init__(*arguments, **more)
         self.canonical = CanonicalBoards(rules, symmetry)
         self.opening = Opening(opening, rules)
         self.q_net.append(OUTPUTS[output]())

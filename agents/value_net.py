@@ -420,15 +420,12 @@ class ValueNet(Learner):
         """The losses of the champions, and the results of each level against the one before."""
         names, error = ("training_loss", "validation_loss"), "mean squared error of a mean result"
         losses = [(name, f"C{n}-", [row[name] for row in rows]) for n, name in enumerate(names)]
-        matches = [
-            (name, f"C{n}-", [one[n] for one in self.matches]) for n, name in enumerate(RESULTS)
-        ]
-        levels, share = range(1, len(self.matches) + 1), "share of the games, exact"
-        title = "each level against the one before"
+        shares = [list(column) for column in zip(*self.matches, strict=True)]
+        matches = [(name, f"C{n}-", shares[n]) for n, name in enumerate(RESULTS)]
+        levels, at = range(1, len(self.matches) + 1), [row["level"] for row in rows]
+        title, share = "each level against the one before", "share of the games, exact"
         return {
-            "losses.png": Chart(
-                "champions", "level", error, [row["level"] for row in rows], losses
-            ),
+            "losses.png": Chart("losses of the champions", "level", error, at, losses),
             "levels.png": Chart(title, "level", share, levels, matches),
         }
 
