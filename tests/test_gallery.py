@@ -148,11 +148,6 @@ def test_a_run_that_says_more_than_its_moves_is_asked_for_it(tmp_path, no_charts
     assert seat.thinks_at_once
     assert seat.thoughts(board).kind == "own"
     assert not seat.is_new(board)
-    (folder / "values.npz").unlink()  # as in a run of an earlier version
-    assert gallery.seat(f"runs/{agent}", Rules()).thoughts(board).kind == "own"
-    write(certify(MinimaxPolicy(Rules()), agent), folder / "certificate.json")
-    with refuses("model."):
-        gallery.seat(f"runs/{agent}", Rules())
 
 
 BROKEN = {  # a certificate, and what the reason names

@@ -316,9 +316,10 @@ def play_games(
 
     starts = np.zeros(len(is_x), dtype=np.intp) if starts is None else starts
     plies, ends = play_out(starts, move, positions)
-    for (games, rows, cells), own in zip(plies, moves, strict=True):
-        is_illegal = positions.children[rows, cells] < 0
-        ends[np.setdiff1d(games[is_illegal], own.games)] = -2
+    if (ends < 0).any():
+        for (games, rows, cells), own in zip(plies, moves, strict=True):
+            is_illegal = positions.children[rows, cells] < 0
+            ends[np.setdiff1d(games[is_illegal], own.games)] = -2
     return moves, ends
 
 
