@@ -302,8 +302,7 @@ class BitGame(Engine):
         There are few calls in it: with functions for a move and for a draw it takes twice the time.
         """
         own, other, seat = state
-        free, lines, has_line = self._full ^ (own | other), self._lines, self._has_line
-        result = ONGOING
+        free, lines, result = self._full ^ (own | other), self._lines, ONGOING
         if cell is not None:
             bit = 1 << cell
             if not free & bit:
@@ -311,7 +310,7 @@ class BitGame(Engine):
             else:
                 own |= bit
                 free ^= bit
-                if lines[own] if lines else has_line(own):
+                if lines[own] if lines else self._has_line(own):
                     result = WIN
                 elif not free or (self._early_draw and self._is_dead(own, other)):
                     result = DRAW
@@ -320,12 +319,12 @@ class BitGame(Engine):
         elif result == ONGOING and (cell is not None or self._waits(state)):
             uniform = uniforms.pop() if uniforms else uniforms.draw()
             if reply.is_random:
-                wanted, rest, start = int(uniform * free.bit_count()), free, 0
-                while (size := (rest & 255).bit_count()) <= wanted:
+                wanted, part, start = int(uniform * free.bit_count()), free & 255, 0
+                while (size := part.bit_count()) <= wanted:
                     wanted -= size
-                    rest >>= BYTE
                     start += BYTE
-                bit = 1 << self._nth[(rest & 255) << 3 | wanted] + start
+                    part = free >> start & 255
+                bit = 1 << self._nth[part << 3 | wanted] + start
             else:
                 board = self.board((own, other, seat))[None]
                 bit = 1 << int(reply.cells(board, np.array([uniform]))[0])
@@ -333,7 +332,7 @@ class BitGame(Engine):
                 result = OPPONENT_ILLEGAL
             else:
                 other |= bit
-                if lines[other] if lines else has_line(other):
+                if lines[other] if lines else self._has_line(other):
                     result = LOSS
                 elif free == bit or (self._early_draw and self._is_dead(own, other)):
                     result = DRAW
