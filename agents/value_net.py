@@ -84,20 +84,16 @@ Floats = NDArray[np.float64]
 class Config(BoardConfig):
     """The options of a training. A step is a game. Schedules are by level."""
 
+    k: Annotated[int, Field(ge=2)] = option(3, "Marks in a line that win, more than one.")
     steps: Count = option(510_000, "Games after which training ends, at the end of a level.")
     judge_every: Count = option(30_000, "Games between two exact evaluations, at ends of levels.")
     games: Count = option(30_000, "Number of games in a level.")
-    epochs: Count = option(
-        5, "Epochs in a level; each draws one example for each position of the level's games."
-    )
+    epochs: Count = option(5, "Epochs in a level; each draws as many examples as it has.")
     hidden: Layers = option((1024,), "Units of the hidden layers.")
     epsilons: Shares = option(
-        (1.0, 1.0, 0.5),
-        "Probability of a random legal move at each ply of a game; the last one repeats.",
+        (1.0, 1.0, 0.5), "Probability of a random legal move at each ply; the last one repeats."
     )
-    temperature: NotNegative = option(
-        0.0, "Temperature of a softmax over the values of the moves in games; 0 for the best move."
-    )
+    temperature: NotNegative = option(0.0, "Softmax temperature in games; 0 for the best move.")
     look_ahead: Annotated[int, Field(ge=1, le=2)] = option(
         1, "Depth of the search in moves; 2 takes the reply of the opponent into account."
     )
@@ -106,9 +102,7 @@ class Config(BoardConfig):
     batch_size: Count = option(2_048, "Number of examples in a batch.")
     learning_rate: Positive = option(2e-3, "Adam's learning rate at the first level.")
     dropout: Share = option(0.0, "Share of the hidden units that are dropped at random.")
-    dataset: str = option(
-        "", "CSV file of positions and results for the first level, instead of random games."
-    )
+    dataset: str = option("", "CSV file of results for the first level; empty for random games.")
     device: Device = option("cpu", "Device on which the network is trained.")
     cut: bool = True
     symmetry: bool = True
@@ -117,18 +111,8 @@ class Config(BoardConfig):
     weight_decay: NotNegative = 1e-5
     threads: Count = 1
 
-    def check(self) -> None:
-        """Raises ValueError for a board on which any move wins."""
-        if self.k == 1:
-            raise ValueError("k must be at least 2 here: where one mark wins there are no values")
 
-
-SEARCH = {
-    "games": Range(10_000, 60_000, log=True),
-    "epochs": Range(2, 10),
-    "hidden": ("256", "1024", "256,256"),
-    "learning_rate": Range(5e-4, 1e-2, log=True),
-}
+SEARCH = {"games": Range(10_000, 60_000, log=True), "learning_rate": Range(5e-4, 1e-2, log=True)}
 
 
 # --- the network -----------------------------------------------------------------------------
@@ -298,10 +282,8 @@ class ValueNet(Learner):
         """Play the games of a level, learn from them, and play against the level before."""
         config, number = self.config, len(self.matches)
         rng = np.random.default_rng([config.seed, number])
-        if config.dataset and number == 0:
-            self.recent = read_dataset(Path(config.dataset), self.afterstates)
-        else:
-            self.recent = self.play(rng)
+        file = config.dataset if number == 0 else ""
+        self.recent = read_dataset(Path(file), self.afterstates) if file else self.play(rng)
         self.results = self.recent + config.memory * self.results
         self.fit(rng, int(self.recent[0].sum()))
         self.previous, self.values = self.values, self.afterstates.values(self.network)
@@ -360,6 +342,7 @@ class ValueNet(Learner):
         examples: how many are drawn in an epoch. No class is held out again before all were.
         """
         config, network, level = self.config, self.network, len(self.matches)
+        size, device = config.batch_size, config.device
         after, share = self.afterstates, config.validation
         games, sums = (
             np.bincount(after.index, weights=part[after.rows], minlength=len(after.classes))
@@ -374,15 +357,17 @@ class ValueNet(Learner):
         optimizer = torch.optim.Adam(
             network.parameters(), lr=rate, weight_decay=config.weight_decay, fused=True
         )
-        targets = torch.as_tensor(mean, dtype=torch.float32, device=config.device)
+        targets = torch.as_tensor(mean, dtype=torch.float32, device=device)
         probs = known / known.sum()
         self.losses, self.champion, weights = [], 0, network.state_dict()
         with torch.random.fork_rng():
             torch.manual_seed(int(rng.integers(2**31)))
             for epoch in range(config.epochs):
                 network.train()
-                for _ in range(0, examples, config.batch_size):
-                    which, weight = self._batch(probs, rng)
+                for _ in range(0, examples, size):
+                    count = np.bincount(rng.choice(len(probs), size, p=probs), minlength=len(probs))
+                    which = torch.as_tensor(np.flatnonzero(count), device=device)
+                    weight = torch.tensor(count[count > 0] / size, dtype=torch.float32).to(device)
                     errors = network(after.inputs[which])[:, 0] - targets[which]
                     optimizer.zero_grad()
                     (weight * errors**2).sum().backward()
@@ -395,13 +380,6 @@ class ValueNet(Learner):
                     self.champion = epoch
                     weights = {name: w.clone() for name, w in network.state_dict().items()}
         network.load_state_dict(weights)
-
-    def _batch(self, probs: Floats, rng: np.random.Generator) -> tuple[torch.Tensor, torch.Tensor]:
-        """The classes of a batch, drawn with `probs` (C,), each once, and their shares in it."""
-        size, device = self.config.batch_size, self.config.device
-        count = np.bincount(rng.choice(len(probs), size, p=probs), minlength=len(probs))
-        share = torch.as_tensor(count[count > 0] / size, dtype=torch.float32, device=device)
-        return torch.as_tensor(np.flatnonzero(count), device=device), share
 
     # --- tables and charts -------------------------------------------------------------------
 
