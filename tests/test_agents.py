@@ -74,7 +74,7 @@ REFUSED = [
     ("tictacnet", {"rewards": (1.0, -0.5, -1.0)}, "rewards"),
     ("trie", {"lookup": "sequence"}, "one-tie"),
     ("trie", {"rule": "one-tie", "untried": "draw"}, "counting"),
-    ("value_net", {"k": 1}, "k must"),
+    ("value_net", {"k": 1}, "k"),
     ("dqn", {"threads": 1_000_000}, "threads"),
 ]
 
@@ -337,6 +337,8 @@ def test_the_help_says_what_every_option_and_every_preset_is(agent, capsys, monk
     for known in options_of(page.Config):
         assert f"--{known.name.replace('_', '-')}" in shown
         assert known.sentence in shown
+    shared = {known.name for known in options_of(page.Config.__base__)} - {"steps", "judge_every"}
+    assert len({known.name for known in options_of(page.Config)} - shared) <= 15
     for name, preset in agents.presets(agent).items():
         assert page.Config(**preset.options) != page.Config()
         assert f"{name} {preset.sentence}" in shown
