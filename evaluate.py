@@ -13,7 +13,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from training.installed import explained
+from terminal.installed import explained
 
 with explained("evaluate.py"):
     import numpy as np

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Literal
 
-from training.installed import explained
+from terminal.installed import explained
 
 with explained("play.py"):
     from tictactoe_env.errors import printable

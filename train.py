@@ -14,7 +14,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Literal, NamedTuple
 
-from training.installed import OF_EVERY_RUN, explained, require
+from terminal.installed import OF_EVERY_RUN, explained, require
 
 with explained("train.py", "train"):
     import agents

@@ -50,7 +50,7 @@ from training.learned import teach
 from training.learner import Arrays
 from training.options import BoardConfig, Count, Natural, Share, option
 from training.search_space import Range
-from training.sequences import SequenceTree, averaged, exact_results
+from training.sequences import SequenceTree, averaged, worst_cases
 from training.values import OwnValues, ValuedPolicy
 
 AGENT = "trie"
@@ -387,9 +387,9 @@ class TrieLearner(GamesLearner):
             self.steps += 1
 
     def about(self) -> dict[str, Any]:
-        """With look-up by sequence also the results of such play."""
+        """With look-up by sequence also the worst case of such play."""
         by_sequence = self.config.lookup == "sequence"
-        more = {"by_sequence": exact_results(self.trie.tree())} if by_sequence else {}
+        more = {"by_sequence": worst_cases(self.trie.tree())} if by_sequence else {}
         return {**super().about(), **more}
 
     def policy(self) -> TriePolicy:

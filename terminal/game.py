@@ -13,6 +13,7 @@ from rich.text import Text
 from players.seat import Seat, seat_of
 from players.thoughts import KINDS, OWN, Thoughts
 from terminal import home
+from terminal.interpreter import command
 from terminal.lesson import Lesson
 from terminal.picture import STYLES, legend, number, picture, values_on_cells
 from terminal.talk import Show, Talk
@@ -24,7 +25,6 @@ from tictactoe_env.games.store import GameStore, StoreError
 from tictactoe_env.games.table import PERSON, other, what_decided, who
 from tictactoe_env.notation import SIDES, cell_text
 from tictactoe_env.rules import Boards, Rules, standing
-from training.interpreter import command
 
 
 class Table(table.Table):

@@ -19,6 +19,8 @@ from players.groups import grouped
 from players.pupil import LEARNER, LEARNER_RULES, TRIE
 from players.titles import unit_of
 from terminal.game import Table, seats_of
+from terminal.installed import OF_EVERY_RUN, require, what_to_do
+from terminal.interpreter import command
 from terminal.replay import print_list, watch
 from terminal.talk import Talk, number, one_of, seconds
 from terminal.trainer import name_of, new_folder, train
@@ -33,8 +35,6 @@ from tictactoe_env.notation import SIDES, parse_size, rules_text
 from tictactoe_env.opponents import easy_opponent
 from tictactoe_env.rules import Rules
 from tictactoe_env.trained.packed import BOARD
-from training.installed import OF_EVERY_RUN, require, what_to_do
-from training.interpreter import command
 
 CHOICES = (
     "two players",

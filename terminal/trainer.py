@@ -15,11 +15,11 @@ import numpy as np
 from players.seat import run_seat
 from players.thoughts import OWN, thoughts
 from terminal import battle, position, report
+from terminal.interpreter import command
 from tictactoe_env.certificates.certificate import FILE as CERTIFICATE
 from tictactoe_env.certificates.content import Certificate
 from tictactoe_env.errors import printable
 from tictactoe_env.exact.positions import TABULATED
-from training.interpreter import command
 from training.selfplay import RIVAL
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from training import interpreter
+from terminal import interpreter
 
 
 @pytest.mark.parametrize(
