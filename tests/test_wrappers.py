@@ -229,14 +229,3 @@ def test_vector_observations_have_the_masks_in_every_autoreset_mode(kind, mode):
     assert games_ended > 8
     env.close()
     plain.close()
-
-
-def test_masks_of_a_method_serve_vectors_that_do_not_start_games_at_once():
-    for mode in (AutoresetMode.NEXT_STEP, AutoresetMode.DISABLED):
-        env = VectorMaskInObservation(vector("sync", mode, Asked))
-        assert env.reset()[0]["action_mask"].tolist() == [[1, 1]] * 3
-        assert env.step(np.array([5, 6, 5]))[0]["action_mask"].tolist() == [[0, 0]] * 3
-    for env_class, mention in ((Asked, "SAME_STEP"), (Silent, "masks")):
-        env = VectorMaskInObservation(vector("sync", AutoresetMode.SAME_STEP, env_class))
-        with refuses(mention):
-            env.reset()

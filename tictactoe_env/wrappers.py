@@ -10,7 +10,7 @@ Several libraries read masks from a dictionary observation. The names that they 
 | RLlib | `observation="observations", mask="action_mask", dtype="float32"` |
 
 The wrappers work with every environment that has a `Discrete` action space and gives its mask as
-`info["action_mask"]` or by a method `action_masks()`.
+`info["action_mask"]`; a single one may also give it by a method `action_masks()`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,6 @@ from tictactoe_env.errors import one_of
 __all__ = ["MaskInObservation", "VectorMaskInObservation"]
 
 MASK_DTYPES = ("int8", "bool", "float32")
-_WHERE_MASKS_ARE = 'expected info["action_mask"] on every reset and step, or action_masks()'
 
 
 class _MaskGiver:
@@ -117,7 +116,7 @@ class MaskInObservation(_MaskGiver, gym.Wrapper, RecordConstructorArgs):
         mask = info.get("action_mask")
         if mask is None:
             if not self.env.has_wrapper_attr("action_masks"):
-                raise ValueError(f"{self.env} gives no masks: {_WHERE_MASKS_ARE}")
+                raise ValueError(f'{self.env} gives no info["action_mask"] and no action_masks()')
             mask = self.env.get_wrapper_attr("action_masks")()
         self._masks = _converted(mask, self._mask_space)
         return self._joined(observation, self._masks.copy())
@@ -128,7 +127,7 @@ class VectorMaskInObservation(_MaskGiver, VectorWrapper):
 
     Observations are dictionaries with `observation`, the observations of `env`, and `mask`,
     `(num_envs, n)`. The spaces are `Dict`, with the keys and arguments of `MaskInObservation`. The
-    masks come from `infos["action_mask"]`, or from `action_masks()` of the single environments.
+    masks come from `infos["action_mask"]`.
 
     With `AutoresetMode.SAME_STEP`, `infos["final_obs"]` is an object array `(num_envs,)`: the last
     observation of each finished game with its mask, as a dictionary, and None for the other games.
@@ -137,8 +136,8 @@ class VectorMaskInObservation(_MaskGiver, VectorWrapper):
     in this form: use `AutoresetMode.DISABLED` there.
 
     ## Errors
-    `ValueError` as in `MaskInObservation`, and with SAME_STEP for environments that give masks by
-    `action_masks()` only, because nobody can ask a finished game any more. Wrap these one by one:
+    `ValueError` as in `MaskInObservation`, and for environments that give masks by `action_masks()`
+    only. Wrap these one by one:
     `gym.make_vec(id, n, vectorization_mode="sync", wrappers=[MaskInObservation])`.
     """
 
@@ -150,12 +149,10 @@ class VectorMaskInObservation(_MaskGiver, VectorWrapper):
         dtype: DTypeLike = "int8",
     ):
         super().__init__(env)
-        seen, actions, keys = (
-            env.single_observation_space,
-            env.single_action_space,
-            (observation, mask),
+        seen, keys = env.single_observation_space, (observation, mask)
+        self.single_observation_space = self._space(
+            seen, env.single_action_space, keys, _dtype_name(dtype)
         )
-        self.single_observation_space = self._space(seen, actions, keys, _dtype_name(dtype))
         self._masks_space = batch_space(self._mask_space, env.num_envs)
         self.observation_space = batch_space(self.single_observation_space, env.num_envs)
 
@@ -185,35 +182,20 @@ class VectorMaskInObservation(_MaskGiver, VectorWrapper):
 
     def _read_masks(self, infos: dict[str, Any], started: NDArray[np.bool_]) -> NDArray[Any]:
         """The masks of all games; a game outside `started` keeps the mask that it had."""
-        if "action_mask" not in infos:
-            return _converted(self._asked_masks(), self._masks_space)
-        given = infos.get("_action_mask", started)
+        given = infos.get("_action_mask", started & ("action_mask" in infos))
         if (started & ~given).any():
             games = np.flatnonzero(started & ~given).tolist()
-            raise ValueError(f"the games {games} give no masks: {_WHERE_MASKS_ARE}")
+            raise ValueError(f'the games {games} give no masks: expected infos["action_mask"]')
         masks = _converted(infos["action_mask"], self._masks_space)
         if self._masks is not None and not given.all():  # a reset of some games
             masks[~given] = self._masks[~given]
         return masks
 
-    def _asked_masks(self) -> Any:
-        """The masks of the current games from `action_masks()` of the single environments."""
-        if self.autoreset_mode is AutoresetMode.SAME_STEP:
-            raise ValueError('SAME_STEP needs masks in infos["action_mask"]: wrap the single games')
-        try:
-            return np.stack(self.env.unwrapped.call("action_masks"))  # type: ignore[attr-defined]
-        except AttributeError as error:
-            raise ValueError(f"{self.env} gives no masks: {_WHERE_MASKS_ARE}") from error
-
     def _final_observations(self, infos: dict[str, Any]) -> NDArray[np.object_]:
         """The last observations of finished games as dictionaries, None for the others."""
-        ended = infos["_final_obs"]
-        final_masks = infos.get("final_info", {}).get("action_mask")
-        if final_masks is None:
-            raise ValueError(f'infos["final_info"] has no masks: {_WHERE_MASKS_ARE}')
-        masks = _converted(final_masks, self._masks_space)
+        masks = _converted(infos["final_info"]["action_mask"], self._masks_space)
         finals = np.full(self.num_envs, None, dtype=object)
-        for game in np.flatnonzero(ended).tolist():
+        for game in np.flatnonzero(infos["_final_obs"]).tolist():
             finals[game] = self._joined(infos["final_obs"][game], masks[game])
         return finals
 
