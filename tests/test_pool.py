@@ -11,7 +11,7 @@ from text_cases import cases, refuses
 from tictactoe_env import RandomPolicy, Rules, TabularPolicy, make_opponent, snapshot
 from tictactoe_env.notation import parse_board
 from tictactoe_env.policy import one_hot
-from tictactoe_env.pool import make_pool, place_of_next
+from tictactoe_env.pool import Snapshots, make_pool
 
 ID = "tictactoe_env/TicTacToe-v0"
 SMALL, LARGE = Rules(2, 3, 2), Rules(4, 4, 4)
@@ -120,10 +120,11 @@ def test_a_running_game_keeps_its_opponent_when_another_one_makes_room():
     [("oldest", (1, 0, 0)), ("random", (1 / 3, 1 / 3, 1 / 3)), ("mixed", (2 / 3, 1 / 6, 1 / 6))],
 )
 def test_the_way_of_replacing_decides_who_makes_room(replace, shares):
-    rng = np.random.default_rng(0)
-    places = [place_of_next(3, 3, replace, rng) for _ in range(2_000)]
+    rng, player = np.random.default_rng(0), RandomPolicy()
+    full, room = (Snapshots(1.0, 3, replace, (player,) * count) for count in (3, 2))
+    places = [full.with_snapshot(player, rng)[1] for _ in range(2_000)]
     assert np.bincount(places, minlength=3) / 2_000 == pytest.approx(shares, abs=0.04)
-    assert place_of_next(2, 3, replace, rng) is None
+    assert room.with_snapshot(player, rng)[1] is None
 
 
 WRONG = """

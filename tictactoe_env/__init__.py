@@ -55,20 +55,6 @@ for _id in (*ENV_IDS, *OPPONENT_IDS):
         disable_env_checker=True,
     )
 
-_HOMES = {
-    "env": ("TicTacToeEnv",),
-    "vector_env": ("TicTacToeVectorEnv",),
-    "rules": ("IllegalMoveError", "Rules"),
-    "games.game": ("Game", "Participant"),
-    "games.store": ("GameStore",),
-    "policy": ("FunctionPolicy", "Policy", "RandomPolicy"),
-    "exact.tables": ("TabularPolicy", "tabulate"),
-    "exact.match": ("best_responses", "exact_result"),
-    "exact.evaluation": ("Evaluation", "evaluate", "exploitability"),
-    "opponents": ("make_opponent", "register_opponent", "unregister_opponent"),
-    "pool": ("snapshot",),
-}
-
 __all__ = [
     "ENV_IDS",
     "OPPONENT_IDS",
@@ -94,14 +80,17 @@ __all__ = [
     "tabulate",
     "unregister_opponent",
 ]
+# Those that need the fewest modules come first.
+_FILES = ("rules", "policy", "opponents", "pool", "env", "vector_env", "exact", "games")
 
 
 if not TYPE_CHECKING:  # type checkers shall report a name that does not exist
 
     def __getattr__(name: str) -> Any:
-        for module, names in _HOMES.items():
-            if name in names:
-                return getattr(_import_module(f"{__name__}.{module}"), name)
+        for module in _FILES if name in __all__ else ():
+            found = _import_module(f"{__name__}.{module}")
+            if hasattr(found, name):
+                return getattr(found, name)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

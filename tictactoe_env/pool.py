@@ -101,19 +101,6 @@ def _greedy(policy: Policy) -> Policy:
     return GreedyPolicy(policy)
 
 
-def place_of_next(count: int, keep: int, replace: str, rng: np.random.Generator) -> int | None:
-    """The snapshot that the next one replaces, 0 for the oldest; None as long as there is room.
-
-    replace: "oldest"; "random", each equally likely; or "mixed", which is the oldest with
-    probability 1/2 and otherwise any one, so that snapshots of many ages remain.
-    """
-    if count < keep:
-        return None
-    if replace == "oldest" or (replace == "mixed" and rng.random() < 0.5):
-        return 0
-    return int(rng.integers(count))
-
-
 # --- pools ----------------------------------------------------------------------------------------
 
 
@@ -121,8 +108,10 @@ def place_of_next(count: int, keep: int, replace: str, rng: np.random.Generator)
 class Snapshots:
     """The member "self" of a pool: snapshots of the learner share its weight equally.
 
-    keep: how many are kept. replace: which one makes room, see `place_of_next`.
-    snapshots: frozen policies, the oldest first. Random play takes their place while there is none.
+    keep: how many are kept. replace: which one makes room for a further one: "oldest"; "random",
+    each equally likely; or "mixed", which is the oldest with probability 1/2 and otherwise any one,
+    so that snapshots of many ages remain. snapshots: frozen policies, the oldest first. Random play
+    takes their place while there is none.
     """
 
     weight: float
@@ -139,6 +128,17 @@ class Snapshots:
         """The snapshots and their weights."""
         players = self.snapshots or (RANDOM,)
         return [(player, self.weight / len(players)) for player in players]
+
+    def with_snapshot(
+        self, player: Policy, rng: np.random.Generator
+    ) -> tuple[Snapshots, int | None]:
+        """The member with a further snapshot, and the place of that which made room for it."""
+        kept, place = list(self.snapshots), None
+        if len(kept) >= self.keep:
+            is_oldest = self.replace == "oldest" or (self.replace == "mixed" and rng.random() < 0.5)
+            place = 0 if is_oldest else int(rng.integers(len(kept)))
+            del kept[place]
+        return replace(self, snapshots=(*kept, player)), place
 
 
 @dataclass(frozen=True)
@@ -196,23 +196,6 @@ class Pool:
     def _ends(self) -> NDArray[np.float64]:
         return np.cumsum([weight for _, weight in self.pairs])[:-1]
 
-    @property
-    def players(self) -> list[Policy]:
-        """The policies that may be drawn."""
-        return [policy for policy, weight in self.pairs if weight > 0]
-
-    @property
-    def self_play(self) -> dict[str, Any] | None:
-        """What the learner's snapshots are used for; None if they are not used: see `Pooled`."""
-        own, responder = self.own, self.responder
-        found: dict[str, Any] = {}
-        if own:
-            found = {"keep": own.keep, "replace": own.replace, "snapshots": len(own.snapshots)}
-        if responder:
-            answers = responder.player is not None
-            found = {"snapshots": int(answers), **found, "best_response": answers}
-        return found or None
-
     def with_snapshot(
         self, player: Policy, rng: np.random.Generator, response: Policy | None = None
     ) -> tuple[Pool, NDArray[np.intp]]:
@@ -222,24 +205,18 @@ class Pool:
         the snapshot, for the member "best-response"; if there is none, the snapshot itself plays in
         its place. Raises ValueError for a pool with neither "self" nor "best-response".
         """
-        moved, pool = np.arange(len(self.policies)), self
-        if self.responder is not None:
-            pool = replace(self, responder=replace(self.responder, player=response or player))
-            if self.own is None:
-                return pool, moved
-        own = self._own()
-        kept, first = list(own.snapshots), len(self.policies) - len(own.pairs)
-        place = place_of_next(len(kept), own.keep, own.replace, rng) if kept else 0
-        if place is not None:
-            del kept[place : place + 1]
-            moved[first + place + 1 :] -= 1
-            moved[first + place] = first + len(kept)
-        return replace(pool, own=replace(own, snapshots=(*kept, player))), moved
-
-    def _own(self) -> Snapshots:
-        if self.own is None:
+        moved, own, responder = np.arange(len(self.policies)), self.own, self.responder
+        if own is None and responder is None:
             raise ValueError('no opponent is "self" or "best-response", so no snapshot would play')
-        return self.own
+        if responder is not None:
+            responder = replace(responder, player=response or player)
+        if own is not None:
+            first = len(moved) - len(own.pairs)
+            own, place = own.with_snapshot(player, rng)
+            if place is not None:
+                moved[first + place + 1 :] -= 1
+                moved[first + place] = len(moved) - 1
+        return replace(self, own=own, responder=responder), moved
 
 
 def make_pool(spec: Any, rules: Rules, before: Pool | None = None) -> Pool:
@@ -346,7 +323,14 @@ class Pooled:
         The keys are `snapshots`, the number of them, with the opponent "self" its options `keep`
         and `replace`, and with "best-response" `best_response`, whether there is one yet.
         """
-        return self._pool.self_play
+        own, responder = self._pool.own, self._pool.responder
+        found: dict[str, Any] = {}
+        if own:
+            found = {"keep": own.keep, "replace": own.replace, "snapshots": len(own.snapshots)}
+        if responder:
+            answers = responder.player is not None
+            found = {"snapshots": int(answers), **found, "best_response": answers}
+        return found or None
 
     @property
     def counterexamples(self) -> tuple[Boards, ...]:
@@ -390,7 +374,8 @@ class Pooled:
         if opponent is None:
             raise ValueError("opponent=None is for gym.make: make another environment for it")
         pool = make_pool(opponent, self.config.rules, self._pool)
-        self.config.check_first_move(pool.players, given)
+        drawn = [policy for policy, weight in pool.pairs if weight > 0]
+        self.config.check_first_move(drawn, given)
         return pool
 
     def _use(self, pool: Pool, moved: NDArray[np.intp] | None = None) -> None:

@@ -25,14 +25,7 @@ from tictactoe_env.exact.responses import respond
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.opponents import BEST_RESPONSE, SELF, make_opponent, parse_pool
 from tictactoe_env.policy import Policy, Probs, RandomPolicy, draw, one_hot
-from tictactoe_env.pool import (
-    PROOF_POSITIONS,
-    Pool,
-    Responder,
-    Snapshots,
-    place_of_next,
-    split_member,
-)
+from tictactoe_env.pool import PROOF_POSITIONS, Pool, Responder, Snapshots, split_member
 from tictactoe_env.rules import SIDES, Boards, Rules
 from training.learner import BoardPlayer, Learner, crossed
 
@@ -52,7 +45,7 @@ class SelfPlay:
 
     Snapshots of another learner share the weight of `rival` in the same way. size: how many
     snapshots of each are kept, unless the text says `self-keep=N`; `self-replace=oldest` says which
-    one makes room for a further one, see `tictactoe_env.pool.place_of_next`. epsilon:
+    one makes room for a further one, see `tictactoe_env.pool.Snapshots`. epsilon:
     probability that a snapshot makes a random legal move. thaw: the snapshot of the learner with
     given weights, for snapshots that are no tables; `thaw_rival` is that of a rival, and
     `thaw_best` makes what the learner plays without exploration. sides: those that the learner
@@ -150,11 +143,8 @@ class SelfPlay:
         self.other = self._with(snapshot, self.other)
 
     def _with(self, snapshot: Policy, member: Snapshots) -> Snapshots:
-        kept, self._opponents = list(member.snapshots), None
-        place = place_of_next(len(kept), member.keep, member.replace, self.rng)
-        if place is not None:
-            del kept[place]
-        return replace(member, snapshots=(*kept, snapshot))
+        self._opponents = None
+        return member.with_snapshot(snapshot, self.rng)[0]
 
     def pool(self) -> Pool:
         """The opponents and their weights, with the present snapshots."""

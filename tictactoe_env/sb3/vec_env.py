@@ -129,8 +129,7 @@ class TicTacToeVecEnv(VecEnv):
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
         """The attribute of the games, once for each. Raises AttributeError if there is none."""
-        owner = self if attr_name in ("render_mode", "action_masks") else self.games
-        value = getattr(owner, attr_name)
+        value = getattr(self.games, attr_name)
         return [value for _ in self._get_indices(indices)]
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
