@@ -34,14 +34,14 @@ from players.seat import Seat, learner_seat, named_seat, run_seat
 from players.summary import loses_by_illegal_moves, method_of, results_of
 from players.titles import title_of, title_of_run
 from tictactoe_env.certificates.certificate import (
-    FILE,
     certify,
+    check_digest,
     read,
     read_bytes,
     verify,
 )
 from tictactoe_env.certificates.content import Certificate
-from tictactoe_env.certificates.runs import FOLDERS, SavedRun, certificates, newest_run, saved_run
+from tictactoe_env.certificates.runs import FOLDERS, certificates, newest_run, place_of
 from tictactoe_env.certificates.stated import CertificateError, name_of
 from tictactoe_env.errors import printable, unknown_name
 from tictactoe_env.exact.positions import ENUMERABLE, TABULATED
@@ -302,7 +302,7 @@ class Gallery:
         for folder in self.folders:
             name = folder.resolve().name
             for path in certificates(folder):
-                place = path.parent if path.name == FILE else path
+                place = place_of(path)
                 yield Place("/".join((name, *place.relative_to(folder).parts)), path)
 
     def _new_learner(self, folder: Path) -> Entry:
@@ -334,7 +334,7 @@ class Gallery:
         if entry.path is None:
             return named_seat(entry.id, rules)
         try:
-            return run_seat(SavedRun(entry.path, entry.agent, rules).path, entry.id, rules)
+            return run_seat(place_of(entry.path), entry.id, rules)
         except (CertificateError, OSError) as error:
             raise self.mark_broken(entry, str(error)) from None
 
@@ -507,24 +507,25 @@ def _run_entry(id: str, path: Path) -> Entry:
     if len(id) > MAX_NAME or not id.isprintable() or id != id.strip():
         raise ValueError(f"its path must be at most {MAX_NAME} printable characters")
     certificate = read(path)
-    run, stated = saved_run(path, certificate), certificate.stated
-    is_quick = run.rules.cells <= QUICK_CELLS
+    check_digest(certificate)
+    rules, stated = certificate.rules, certificate.stated
+    is_quick = rules.cells <= QUICK_CELLS
     if is_quick:
         verify(certificate)
     is_learner = id == LEARNER_FOLDER.as_posix()
-    title = title_of(id) if is_learner else title_of_run(run.agent, stated.preset, stated.seed)
+    title = title_of(id) if is_learner else title_of_run(stated.agent, stated.preset, stated.seed)
     return Entry(
         id,
         "run",
-        max_cells=run.rules.cells,
-        rules=run.rules,
+        max_cells=rules.cells,
+        rules=rules,
         path=path,
         sha256=hashlib.sha256(read_bytes(path)).hexdigest(),
-        agent=run.agent,
+        agent=stated.agent,
         taken=taken_of(stated.training),
         title=title[:MAX_TITLE],
         side=certificate.only,
-        method=method_of(run.agent, stated.preset),
+        method=method_of(stated.agent, stated.preset),
         **_proven(id, certificate, is_quick),
     )
 

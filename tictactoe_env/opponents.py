@@ -229,7 +229,7 @@ def saved_path(
             raise ValueError(f"no run or player {text!r} (known: {', '.join(known_names())})")
         if path.suffix == ".zip":
             raise ValueError(f"{text!r} may execute code: load it yourself, and pass the model")
-        return path.parent if path.name == "certificate.json" else path
+        return runs.place_of(path)
     if text in runs.agents_with_runs():
         raise ValueError(f"unknown player {text!r}: its newest run is {LATEST}{text}")
     raise unknown_name(what, text, {*known_names(), *also})

@@ -194,17 +194,15 @@ class Recorded:
     def probs(self, boards: Boards) -> Probs:
         """The next decisions (B, cells), which are those of these boards."""
         number = int(np.count_nonzero(boards[0]))
+        where = f"of {self.side} with {number} marks"
         left = chain.from_iterable(self._plies[number // 2 : number // 2 + 1])
         decisions = list(islice(left, len(boards)))
         if missing := len(boards) - len(decisions):
-            raise CertificateError(
-                f"{missing:,} decisions of {self.side} are missing in positions with {number} marks"
-            )
+            raise CertificateError(f"{missing:,} decisions {where} are missing")
         probs = np.zeros(boards.shape)
         sure = np.array([type(one) is int and 0 <= one < self.rules.cells for one in decisions])
         cells = [one for one in decisions if type(one) is int] if not sure.all() else decisions
         for row in np.flatnonzero(~sure):
-            where = f"of {self.side} with {number} marks"
             for cell, share in shares_of(decisions[row], self._cells, where).items():
                 probs[row, cell] = share
         probs[np.flatnonzero(sure), cells] = 1
@@ -215,10 +213,8 @@ class Recorded:
         for number, left in enumerate(self._plies):
             if any(True for _ in left):
                 marks = 2 * number + SIDES.index(self.side)
-                raise CertificateError(
-                    f"there are more decisions of {self.side} in positions with {marks} marks than "
-                    "such positions"
-                )
+                where = f"of {self.side} with {marks} marks"
+                raise CertificateError(f"there are more decisions {where} than such positions")
 
 
 def shares_of(decision: Any, cells: Mapping[str, int], where: str) -> dict[int, float]:
@@ -233,13 +229,9 @@ def shares_of(decision: Any, cells: Mapping[str, int], where: str) -> dict[int, 
             f"a decision {where} must be a cell from {first} to {last}, or an object of cells, got "
             f"{reprlib.repr(decision)}"
         )
-    for name, share in decision.items():
-        if not is_number(share) or not 0 < share <= 1:
-            raise CertificateError(
-                f"the probability of {name} {where} must be a number above 0 and at most 1, got "
-                f"{reprlib.repr(share)}"
-            )
-    total = sum(decision.values())
-    if abs(total - 1) > SUM_TOLERANCE:
-        raise CertificateError(f"the probabilities {where} must sum to 1, not to {total}")
+    shares = decision.values()
+    are_shares = all(is_number(share) and 0 < share <= 1 for share in shares)
+    if not are_shares or abs(sum(shares) - 1) > SUM_TOLERANCE:
+        got = reprlib.repr(decision)
+        raise CertificateError(f"each probability {where} must be above 0, their sum 1, got {got}")
     return {cells[name]: float(share) for name, share in decision.items()}

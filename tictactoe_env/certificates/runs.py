@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tictactoe_env.certificates.certificate import FILE, check_digest, read
-from tictactoe_env.certificates.content import Certificate
 from tictactoe_env.rules import Rules
 
 FOLDERS = ("models", "runs")
@@ -24,17 +23,19 @@ class SavedRun(NamedTuple):
     """A run: the file of its certificate, and the agent and the board that the file names.
 
     trained: whether it has made a step; a trie that learns from people begins without any.
+    time: when the file was written, in ns.
     """
 
     file: Path
     agent: str
     rules: Rules
-    trained: bool = True
+    trained: bool
+    time: int
 
-    @property
-    def path(self) -> Path:
-        """The run's folder, or the file of a certificate that has no folder of its own."""
-        return self.file.parent if self.file.name == FILE else self.file
+
+def place_of(file: Path) -> Path:
+    """The folder of a certificate's run, or the file of one that has no folder of its own."""
+    return file.parent if file.name == FILE else file
 
 
 def certificates(folder: str | os.PathLike[str]) -> Iterator[Path]:
@@ -48,56 +49,47 @@ def certificates(folder: str | os.PathLike[str]) -> Iterator[Path]:
 def _below(folder: str | os.PathLike[str]) -> Iterator[Path]:
     for place, folders, files in os.walk(folder):
         depth = len(Path(place).relative_to(folder).parts)
-        is_run = FILE in files
-        if is_run or depth >= MAX_DEPTH:
-            folders.clear()
-        folders[:] = sorted(one for one in folders if not one.startswith("."))
-        others = () if depth else sorted(name for name in files if name.endswith(".json"))
-        yield from (Path(place, name) for name in ([FILE] if is_run else others))
-
-
-def saved_run(file: Path, certificate: Certificate) -> SavedRun:
-    """The run of a certificate, whose results are not verified.
-
-    Raises CertificateError (a ValueError) if the moves were changed.
-    """
-    check_digest(certificate)
-    stated = certificate.stated
-    return SavedRun(file, stated.agent, certificate.rules, stated.training.get("steps") != 0)
+        is_end = FILE in files or depth >= MAX_DEPTH
+        folders[:] = sorted(one for one in folders if not (is_end or one.startswith(".")))
+        others = [] if depth else sorted(name for name in files if name.endswith(".json"))
+        yield from (Path(place, name) for name in ([FILE] if FILE in files else others))
 
 
 @lru_cache(maxsize=2 * MAX_FOUND)
-def _known(file: Path, stamp: tuple[int, int]) -> SavedRun | None:
-    """The run of a file that has not changed since `stamp`; None if its certificate is damaged."""
+def _known(file: Path, time: int, size: int) -> SavedRun | None:
+    """The run of a file of this time and size; None if its certificate is damaged."""
+    del size  # another size means that the file has changed
     try:
-        return saved_run(file, read(file))
+        certificate = read(file)
+        check_digest(certificate)
     except (ValueError, OSError):
         return None
+    stated = certificate.stated
+    return SavedRun(file, stated.agent, certificate.rules, stated.training.get("steps") != 0, time)
 
 
-def saved_runs(folders: Folders = FOLDERS) -> Iterator[tuple[int, SavedRun]]:
-    """The undamaged runs in these folders, each with the time of its certificate in ns."""
+def saved_runs(folders: Folders = FOLDERS) -> Iterator[SavedRun]:
+    """The undamaged runs in these folders. Their results are not verified."""
     for file in chain.from_iterable(map(certificates, folders)):
         try:
             status = file.absolute().stat()
         except OSError:  # a link that leads nowhere
             continue
-        run = _known(file.absolute(), (status.st_mtime_ns, status.st_size))
+        run = _known(file.absolute(), status.st_mtime_ns, status.st_size)
         if run is not None:
-            yield status.st_mtime_ns, run._replace(file=file)
+            yield run._replace(file=file)
 
 
 def newest_run(
     agent: str, rules: Rules | None = None, folders: Folders = FOLDERS
 ) -> SavedRun | None:
     """The newest run of an agent that has trained, or None. Runs on `rules` are preferred."""
-    runs = [(time, run) for time, run in saved_runs(folders) if run.agent == agent and run.trained]
-    found = max(runs, key=lambda pair: (pair[1].rules == rules, pair[0]), default=None)
-    return None if found is None else found[1]
+    runs = [run for run in saved_runs(folders) if run.agent == agent and run.trained]
+    return max(runs, key=lambda run: (run.rules == rules, run.time), default=None)
 
 
 def newest_path(agent: str, rules: Rules | None) -> Path:
-    """The path of `newest_run`. Raises ValueError if there is none."""
+    """The place of `newest_run`. Raises ValueError if there is none."""
     run = newest_run(agent, rules)
     if run is None:
         folders = " or ".join(f"{folder}/" for folder in FOLDERS)
@@ -106,10 +98,10 @@ def newest_path(agent: str, rules: Rules | None) -> Path:
             f"no run of {agent!r} in {folders} (runs there: {known}): train one with "
             f"`python train.py {agent or 'AGENT'}`, in a clone of the repository"
         )
-    return run.path
+    return place_of(run.file)
 
 
 def agents_with_runs(folders: Folders = FOLDERS) -> list[str]:
     """The names of the agents that have a run in these folders, sorted."""
-    names = {run.agent for _, run in saved_runs(folders) if run.trained}
+    names = {run.agent for run in saved_runs(folders) if run.trained}
     return sorted(name for name in names if re.fullmatch("[A-Za-z][A-Za-z0-9_]{0,59}", name))

@@ -234,13 +234,9 @@ class Positions:
 
     @cached_property
     def _canonical(self) -> tuple[NDArray[np.int32], NDArray[np.int8]]:
-        parts = []
-        for codes in in_parts(self.codes):
-            digits = self.rules.to_boards(*self._bits(codes)) % 3  # -1 becomes 2, as in the codes
-            turned = (digits[:, cells].astype(np.int64) for cells in self.symmetries)
-            parts.append([image @ self.powers for image in turned])
-        images = np.concatenate(parts, axis=1)
-        return self._row_of_code[images.min(axis=0)], images.argmin(axis=0).astype(np.int8)
+        # Within a ply the smallest row has the smallest code.
+        images = np.array([self.rows(self.boards[:, cells]) for cells in self.symmetries])
+        return images.min(axis=0).astype(np.int32), images.argmin(axis=0).astype(np.int8)
 
     @property
     def canonical(self) -> NDArray[np.int32]:

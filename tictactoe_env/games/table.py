@@ -84,7 +84,9 @@ class Table(ABC):
             self.played.append(game)
             self.finish(game)
         if len(self.played) > 1:
-            self.say(f"\n{len(self.played)} games: {self.tally()}", "bold")
+            won = Counter(game.result for game in self.played)
+            counts = ", ".join(f"{self.who(side)} won {won[side]}" for side in SIDES)
+            self.say(f"\n{len(self.played)} games: {counts}, drawn {won['draw']}", "bold")
 
     def play(self, seed: int) -> Game | None:
         """A finished game, with the players' moves sampled by a seed; None if a person left it."""
@@ -139,12 +141,6 @@ class Table(ABC):
             loser, cell = self.who(other(game.result)), cell_text(game.moves[-1], self.rules)
             self.say(f"{loser} marks {cell}, which is taken: an illegal move loses.")
         self.say(result_text(game), "bold")
-
-    def tally(self) -> str:
-        """How many of the games each side won."""
-        won = Counter(game.result for game in self.played)
-        counts = ", ".join(f"{self.who(side)} won {won[side]}" for side in SIDES)
-        return f"{counts}, drawn {won['draw']}"
 
     def who(self, side: str) -> str:
         """The player of a side, such as "minimax (O)"."""
