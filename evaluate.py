@@ -21,6 +21,7 @@ with explained("evaluate.py"):
     from agents import TRAINABLE, load
     from players.seat import NAMES_TEXT, path_of, policy_of, seat_of
     from terminal import battle, position, proving, report
+    from terminal.command_line import CommandLine, Option, with_size
     from tictactoe_env.certificates.certificate import (
         VERIFIED,
         certify,
@@ -45,7 +46,6 @@ with explained("evaluate.py"):
     from tictactoe_env.rules import Rules
     from tictactoe_env.search.mcts import TreeSearchPolicy
     from tictactoe_env.trained.packed import facts_of
-    from training.command_line import CommandLine, Option, with_size
     from training.options import Count, Natural
 
 GAMES = 1000  # games of a sampled result, of agents that meet too many positions for a proof

@@ -19,7 +19,7 @@ with explained("play.py"):
     from tictactoe_env.rules import Rules
 
 if TYPE_CHECKING:
-    from training.command_line import CommandLine, Option
+    from terminal.command_line import CommandLine, Option
 
 LISTED = 20  # games of --list
 MAX_SEED = 2**32
@@ -28,7 +28,7 @@ MAX_SEED = 2**32
 def command_line() -> CommandLine:
     """The command line, with a sentence for each option."""
     from players.seat import NAMES_TEXT
-    from training.command_line import CommandLine, Option
+    from terminal.command_line import CommandLine, Option
 
     web = Option("web", "serve the page for a browser instead", kind="flag", default=False)
     return CommandLine(
@@ -44,8 +44,8 @@ def command_line() -> CommandLine:
 
 def _game_options() -> list[Option]:
     from players.thoughts import KINDS
+    from terminal.command_line import Option
     from tictactoe_env.notation import parse_size
-    from training.command_line import Option
     from training.options import Count, Natural
 
     who = "(default: human if the other side is given)"
@@ -72,7 +72,7 @@ def _game_options() -> list[Option]:
 
 
 def _look_options() -> list[Option]:
-    from training.command_line import Option
+    from terminal.command_line import Option
     from training.options import Count
 
     replay = "show a saved game move by move, controlled by keys; with --delay it runs by itself"

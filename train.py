@@ -19,13 +19,13 @@ from terminal.installed import OF_EVERY_RUN, explained, require
 with explained("train.py", "train"):
     import agents
     from agents import TRAINABLE
+    from terminal.command_line import CommandLine, Option, with_size
     from tictactoe_env.errors import unknown_name
     from tictactoe_env.exact.evaluation import UNTIL
     from tictactoe_env.exact.positions import TABULATED
     from tictactoe_env.notation import parse_size
     from tictactoe_env.opponents import parse_pool, split_options
     from training.cluster import cluster_address
-    from training.command_line import CommandLine, Option, with_size
     from training.options import (
         BoardConfig,
         Count,

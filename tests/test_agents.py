@@ -22,6 +22,7 @@ from text_cases import refuses
 import agents
 import train as command
 from agents import TRAINABLE
+from terminal.command_line import bound_of, metavar_of
 from tictactoe_env.certificates.certificate import load_policy, read, verify
 from tictactoe_env.exact.evaluation import evaluate
 from tictactoe_env.exact.positions import positions_of
@@ -37,7 +38,7 @@ from training.files import (
     write_json,
 )
 from training.learner import drive
-from training.options import OptionError, bound_of, metavar_of, options_of
+from training.options import OptionError, options_of
 from training.selfplay import SelfPlay
 from training.values import read_values
 

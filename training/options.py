@@ -239,41 +239,9 @@ def check_unchanged(config: BoardConfig, saved: BoardConfig, folder: Path) -> No
         )
 
 
-# --- types in words ------------------------------------------------------------------------------
-
-BOUNDS = {
-    "minimum": "at least",
-    "exclusiveMinimum": "above",
-    "maximum": "at most",
-    "exclusiveMaximum": "below",
-}
-METAVARS = {"integer": "INT", "number": "NUMBER"}
-
-
-def bound_of(kind: Any) -> str:
-    """The bound of a type, or of each value of a tuple, in words: "at least 0 and at most 1"."""
-    schema = _inner(schema_of(kind))
-    return " and ".join(f"{word} {schema[key]}" for key, word in BOUNDS.items() if key in schema)
-
-
-def metavar_of(kind: Any) -> str:
-    """What stands for a value of a type in `--help`: INT, TEXT, "INT,INT" or "relu|tanh"."""
-    schema = schema_of(kind)
-    inner, is_list = _inner(schema), schema.get("type") == "array"
-    if "enum" in inner:
-        return "|".join(inner["enum"])
-    word = METAVARS.get(inner.get("type", ""), "TEXT")
-    return f"{word},{word}" if is_list else word
-
-
 def schema_of(kind: Any) -> dict[str, Any]:
     """The JSON schema of a type, which has its bounds as data."""
     return _adapter(kind).json_schema()
-
-
-def _inner(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema of a tuple's values; any other one as it is."""
-    return dict(schema.get("items") or schema.get("prefixItems", [schema])[0])
 
 
 @cache

@@ -26,12 +26,12 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from players.gallery import Gallery
+from terminal.command_line import CommandLine, Option
 from tictactoe_env import __version__
 from tictactoe_env.certificates.runs import FOLDERS
 from tictactoe_env.errors import printable
 from tictactoe_env.files import read_file
 from tictactoe_env.games.store import GameStore
-from training.command_line import CommandLine, Option
 from web import answers, requests
 from web.api import AnyLane, Api
 from web.connections import Connection, most_connections

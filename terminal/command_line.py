@@ -26,7 +26,7 @@ from typing import Annotated, Any, Literal, NoReturn
 from cyclopts import App, CycloptsError, Group, Parameter
 
 from tictactoe_env.errors import printable
-from training.options import bound_of, metavar_of, typed
+from training.options import schema_of, typed
 
 Kind = Literal["value", "flag", "switch", "optional", "several", "argument", "arguments"]
 
@@ -184,3 +184,35 @@ def with_size(typed: dict[str, Any]) -> dict[str, Any]:
     if twice:
         raise ValueError(f"--board already gives the size: leave --{twice[0]} out")
     return {**rest, **size}
+
+
+# --- types in words ------------------------------------------------------------------------------
+
+BOUNDS = {
+    "minimum": "at least",
+    "exclusiveMinimum": "above",
+    "maximum": "at most",
+    "exclusiveMaximum": "below",
+}
+METAVARS = {"integer": "INT", "number": "NUMBER"}
+
+
+def bound_of(kind: Any) -> str:
+    """The bound of a type, or of each value of a tuple, in words: "at least 0 and at most 1"."""
+    schema = _inner(schema_of(kind))
+    return " and ".join(f"{word} {schema[key]}" for key, word in BOUNDS.items() if key in schema)
+
+
+def metavar_of(kind: Any) -> str:
+    """What stands for a value of a type in `--help`: INT, TEXT, "INT,INT" or "relu|tanh"."""
+    schema = schema_of(kind)
+    inner, is_list = _inner(schema), schema.get("type") == "array"
+    if "enum" in inner:
+        return "|".join(inner["enum"])
+    word = METAVARS.get(inner.get("type", ""), "TEXT")
+    return f"{word},{word}" if is_list else word
+
+
+def _inner(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema of a tuple's values; any other one as it is."""
+    return dict(schema.get("items") or schema.get("prefixItems", [schema])[0])
