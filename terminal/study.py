@@ -16,6 +16,7 @@ from rich.console import Console
 
 import agents
 from terminal import report, trainer
+from terminal.progress import proven
 from tictactoe_env.errors import printable
 from training.cluster import results
 from training.files import has_folder
@@ -23,7 +24,6 @@ from training.goals import check_goal, goal_text
 from training.metrics import FILE as METRICS
 from training.metrics import Row, read_metrics, results_of
 from training.options import BoardConfig, check_unchanged, read_config
-from training.progress import proven
 from training.run import CONFIG, read_config_file
 from training.study import facts, goals_of, table, write_study
 

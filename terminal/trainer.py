@@ -134,12 +134,13 @@ def train(
     ended the training at once. Raises KeyboardInterrupt if nothing was saved by then. learn_from:
     games that a resumed run takes in, if it learns from games.
     """
+    from terminal import progress
     from training.goals import goal_text
     from training.run import Run
 
     refuse_export(page, export_sb3)
     with warnings_on(console):
-        run = Run(folder, page, config, until, console, preset)
+        run = Run(folder, page, config, until, preset)
     if goal := goal_text(until, config.rules):
         report.say(goal, console)
     if not is_resumed:
@@ -153,7 +154,8 @@ def train(
             else:
                 run.start()
             if not run.is_at_its_end:
-                run.train()
+                with progress.shown(run, page.AGENT, console) as display:
+                    run.train(display)
         except KeyboardInterrupt:
             return ended_at_once(run)
         if not run.is_complete:
@@ -268,19 +270,22 @@ def train_rivals(
 
     entries: page, configuration, preset and name of each. The runs are FOLDER and FOLDER-rival.
     """
+    from terminal import progress
     from training.rivals import Rivals
 
     page = entries[0].page
     refuse_export(page, export_sb3)
     with warnings_on(console):
-        runs = rival_runs(entries, folder, until, console)
+        runs = rival_runs(entries, folder, until)
     rivals = Rivals(*runs)
     if not is_resumed:
         rivals.check_folders()
     with warnings_on(console), way_to_go_on(runs[0]), runs[0].held(), runs[1].held():
         try:
             rivals.resume() if is_resumed else rivals.start()
-            rivals.train()
+            first, second = (progress.shown(run, run.label, console, False) for run in runs)
+            with first as one, second as other:
+                rivals.train(one, other)
         except KeyboardInterrupt:
             return ended_at_once(runs[0])
         if rivals.is_complete:
@@ -298,9 +303,7 @@ def train_rivals(
     return verdict_on_rivals(runs, until, lambda text: report.say(text, console))
 
 
-def rival_runs(
-    entries: tuple[Any, Any], folder: Path, until: str, console: Console
-) -> tuple[RivalRun, RivalRun]:
+def rival_runs(entries: tuple[Any, Any], folder: Path, until: str) -> tuple[RivalRun, RivalRun]:
     """The runs of two learners, in FOLDER and FOLDER-rival."""
     from training.rivals import RivalRun
 
@@ -313,7 +316,6 @@ def rival_runs(
             entry.page,
             entry.config,
             until,
-            console,
             entry.preset,
             related=relations[number],
             checkpoint=folder / "checkpoint" / ("rival" if number else ""),

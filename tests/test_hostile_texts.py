@@ -14,6 +14,7 @@ import play
 from players.gallery import Gallery
 from terminal import battle, proving, report
 from terminal.game import who
+from terminal.progress import Display
 from terminal.replay import Replay
 from terminal.talk import Talk
 from tictactoe_env.errors import printable
@@ -22,7 +23,6 @@ from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.games.game import Game, Participant
 from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.rules import Rules
-from training.progress import Display
 
 ROW = Rules(1, 4, 2)  # random play can be beaten
 POINT = {"steps": 1, "seconds": 0.5}
@@ -76,7 +76,7 @@ def progress(text, console, is_live):
     """The progress of a training of an agent of this name."""
     display = Display(text, 10, 0, console, is_live)
     player = tabulate(RandomPolicy(), ROW)
-    display.show(10, 1.0, evaluated(player), player, {})
+    display.show({"steps": 10, "seconds": 1.0}, evaluated(player), player, {})
     display.stop()
 
 

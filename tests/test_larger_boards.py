@@ -12,6 +12,7 @@ import agents
 import evaluate as program
 import train
 from players.seat import run_seat
+from terminal.progress import describe
 from tictactoe_env.certificates.certificate import load_policy, read, verify
 from tictactoe_env.exact.evaluation import (
     Evaluation,
@@ -29,7 +30,6 @@ from tictactoe_env.rules import Rules
 from training.goals import check_goal, goal_text
 from training.learner import drive
 from training.options import options_of
-from training.progress import describe
 
 SQUARE, WON = Rules(4, 4, 4), Rules(3, 4, 3)
 GAMES = (

@@ -1,4 +1,4 @@
-"""training/progress.py: the lines that a training prints."""
+"""terminal/progress.py: the lines that a training prints."""
 
 import re
 from dataclasses import asdict
@@ -7,8 +7,8 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
+from terminal.progress import Display, describe
 from tictactoe_env import Rules, evaluate, make_opponent
-from training.progress import Display, describe
 from training.tally import Tally
 
 WIN, DRAW, LOSS = ({"outcome": number, "terminal_observation": ()} for number in (1, 0, -1))
@@ -20,7 +20,7 @@ RANDOM, PERFECT = (make_opponent(name, Rules()) for name in ("random", "minimax"
     [{"width": 100}, {"width": 100, "force_terminal": True}, {"width": 40, "force_terminal": True}],
 )
 def test_a_row_is_printed_at_each_tenth_and_when_something_is_first_proven(settings, monkeypatch):
-    monkeypatch.setattr("training.progress.PLAIN_SECONDS", 1e9)
+    monkeypatch.setattr("terminal.progress.PLAIN_SECONDS", 1e9)
     console = Console(file=StringIO(), **settings)
     display = Display("agent", 1_000, 0, console)
     for steps, policy in (
@@ -29,7 +29,7 @@ def test_a_row_is_printed_at_each_tenth_and_when_something_is_first_proven(setti
     ):
         results = evaluate(policy, rules=Rules())
         display.advance(steps)
-        display.show(steps, 1.0, results, policy, {"games": 7.0})
+        display.show({"steps": steps, "seconds": 1.0}, results, policy, {"games": 7.0})
     display.stop()
     shown = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "\n", console.file.getvalue())
     rows = re.findall(r"^ *([\d,]+) (?:steps,| +1\.0)", shown, re.MULTILINE)
@@ -39,12 +39,12 @@ def test_a_row_is_printed_at_each_tenth_and_when_something_is_first_proven(setti
 
 
 def test_a_log_tells_of_the_games_that_were_counted_at_each_row(monkeypatch):
-    monkeypatch.setattr("training.progress.PLAIN_SECONDS", 0.0)
+    monkeypatch.setattr("terminal.progress.PLAIN_SECONDS", 0.0)
     console, tally = Console(file=StringIO(), width=100), Tally()
     display, results = Display("agent", 1_000, 0, console), evaluate(RANDOM, rules=Rules())
     for steps in (100, 200, 300):
         tally.add([WIN] * 1_000)
-        display.show(steps, 1.0, results, RANDOM, tally.notes())
+        display.show({"steps": steps, "seconds": 1.0}, results, RANDOM, tally.notes())
     shown = console.file.getvalue()
     assert re.findall(r" to ([\d,]+): 1000 won", shown) == ["1,000", "2,000", "3,000"]
 
@@ -52,7 +52,7 @@ def test_a_log_tells_of_the_games_that_were_counted_at_each_row(monkeypatch):
 @pytest.mark.parametrize("is_terminal", [True, False])
 def test_a_long_proof_shows_how_far_it_has_come(is_terminal, monkeypatch):
     now = [100.0]
-    monkeypatch.setattr("training.progress.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("terminal.progress.time.monotonic", lambda: now[0])
     console = Console(file=StringIO(), width=100, force_terminal=is_terminal)
     display = Display("agent", 1_000, 0, console)
     for now[0], ply, positions in ((100.0, 1, 9), (104.0, 2, 70), (110.0, 3, 504)):

@@ -13,6 +13,7 @@ from small_runs import contents, metrics
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from text_cases import refuses
 
+from terminal.progress import Display
 from tictactoe_env.certificates.certificate import exact_results, read, table_of, verify
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.solver import MinimaxPolicy
@@ -87,26 +88,26 @@ PAGE.player = lambda config, model: TabularPolicy(config.rules, model["table"])
 pytestmark = pytest.mark.usefixtures("no_charts")
 
 
-def console(width=300, **settings):
-    return Console(file=io.StringIO(), width=width, **settings)
-
-
-def new_run(folder, until="steps", preset=None, shown=None, **options):
-    run = Run(folder, PAGE, Config(**options), until, shown or console(), preset)
+def new_run(folder, until="steps", preset=None, **options):
+    run = Run(folder, PAGE, Config(**options), until, preset)
     run.start()
     return run
 
 
-def trained(run, policies, **keywords):
+def display(run):
+    return Display("somebody", run.config.steps, run.done, Console(file=io.StringIO(), width=300))
+
+
+def trained(run, policies, observer=None, **keywords):
     """The run after a training that plays these policies at its evaluations."""
     run.learner = Scripted(policies, **keywords)
-    with run.shown("somebody"):
+    with run.observed(observer or display(run)):
         drive(run.learner, run.config, run.evaluate)
     return run
 
 
 def resumed(folder, policies=(RANDOM,), steps=800):
-    run = Run(folder, PAGE, Config(steps=steps), "steps", console())
+    run = Run(folder, PAGE, Config(steps=steps))
     run.learner = Scripted(policies)
     run.resume()
     return run, run.learner
@@ -184,12 +185,13 @@ def test_the_best_model_by_exact_results_is_kept_and_certified(tmp_path, monkeyp
 def test_an_interrupt_stops_at_the_next_evaluation_and_a_second_one_at_once(tmp_path):
     """Everything is saved at that evaluation; a run without a checkpoint leaves nothing."""
     before, run = signal.getsignal(signal.SIGINT), new_run(tmp_path / "run", steps=9999)
-    trained(run, [RANDOM], meanwhile=lambda steps: steps == 200 and signal.raise_signal(2))
+    once, shown = {"meanwhile": lambda steps: steps == 200 and signal.raise_signal(2)}, display(run)
+    trained(run, [RANDOM], shown, **once)
     assert run.is_interrupted
-    assert "stopping" in run.console.file.getvalue()
+    assert "stopping" in shown.console.file.getvalue()
     assert saved_at(tmp_path / "run", "checkpoint/progress.json") == 200
     twice = {"meanwhile": lambda _: [signal.raise_signal(2), signal.raise_signal(2)]}
-    run = Run(tmp_path / "new", PAGE, Config(), "steps", console())
+    run = Run(tmp_path / "new", PAGE, Config())
     with pytest.raises(KeyboardInterrupt), run.held():
         trained(run, [RANDOM], **twice)
     assert signal.getsignal(signal.SIGINT) is before
@@ -216,7 +218,7 @@ def test_checkpoints_come_between_evaluations_too_and_the_run_continues_from_the
         clock.setattr(runs.time, "monotonic", lambda: now[0])
         clock.setattr(learner_module, "PIECE_SECONDS", 6.0)
         run.learner = Scripted((RANDOM, PERFECT), meanwhile=step)
-        with pytest.raises(KeyboardInterrupt), run.shown("somebody"):
+        with pytest.raises(KeyboardInterrupt), run.observed(display(run)):
             drive(run.learner, every, run.evaluate, run.pause)
     saved = read_json(tmp_path / "checkpoint" / "progress.json")
     assert at - 300 < saved["steps"] < at
@@ -224,7 +226,7 @@ def test_checkpoints_come_between_evaluations_too_and_the_run_continues_from_the
     again, learner = resumed(tmp_path, [RANDOM, PERFECT])
     assert (again.done, learner.steps, learner.restored) == (saved["steps"],) * 3
     assert [row["steps"] for row in again.rows] == ([] if at < 400 else [400])
-    with again.shown("somebody"):
+    with again.observed(display(again)):
         drive(learner, every, again.evaluate, again.pause)
     assert steps_of(tmp_path) == [400, 800]
     assert float(metrics(tmp_path)[-1]["seconds"]) >= saved["seconds"]
@@ -236,7 +238,7 @@ def test_a_run_continues_with_its_rows_its_seconds_its_best_and_its_certificate(
     earlier = metrics(tmp_path)
     run, learner = resumed(tmp_path, [WEAK, RANDOM], steps=600)
     assert (learner.steps, learner.restored) == (400, 400)
-    run.train()
+    run.train(display(run))
     content, at = run.finish(), {"steps": 200, "seconds": float(earlier[1]["seconds"])}
     assert content.stated.training["best_at"] == content.stated.training["first_unbeatable"] == at
     assert saved_at(tmp_path) == 200, "nothing was better than what there was"

@@ -24,11 +24,11 @@ from typing import Any
 from tictactoe_env.certificates.content import Certificate
 from training.files import write_folder
 from training.learner import Learner, drive
-from training.run import Run
+from training.run import Observer, Run
 
 
 class RivalRun(Run):
-    """The run of one of the two learners. label: its name in the progress."""
+    """The run of one of the two learners. label: its name in what is printed."""
 
     label: str = ""
 
@@ -90,10 +90,10 @@ class Rivals:
         """The runs whose learners have steps left."""
         return [run for run in self.runs if run.learner.steps < run.config.steps]
 
-    def train(self) -> None:
+    def train(self, *observers: Observer) -> None:
         """Train until both have made their steps or reached the goal, or until Ctrl-C."""
         first, second = self.runs
-        with first.shown(first.label, False), second.shown(second.label, False):
+        with first.observed(observers[0]), second.observed(observers[1]):
             is_over = self.is_at_their_end
             while not is_over:
                 self.turn()

@@ -27,10 +27,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from types import FrameType
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, Protocol
 
 from pydantic import Field
-from rich.console import Console
 
 from tictactoe_env.certificates.certificate import FILE as CERTIFICATE
 from tictactoe_env.certificates.certificate import certify, write
@@ -47,14 +46,15 @@ from training.files import LOCK, MANIFEST, Saved, write_json
 from training.games_learner import GamesLearner
 from training.goals import check_goal, limit_of
 from training.learner import BoardPlayer, Learner, Page, drive
+from training.metrics import Row
 from training.options import BoardConfig
 from training.plots import chart, learning_curves
-from training.progress import Display
 from training.values import FILE as VALUES
 from training.values import write_values
 
 CHECKPOINT_SECONDS = 30  # seconds between two checkpoints: the most that a kill loses
 CONFIG, PROGRESS = "config.json", "progress.json"
+Notes = Mapping[str, float]
 Name = Annotated[str, Field(pattern=r"^[^/\\[:cntrl:]]+$")]
 
 
@@ -94,6 +94,22 @@ class Best(NamedTuple):
     about: Mapping[str, Any]
 
 
+class Observer(Protocol):
+    """Who is told how a training goes, such as `terminal.progress.Display`."""
+
+    def say(self, text: str) -> None:
+        """Say something in a line."""
+
+    def advance(self, steps: int) -> None:
+        """Say how many steps are made, between two evaluations."""
+
+    def show(self, row: Row, results: Evaluation, policy: BoardPlayer, notes: Notes) -> None:
+        """Say what an evaluation has found: its row of metrics.csv, and the learner's notes."""
+
+    def prove(self, side: str, plies: int, positions: int) -> None:
+        """Say how far a proof has come; called after each ply of it."""
+
+
 class Run:
     """A training with its folder: evaluates the learner, keeps the best model and saves both.
 
@@ -115,7 +131,6 @@ class Run:
         page: Page,
         config: BoardConfig,
         until: str = "steps",
-        console: Console | None = None,
         preset: str | None = None,
         *,
         related: Mapping[str, str] | None = None,
@@ -127,8 +142,7 @@ class Run:
         self.side: str = getattr(config, "side", "both")
         check_goal(config, until)
         self.learner = page.begin(config)
-        self.console = console or Console()
-        self.rows: list[dict[str, Any]] = []
+        self.rows: list[Row] = []
         self.best: Best | None = None
         self.is_interrupted = self.is_complete = False
         self.saved_at: int | None = None
@@ -277,17 +291,16 @@ class Run:
 
     # --- training --------------------------------------------------------------------------------
 
-    def train(self) -> None:
+    def train(self, observer: Observer) -> None:
         """Train until the steps are made, the goal is reached, or Ctrl-C stops it."""
-        with self.shown(self.page.AGENT):
+        with self.observed(observer):
             drive(self.learner, self.config, self.evaluate, self.pause)
 
     @contextmanager
-    def shown(self, name: str, is_live: bool = True) -> Iterator[None]:
-        """Show the progress, write the events, and let Ctrl-C stop the training."""
+    def observed(self, observer: Observer) -> Iterator[None]:
+        """Tell of the progress, write the events, and let Ctrl-C stop the training."""
         self._began = self._last_checkpoint = time.monotonic()
-        self._events = Events(self.folder)
-        self._display = Display(name, self.config.steps, self.done, self.console, is_live)
+        self._events, self._observer = Events(self.folder), observer
         handler: Any = None
         with suppress(ValueError):  # signals can be caught in the main thread only
             handler = signal.signal(signal.SIGINT, self._interrupt)
@@ -296,7 +309,6 @@ class Run:
         finally:
             if handler is not None:
                 signal.signal(signal.SIGINT, handler)
-            self._display.stop()
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
         if self.is_interrupted:
@@ -305,8 +317,7 @@ class Run:
         kept = "and nothing is kept: there is no checkpoint yet"
         if self.saved_at is not None:
             kept = f"and keeps the checkpoint of {self.saved_at:,} steps"
-        say = f"stopping {self.stop_text()}. Ctrl-C again ends at once, {kept}"
-        self.console.print(say, soft_wrap=not self.console.is_terminal)
+        self._observer.say(f"stopping {self.stop_text()}. Ctrl-C again ends at once, {kept}")
 
     def stop_text(self) -> str:
         """Where the training stops after Ctrl-C: the steps of the next evaluation."""
@@ -327,14 +338,14 @@ class Run:
 
     def note(self, learner: Learner) -> Evaluation:
         """Evaluate exactly, keep the best model, and show the results."""
-        policy, results = self.add(self._display.prove)
+        policy, results = self.add(self._observer.prove)
         row = self.rows[-1]
         notes = {name: row[name] for name in row if name not in metrics.RESULTS}
         exact = {f"exact/{name}": row[name] for name in metrics.RESULTS[1:] if name in row}
         noted = {f"noted/{name}": value for name, value in notes.items()}
         self._events.add({**exact, **noted, **learner.scalars()}, learner.steps)
         self._write_tables()
-        self._display.show(learner.steps, row["seconds"], results, policy, notes)
+        self._observer.show(row, results, policy, notes)
         return results
 
     def add(self, progress: Progress | None = None) -> tuple[BoardPlayer, Evaluation]:
@@ -362,7 +373,7 @@ class Run:
 
     def pause(self, learner: Learner) -> None:
         """Between two evaluations: show the steps made, and write a checkpoint if one is due."""
-        self._display.advance(learner.steps)
+        self._observer.advance(learner.steps)
         if self.is_checkpoint_due:
             self.save()
 

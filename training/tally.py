@@ -50,16 +50,6 @@ class Tally:
         )
 
 
-def window_text(notes: Mapping[str, float]) -> str:
-    """The numbers of `Tally.notes` as text; "" before the first window is complete."""
-    last = int(notes["games"]) // WINDOW * WINDOW
-    if last == 0:
-        return ""
-    counts = f"{notes[WINS]:.0f} won, {notes[DRAWS]:.0f} drawn, {notes[LOSSES]:.0f} lost"
-    which = f"training games {last - WINDOW + 1:,} to {last:,}"
-    return f"{which}: {counts} (best {WINDOW:,} games: {notes[MOST]:.0f} won)"
-
-
 def windows_chart(rows: Sequence[Mapping[str, float]], title: str) -> Chart:
     """Wins, draws and losses per 1,000 training games. rows: those of metrics.csv."""
     curves = [

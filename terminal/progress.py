@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.console import Console, Group
@@ -15,8 +16,12 @@ from rich.text import Text
 from tictactoe_env.errors import printable
 from tictactoe_env.exact.evaluation import Evaluation
 from tictactoe_env.render import ansi
-from training.learner import BoardPlayer
-from training.tally import MOST, WINDOW_COLUMNS, window_text
+from training.tally import DRAWS, LOSSES, MOST, WINDOW, WINDOW_COLUMNS, WINS
+
+if TYPE_CHECKING:
+    from training.learner import BoardPlayer
+    from training.metrics import Row
+    from training.run import Notes, Run
 
 PLAIN_SECONDS = 2  # seconds between two lines where the output is not a terminal
 PROOF_SECONDS = 5  # seconds of a proof before its progress is shown, and between two lines of it
@@ -67,28 +72,22 @@ class Display:
         """Show the steps made, between two evaluations. Without a live display nothing is shown."""
         self._bar.update(self._task, completed=steps)
 
-    def show(
-        self,
-        steps: int,
-        seconds: float,
-        results: Evaluation,
-        policy: BoardPlayer,
-        notes: Mapping[str, float],
-    ) -> None:
-        """Show an evaluation."""
+    def show(self, row: Row, results: Evaluation, policy: BoardPlayer, notes: Notes) -> None:
+        """Show an evaluation. row: that of metrics.csv."""
+        steps, seconds = row["steps"], row["seconds"]
         told, values = notes_text(steps, seconds, notes), values_of_the_empty_board(policy)
         self.advance(steps)
         if self._live:
             found = Text(f"won/drawn/lost against random, %: {describe(results)}")
             self._live.update(Group(self._bar, found, Text(told, "dim"), Text(values)))
-        row, now = self._row(steps, seconds, results), time.monotonic()
+        text, now = self._row(steps, seconds, results), time.monotonic()
         tenth, known = 10 * steps // self.total, proven(results)
         is_time = not self._live and now - self._last_line > PLAIN_SECONDS
-        self._left = [] if self._live else [row, told, values]
+        self._left = [] if self._live else [text, told, values]
         if tenth > self._tenth or known not in self._proven or is_time:
             self._last_line = now
             self._proven.add(known)
-            self._print(row)
+            self._print(text)
             self._heading = ""
             self._left[:1] = []
             if not self._live and MOST in notes:
@@ -118,6 +117,10 @@ class Display:
         else:
             self._print(f"{self._prefix}{text}")
 
+    def say(self, text: str) -> None:
+        """Say something in a line."""
+        self.console.print(text, soft_wrap=not self.console.is_terminal)
+
     def _row(self, steps: int, seconds: float, results: Evaluation) -> str:
         """An evaluation as a row of the table, or as text where there is none."""
         if not self._has_table:
@@ -131,6 +134,16 @@ class Display:
     def _print(self, text: str) -> None:
         if text:
             self.console.print(text, highlight=False, markup=False, emoji=False, soft_wrap=True)
+
+
+@contextmanager
+def shown(run: Run, name: str, console: Console, is_live: bool = True) -> Iterator[Display]:
+    """The display of a run that is trained now."""
+    display = Display(name, run.config.steps, run.done, console, is_live)
+    try:
+        yield display
+    finally:
+        display.stop()
 
 
 def proven(results: Evaluation) -> str:
@@ -150,13 +163,23 @@ def describe(results: Evaluation) -> str:
     return "   ".join([*sides, proven(results)]).rstrip()
 
 
-def notes_text(steps: int, seconds: float, notes: Mapping[str, float]) -> str:
+def notes_text(steps: int, seconds: float, notes: Notes) -> str:
     """The speed and the learner's notes as text; the games of a tally have a line of their own."""
     speed = [f"{steps / seconds:,.0f} steps a second"] if seconds > 0 else []
     others = ((name, value) for name, value in notes.items() if name not in WINDOW_COLUMNS)
     told = ", ".join([*speed, *(f"{name.replace('_', ' ')} {_number(n)}" for name, n in others)])
     counted = window_text(notes) if MOST in notes else ""
     return "\n".join(filter(None, (told, counted)))
+
+
+def window_text(notes: Notes) -> str:
+    """The numbers of `Tally.notes` as text; "" before the first window is complete."""
+    last = int(notes["games"]) // WINDOW * WINDOW
+    if last == 0:
+        return ""
+    counts = f"{notes[WINS]:.0f} won, {notes[DRAWS]:.0f} drawn, {notes[LOSSES]:.0f} lost"
+    which = f"training games {last - WINDOW + 1:,} to {last:,}"
+    return f"{which}: {counts} (best {WINDOW:,} games: {notes[MOST]:.0f} won)"
 
 
 def values_of_the_empty_board(policy: Any) -> str:
