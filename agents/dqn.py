@@ -2,54 +2,20 @@
 
 Deep Q-learning (Mnih et al. 2015, https://www.nature.com/articles/nature14236): the value of a move
 is the expected reward at the end of the game, and the player makes the move of the highest value.
-The values have to be accurate: against the default opponent the best opening on the empty board is
-worth 0.960 and the next best 0.952. This is the `MaskableDQN` of tictactoe_env/sb3, which leaves
-occupied cells out of exploration, of the greedy move and of the target. It uses double Q-learning
-(van Hasselt et al. 2016, https://arxiv.org/abs/1509.06461): the network chooses the next move, and
-the target network gives its value. The differences to it are:
+This is the `MaskableDQN` of tictactoe_env/sb3, which leaves occupied cells out of exploration, of
+the greedy move and of the target, with double Q-learning (van Hasselt et al. 2016,
+https://arxiv.org/abs/1509.06461): the network chooses the next move, and the target network gives
+its value. The differences to it are:
 
 - The mask is read from the board, so that a saved model plays by itself.
 - The network sees each board in canonical form. Moves that are images of each other under a
   symmetry of the board share a value.
 - Many games are played in parallel, and each step is followed by one update on a large batch. The
   loss is the squared error, because the value is a mean and not a median. There is no discount.
-- The target network is a running average of the network. It is less noisy, so it is the one that
-  plays.
+- The target network is a running average of the network. It is less noisy, so it plays.
 
-What is learned depends on the opponents. The best response to uniformly random play can be beaten
-as O. A pool that draws a random or a perfect player for each *game* avoids this, but the board does
-not show which of them was drawn. The value of a board then depends on the moves before it, and
-exploration shifts the values. The main opponent therefore mixes for each *move*: `minimax-slip=0.8`
-plays a random legal move with probability 0.8 and perfectly otherwise. Against it the value of a
-board depends on the board alone. The other games are played against snapshots of the learner, which
-soon lose hardly any game and change little. By backward induction, with a reward of -2 for a loss,
-the best response to slips from 0.6 to 0.9 is unbeatable and reaches the best achievable results on
-both sides (191/192 wins as X, 866/945 as O). With a reward of -1 this holds for 0.6 and 0.7 only,
-and against purely random play it needs about -4. Exploring starts show positions that do not occur
-against these opponents. With a fifth of the games starting from such positions, self-play against
-snapshots alone (`self:1`) is sufficient (docs/BENCHMARKS.md); with `--exploring-starts 0` it is
-not.
-
-The presets `duel-first`, `duel-second` and `duel-centre` follow go-sample-tictactoe
-(https://github.com/andrey-matveyev/go-sample-tictactoe). There a network of 9-27-9 units with tanh
-learns one side against uniformly random play: X, O, or X with the centre as its opening. Replay,
-exploration, discount, rewards and the copies to the target network are the same here. The original
-can also be changed to open at random, which is `--preset duel-first --opening random`. The
-differences are:
-
-- The original plays one game at a time. Each move is followed by eight gradient steps on one sample
-  each, at a learning rate of 0.0002. Here 256 games are played in parallel, and their moves are
-  followed by one step along the mean gradient of 8 * 256 samples, at 8 * 256 times the rate of one
-  sample. The numbers of games, moves and samples are the same. The rate of one sample falls from
-  0.0016 to 0.0001; at 0.0002 the network stays further from the best response after as many games.
-- The reward and the next board are those after the opponent's reply, so that losses are seen. The
-  target of the last move of a game is its reward alone. Occupied cells are left out of the maximum.
-  As O the learner meets all nine openings.
-- Boards share the values of their images (`--no-symmetry` shows the difference). The weights are
-  initialised as torch initialises its layers.
-
-The duels learn the best response to random play at these rewards. It is unbeatable as X, but not as
-O.
+docs/agents.md says what is learned from which opponents, and how the presets `duel-first`,
+`duel-second` and `duel-centre` differ from go-sample-tictactoe, which they follow.
 """
 
 from __future__ import annotations
@@ -66,17 +32,16 @@ from stable_baselines3.common.utils import LinearSchedule, polyak_update
 from stable_baselines3.dqn.policies import QNetwork
 from torch.nn import functional
 
-from tictactoe_env.exact.positions import TABULATED, positions_of
-from tictactoe_env.observation import observe
+from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.rules import Rules
 from tictactoe_env.sb3 import MaskableDQN, MaskableDQNPolicy
-from training.board_network import Opening, encoder_options
+from training.board_network import Opening, encoder_options, planes_of
 from training.canonical import CanonicalBoards
-from training.learner import Arrays, BoardPlayer, State
-from training.network_policy import LivePolicy, NetworkPolicy, joined, live_policy, parted
+from training.learner import Arrays, State
+from training.network_policy import LivePolicy, live_policy, parted
 from training.options import Count, Layers, Natural, NotNegative, Positive, Share, option
 from training.replay_buffer import MoveBuffer
-from training.sb3_learner import SB3Learner, board_spaces, environment, write_zip
+from training.sb3_learner import SB3Learner, environment, policy_of, write_zip
 from training.search_space import Range
 from training.task import OPPONENTS, SNAPSHOTS, TaskConfig
 from training.torch_arrays import ACTIVATIONS, load_weights, weights_of
@@ -85,9 +50,8 @@ from training.values import ValuedTable, reward_scale
 AGENT = "dqn"
 TITLE = "Deep Q-network"
 STORY = (
-    "A neural network estimates the result of every move. After each game it compares what it "
-    "expected with what happened, and corrects itself a little. It then plays the move of which "
-    "it expects most."
+    "A neural network estimates the result of every move, compares it with what happened, and "
+    "corrects itself a little. It plays the move of which it expects most."
 )
 GOAL = "optimal"
 SMALL = (
@@ -129,18 +93,9 @@ class Config(TaskConfig):
 
 
 SEARCH = {
-    "opponents": (
-        "minimax-slip=0.8:0.75,self:0.25",
-        "minimax-slip=0.6:0.75,self:0.25",
-        "self:0.75,random:0.25",
-    ),
-    "num_envs": ("128", "256", "512"),
-    "exploring_starts": Range(0.0, 0.5),
-    "loss_penalty": Range(1.0, 3.0),
-    "hidden": ("128,128", "256,256", "512,512"),
     "learning_rate": Range(2e-4, 1e-2, log=True),
-    "epsilon_end": Range(0.05, 0.4),
     "batch_size": ("256", "512", "1024", "2048"),
+    "epsilon_end": Range(0.05, 0.4),
 }
 
 
@@ -152,13 +107,10 @@ OPTIMIZERS = {"adam": torch.optim.Adam, "sgd": torch.optim.SGD}
 
 
 class BoardQNetwork(QNetwork):
-    """Values of the moves (B, cells) of observations (B, 2, rows, cols).
+    """Values of the moves (B, cells) of observations (B, 2, rows, cols), LOWEST for illegal ones.
 
-    Illegal moves have the value LOWEST: the values of a saved model are read from the board alone,
-    and the option `opening` forbids more moves than the rules do. With symmetry, moves that are
-    images of each other share a value: the empty board has three values, not nine. The network is
-    evaluated once for each distinct canonical board of a batch. There are only 627 of them on 3x3,
-    so a batch of thousands costs little more than one of hundreds.
+    Moves that the option `opening` forbids are illegal too. The network is evaluated once for each
+    distinct canonical board of a batch. There are only 627 of them on 3x3.
     """
 
     def __init__(
@@ -184,10 +136,9 @@ class BoardQNetwork(QNetwork):
 
 
 class BoardDQNPolicy(MaskableDQNPolicy):
-    """The network and the target network.
+    """The network and the target network, which plays if it is a running average (`averaged`).
 
-    board: further arguments of `BoardQNetwork`. averaged: whether the target network is a running
-    average. In that case it is the one that plays.
+    board: further arguments of `BoardQNetwork`.
     """
 
     def __init__(
@@ -234,45 +185,17 @@ def policy_options(config: Config) -> dict[str, Any]:
     }
 
 
-def table_of(network: BoardQNetwork, config: Config) -> ValuedTable:
-    """The greedy policy of a network, with the values of the moves in all unfinished positions."""
-    rules = config.rules
-    boards = positions_of(rules).boards[positions_of(rules).unfinished]
-    with torch.no_grad():
-        planes = torch.as_tensor(observe(boards, rules, "planes"), device=network.device)
-        values = network(planes).cpu().numpy()
-    values = np.where(values == LOWEST, -np.inf, values).astype(np.float32)
-    return config.opened(ValuedTable(rules, values, reward_scale(config.results, config.discount)))
-
-
-def network_of(config: Config, model: Arrays) -> BoardQNetwork:
-    """The network of a saved model, on the CPU."""
-    with torch.random.fork_rng(devices=[]):
-        policy = BoardDQNPolicy(
-            *board_spaces(config.rules), lambda _: config.learning_rate, **policy_options(config)
-        )
-    load_weights(policy.player, parted(model, config.rules)[0])
-    return policy.player
-
-
-def live_policy_of(config: Config, weights: Arrays) -> LivePolicy:
-    """The greedy policy of a saved network on a board without a table."""
-    network = NetworkPolicy(
-        config.rules,
-        network_of(config, weights).move_scores,
-        weights,
-        opens_at_random=config.opens_at_random,
-        refutations=parted(weights, config.rules)[1],
-        worth=reward_scale(config.results, config.discount),
-    )
-    return live_policy(network, config.symmetry)
-
-
 def player(config: Config, model: Arrays) -> ValuedTable | LivePolicy:
     """The player of a saved model, on the CPU whatever `config.device` is."""
-    if config.rules.cells > TABULATED:
-        return live_policy_of(config, model)
-    return table_of(network_of(config, model), config)
+    rules, worth = config.rules, reward_scale(config.results, config.discount)
+    network = policy_of(BoardDQNPolicy, config, **policy_options(config)).player
+    load_weights(network, parted(model, rules)[0])
+    if rules.cells > TABULATED:
+        return live_policy(config, model, network.move_scores, worth=worth)
+    with torch.no_grad():
+        values = network(planes_of(rules)).numpy()
+    values = np.where(values == LOWEST, -np.inf, values).astype(np.float32)
+    return config.opened(ValuedTable(rules, values, worth))
 
 
 # --- the update ----------------------------------------------------------------------------------
@@ -286,19 +209,9 @@ class BoardDQN(MaskableDQN):
     """
 
     policy: BoardDQNPolicy
-
-    def __init__(
-        self,
-        *arguments: Any,
-        anneal_steps: int = 1,
-        epsilon_decay: float = 0.0,
-        target_every: int = 0,
-        exploration_seed: int = 0,
-        **options: Any,
-    ):
-        super().__init__(*arguments, **options)
-        self.anneal_steps, self.epsilon_decay = anneal_steps, epsilon_decay
-        self.target_every, self.rng = target_every, np.random.default_rng(exploration_seed)
+    anneal_steps: int = 1
+    epsilon_decay: float = 0.0
+    target_every: int = 0
 
     def _update_current_progress_remaining(self, num_timesteps: int, total_timesteps: int) -> None:
         self._current_progress_remaining = max(0.0, 1.0 - num_timesteps / self.anneal_steps)
@@ -311,20 +224,11 @@ class BoardDQN(MaskableDQN):
     def _current_masks(self) -> NDArray[np.bool_]:
         return self.legal(self._last_obs)
 
-    def predict(
-        self,
-        observation: Any,
-        state: Any = None,
-        episode_start: Any = None,
-        deterministic: bool = False,
-        action_masks: Any = None,
-    ) -> tuple[NDArray[Any], tuple[NDArray[Any], ...] | None]:
-        """The moves of the highest value if `deterministic`, else epsilon-greedy moves.
-
-        Without `action_masks` the legal moves are read from the boards.
-        """
-        masks = self.legal(observation) if action_masks is None else action_masks
-        return super().predict(observation, state, episode_start, deterministic, masks)
+    def predict(self, observation: Any, *arguments: Any, **keywords: Any) -> Any:
+        """The moves of the highest value if `deterministic`, else epsilon-greedy legal moves."""
+        if keywords.get("action_masks") is None:
+            keywords["action_masks"] = self.legal(observation)
+        return super().predict(observation, *arguments, **keywords)
 
     def _exploration_rates(self, observation: Any) -> Any:
         planes: Any = self.policy.obs_to_tensor(observation)[0]
@@ -332,16 +236,10 @@ class BoardDQN(MaskableDQN):
         return np.where(drawn, 1.0, self.exploration_rate)
 
     def _store_transition(
-        self,
-        replay_buffer: Any,
-        buffer_action: Any,
-        new_obs: Any,
-        reward: Any,
-        dones: Any,
-        infos: Any,
+        self, replay_buffer: Any, action: Any, new_obs: Any, reward: Any, dones: Any, infos: Any
     ) -> None:
         # All games at once. The next board of a finished game is never used, so any board will do.
-        replay_buffer.add(self._last_obs, new_obs, buffer_action, reward, dones, infos)
+        replay_buffer.add(self._last_obs, new_obs, action, reward, dones, infos)
         self._last_obs = new_obs
         self._last_action_masks = self._current_masks()
 
@@ -362,10 +260,9 @@ class BoardDQN(MaskableDQN):
 
     def train(self, gradient_steps: int, batch_size: int = 100) -> None:
         """Make updates of q_tm1[a_tm1] towards r_t + discount * q_target_t[argmax q_t]."""
-        for _ in range(gradient_steps):
-            super().train(1, batch_size)
-            if not self.target_every:
-                polyak_update(self.q_net.parameters(), self.q_net_target.parameters(), self.tau)
+        super().train(gradient_steps, batch_size)
+        if not self.target_every:
+            polyak_update(self.q_net.parameters(), self.q_net_target.parameters(), self.tau)
         self.logger.record("rollout/exploration_rate", self.exploration_rate)
 
     def _loss(self, values: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
@@ -374,12 +271,11 @@ class BoardDQN(MaskableDQN):
 
 def build(config: Config) -> BoardDQN:
     """The untrained algorithm with its environment."""
-    env = environment(config)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(config.seed)
-        return BoardDQN(
+        algorithm = BoardDQN(
             BoardDQNPolicy,
-            env,
+            environment(config),
             learning_rate=LinearSchedule(config.learning_rate, config.learning_rate_end, 1.0),
             buffer_size=config.buffer_size,
             learning_starts=config.learning_starts,
@@ -396,11 +292,11 @@ def build(config: Config) -> BoardDQN:
             double_q=True,
             policy_kwargs=policy_options(config),
             device=config.device,
-            anneal_steps=config.anneal_steps,
-            epsilon_decay=config.epsilon_decay,
-            target_every=config.target_every,
-            exploration_seed=config.seed,
         )
+    algorithm.rng = np.random.default_rng(config.seed)
+    algorithm.anneal_steps, algorithm.epsilon_decay = config.anneal_steps, config.epsilon_decay
+    algorithm.target_every = config.target_every
+    return algorithm
 
 
 # --- the learner ---------------------------------------------------------------------------------
@@ -412,35 +308,23 @@ class DQNLearner(SB3Learner):
     algorithm: BoardDQN
 
     def __init__(self, config: Config):
-        super().__init__(config, build, config.num_envs)
+        super().__init__(config, build, player, config.num_envs)
 
-    def policy(self) -> BoardPlayer:
-        """The greedy policy of the network that plays."""
-        if self.config.rules.cells > TABULATED:
-            return player(self.config, self.model())
-        return table_of(self.algorithm.policy.player, self.config)
-
-    def thawed(self, weights: Arrays) -> BoardPlayer:
-        """The greedy policy of the network with these weights."""
-        return player(self.config, weights)
+    @property
+    def network(self) -> BoardQNetwork:
+        """The network that plays."""
+        return self.algorithm.policy.player
 
     def notes(self) -> dict[str, float]:
-        """Games, wins, draws, losses, epsilon, copies to the target network, value of the start.
-
-        Q(start) is the value of the best first move, which a learner of O does not make.
-        """
+        """The results of the games, epsilon, copies to the target network, value of the start."""
         config, found = self.config, {**super().notes(), "epsilon": self.algorithm.exploration_rate}
         if config.target_every:
             found["target updates"] = self.steps // config.target_every
         if config.side != "O":
             empty = torch.zeros(1, 2, config.rows, config.cols, device=self.algorithm.device)
             with torch.no_grad():
-                found["Q(start)"] = float(self.algorithm.policy.player.move_scores(empty).max())
+                found["Q(start)"] = float(self.network.move_scores(empty).max())
         return found
-
-    def model(self) -> Arrays:
-        """The weights of the network that plays, and the refuted moves."""
-        return joined(weights_of(self.algorithm.policy.player), self.pool.refutations)
 
     def state(self) -> State:
         """The other network, the replay buffer, the generator, and the state of `SB3Learner`."""
@@ -454,10 +338,9 @@ class DQNLearner(SB3Learner):
 
     def restore(self, model: Arrays, state: State) -> None:
         """Continue from a saved training."""
-        algorithm: Any = self.algorithm
-        load_weights(algorithm.policy.player, parted(model, self.config.rules)[0])
-        load_weights(algorithm.policy.other, state["other"])
         super().restore(model, state)
+        algorithm: Any = self.algorithm
+        load_weights(algorithm.policy.other, state["other"])
         algorithm.replay_buffer.load_state_dict(state["buffer"])
         algorithm.rng = state["exploration"]
         algorithm.update_exploration()
@@ -469,8 +352,7 @@ begin = DQNLearner
 def export_sb3(config: Config, model: Arrays, path: Path) -> None:
     """Write Stable-Baselines3's own zip, for `MaskableDQN.load` of `tictactoe_env.sb3`.
 
-    It loads wherever `tictactoe_env[sb3]` is installed, by the same version of Python. In a clone
-    of this repository `BoardDQN.load` continues its training.
+    In a clone of this repository `BoardDQN.load` continues its training.
     """
     algorithm = build(replace(config, device="cpu"))
     for network in (algorithm.q_net, algorithm.q_net_target):

@@ -4,33 +4,19 @@ Proximal policy optimization (Schulman et al. 2017, https://arxiv.org/abs/1707.0
 actions masked (Huang and Ontañón 2020, https://arxiv.org/abs/2006.14171). This is sb3-contrib's
 MaskablePPO with these differences:
 
-- The policy reads the free cells from the board. An occupied cell has probability zero even if no
-  mask is given.
+- The policy reads the free cells from the board, and needs no mask.
 - The network sees each board in canonical form, and cells that are images of each other share a
-  logit. The network is evaluated once for each distinct board of a batch. There are only 627 of
-  them on 3x3, so a batch of thousands costs little more than one of hundreds.
+  logit.
 - Advantages are not normalized and there is no discount by default. The entropy coefficient is
-  therefore a temperature in units of the reward (win 1, draw 0, loss -1): moves whose values differ
-  by less all keep some probability. The coefficient falls with the steps, and it is lower on fuller
-  boards.
-  Against the default opponent the openings have similar values (0.899 in the corner, 0.893 in the
-  centre, 0.880 on an edge), so they have to be explored for long. But their values depend on the
-  moves that follow, and the centre looks best as long as these are close to random. With the same
-  coefficient on all boards the policy settled on the centre.
+  therefore a temperature in units of the reward: moves whose values differ by less all keep some
+  probability. It falls with the steps, and it is lower on fuller boards: an opening has to be
+  explored for long, but its value depends on the moves that follow.
 - A quarter of the games start from a random board (exploring starts), because a certificate
   examines every line of play, including those that good play avoids.
-- By default both sides are learned. `side`, `opening`, `early_draw`, the rewards, `discount` and
-  `encoding` change the task, as they do for `dqn`.
-- Snapshots of the learner draw their moves by its probabilities. Snapshots that always play the
-  most probable move are so predictable that mistakes against them go unpunished.
+- Snapshots of the learner draw their moves by its probabilities. Those that always play the most
+  probable move are so predictable that mistakes against them go unpunished.
 
-What is best depends on the opponents. The best response to purely random play can be beaten as O. A
-pool that draws a random or a perfect player for each *game* avoids this, but the variance is large,
-because the result depends on the opponent that was drawn rather than on the move. The main opponent
-therefore mixes for each *move*: `minimax-slip=0.65` plays a random legal move with probability 0.65
-and perfectly otherwise. By backward induction the best response to it, and to slips from 0.6 to
-0.75, is unbeatable and reaches the best achievable results on both sides: 191/192 wins as X and
-866/945 as O.
+docs/agents.md says what is learned from which opponents.
 """
 
 from __future__ import annotations
@@ -48,17 +34,16 @@ from sb3_contrib.common.maskable.distributions import MaskableDistribution
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from stable_baselines3.common.utils import FloatSchedule
 
-from tictactoe_env.exact.positions import TABULATED, positions_of
+from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.exact.tables import TabularPolicy
-from tictactoe_env.observation import observe
 from tictactoe_env.policy import one_hot
 from tictactoe_env.rules import Rules
-from training.board_network import Opening, encoder_options
+from training.board_network import Opening, encoder_options, planes_of
 from training.canonical import CanonicalBoards
 from training.learner import Arrays, BoardPlayer, State
-from training.network_policy import LivePolicy, NetworkPolicy, joined, live_policy, parted
+from training.network_policy import LivePolicy, live_policy, parted
 from training.options import Count, Layers, NotNegative, Positive, Share, option
-from training.sb3_learner import SB3Learner, board_spaces, environment, write_zip
+from training.sb3_learner import SB3Learner, environment, policy_of, write_zip
 from training.search_space import Range
 from training.task import OPPONENTS, SNAPSHOTS, TaskConfig
 from training.torch_arrays import ACTIVATIONS, load_weights, weights_of
@@ -74,15 +59,7 @@ SMALL = (
     "--num-envs 64 --judge-every 1024 --hidden 32 --snapshot-every 512 "
     "--opponents minimax-slip=0.5:0.5,self:0.5 --batch-size 256 --epochs 2"
 )
-SHUFFLED = (
-    "observations",
-    "actions",
-    "values",
-    "log_probs",
-    "advantages",
-    "returns",
-    "action_masks",
-)
+STORED = "observations actions values log_probs advantages returns action_masks"
 TAKEN = -1e8  # logit of an illegal move, as in sb3-contrib; not -inf, because -inf * 0 is NaN
 
 
@@ -97,29 +74,19 @@ class Config(TaskConfig):
     )
     snapshot_every: Count = option(65_536, SNAPSHOTS, larger=24_576)
     exploring_starts: Share = option(
-        0.25,
-        "Share of the games that start from a random board.",
-        larger=0.1,
+        0.25, "Share of the games that start from a random board.", larger=0.1
     )
     num_envs: Count = option(1_024, "Number of games played in parallel.", larger=256)
     rollout_steps: Count = option(8, "Moves of each game before each update.", larger=32)
     batch_size: Count = option(2_048, "Number of moves in a minibatch.", larger=1_024)
     epochs: Count = option(6, "Number of passes over a rollout in an update.", larger=4)
-    hidden: Layers = option(
-        (128, 128),
-        "Units of the hidden layers of either network.",
-        larger=(256, 256),
-    )
+    hidden: Layers = option((128, 128), "Units of the hidden layers.", larger=(256, 256))
     learning_rate: Positive = option(4e-3, "Adam's learning rate at the start.", larger=1e-3)
     entropy_half: Count = option(
-        150_000,
-        "Steps after which the entropy coefficient has halved.",
-        larger=300_000,
+        150_000, "Steps after which the entropy coefficient has halved.", larger=300_000
     )
     entropy_power: NotNegative = option(
-        2.0,
-        "The entropy coefficient is multiplied by the share of free cells to this power.",
-        larger=0.0,
+        2.0, "Power of the share of free cells by which entropy counts.", larger=0.0
     )
     learning_rate_half: Count = 1_000_000  # steps after which the learning rate has halved
     entropy: NotNegative = 0.05  # the coefficient at the start, in units of the reward
@@ -130,19 +97,9 @@ class Config(TaskConfig):
 
 
 SEARCH = {
-    "opponents": (
-        "minimax-slip=0.65:0.9,self:0.1",
-        "minimax-slip=0.5:0.9,self:0.1",
-        "self:0.75,random:0.25",
-    ),
-    "num_envs": ("256", "512", "1024"),
-    "exploring_starts": Range(0.0, 0.5),
-    "batch_size": ("512", "1024", "2048"),
-    "epochs": Range(2, 10),
-    "hidden": ("64,64", "128,128", "256,256"),
     "learning_rate": Range(5e-4, 1e-2, log=True),
     "entropy_half": Range(50_000, 1_000_000, log=True),
-    "entropy_power": Range(0.0, 3.0),
+    "hidden": ("64,64", "128,128", "256,256"),
 }
 
 
@@ -158,12 +115,7 @@ class BoardPolicy(MaskableActorCriticPolicy):
     noise: torch.Generator | None = None
 
     def __init__(
-        self,
-        *arguments: Any,
-        symmetry: bool = True,
-        entropy_power: float = 0.0,
-        opening: str = "",
-        **options: Any,
+        self, *arguments: Any, symmetry: bool, entropy_power: float, opening: str, **options: Any
     ):
         super().__init__(*arguments, **options)
         _, rows, cols = self.observation_space.shape  # type: ignore[misc]
@@ -252,44 +204,18 @@ def policy_options(config: Config) -> dict[str, Any]:
     }
 
 
-def tables_of(policy: BoardPolicy, rules: Rules) -> tuple[TabularPolicy, TabularPolicy]:
-    """Two policies: the most probable move of each position, and the probabilities themselves."""
-    boards = positions_of(rules).boards[positions_of(rules).unfinished]
+def player(config: Config, model: Arrays, is_greedy: bool = True) -> TabularPolicy | LivePolicy:
+    """The player of a saved model, on the CPU: its most probable moves, or by its probabilities."""
+    rules, network = config.rules, policy_of(BoardPolicy, config, **policy_options(config))
+    load_weights(network, parted(model, rules)[0])
+    if rules.cells > TABULATED:
+        return live_policy(config, model, network.move_scores, is_greedy)
     with torch.no_grad():
-        planes = torch.as_tensor(observe(boards, rules, "planes"), device=policy.device)
-        log_probs = policy.log_probs_and_values(planes)[0].cpu()
+        log_probs = network.log_probs_and_values(planes_of(rules))[0]
+    if not is_greedy:
+        return TabularPolicy(rules, log_probs.exp().numpy())
     best = one_hot(log_probs.argmax(dim=1).numpy(), rules.cells)
-    return TabularPolicy(rules, best), TabularPolicy(rules, log_probs.exp().numpy())
-
-
-def live_policy_of(config: Config, weights: Arrays, is_greedy: bool = True) -> LivePolicy:
-    """The policy of saved networks on a board without a table: greedy, or drawn by its logits."""
-    network = NetworkPolicy(
-        config.rules,
-        networks_of(config, weights).move_scores,
-        weights,
-        is_greedy=is_greedy,
-        opens_at_random=config.opens_at_random,
-        refutations=parted(weights, config.rules)[1],
-    )
-    return live_policy(network, config.symmetry and is_greedy)
-
-
-def player(config: Config, model: Arrays) -> TabularPolicy | LivePolicy:
-    """The player of a saved model, on the CPU whatever `config.device` is."""
-    if config.rules.cells > TABULATED:
-        return live_policy_of(config, model)
-    return config.opened(tables_of(networks_of(config, model), config.rules)[0])
-
-
-def networks_of(config: Config, model: Arrays) -> BoardPolicy:
-    """The networks of a saved model, on the CPU."""
-    with torch.random.fork_rng(devices=[]):
-        policy = BoardPolicy(
-            *board_spaces(config.rules), lambda _: config.learning_rate, **policy_options(config)
-        )
-    load_weights(policy, parted(model, config.rules)[0])
-    return policy
+    return config.opened(TabularPolicy(rules, best))
 
 
 # --- the learner ---------------------------------------------------------------------------------
@@ -307,7 +233,7 @@ class Rollout(MaskableRolloutBuffer):
     ) -> Generator[MaskableRolloutBufferSamples, None, None]:
         """Minibatches of all moves, in a new order at each call."""
         if not self.generator_ready:
-            for name in SHUFFLED:
+            for name in STORED.split():
                 setattr(self, name, self.swap_and_flatten(getattr(self, name)))
             self.generator_ready = True
         order = self.rng.permutation(self.buffer_size * self.n_envs)
@@ -350,17 +276,15 @@ class PPOLearner(SB3Learner):
     """The networks, and the generators that draw the moves and shuffle the rollouts."""
 
     def __init__(self, config: Config):
-        super().__init__(config, build, config.num_envs * config.rollout_steps)
+        super().__init__(config, build, player, config.num_envs * config.rollout_steps)
 
     def snapshot(self) -> BoardPlayer:
         """The stochastic policy, by which the learner explores."""
-        if self.config.rules.cells > TABULATED:
-            return self.thawed(weights_of(self.algorithm.policy))
-        return tables_of(self.algorithm.policy, self.config.rules)[1]
+        return self.thawed(weights_of(self.network))
 
     def thawed(self, weights: Arrays) -> BoardPlayer:
         """The stochastic policy of these weights."""
-        return live_policy_of(self.config, weights, is_greedy=False)
+        return player(self.config, weights, is_greedy=False)
 
     def start_round(self, steps: int) -> None:
         """Take a snapshot if one is due, and set learning rate and entropy coefficient."""
@@ -370,20 +294,6 @@ class PPOLearner(SB3Learner):
         self.algorithm.lr_schedule = FloatSchedule(rate)
         self.algorithm.ent_coef = config.entropy / (1 + steps / config.entropy_half)
 
-    def played(self, weights: Arrays) -> BoardPlayer:
-        """The greedy policy of these weights."""
-        return player(self.config, weights)
-
-    def policy(self) -> BoardPlayer:
-        """The most probable moves."""
-        if self.config.rules.cells > TABULATED:
-            return player(self.config, self.model())
-        return self.config.opened(tables_of(self.algorithm.policy, self.config.rules)[0])
-
-    def model(self) -> Arrays:
-        """The weights of both networks, and the refuted moves."""
-        return joined(weights_of(self.algorithm.policy), self.pool.refutations)
-
     def state(self) -> State:
         """The two generators, and the state of `SB3Learner`."""
         algorithm = self.algorithm
@@ -392,7 +302,6 @@ class PPOLearner(SB3Learner):
 
     def restore(self, model: Arrays, state: State) -> None:
         """Continue from a saved training."""
-        load_weights(self.algorithm.policy, parted(model, self.config.rules)[0])
         super().restore(model, state)
         self.algorithm.policy.noise.set_state(torch.from_numpy(state["noise"]))
         self.algorithm.rollout_buffer.rng = state["order"]

@@ -8,7 +8,9 @@ import numpy as np
 import torch
 from stable_baselines3.common.torch_layers import BaseFeaturesExtractor, FlattenExtractor
 
+from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.notation import parse_cell
+from tictactoe_env.observation import observe
 from tictactoe_env.rules import Rules
 from training.task import RANDOM
 
@@ -61,6 +63,13 @@ def encoder_options(encoding: str, rules: Rules) -> dict[str, Any]:
         "features_extractor_class": ENCODINGS[encoding],
         "features_extractor_kwargs": {"rules": rules} if encoding == "lines" else {},
     }
+
+
+def planes_of(rules: Rules) -> torch.Tensor:
+    """The planes (U, 2, rows, cols) of all unfinished positions, by the side to move."""
+    positions = positions_of(rules)
+    boards = positions.boards[positions.unfinished]
+    return torch.from_numpy(observe(boards, rules, "planes"))
 
 
 class Opening:

@@ -7,6 +7,7 @@ On larger boards there are too many, and its player is one of these.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import torch
@@ -18,6 +19,7 @@ from tictactoe_env.observation import observe
 from tictactoe_env.policy import Probs, one_hot
 from tictactoe_env.rules import Boards, Rules
 from training.learner import Arrays
+from training.task import TaskConfig
 
 BATCH = 1 << 14  # boards at a time; larger batches leave the processor's caches
 # Boards at least. A matrix product of fewer rows rounds otherwise (measured: of 32 and less), so a
@@ -133,6 +135,21 @@ class SymmetricNetwork(CanonicalPolicy):
 LivePolicy = NetworkPolicy | SymmetricNetwork
 
 
-def live_policy(network: NetworkPolicy, symmetry: bool) -> LivePolicy:
-    """The policy of a network, which plays alike on symmetric boards if it learns with symmetry."""
-    return SymmetricNetwork(network) if symmetry else network
+def live_policy(
+    config: TaskConfig, model: Arrays, scores: Scores, is_greedy: bool = True, **more: Any
+) -> LivePolicy:
+    """The player of a saved model, of which `scores` is the network, by its logits or values.
+
+    A greedy one plays alike on symmetric boards if it learns with symmetry. more: arguments of
+    `NetworkPolicy`.
+    """
+    network = NetworkPolicy(
+        config.rules,
+        scores,
+        model,
+        is_greedy=is_greedy,
+        opens_at_random=config.opens_at_random,
+        refutations=parted(model, config.rules)[1],
+        **more,
+    )
+    return SymmetricNetwork(network) if config.symmetry and is_greedy else network

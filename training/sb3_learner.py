@@ -14,34 +14,40 @@ from typing import Any
 
 import cloudpickle  # type: ignore[import-untyped]  # Stable-Baselines3 requires it
 import numpy as np
+import torch
 from gymnasium import spaces
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import Logger
 
 from tictactoe_env.files import write_file
 from tictactoe_env.observation import observation_space
-from tictactoe_env.policy import Policy
-from tictactoe_env.rules import SIDES, Rules
+from tictactoe_env.rules import SIDES
 from tictactoe_env.sb3 import TicTacToeVecEnv
 from training.goals import limit_of
 from training.learner import Arrays, BoardPlayer, Chart, Learner, State, crossed
-from training.network_policy import parted
+from training.network_policy import joined, parted
 from training.selfplay import SelfPlay
 from training.tally import Tally, windows_chart
 from training.task import TaskConfig
-from training.torch_arrays import load_moments, moments_of, use_torch
+from training.torch_arrays import load_moments, load_weights, moments_of, use_torch, weights_of
 
 
 class SB3Learner(Learner):
     """A learner that trains an algorithm of Stable-Baselines3 in a `TicTacToeVecEnv`.
 
-    build: makes the algorithm from the configuration. round_steps: environment steps of a rollout,
-    from one update of the algorithm to the next.
+    build: makes the algorithm from the configuration. player: that of the page. round_steps:
+    environment steps of a rollout, from one update of the algorithm to the next.
     """
 
-    def __init__(self, config: Any, build: Callable[[Any], Any], round_steps: int):
+    def __init__(
+        self,
+        config: Any,
+        build: Callable[[Any], Any],
+        player: Callable[[Any, Arrays], BoardPlayer],
+        round_steps: int,
+    ):
         use_torch(config.device, config.threads)
-        self.config, self.round_steps = config, round_steps
+        self.config, self.player, self.round_steps = config, player, round_steps
         self.pool = SelfPlay(
             config.opponents,
             config.rules,
@@ -60,6 +66,11 @@ class SB3Learner(Learner):
         self.callback = Rounds(self)
         self._is_refuted = False  # whether a proof has found no further move that loses
 
+    @property
+    def network(self) -> Any:
+        """The network whose weights are the model."""
+        return self.algorithm.policy
+
     def know(self, rival: Learner) -> None:
         """Say whose snapshots `restore` finds among the opponents as those of a rival."""
         self.pool.thaw_rival = rival.thawed
@@ -69,9 +80,17 @@ class SB3Learner(Learner):
         self.pool.add_rival(rival)
         self.algorithm.env.set_opponent(self.pool.pool())
 
-    def played(self, weights: Arrays) -> Policy:
-        """What `policy` gives with these weights, on boards without a table."""
-        return self.thawed(weights)
+    def played(self, weights: Arrays) -> BoardPlayer:
+        """What `policy` gives with these weights."""
+        return self.player(self.config, weights)
+
+    def thawed(self, weights: Arrays) -> BoardPlayer:
+        """The snapshot with these weights."""
+        return self.played(weights)
+
+    def policy(self) -> BoardPlayer:
+        """The greedy policy of the network."""
+        return self.played(self.model())
 
     def start_round(self, steps: int) -> None:
         """Add a snapshot to the opponents if one is due; called at the start of each rollout."""
@@ -150,6 +169,10 @@ class SB3Learner(Learner):
         logger.dump()  # the logger has no outputs: this only clears it
         return found
 
+    def model(self) -> Arrays:
+        """The weights of the network, and the refuted moves."""
+        return joined(weights_of(self.network), self.pool.refutations)
+
     def state(self) -> State:
         """The optimizer's moments, the games, the opponents and the tally."""
         return {
@@ -160,10 +183,11 @@ class SB3Learner(Learner):
         }
 
     def restore(self, model: Arrays, state: State) -> None:
-        """Continue from a saved training. The page restores the weights of the network."""
+        """Continue from a saved training."""
         algorithm = self.algorithm
+        weights, self.pool.refutations = parted(model, self.config.rules)
+        load_weights(self.network, weights)
         load_moments(algorithm.policy.optimizer, state["optimizer"])
-        self.pool.refutations = parted(model, self.config.rules)[1]
         self.pool.restore(state["pool"])
         self.tally = Tally(**state["tally"])
         algorithm.env.set_opponent(self.pool.pool())
@@ -205,9 +229,11 @@ def environment(config: TaskConfig) -> TicTacToeVecEnv:
     return env
 
 
-def board_spaces(rules: Rules) -> tuple[spaces.Box, spaces.Discrete]:
-    """The observation space and the action space, equal to those of the environments."""
-    return observation_space(rules, "planes"), spaces.Discrete(rules.cells)
+def policy_of(kind: Any, config: Any, **options: Any) -> Any:
+    """A policy of this class with random weights, on the CPU. The global generator stays."""
+    seen = observation_space(config.rules, "planes"), spaces.Discrete(config.rules.cells)
+    with torch.random.fork_rng(devices=[]):
+        return kind(*seen, lambda _: config.learning_rate, **options)
 
 
 def write_zip(algorithm: Any, path: Path) -> None:
