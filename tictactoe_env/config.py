@@ -25,8 +25,6 @@ from tictactoe_env.policy import Policy
 from tictactoe_env.rules import ILLEGAL, OUTCOMES, Boards, Rules, to_move
 
 SIDE_CHOICES = (*SIDES, "random", "alternate")
-ILLEGAL_CHOICES = ("lose", "raise")
-STARTS = ("empty", "random")
 RENDER_MODES = ("human", "ansi", "rgb_array")
 REWARDS = {"win": 1, "draw": 0, "loss": -1, "illegal": -1}
 # Arguments with which the best achievable reward stays the same.
@@ -67,10 +65,10 @@ class Config:
 
     def __post_init__(self) -> None:
         one_of("side", self.side, SIDE_CHOICES)
-        one_of("treatment of illegal moves", self.illegal, ILLEGAL_CHOICES)
+        one_of("treatment of illegal moves", self.illegal, ("lose", "raise"))
         one_of("observation", self.observation, OBSERVATIONS)
         if not callable(self.start):
-            one_of("start", self.start, STARTS)
+            one_of("start", self.start, ("empty", "random"))
         if not isinstance(self.early_draw, bool):
             raise ValueError(f"early_draw must be True or False, got {self.early_draw!r}")
         if self.render_mode is not None:
@@ -108,10 +106,6 @@ class Config:
         """The board (cells,) after the opening; ValueError if the opening ends the game."""
         board = replay(parse_game(self.opening, self.rules), self.rules)[-1]
         return self._unfinished(board, f"the opening {self.opening!r}")
-
-    def given_board(self, text: Any) -> Boards:
-        """The board (cells,) of the reset option `board`; ValueError if its game is finished."""
-        return self._unfinished(parse_board(text, self.rules), f"the board {text!r}")
 
     def drawn_boards(
         self,
@@ -204,7 +198,8 @@ class Config:
         if "side" in checked:
             one_of("side", checked["side"], SIDES)
         if "board" in checked:
-            checked["board"] = self.given_board(checked["board"])
+            board = parse_board(checked["board"], self.rules)
+            checked["board"] = self._unfinished(board, f"the board {checked['board']!r}")
         return checked
 
 

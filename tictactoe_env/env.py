@@ -27,12 +27,10 @@ from tictactoe_env.policy import Uniforms
 from tictactoe_env.pool import Pool, Pooled
 from tictactoe_env.rules import ILLEGAL, ONGOING, OUTCOME_NUMBERS, Boards, to_move
 
-PICTURES = ("ansi", "rgb_array")  # render modes whose pictures are returned
 NO_OPTIONS: Mapping[str, Any] = {}
 OUTCOME = tuple(OUTCOME_NUMBERS)  # of a result: np.int8
 ZERO, ONE = np.int8(0), np.int8(1)
 MARKS = {1: np.int8(1), -1: np.int8(-1)}
-FirstState = tuple[State, np.int8]  # of a new game, and the learner's mark
 
 
 class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
@@ -208,7 +206,7 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
 
             self._window = Window(self.metadata["render_fps"])
         else:  # checkers make an environment of each mode, and a window needs pygame and a display
-            self.metadata = {**self.metadata, "render_modes": list(PICTURES)}
+            self.metadata = {**self.metadata, "render_modes": ["ansi", "rgb_array"]}
         self.observation_space = observation_space(self.rules, observation)
         self.action_space = gym.spaces.Discrete(self.rules.cells)
         self._game: GameEngine = game_engine(self.rules, early_draw, observation)
@@ -223,7 +221,7 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
         self._replies: list[Any] = []
         self._reply: Any = None
         self._which: int | None = None  # the opponent of the pool that plays the current game
-        self._starts = {seat: self._start_from(config.start_board, seat) for seat in MARKS}
+        self._starts = {seat: self._game.start(config.start_board, seat) for seat in MARKS}
         self._both_sides = opponent is None
         if not self._both_sides:
             self.set_opponent(opponent)
@@ -287,8 +285,8 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
             self._games_begun = 0
         return given, pool, replies
 
-    def _start(self, given: Mapping[str, Any]) -> FirstState:
-        """The start of a game. Where the caller moves for both sides, it begins as the mover."""
+    def _start(self, given: Mapping[str, Any]) -> tuple[State, np.int8]:
+        """A new game, and the learner's mark: that of the mover, if the caller moves for both."""
         side, start, seat = given.get("side", self.config.side), self.config.start, 1
         if not self._both_sides:
             if side == "random":
@@ -305,12 +303,10 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
         elif self._both_sides:
             board = self.config.start_board
         else:
-            return self._starts[seat]
-        return self._start_from(board, int(to_move(board)) if self._both_sides else seat)
-
-    def _start_from(self, board: Boards, seat: int) -> FirstState:
-        state: State = self._game.start(board, seat)
-        return state, MARKS[seat]
+            return self._starts[seat], MARKS[seat]
+        if self._both_sides:
+            seat = int(to_move(board))
+        return self._game.start(board, seat), MARKS[seat]
 
     def step(self, action: Any) -> tuple[NDArray[Any], float, bool, bool, dict[str, Any]]:
         """Mark a cell and let the opponent reply: observation, reward, terminated, False, info."""
