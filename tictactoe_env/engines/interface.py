@@ -46,22 +46,21 @@ class Engine:
 
 
 def game_engine(rules: Rules, early_draw: bool, observation: str) -> GameEngine:
-    """The engine for one game: by row on boards of up to 10 cells, else by sets of cells."""
-    if rules.cells <= ROW_ENGINE:
-        from tictactoe_env.engines.rows import RowGame
-
-        return RowGame(rules, early_draw, observation)
-    from tictactoe_env.engines.bits import BitGame
-
-    return BitGame(rules, early_draw, observation)
+    """The engine for one game."""
+    return _engines(rules)[0](rules, early_draw, observation)
 
 
 def batch_engine(rules: Rules, early_draw: bool, observation: str) -> BatchEngine:
-    """The engine for many games: by row on boards of up to 10 cells, else by sets of cells."""
+    """The engine for many games."""
+    return _engines(rules)[1](rules, early_draw, observation)
+
+
+def _engines(rules: Rules) -> tuple[type[GameEngine], type[BatchEngine]]:
+    """The engines of a board: by row on boards of up to 10 cells, else by sets of cells."""
     if rules.cells <= ROW_ENGINE:
-        from tictactoe_env.engines.rows import RowGames
+        from tictactoe_env.engines.rows import RowGame, RowGames
 
-        return RowGames(rules, early_draw, observation)
-    from tictactoe_env.engines.bits import BitGames
+        return RowGame, RowGames
+    from tictactoe_env.engines.bits import BitGame, BitGames
 
-    return BitGames(rules, early_draw, observation)
+    return BitGame, BitGames
