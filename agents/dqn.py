@@ -43,7 +43,8 @@ from training.options import Count, Layers, Natural, NotNegative, Positive, Shar
 from training.replay_buffer import MoveBuffer
 from training.sb3_learner import SB3Learner, environment, policy_of, write_zip
 from training.search_space import Range
-from training.task import OPPONENTS, SNAPSHOTS, TaskConfig
+from training.selfplay import OPPONENTS
+from training.task import SNAPSHOTS, TaskConfig
 from training.torch_arrays import ACTIVATIONS, load_weights, weights_of
 from training.values import ValuedTable, reward_scale
 

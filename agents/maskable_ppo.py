@@ -45,7 +45,8 @@ from training.network_policy import LivePolicy, live_policy, parted
 from training.options import Count, Layers, NotNegative, Positive, Share, option
 from training.sb3_learner import SB3Learner, environment, policy_of, write_zip
 from training.search_space import Range
-from training.task import OPPONENTS, SNAPSHOTS, TaskConfig
+from training.selfplay import OPPONENTS
+from training.task import SNAPSHOTS, TaskConfig
 from training.torch_arrays import ACTIVATIONS, load_weights, weights_of
 
 AGENT = "maskable_ppo"

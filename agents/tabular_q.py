@@ -119,8 +119,8 @@ class TabularQ(PoolLearner):
             cells = np.where(self.rng.random((len(rows), 1)) < epsilon, values > -np.inf, best)
             return draw(cells.cumsum(axis=1).T, self.rng.random(len(rows)))
 
-        moves, ends = play_games(choose, is_x, opponents, which, self.rng)
-        self.learn(moves, self.positions.outcome_x[ends] * np.where(is_x, 1, -1))
+        moves, results = play_games(choose, is_x, opponents, which, self.rng)
+        self.learn(moves, results)
         self.played += len(is_x)
         self.steps += sum(len(made.games) for made in moves)
 

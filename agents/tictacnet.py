@@ -366,9 +366,7 @@ class TicTacNet(PoolLearner):
             explores = rng.random(len(rows)) < epsilon
             return np.where(explores, rng.integers(self.cells, size=len(rows)), best[rows])
 
-        moves, last = play_games(choose, is_x, opponents, which, rng, starts)
-        results = positions.outcome_x[last] * np.where(is_x, 1, -1)
-        results[last == -1], results[last == -2] = -1, 1  # who moves to a taken cell loses
+        moves, results = play_games(choose, is_x, opponents, which, rng, starts)
         self._store(moves, len(self.view.boards) + 1 - results)
         self._learn()
 

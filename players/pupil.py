@@ -22,6 +22,7 @@ import agents
 from tictactoe_env.exact.tables import TabularPolicy
 from tictactoe_env.files import sync_folder
 from tictactoe_env.games.game import Game
+from tictactoe_env.games.store import GameStore
 from tictactoe_env.rules import Rules
 from training import learned
 
@@ -43,7 +44,7 @@ class Pupil:
 
     def __init__(self, folder: Path, model: Any = None):
         self.folder = folder
-        self._lock, self._stamp = threading.RLock(), learned.stamp(folder)
+        self._lock, self._stamp = threading.RLock(), stamp_of_games(folder)
         if model is None:
             model = agents.load(folder) if folder.exists() else _untrained()
         self._model: Any = model
@@ -63,7 +64,7 @@ class Pupil:
 
     def policy(self) -> TabularPolicy:
         """What it plays now, after the games that any program has added."""
-        if learned.stamp(self.folder) != self._stamp:
+        if stamp_of_games(self.folder) != self._stamp:
             with self._lock:
                 self._take_in()
         return self._model
@@ -76,13 +77,16 @@ class Pupil:
         with self._lock:
             if not self.folder.exists():
                 make_learner(self.folder)
-            learned.add(self.folder, game)
+            with GameStore(self.folder / learned.FILE) as store:
+                store.add(game)
             self._take_in()
 
     def _take_in(self) -> None:
         """Learn the games that are in the file and not in the model yet."""
-        self._stamp = learned.stamp(self.folder)  # before reading: what comes later is read again
-        self._model = learned.taken_in(self._model, self.folder)
+        self._stamp = stamp_of_games(self.folder)  # before reading: what comes later is read again
+        games = learned.since(self.folder, self._model.played)
+        if games:
+            self._model = self._model.after_games(games, games[-1].id)
         self.games = self._model.played - self._trained
 
     @property
@@ -113,9 +117,13 @@ def taken_of(training: Mapping[str, Any]) -> int:
         return 0  # another program wrote it
 
 
-def stamp_of_games(folder: Path) -> object:
+def stamp_of_games(folder: Path) -> tuple[int, int]:
     """Changes when a run has learned another game, and maybe at other times."""
-    return learned.stamp(folder)
+    try:
+        status = (folder / learned.FILE).stat()
+    except OSError:
+        return 0, 0
+    return status.st_mtime_ns, status.st_size
 
 
 def games_since(folder: Path, taken: int) -> int:

@@ -277,12 +277,15 @@ def train_rivals(
     refuse_export(page, export_sb3)
     with warnings_on(console):
         runs = rival_runs(entries, folder, until)
-    rivals = Rivals(*runs)
-    if not is_resumed:
-        rivals.check_folders()
+    rivals, new = Rivals(*runs), () if is_resumed else runs
+    for run in new:
+        run.check_folder()
     with warnings_on(console), way_to_go_on(runs[0]), runs[0].held(), runs[1].held():
         try:
-            rivals.resume() if is_resumed else rivals.start()
+            if is_resumed:
+                rivals.resume()
+            for run in new:
+                run.start()
             first, second = (progress.shown(run, run.label, console, False) for run in runs)
             with first as one, second as other:
                 rivals.train(one, other)
@@ -292,8 +295,8 @@ def train_rivals(
             for run in runs:
                 report.say(printable(complete_text(run)), console)
         else:
-            for run, certificate in zip(runs, rivals.finish(), strict=True):
-                print_certificate(run, certificate, console)
+            for run in runs:
+                print_certificate(run, run.finish(), console)
             battle.of_rivals({run.label: (run.best_player, run.side) for run in runs}, console)
     export(page, folder, export_sb3, console)
     folders = [str(run.folder) for run in runs]

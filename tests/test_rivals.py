@@ -70,7 +70,7 @@ def test_self_and_rival_have_shares_of_their_own_and_are_saved():
     pool.add_rival(others)
     weights = [weight for _, weight in pool.pool().pairs]
     assert weights == pytest.approx([0.5, 0.15, 0.15, 0.2])
-    assert pool.pool().policies[1:] == (*pool.snapshots, others)
+    assert pool.pool().policies[1:] == (*pool.own.snapshots, others)
     again = SelfPlay("random:0.5,self:0.3,rival:0.2", RULES, size=2)
     again.restore(pool.state())
     pairs = zip(again.pool().policies[1:], pool.pool().policies[1:], strict=True)

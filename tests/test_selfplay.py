@@ -24,7 +24,7 @@ def pool_with(text, snapshots, **settings):
 
 
 def ages(opponents):
-    return [SNAPSHOTS.index(snapshot) for snapshot in opponents.snapshots]
+    return [SNAPSHOTS.index(snapshot) for snapshot in opponents.own.snapshots]
 
 
 @pytest.mark.parametrize("count", [0, 1, 6])
@@ -34,7 +34,7 @@ def test_the_share_of_self_is_spread_over_the_snapshots(count):
     pool, shares = opponents.pool(), max(copies, 1)
     weights = [weight for _, weight in pool.pairs]
     assert weights == pytest.approx([1 / 4] + [3 / 4 / shares] * shares, abs=1e-15)
-    assert pool.policies[1:] == opponents.snapshots or copies == 0
+    assert pool.policies[1:] == opponents.own.snapshots or copies == 0
     kept = ages(opponents)
     assert (len(kept), kept) == (copies, sorted(kept)), "older ones in order"
     assert kept[-1:] == [count - 1][:count], "the newest always"
@@ -60,6 +60,6 @@ def test_snapshots_may_explore_and_are_saved_in_one_byte_a_board_without_it():
     (copy,) = opponents.pool().policies
     table = tabulate(copy, RULES).table
     assert table == pytest.approx(0.7 * SNAPSHOTS[0].table + 0.3 * uniform.table)
-    assert list(opponents.snapshots) == SNAPSHOTS[:1]
+    assert list(opponents.own.snapshots) == SNAPSHOTS[:1]
     opponents.add(uniform)
     assert [array.dtype for array in opponents.state()["snapshots"]] == [np.uint8, float]

@@ -36,12 +36,6 @@ def reason_against(game: Game, rules: Rules) -> str | None:
     return LEFT_OUT.get(game.ended) if game.rules == rules else "on another board"
 
 
-def add(folder: Path, game: Game) -> int:
-    """Add a game to those of a run, and return its number. StoreError if that is impossible."""
-    with GameStore(folder / FILE) as store:
-        return store.add(game)
-
-
 def since(folder: Path, number: int) -> Sequence[Game]:
     """The games after a number, oldest first. StoreError if the file is damaged."""
     if not os.path.lexists(folder / FILE):
@@ -51,21 +45,6 @@ def since(folder: Path, number: int) -> Sequence[Game]:
         last = store.list(1)
         count = (last[0].id or 0) - number if last else 0
         return store.list(count)[::-1] if count > 0 else []
-
-
-def taken_in(player: Any, folder: Path) -> Any:
-    """The player of a run's model, with the games that the run has learned since its training."""
-    games = since(folder, player.played)
-    return player.after_games(games, games[-1].id) if games else player
-
-
-def stamp(folder: Path) -> tuple[int, int]:
-    """Changes when a game is added, and maybe at other times."""
-    try:
-        status = (folder / FILE).stat()
-    except OSError:
-        return 0, 0
-    return status.st_mtime_ns, status.st_size
 
 
 def teach(

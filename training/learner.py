@@ -206,13 +206,13 @@ def evaluations(
     With `pause` the learner advances in pieces of about a second, and `pause` is called between
     them. What it learns does not depend on the pieces.
     """
-    is_over, pace = False, Pace()
+    is_over, piece = False, 1
     while not is_over:
         before, began = learner.steps, time.monotonic()
         to_go = config.judge_every - before % config.judge_every
         asked = max(0, min(to_go, config.steps - before))
         if pause is not None:
-            asked = min(asked, pace.steps)
+            asked = min(asked, piece)
         learner.advance(asked)
         learner.steps = int(learner.steps)  # JSON has no NumPy integers
         if learner.steps < before + asked:
@@ -220,21 +220,10 @@ def evaluations(
                 "advance must count its steps in `steps`: expected at least "
                 f"{before + asked}, got {learner.steps}"
             )
-        pace.note(learner.steps - before, time.monotonic() - began)
+        made, seconds = learner.steps - before, time.monotonic() - began
+        piece = max(1, int(made * min(MOST_GROWTH, PIECE_SECONDS / max(seconds, 1e-6))))
         is_over = learner.steps >= config.steps
         if is_over or crossed(before, learner.steps, config.judge_every):
             yield
         elif pause is not None:
             pause(learner)
-
-
-class Pace:
-    """How many steps take about PIECE_SECONDS, by the last ones; one at first."""
-
-    def __init__(self) -> None:
-        self.steps = 1
-
-    def note(self, made: int, seconds: float) -> None:
-        """Note how many seconds some steps took."""
-        factor = min(MOST_GROWTH, PIECE_SECONDS / max(seconds, 1e-6))
-        self.steps = max(1, int(made * factor))

@@ -54,7 +54,10 @@ def option(default: Any, sentence: str, larger: Any = None) -> Any:
 
     larger: the default of `train.py` on boards of more than 12 cells, if it is another one.
     """
-    return field(default=default, metadata={"help": sentence, "larger": larger})
+    if larger is not None:
+        text = ",".join(map(str, larger)) if isinstance(larger, tuple) else larger
+        sentence += f" On boards of more than {TABULATED} cells the default is {text}."
+    return field(default=default, metadata={"sentence": sentence, "larger": larger})
 
 
 @dataclass(frozen=True)
@@ -68,7 +71,7 @@ class Option:
     name: str
     kind: Any
     default: Any
-    sentence: str
+    sentence: str = ""
     larger: Any = None
 
     def checked(self, value: Any) -> Any:
@@ -149,40 +152,19 @@ def options_of(kind: type[BoardConfig]) -> tuple[Option, ...]:
     return tuple(known for known in fields_of(kind) if known.sentence)
 
 
-def fields_of(kind: type[BoardConfig]) -> tuple[Option, ...]:
+@cache
+def fields_of(kind: Any) -> tuple[Option, ...]:
     """All fields of a configuration class: its options, and constants that only presets change.
 
     A constant is a plain field, `discount: Share = 1.0`. It has a bound but no sentence.
     """
-    if kind not in _known:
-        if "__dataclass_fields__" not in vars(kind):
-            raise TypeError(
-                f"write @dataclass(frozen=True) above {kind.__module__}.{kind.__name__}"
-            )
-        fields, hints = dataclasses.fields(kind), typing.get_type_hints(kind, include_extras=True)
-        _known[kind] = tuple(
-            Option(
-                field.name,
-                hints[field.name],
-                field.default,
-                _sentence_of(field.metadata),
-                field.metadata.get("larger"),
-            )
-            for field in fields
-        )
-    return _known[kind]
-
-
-def _sentence_of(metadata: Mapping[str, Any]) -> str:
-    """The sentence of an option, and its default on larger boards if that is another one."""
-    sentence, larger = str(metadata.get("help", "")), metadata.get("larger")
-    if larger is None:
-        return sentence
-    text = ",".join(map(str, larger)) if isinstance(larger, tuple) else larger
-    return f"{sentence} On boards of more than {TABULATED} cells the default is {text}."
-
-
-_known: dict[type[BoardConfig], tuple[Option, ...]] = {}
+    if "__dataclass_fields__" not in vars(kind):
+        raise TypeError(f"write @dataclass(frozen=True) above {kind.__module__}.{kind.__name__}")
+    hints = typing.get_type_hints(kind, include_extras=True)
+    return tuple(
+        Option(field.name, hints[field.name], field.default, **field.metadata)
+        for field in dataclasses.fields(kind)
+    )
 
 
 def board_defaults(kind: type[BoardConfig], given: Mapping[str, Any]) -> dict[str, Any]:

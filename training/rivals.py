@@ -21,7 +21,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tictactoe_env.certificates.content import Certificate
 from training.files import write_folder
 from training.learner import Learner, drive
 from training.run import Observer, Run
@@ -53,16 +52,6 @@ class Rivals:
         # At least the larger one of the two, so that no snapshot is handed over twice.
         configs: list[Any] = [run.config for run in self.runs]
         self.turn_steps: int = max(config.snapshot_every for config in configs)
-
-    def check_folders(self) -> None:
-        """Raise ValueError if one of the two paths is a file or a folder with content."""
-        for run in self.runs:
-            run.check_folder()
-
-    def start(self) -> None:
-        """Create both folders."""
-        for run in self.runs:
-            run.start()
 
     def resume(self) -> None:
         """Continue from the checkpoint of both. Raises as `Run.resume` does."""
@@ -126,7 +115,3 @@ class Rivals:
         write_folder(first.checkpoint, write)
         for run in self.runs:
             run.publish()
-
-    def finish(self) -> list[Certificate | None]:
-        """Finish both runs; their certificates."""
-        return [run.finish() for run in self.runs]

@@ -6,8 +6,7 @@ A page derives from `SB3Learner`. It adds the network, the update, and what else
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -222,7 +221,7 @@ def environment(config: TaskConfig) -> TicTacToeVecEnv:
         **asdict(config.rules),
         side="random" if config.side == "both" else config.side,
         early_draw=config.early_draw,
-        rewards=config.rewards,
+        rewards=dict(zip(("win", "draw", "loss"), config.results, strict=True)),
         observation="planes",
     )
     env.seed(config.seed)
@@ -243,19 +242,11 @@ def write_zip(algorithm: Any, path: Path) -> None:
     installed. Such code is loaded by the Python version that wrote it (3.11 by 3.11).
     """
     pages = type(algorithm.policy).__module__.partition(".")[0]
-    with by_value(pages, "training"):
-        write_file(path, algorithm.save)
-
-
-@contextmanager
-def by_value(*packages: str) -> Iterator[None]:
-    """Pickle the classes and functions of these packages with their code, not as imports."""
-    known = cloudpickle.list_registry_pickle_by_value()
-    new = [sys.modules[name] for name in packages if name not in known]
-    for module in new:
-        cloudpickle.register_pickle_by_value(module)
+    packages = [sys.modules[name] for name in (pages, "training")]
+    for package in packages:
+        cloudpickle.register_pickle_by_value(package)
     try:
-        yield
+        write_file(path, algorithm.save)
     finally:
-        for module in new:
-            cloudpickle.unregister_pickle_by_value(module)
+        for package in packages:
+            cloudpickle.unregister_pickle_by_value(package)

@@ -31,7 +31,8 @@ from training.learner import BoardPlayer, Learner, crossed
 
 RIVAL = "rival"
 OPPONENTS = (
-    'Opponents, as name:weight,...; "self" means snapshots of the learner, "rival" of --rival.'
+    'Opponents, as name:weight,...; "self" means snapshots of the learner, "best-response" the '
+    'exact best reply to the newest one, "rival" snapshots of --rival.'
 )
 """The sentence of an option `opponents` for `SelfPlay`."""
 Rows = NDArray[np.intp]
@@ -95,11 +96,6 @@ class SelfPlay:
     def takes_snapshots(self) -> bool:
         """Whether the learner's snapshots are opponents, or are answered by a best response."""
         return self.own.weight > 0 or self.answers
-
-    @property
-    def snapshots(self) -> tuple[Policy, ...]:
-        """The learner's own, the oldest first."""
-        return self.own.snapshots
 
     def add(self, snapshot: Policy, best: Policy | None = None) -> None:
         """Add a snapshot of the learner, in place of another one if the pool is full.
@@ -287,14 +283,14 @@ def play_games(
     rng: np.random.Generator,
     starts: Rows | None = None,
 ) -> tuple[list[Moves], Rows]:
-    """Play G games against opponents: the learner's moves at each ply, and the final positions.
+    """Play G games against opponents: the learner's moves at each ply, and its results (G,).
 
     choose: the learner's moves, from positions (B,) to cells (B,). is_x: whether the learner is X,
     for each game (G,). which: the opponents (G,), as indices into the pool. starts: (G,), by
-    default the empty board. A taken cell ends the game, in the position -1 if the learner chose it,
-    in -2 if its opponent did.
+    default the empty board. A result is 1, 0 or -1; who moves to a taken cell loses.
     """
     positions, moves = opponents.positions, []
+    was_own = np.zeros(len(is_x), dtype=bool)  # whether the learner made the last move
 
     def move(games: Rows, rows: Rows) -> Rows:
         own = positions.x_to_move[rows] == is_x[games]
@@ -302,15 +298,13 @@ def play_games(
         cells[own] = choose(rows[own])
         cells[~own] = opponents.move(which[games[~own]], rows[~own], rng)
         moves.append(Moves(games[own], rows[own], cells[own]))
+        was_own[games] = own
         return cells
 
     starts = np.zeros(len(is_x), dtype=np.intp) if starts is None else starts
-    plies, ends = play_out(starts, move, positions)
-    if (ends < 0).any():
-        for (games, rows, cells), own in zip(plies, moves, strict=True):
-            is_illegal = positions.children[rows, cells] < 0
-            ends[np.setdiff1d(games[is_illegal], own.games)] = -2
-    return moves, ends
+    _, ends = play_out(starts, move, positions)
+    results = positions.outcome_x[ends] * np.where(is_x, 1, -1)
+    return moves, np.where(ends < 0, np.where(was_own, -1, 1), results)
 
 
 class Opponents:

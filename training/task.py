@@ -23,10 +23,6 @@ from training.options import (
     option,
 )
 
-OPPONENTS = (
-    'Opponents, as name:weight,...; "self" means snapshots of the learner, "best-response" the '
-    'exact best reply to the newest one, "rival" snapshots of --rival.'
-)
 SNAPSHOTS = (
     "Environment steps between two snapshots; used only if self or best-response is an opponent, "
     "for counterexamples, and as the length of a turn against a rival."
@@ -123,11 +119,6 @@ class TaskConfig(BoardConfig):
     def results(self) -> tuple[float, float, float]:
         """The rewards of a win, a draw and a loss."""
         return self.win_reward, self.draw_reward, -self.loss_penalty
-
-    @property
-    def rewards(self) -> dict[str, float]:
-        """The rewards, as the environments take them."""
-        return {"win": self.win_reward, "draw": self.draw_reward, "loss": -self.loss_penalty}
 
     def opened(self, policy: Table) -> Table:
         """The policy as it opens: with the opening "random", all first moves are equally likely.
