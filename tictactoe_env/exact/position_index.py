@@ -79,11 +79,11 @@ class MoveSets:
     """
 
     def __init__(self, rules: Rules, x: Marks = NONE, o: Marks = NONE, moves: Marks = NONE):
-        order, is_new = in_order(x, o)
-        self.rules, self.x, self.o = rules, x[order][is_new], o[order][is_new]
-        self.moves: Marks = np.bitwise_or.reduceat(moves[order], np.flatnonzero(is_new))
-        self._found = np.append(self.moves, np.uint64(0))  # the last row stands for no position
+        self.rules, (self.x, self.o) = rules, distinct(x, o, rules)
         self._index = PositionIndex(self.x, self.o, rules)
+        self._found = np.zeros(len(self.x) + 1, dtype=np.uint64)  # the last: for no position
+        np.bitwise_or.at(self._found, self._index.find(x, o), moves)
+        self.moves: Marks = self._found[:-1]
 
     def __len__(self) -> int:
         return len(self.x)
@@ -102,15 +102,10 @@ def distinct(x: Marks, o: Marks, rules: Rules) -> tuple[Marks, Marks]:
     """The distinct positions of (B,) bitboards, sorted by X's bitboard and then by O's."""
     if fits_one_number(rules):
         return unpacked(_sorted(packed(x, o)))
-    order, is_new = in_order(x, o)
-    return x[order][is_new], o[order][is_new]
-
-
-def in_order(x: Marks, o: Marks) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-    """The order of positions by X's bitboard and then by O's, and which of them begins in it."""
     order = np.lexsort((o, x))
     x, o = x[order], o[order]
-    return order, np.append(True, (x[1:] != x[:-1]) | (o[1:] != o[:-1]))[: len(x)]
+    is_new = np.append(True, (x[1:] != x[:-1]) | (o[1:] != o[:-1]))[: len(x)]
+    return x[is_new], o[is_new]
 
 
 def _sorted(numbers: Marks) -> Marks:
