@@ -18,12 +18,12 @@ from typing import Any, Literal
 import numpy as np
 
 from tictactoe_env.exact.positions import positions_of
-from tictactoe_env.exact.tables import TabularPolicy, tabulate
+from tictactoe_env.exact.tables import TabularPolicy
+from tictactoe_env.policy import one_hot
 from tictactoe_env.search.mcts import (
     PLAYOUTS,
     DescentGraph,
     Graph,
-    GraphPolicy,
     Node,
     meaning,
 )
@@ -156,22 +156,18 @@ def graph_of(config: Config, model: Arrays) -> Graph:
 
 
 def table_of(graph: Graph) -> TabularPolicy:
-    """`GraphPolicy` as a table.
+    """The moves with the highest mean success, equally likely; by descent the first of them.
 
-    Only canonical positions are looked up in the graph, except where the player takes the first of
-    equal cells, which are not images of each other on images of a board.
+    A position without a playout is worse than all others; by descent it is as bad as a lost one.
     """
+    positions, means = positions_of(graph.rules), own_values(graph).values
+    legal = positions.children[positions.unfinished] >= 0
+    known = np.nan_to_num(means, nan=0.0 if isinstance(graph, DescentGraph) else -1.0)
+    values = np.where(legal, known, -np.inf)
     if isinstance(graph, DescentGraph):
-        return tabulate(GraphPolicy(graph), graph.rules)
-    positions, rows = positions_of(graph.rules), positions_of(graph.rules).unfinished
-    canonical = positions.canonical[rows]
-    asked = np.unique(canonical)
-    probs = np.zeros((len(positions), graph.rules.cells))
-    probs[asked] = GraphPolicy(graph).probs(positions.boards[asked])
-    turned = np.zeros((len(rows), graph.rules.cells))
-    permutations = positions.symmetries[positions.to_canonical[rows]]
-    np.put_along_axis(turned, permutations, probs[canonical], axis=1)
-    return TabularPolicy(graph.rules, turned)
+        return TabularPolicy(graph.rules, one_hot(values.argmax(axis=1), graph.rules.cells))
+    best = values == values.max(axis=1, keepdims=True)
+    return TabularPolicy(graph.rules, best / best.sum(axis=1, keepdims=True))
 
 
 def own_values(graph: Graph) -> OwnValues:

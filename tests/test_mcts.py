@@ -6,18 +6,22 @@ from learners import RULES, trained
 from agents import mcts, presets
 from agents.mcts import Config
 from tictactoe_env.exact.evaluation import evaluate
-from tictactoe_env.exact.tables import tabulate
-from tictactoe_env.search.mcts import GraphPolicy
+from tictactoe_env.exact.positions import positions_of
 
 SMALL = Config(steps=500, judge_every=200)
 TICTAC = presets("mcts")["tictac"].options
 
 
-def test_its_table_is_what_the_graph_answers_and_its_notes_count_the_positions():
+def test_it_plays_to_the_highest_means_and_its_notes_count_the_positions():
     learner = trained(mcts, SMALL)
-    assert (learner.policy().table == tabulate(GraphPolicy(learner.graph), RULES).table).all()
     assert learner.notes() == {"positions": len(learner.model()["visits"])}
     assert learner.model()["visits"][0] == learner.steps == 500
+    positions, policy = positions_of(RULES), learner.policy()
+    for board in positions.boards[positions.unfinished[::40]]:
+        marks = (learner.graph.orientations.marks(board, side) for side in (1, -1))
+        means = [child.mean for child, _, _ in learner.graph.moves_from(*marks)]
+        chosen = policy.probs(board[None])[0, board == 0] > 0
+        assert chosen.tolist() == [mean == max(means) for mean in means]
 
 
 def test_random_numbers_are_not_needed_to_play():

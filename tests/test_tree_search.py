@@ -14,7 +14,7 @@ from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.notation import cell_text, parse_board
 from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.rules import Rules
-from tictactoe_env.search.mcts import Graph, GraphPolicy, TreeSearchPolicy
+from tictactoe_env.search.mcts import Graph, TreeSearchPolicy
 
 RULES, RECTANGLE, LARGE = Rules(), Rules(2, 4, 3), Rules(5, 5, 4)
 RANDOM = [737 / 1260, 8 / 63, 121 / 420]  # X wins, draw, O wins, both at random
@@ -71,12 +71,9 @@ def test_a_live_search_by_descent_uses_no_random_numbers():
         assert (images == players[0].probs(board[None])[0][turned]).all()
 
 
-@pytest.mark.parametrize("kind", ["tree", "graph"])
-def test_an_answer_does_not_depend_on_what_is_asked_beside_it(kind):
-    def player(seed=7, playouts=300):
-        is_tree = kind == "tree"
-        tree = TreeSearchPolicy(RULES, 30, seed=seed)
-        return tree if is_tree else GraphPolicy(grown(playouts=playouts)[0])
+def test_an_answer_does_not_depend_on_what_is_asked_beside_it():
+    def player(seed=7):
+        return TreeSearchPolicy(RULES, 30, seed=seed)
 
     alone = np.concatenate([player().probs(board[None]) for board in BOARDS[::400]])
     some = BOARDS[::40]
@@ -86,9 +83,7 @@ def test_an_answer_does_not_depend_on_what_is_asked_beside_it(kind):
     assert (alone[BOARDS[::400] != 0] == 0).all()
     with refuses("board"):
         player().probs(parse_board("XXX/OO./...", RULES)[None])
-    other = player(seed=8, playouts=0).probs(some)
-    assert (other[::10] != alone).any()
-    assert kind == "tree" or (other == RandomPolicy().probs(some)).all(), "an empty graph"
+    assert (player(seed=8).probs(some)[::10] != alone).any()
 
 
 def test_milliseconds_bound_the_playouts_of_a_search():

@@ -17,11 +17,9 @@ draw as a success (`draws=1`). A playout does not stop at a new position. It goe
 end of the game, so there is no rollout and nothing is random. The logarithm is that of the visits
 of all positions from which a move leads to the child: see `DescentGraph`.
 
-`GraphPolicy` plays from one graph, grown from the empty board, and chooses the move with the
-largest mean, because the visits of a node include other paths to it. `TreeSearchPolicy` grows a new
-graph from each position and plays the most visited move. Its random numbers depend only on the seed
-and the position, so its moves do not depend on earlier calls or on the rest of the batch. With
-`milliseconds` they depend on the speed of the machine.
+`TreeSearchPolicy` grows a new graph from each position and plays the most visited move. Its random
+numbers depend only on the seed and the position, so its moves do not depend on earlier calls or on
+the rest of the batch. With `milliseconds` they depend on the speed of the machine.
 """
 
 from __future__ import annotations
@@ -155,21 +153,6 @@ class Graph:
             side = 1 - side
         return 0
 
-    def best(self, board: Boards) -> list[int]:
-        """The cells that lead to the largest mean on a board (cells,), all legal cells if unknown.
-
-        A position that is not in the graph counts as worse than all others.
-        """
-        means = self.means(board)
-        largest = max(means.values())
-        return [cell for cell, mean in means.items() if mean == largest]
-
-    def means(self, board: Boards) -> dict[int, float]:
-        """The mean after each legal move on a board (cells,); -1 without a visit."""
-        nodes, unknown = self.nodes, Node(0, 0, None)
-        after = self.orientations.keys_after(board)
-        return {cell: nodes.get(key, unknown).mean for cell, key in after.items()}
-
 
 class DescentGraph(Graph):
     """Playouts that follow UCT to the end of the game: no rollouts, no random numbers.
@@ -205,32 +188,11 @@ class DescentGraph(Graph):
             for child in self.children(node) if node.result is None else ():
                 child.above += node.visits
 
-    def best(self, board: Boards) -> list[int]:
-        """The first cell that leads to the largest mean; 0 is the mean without a visit."""
-        means = {cell: max(mean, 0.0) for cell, mean in self.means(board).items()}
-        return [max(means, key=means.__getitem__)]
-
 
 PLAYOUTS: dict[str, type[Graph]] = {"rollout": Graph, "descent": DescentGraph}
 
 
-# --- the policies -----------------------------------------------------------------------------
-
-
-class GraphPolicy:
-    """The moves with the largest mean success in a given graph: see its `best`."""
-
-    def __init__(self, graph: Graph):
-        self.graph, self.rules = graph, graph.rules
-
-    def probs(self, boards: Boards) -> Probs:
-        """The best moves on boards (B, cells), equally likely: (B, cells).
-
-        Raises ValueError for a finished board. The graph does not change.
-        """
-        return of_each_board(
-            lambda board: equally_likely(self.graph.best(board)), boards, self.rules
-        )
+# --- the policy -------------------------------------------------------------------------------
 
 
 class TreeSearchPolicy:
