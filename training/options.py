@@ -152,8 +152,7 @@ def options_of(kind: type[BoardConfig]) -> tuple[Option, ...]:
     return tuple(known for known in fields_of(kind) if known.sentence)
 
 
-@cache
-def fields_of(kind: Any) -> tuple[Option, ...]:
+def fields_of(kind: type[BoardConfig]) -> tuple[Option, ...]:
     """All fields of a configuration class: its options, and constants that only presets change.
 
     A constant is a plain field, `discount: Share = 1.0`. It has a bound but no sentence.
