@@ -405,11 +405,10 @@ class Pooled:
         from tictactoe_env.exact.responses import respond
 
         rules = self.config.rules
-        elsewhere = copy if rules.cells > TABULATED else None
         best_moves = snapshot(player, rules, deterministic=True)
         limit = Limit(responder.positions) if responder else None
         try:
-            found = respond(best_moves, rules, self.sides, elsewhere, fair_results(rules), limit)
+            found = respond(best_moves, rules, self.sides, copy, fair_results(rules), limit)
         except ProofLimitError as error:
             gym.logger.warn(
                 f"the snapshot plays instead of its best response: {error}; the opponent "

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tictactoe_env.exact.evaluation import fair_results
-from tictactoe_env.exact.positions import TABULATED, Positions, positions_of
+from tictactoe_env.exact.positions import Positions, positions_of
 from tictactoe_env.exact.proof import Limit, ProofLimitError
 from tictactoe_env.exact.refutations import Refutations
 from tictactoe_env.exact.responses import respond
@@ -124,11 +124,10 @@ class SelfPlay:
 
         Returns the refuted moves: those that were known, and those that the proof adds to them.
         """
-        elsewhere = snapshot if self.rules.cells > TABULATED else None
         self.answered, self._opponents = (best, snapshot), None
         try:
             self.response, self.counterexamples, known = respond(
-                best, self.rules, self.sides, elsewhere, fair_results(self.rules), self.limit, known
+                best, self.rules, self.sides, snapshot, fair_results(self.rules), self.limit, known
             )
         except ProofLimitError:  # the notes of a training say so
             self.response = self.counterexamples = None

@@ -28,17 +28,10 @@ from tictactoe_env.exact.verdict import Proven, verdict
 from tictactoe_env.files import write_file
 from tictactoe_env.policy import Policy, as_policy
 from tictactoe_env.rules import SIDES, Rules
-from tictactoe_env.sb3.models import (
-    attributes,
-    check_observations,
-    frozen,
-    rules_of,
-    side_of,
-)
+from tictactoe_env.sb3.models import attributes, check_observations, frozen, rules_of, side_of
 
 MakePolicy = Callable[[Any], Policy]
 GOALS = tuple(goal for goal in UNTIL if goal != "steps")
-SIDE_CHOICES = (*SIDES, "both")
 
 
 class Judgement(NamedTuple):
@@ -180,7 +173,7 @@ class ExactEvaluation(EveryNSteps):
         super().__init__(every, deterministic, policy, verbose)
         self.limit = checked_limit(Limit(max_positions))
         self.stop_at = stop_at if stop_at is None else one_of("goal", stop_at, GOALS)
-        self.sides = sides if sides is None else one_of("choice of sides", sides, SIDE_CHOICES)
+        self.sides = sides if sides is None else one_of("choice of sides", sides, (*SIDES, "both"))
         self.best_model_save_path = best_model_save_path
         self.evaluations: list[Judgement] = []
         self.best: Judgement | None = None

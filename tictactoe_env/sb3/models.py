@@ -16,7 +16,6 @@ from tictactoe_env.exact.tables import TabularPolicy
 from tictactoe_env.policy import Policy, PredictPolicy, RandomPolicy
 from tictactoe_env.pool import snapshot
 from tictactoe_env.rules import SIDES, Boards, Rules
-from tictactoe_env.sb3.vec_env import TicTacToeVecEnv
 
 
 def attributes(env: VecEnv, name: str) -> list[Any] | None:
@@ -45,10 +44,10 @@ def check_observations(policy: Policy, env: VecEnv, seen: Any) -> None:
     seen: the observations that the model gets now. Nothing is compared where it cannot be: for a
     policy that is not a `PredictPolicy`, and in environments without boards.
     """
-    boards = boards_of(env)
+    boards = attributes(env, "board")
     if seen is None or boards is None or not isinstance(policy, PredictPolicy):
         return
-    expected = policy.observations(boards)
+    expected = policy.observations(np.stack(boards))
     if np.shape(seen) == expected.shape and np.allclose(seen, expected, atol=1e-5):
         return
     raise ValueError(
@@ -56,15 +55,6 @@ def check_observations(policy: Policy, env: VecEnv, seen: Any) -> None:
         f"{np.asarray(seen)[:1].tolist()}, expected {expected[:1].tolist()}; leave it out, or give "
         "policy=, a function that makes a policy from the model"
     )
-
-
-def boards_of(env: VecEnv) -> Boards | None:
-    """The boards (num_envs, cells) of the running games; None if they cannot be asked."""
-    base = env.unwrapped
-    if isinstance(base, TicTacToeVecEnv):
-        return base.games.boards
-    boards = attributes(env, "board")
-    return None if boards is None else np.stack(boards)
 
 
 def frozen(policy: Policy, rules: Rules, deterministic: bool) -> Policy:

@@ -128,9 +128,13 @@ class TicTacToeVecEnv(VecEnv):
         self.games.close()
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        """The attribute of the games, once for each. Raises AttributeError if there is none."""
-        value = getattr(self.games, attr_name)
-        return [value for _ in self._get_indices(indices)]
+        """The attribute of the games, once for each. Raises AttributeError if there is none.
+
+        `board` is the board of each game, (cells,) int8.
+        """
+        shared = attr_name != "board"
+        values = [getattr(self.games, attr_name)] * self.num_envs if shared else self.games.boards
+        return [values[game] for game in self._get_indices(indices)]
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
         """Set an attribute of all games at once."""
