@@ -1,32 +1,22 @@
 """Self-play in levels: a network learns the values of positions from its own games.
 
-After sebastiengilbert73/tutorial_learnbyplay
-(https://github.com/sebastiengilbert73/tutorial_learnbyplay). The network maps a board to its value
-for the side that has just moved (an afterstate value): the discounted result of the games that went
-through it. Finished boards have exactly 1, 0 or -1. In a level the network plays some ten thousand
-games against itself, in part with random moves, and is trained further on the results of both
-sides. Some positions are held out. The epoch with the lowest validation loss is the champion of the
-level and plays the next one. There is no opponent and no solver. The first level has random games,
-or the examples of a file (`--dataset`).
+After https://github.com/sebastiengilbert73/tutorial_learnbyplay. The network maps a board to its
+value for the side that has just moved (an afterstate value): the discounted result of the games
+that went through it. Finished boards have exactly 1, 0 or -1. In a level the network plays some ten
+thousand games against itself, in part with random moves, and learns the results of both sides. The
+epoch with the lowest loss on held-out positions is the champion, which plays the next level. The
+first level has random games, or the examples of a file.
 
 Differences from that system, which `--preset learnbyplay` switches off:
 
-- A random move says nothing about the side that made it. Results are propagated back to the last
-  move of a side that was not its best. Before that move the champion's value of the best move
-  replaces the result (`cut`; Watkins' Q(lambda), 1989).
-- The first move of each side is random, and half of the others (`epsilons`), so every position
-  occurs often. The best moves against this play are unbeatable and reach both best results.
-- Positions that are equal under symmetry are one position to the network (`symmetry`).
-- The games of earlier levels keep a weight that decays with each level (`memory`), and so does the
-  learning rate. The network settles on means over many more games than one level has.
+- A random move says nothing about its side. Before a move that was not the best one, the champion's
+  value of the best move replaces the result (`cut`; Watkins' Q(lambda), 1989).
+- The first move of each side is random, and half of the others, so every position occurs often.
+- Positions that are equal under symmetry are one position to the network.
+- Games of earlier levels keep a weight that decays (`memory`), and so does the learning rate.
 
-Corrected, in the preset too: an example is a position with the mean of its results, so a batch
-evaluates each distinct position once. Dropout drops units, not whole examples. Symmetric images are
-held out together. The original's `Coptic_N`, a convolution without a non-linearity, is left out.
-
-A level leaves its examples (`level-01/dataset.csv`: planes of own and other marks, mean result,
-number of games) and losses (`level-01/losses.csv`), and plays against the level before
-(`levels.csv`).
+In the preset too an example is a position with the mean of its results, dropout drops units instead
+of whole examples, and symmetric positions are held out together.
 """
 
 from __future__ import annotations
@@ -76,7 +66,7 @@ UNIT = "games"
 SMALL = "--games 256 --judge-every 256 --steps 768 --epochs 2 --hidden 16 --dropout 0.5"
 MATCH_EPSILONS = (0.5, 0.1)  # random moves at each ply of a match; the last one repeats
 RESULTS = ("win", "loss", "draw")
-
+NOTES = ("level", "training_loss", "validation_loss")
 Floats = NDArray[np.float64]
 
 
@@ -90,13 +80,9 @@ class Config(BoardConfig):
     games: Count = option(30_000, "Number of games in a level.")
     epochs: Count = option(5, "Epochs in a level; each draws as many examples as it has.")
     hidden: Layers = option((1024,), "Units of the hidden layers.")
-    epsilons: Shares = option(
-        (1.0, 1.0, 0.5), "Probability of a random legal move at each ply; the last one repeats."
-    )
+    epsilons: Shares = option((1.0, 1.0, 0.5), "Share of random moves by ply; the last repeats.")
     temperature: NotNegative = option(0.0, "Softmax temperature in games; 0 for the best move.")
-    look_ahead: Annotated[int, Field(ge=1, le=2)] = option(
-        1, "Depth of the search in moves; 2 takes the reply of the opponent into account."
-    )
+    look_ahead: Annotated[int, Field(ge=1, le=2)] = option(1, "Depth of the search in moves.")
     discount: Share = option(0.95, "Discount factor for each move of the same side.")
     memory: Share = option(0.8, "Factor on the weight of earlier games at each new level.")
     batch_size: Count = option(2_048, "Number of examples in a batch.")
@@ -113,9 +99,6 @@ class Config(BoardConfig):
 
 
 SEARCH = {"games": Range(10_000, 60_000, log=True), "learning_rate": Range(5e-4, 1e-2, log=True)}
-
-
-# --- the network -----------------------------------------------------------------------------
 
 
 def build(config: Config) -> torch.nn.Sequential:
@@ -142,9 +125,8 @@ class Afterstates:
     """
 
     def __init__(self, config: Config, device: str = "cpu"):
-        self.look_ahead = config.look_ahead
-        self.worth = reward_scale((1.0, 0.0, -1.0), config.discount)
-        self.positions = positions = positions_of(config.rules)
+        self.config, self.positions = config, positions_of(config.rules)
+        positions = self.positions
         seats = np.where(positions.x_to_move, -1, 1)
         self.exact = (positions.outcome_x * seats).astype(np.float64)
         planes = observe(positions.boards, config.rules, "planes", seats)
@@ -155,27 +137,20 @@ class Afterstates:
         inputs = self.planes[self.classes]
         self.inputs = torch.as_tensor(inputs, dtype=torch.float32, device=device)
 
-    def outputs(self, network: torch.nn.Module) -> Floats:
-        """The outputs of a network for the classes: (C,)."""
-        network.eval()
-        with torch.no_grad():
-            return network(self.inputs)[:, 0].double().cpu().numpy()
-
     def values(self, network: torch.nn.Module) -> Floats:
         """The values of all positions: (N,), by the network, or exact if the game is over."""
+        network.eval()
+        with torch.no_grad():
+            outputs = network(self.inputs)[:, 0].double().cpu().numpy()
         values = self.exact.copy()
-        values[self.rows] = self.outputs(network)[self.index]
+        values[self.rows] = outputs[self.index]
         return values
 
     def looked_ahead(self, values: Floats) -> Floats:
-        """The values by which moves are chosen: (N,).
-
-        With `look_ahead` 2 an unfinished position has its value after the opponent's best reply.
-        """
-        if self.look_ahead == 1:
+        """The values (N,) by which moves are chosen: with `look_ahead` 2 after the best reply."""
+        if self.config.look_ahead == 1:
             return values
-        answers = self.of_moves(values).max(axis=1)
-        return np.where(self.positions.is_over, values, -answers)
+        return np.where(self.positions.is_over, values, -self.of_moves(values).max(axis=1))
 
     def of_moves(self, values: Floats) -> Floats:
         """The values of the positions after each move: (N, cells), -inf for illegal moves."""
@@ -183,17 +158,17 @@ class Afterstates:
         return np.where(children >= 0, values[children], -np.inf)
 
     def policy(self, network: torch.nn.Module) -> ValuedTable:
-        """The greedy policy of a network. With `look_ahead` 2 the best reply is in its values."""
+        """The greedy policy of a network."""
         moves = self.of_moves(self.looked_ahead(self.values(network)))
-        return ValuedTable(self.positions.rules, moves[self.positions.unfinished], self.worth)
+        worth = reward_scale((1.0, 0.0, -1.0), self.config.discount)
+        return ValuedTable(self.positions.rules, moves[self.positions.unfinished], worth)
 
     def exploring(
         self, values: Floats | None, epsilons: Sequence[float], temperature: float = 0.0
     ) -> TabularPolicy:
         """The policy of games: a random move by `epsilons`, else the best move or a softmax.
 
-        values: (N,), None for random play. epsilons: the probability of a random legal move at each
-        ply; the last one repeats.
+        values: (N,), None for random play.
         """
         positions = self.positions
         free = positions.boards[positions.unfinished] == 0
@@ -218,22 +193,18 @@ def player(config: Config, model: Arrays) -> ValuedTable:
     return Afterstates(config).policy(network)
 
 
-# --- the learner -----------------------------------------------------------------------------
-
-
 class ValueNet(Learner):
-    """The network, the results that it learns from, and the history of the levels.
+    """The network, and the results that it learns from.
 
     results: (2, N) for each position the weight of the games that reached it, and the sum of their
-    results for the side that had just moved.
-    values, previous: (N,) by the last champion and the one before it, None for random play.
+    results for the side that had just moved. recent: of the games of the last level alone.
+    losses: of the last level, for each epoch the loss of training and that of validation.
+    champion: the best of these epochs.
     matches: for each level the wins, losses and draws of its champion against the one before.
-    recent, losses: of the last level the `results` of its games alone, and for each epoch the loss
-    of training and that of validation. champion: the best of these epochs.
     There is no generator: each level makes its own from the seed and its number.
     """
 
-    STATE = ("results", "recent", "values", "previous", "matches", "losses", "champion")
+    STATE = ("results", "recent", "losses", "champion", "matches")
 
     def __init__(self, config: Config):
         use_torch(config.device, config.threads)
@@ -245,11 +216,9 @@ class ValueNet(Learner):
         order = np.random.default_rng(config.seed).permutation(len(images))
         self.order = order[which] / len(images)  # the order in which classes are held out
         self.results = self.recent = np.zeros((2, len(self.positions)))
-        self.values: Floats | None = None
-        self.previous: Floats | None = None
-        self.matches: list[list[float]] = []
         self.losses: list[list[float]] = []
         self.champion = 0
+        self.matches: list[list[float]] = []
 
     def advance(self, most: int) -> None:
         """Play and learn levels until `most` further games are played."""
@@ -263,37 +232,36 @@ class ValueNet(Learner):
 
     def notes(self) -> dict[str, float]:
         """The level, and the losses of its champion."""
-        training, validation = self.losses[self.champion]
-        level = len(self.matches)
-        return {"level": level, "training_loss": training, "validation_loss": validation}
+        return dict(zip(NOTES, [len(self.matches), *self.losses[self.champion]], strict=True))
 
     def model(self) -> Arrays:
         """The weights of the network."""
         return weights_of(self.network)
 
     def restore(self, model: Arrays, state: dict[str, Any]) -> None:
-        """Continue from a saved training."""
+        """Continue with these weights."""
         super().restore(model, state)
         load_weights(self.network, model)
 
-    # --- a level -----------------------------------------------------------------------------
-
     def level(self) -> None:
         """Play the games of a level, learn from them, and play against the level before."""
-        config, number = self.config, len(self.matches)
+        config, after, number = self.config, self.afterstates, len(self.matches)
         rng = np.random.default_rng([config.seed, number])
-        file = config.dataset if number == 0 else ""
-        self.recent = read_dataset(Path(file), self.afterstates) if file else self.play(rng)
+        before = after.values(self.network) if number else None
+        is_read = number == 0 and config.dataset
+        self.recent = read_dataset(config, after) if is_read else self.play(before, rng)
         self.results = self.recent + config.memory * self.results
         self.fit(rng, int(self.recent[0].sum()))
-        self.previous, self.values = self.values, self.afterstates.values(self.network)
-        self.matches.append(self.match())
+        champion = after.exploring(after.values(self.network), MATCH_EPSILONS)
+        other = after.exploring(before, MATCH_EPSILONS)
+        x, o = exact_result(champion, other), exact_result(other, champion).other_side
+        self.matches.append([(getattr(x, name) + getattr(o, name)) / 2 for name in RESULTS])
         self.steps += config.games
 
-    def play(self, rng: np.random.Generator) -> Floats:
-        """The `results` (2, N) of the games of a level."""
+    def play(self, values: Floats | None, rng: np.random.Generator) -> Floats:
+        """The `results` (2, N) of the games of a level, by these values (N,) or at random."""
         config, positions = self.config, self.positions
-        players = self.afterstates.exploring(self.values, config.epsilons, config.temperature)
+        players = self.afterstates.exploring(values, config.epsilons, config.temperature)
         table, starts = players.by_row(), np.zeros(config.games, dtype=np.intp)
         plies, _ = play_out(starts, lambda _, rows: sample(table[rows], rng), positions)
         # the position of each game after each move, -1 after its end
@@ -302,39 +270,29 @@ class ValueNet(Learner):
             path[ply + 1, games] = positions.children[rows, cells]
         path[0] = 0
         is_met = (path > 0) & ~positions.is_over[path]
-        returns = self.returns(path)[is_met]
-        return sums_by_row(path[is_met], np.ones(len(returns)), returns, len(positions))
+        returns = self.returns(path, values)[is_met]
+        return results_of(path[is_met], np.ones(len(returns)), returns, len(positions))
 
-    def returns(self, path: Rows) -> Floats:
+    def returns(self, path: Rows, values: Floats | None) -> Floats:
         """The discounted result at each position of a path, for the side that had just moved.
 
         With `cut`, the value of the best move replaces the result before a move of that side that
-        was not the best by the champion's values.
+        was not the best by the champion's `values`.
         """
         after, is_over = self.afterstates, self.positions.is_over
         returns = after.exact[path]
-        values = after.exact if self.values is None else after.looked_ahead(self.values)
+        cut = self.config.cut and values is not None
+        values = after.exact if values is None else after.looked_ahead(values)
         best = after.of_moves(values).max(axis=1)
         for ply in range(len(path) - 3, -1, -1):
             here, answer, reply = path[ply : ply + 3]
             onward = returns[ply + 2]
-            if self.config.cut and self.values is not None:
+            if cut:
                 onward = np.where(values[reply] < best[answer], best[answer], onward)
             discounted = self.config.discount * onward
             later = np.where(is_over[answer], -after.exact[answer], discounted)
             returns[ply] = np.where(is_over[here], after.exact[here], later)
         return returns
-
-    def match(self) -> list[float]:
-        """Exact wins, losses and draws of the champion against the one before it, half as X."""
-        champion, before = (
-            self.afterstates.exploring(values, MATCH_EPSILONS)
-            for values in (self.values, self.previous)
-        )
-        x, o = exact_result(champion, before), exact_result(before, champion).other_side
-        return [(getattr(x, name) + getattr(o, name)) / 2 for name in RESULTS]
-
-    # --- learning ----------------------------------------------------------------------------
 
     def fit(self, rng: np.random.Generator, examples: int) -> None:
         """Train on the results and keep the champion, the epoch with the lowest validation loss.
@@ -359,7 +317,7 @@ class ValueNet(Learner):
         )
         targets = torch.as_tensor(mean, dtype=torch.float32, device=device)
         probs = known / known.sum()
-        self.losses, self.champion, weights = [], 0, network.state_dict()
+        self.losses, self.champion, weights = [], 0, {}
         with torch.random.fork_rng():
             torch.manual_seed(int(rng.integers(2**31)))
             for epoch in range(config.epochs):
@@ -372,83 +330,62 @@ class ValueNet(Learner):
                     optimizer.zero_grad()
                     (weight * errors**2).sum().backward()
                     optimizer.step()
-                distances = (after.outputs(network) - mean) ** 2
+                distances = (after.values(network)[after.classes] - mean) ** 2
                 held = np.average(distances, weights=unknown) if unknown.any() else np.nan
                 self.losses.append([float(distances @ probs), float(held)])
                 # without held-out positions the loss is NaN and the last epoch is the champion
                 if epoch == 0 or not held > self.losses[self.champion][1]:
-                    self.champion = epoch
-                    weights = {name: w.clone() for name, w in network.state_dict().items()}
-        network.load_state_dict(weights)
-
-    # --- tables and charts -------------------------------------------------------------------
+                    self.champion, weights = epoch, weights_of(network)
+        load_weights(network, weights)
 
     def tables(self) -> dict[str, Table]:
         """The examples and losses of the last level, and the matches of all levels."""
-        folder = f"level-{len(self.matches):02d}"
+        folder, rows = f"level-{len(self.matches):02d}", np.flatnonzero(self.recent[0])
+        games, sums = self.recent[:, rows]
+        examples = np.column_stack([self.afterstates.planes[rows], sums / games, games]).tolist()
         losses = [(n, *pair, n == self.champion) for n, pair in enumerate(self.losses)]
         matches = [(level, *shares) for level, shares in enumerate(self.matches, 1)]
         return {
-            f"{folder}/dataset.csv": dataset_of(self.recent, self.afterstates),
+            f"{folder}/dataset.csv": Table([*columns_of(self.config), "games"], examples),
             f"{folder}/losses.csv": Table(["epoch", "train", "validation", "is_champion"], losses),
             "levels.csv": Table(["level", *RESULTS], matches),
         }
 
     def charts(self, rows: Sequence[Mapping[str, float]]) -> dict[str, Chart]:
-        """The losses of the champions, and the results of each level against the one before."""
-        names, error = ("training_loss", "validation_loss"), "mean squared error of a mean result"
-        losses = [(name, f"C{n}-", [row[name] for row in rows]) for n, name in enumerate(names)]
-        shares = [list(column) for column in zip(*self.matches, strict=True)]
-        matches = [(name, f"C{n}-", shares[n]) for n, name in enumerate(RESULTS)]
-        levels, at = range(1, len(self.matches) + 1), [row["level"] for row in rows]
-        title, share = "each level against the one before", "share of the games, exact"
-        return {
-            "losses.png": Chart("losses of the champions", "level", error, at, losses),
-            "levels.png": Chart(title, "level", share, levels, matches),
-        }
+        """The losses of the champions."""
+        level, *losses = ([row[name] for row in rows] for name in NOTES)
+        curves = list(zip(NOTES[1:], ("C0-", "C1-"), losses, strict=True))
+        title, error = "losses of the champions", "mean squared error of a mean result"
+        return {"losses.png": Chart(title, "level", error, level, curves)}
 
 
 begin = ValueNet
 
 
-# --- datasets --------------------------------------------------------------------------------
-
-
-def sums_by_row(rows: Rows, games: Floats, mean: Floats, size: int) -> Floats:
+def results_of(rows: Rows, games: Floats, mean: Floats, size: int) -> Floats:
     """Games and sum of the results (2, size) at positions (B,), which may repeat, from means."""
     return np.stack([np.bincount(rows, part, minlength=size) for part in (games, games * mean)])
 
 
-def columns_of(afterstates: Afterstates) -> list[str]:
+def columns_of(config: Config) -> list[str]:
     """The columns of a dataset of single results: the planes and the result."""
-    return [*(f"v{number}" for number in range(afterstates.planes.shape[1])), "return"]
+    return [*(f"v{number}" for number in range(2 * config.rules.cells)), "return"]
 
 
-def dataset_of(results: Floats, afterstates: Afterstates) -> Table:
-    """The examples of `results` (2, N): planes, mean and number of games of each position."""
-    rows = np.flatnonzero(results[0])
-    games, sums = results[:, rows]
-    lines = np.column_stack([afterstates.planes[rows], sums / games, games]).tolist()
-    return Table([*columns_of(afterstates), "games"], lines)
+def read_dataset(config: Config, afterstates: Afterstates) -> Floats:
+    """The `results` (2, N) of a dataset of unfinished boards, each with or without `games`.
 
-
-def read_dataset(path: Path, afterstates: Afterstates) -> Floats:
-    """The `results` (2, N) of a dataset, without finished boards and the empty board.
-
-    Raises ValueError if the file is not a dataset, of single results or with a column `games`.
+    Raises ValueError if the file is none.
     """
-    names, positions = columns_of(afterstates), afterstates.positions
+    names, path, size = columns_of(config), Path(config.dataset), len(afterstates.planes)
     table = read_csv(path, names, optional=["games"])
-    planes, mean, games = np.split(table, [len(names) - 1, len(names)], axis=1)
-    own, other = np.split(planes, 2, axis=1)
-    mark = np.where(own.sum(axis=1) > other.sum(axis=1), 1, -1)  # X if it has moved once more
-    try:
-        rows = positions.rows((own - other) * mark[:, None])
-    except ValueError as error:
-        raise ValueError(f"{path} must hold boards of planes: {error}") from None
-    counts = games[:, 0] if games.size else np.ones(len(table))
-    results = sums_by_row(rows, counts, mean[:, 0], len(positions))
-    results[:, np.setdiff1d(np.arange(len(positions)), afterstates.rows)] = 0
-    if not (np.isfinite(results).all() and (counts >= 0).all() and results[0].any()):
-        raise ValueError(f"{path} must hold finite results of games, some of an unfinished board")
+    places = {tuple(planes): row for row, planes in enumerate(afterstates.planes.tolist())}
+    rows = np.array([places.get(tuple(line[: len(names) - 1]), -1) for line in table.tolist()])
+    games = table[:, len(names)] if table.shape[1] > len(names) else np.ones(len(table))
+    if (rows < 0).any() or not np.isfinite(table).all() or (games < 0).any():
+        raise ValueError(f"{path} must hold boards of planes, and finite results of games")
+    results = results_of(rows, games, table[:, len(names) - 1], size)
+    results[:, np.setdiff1d(np.arange(size), afterstates.rows)] = 0
+    if not results[0].any():
+        raise ValueError(f"{path} must hold an unfinished board, got none")
     return results

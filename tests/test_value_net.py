@@ -7,7 +7,7 @@ import pytest
 from learners import POSITIONS, row
 from text_cases import refuses
 
-from agents.value_net import Config, begin, read_dataset
+from agents.value_net import Config, begin
 from training.files import write_csv
 
 SMALL = Config(steps=600, games=200, judge_every=200, hidden=(16,), epochs=2)
@@ -32,17 +32,19 @@ def test_results_are_discounted_and_cut_before_a_move_that_was_not_the_best(cut,
     learner = begin(replace(SMALL, cut=cut))
     path = np.array([0, *map(row, WON), *[-1] * 6])[:, None]
     plain = [-(0.95**2), 0.95**2, -0.95, 0.95, -1, 1]
-    assert learner.returns(path)[:6, 0] == pytest.approx(plain, abs=0)
-    learner.values = learner.afterstates.exact.copy()
+    assert learner.returns(path, None)[:6, 0] == pytest.approx(plain, abs=0)
+    values = learner.afterstates.exact.copy()
     places = [row(text) for text in ("XO./X../...", "XO./.../..X", "XO./X../O..", "XO./X.O/...")]
-    learner.values[places] = 0.3, 0.6, 0.1, 0.1
-    assert learner.returns(path)[:6, 0] == pytest.approx([plain[0], first, *plain[2:]], abs=0)
+    values[places] = 0.3, 0.6, 0.1, 0.1
+    found = learner.returns(path, values)[:6, 0]
+    assert found == pytest.approx([plain[0], first, *plain[2:]], abs=0)
 
 
 @pytest.mark.parametrize(("look_ahead", "temperature"), [(1, 0.0), (2, 0.3)])
 def test_exploration_temperature_and_look_ahead_work_together(learner, look_ahead, temperature):
     """A move has the value of its position, or what the best answer leaves of it."""
-    states, values = begin(replace(SMALL, look_ahead=look_ahead)).afterstates, learner.values
+    states = begin(replace(SMALL, look_ahead=look_ahead)).afterstates
+    values = states.values(learner.network)
     moves = states.of_moves(states.looked_ahead(values))
     table = states.exploring(values, (0.9, 0.4), temperature).by_row()
     for at in POSITIONS.unfinished[::50].tolist():
@@ -83,8 +85,8 @@ def test_a_level_leaves_its_examples_its_losses_and_exact_matches_as_tables_and_
     assert [line[-1] for line in tables["level-03/losses.csv"].rows].count(True) == 1
     _, *shares = np.array(tables["levels.csv"].rows).T
     assert np.sum(shares, axis=0) == pytest.approx(np.ones(3))
-    drawn = [list(ys) for _, _, ys in charts["levels.png"].curves]
-    assert drawn == [share.tolist() for share in shares]
+    drawn = [ys for _, _, ys in charts["losses.png"].curves]
+    assert drawn == [[row[f"{name}_loss"] for row in rows] for name in ("training", "validation")]
 
 
 def test_the_first_level_learns_the_examples_of_a_file(tmp_path):
@@ -104,4 +106,4 @@ def test_a_dataset_that_is_none_is_refused_with_a_reason(tmp_path):
     ):
         (tmp_path / "bad.csv").write_text(text)
         with refuses("bad.csv", *mentions):
-            read_dataset(tmp_path / "bad.csv", begin(SMALL).afterstates)
+            after(1, dataset=str(tmp_path / "bad.csv"))
