@@ -1,31 +1,21 @@
 """Trie: a prefix tree of all games seen, with the results of the games through each node.
 
-After the learning player of tophep/TicTacToe (https://github.com/tophep/TicTacToe, Go). It learns
-from finished games, one at a time, and from the moves of both sides. The games are those that it
-plays, those of a file, and those that people play with it. There is no discount, no step size and
-no network.
+After the learning player of https://github.com/tophep/TicTacToe. It learns from finished games, one
+at a time, and from the moves of both sides: games that it plays, those of a file, and those that
+people play with it. There is no discount, no step size and no network.
 
-- The tree stores sequences of moves, but moves are chosen by position. The statistics of a move are
-  those of the position after it, summed over all sequences that lead there.
-- `rule="counting"` takes the move with the best mean result, but never one that is proven to lose.
-  A move is proven to lose if the games contain a winning reply to it, or a reply after which every
-  move is proven to lose in turn. This is minimax over the games in the tree. Proofs are always
-  correct, and with enough games every position has its value proven.
-- `rule="one-tie"` is the rule of tophep/TicTacToe. It prefers a move that ended a game without a
-  loss, then a move that was never tried, then a move after which some game was not lost, then any
-  other. A move that lost a thousand games and drew one counts as good, so the best response wins
-  almost always.
-- `lookup="sequence"` chooses moves by the sequence that was played, as tophep/TicTacToe does. What
-  was learned after one order of moves is not known after another. Such a player is no function of
-  the board. Its certificate holds the mean of its moves in each position, which has its results
-  against random play; its own worst case stands beside the training (`by_sequence`). See
-  training/sequences.py.
-- In play, a move that was never tried comes after all others that are not proven to lose. With
-  `untried="draw"` it counts as almost a draw, so the player tries another move after a loss.
-- In training, moves that were never tried come first, and a move is random with probability
-  `epsilon`. In the pool of opponents, `self` is the tree as it is during the game, not a snapshot.
+The tree stores sequences of moves, but moves are chosen by position. A move has the mean result of
+all games through the position after it, and is never made if it is proven to lose: if the games
+contain a winning reply, or a reply after which every move is proven to lose in turn. This is
+minimax over the games in the tree, so proofs are always correct, and with enough games they cover
+every position. In training, moves that were never tried come first, and a move is random with
+probability `epsilon`. The opponent `self` is the tree as it is during the game, not a snapshot.
 
-A step is a game. A board of 3x4 takes a second to prepare.
+tophep/TicTacToe has two weaknesses, which `--preset tophep` keeps. With the rule "one-tie" it
+prefers a move that ended a game without a loss, then one that was never tried, then one after which
+some game was not lost: a move that lost a thousand games and drew one counts as good. With the
+look-up "sequence" it does not know what it learned after another order of moves. Such a player is
+no function of the board; `training/sequences.py` says what its certificate holds.
 """
 
 from __future__ import annotations
@@ -63,6 +53,7 @@ UNIT = "games"
 GOAL = "unbeatable"
 SMALL = "--judge-every 200 --steps 600"
 LEARNS_FROM_PEOPLE = True
+OPPONENTS = "random:0.5,minimax:0.25,self:0.25", "random:0.5,self:0.5", "self"
 X_WON, DRAWN, O_WON = range(3)
 
 # Scores of moves. Mean results are from -1 to 1; proven and untried moves have scores beyond.
@@ -79,25 +70,14 @@ Sums = list[list[float]]
 class Config(BoardConfig):
     """The options of a training. A step is a game."""
 
-    steps: Natural = option(
-        100_000, "Games after which training ends; those of --learn-from do not count."
-    )
-    opponents: str = option(
-        "random:0.5,minimax:0.25,self:0.25",
-        'Opponents, as name:weight,...; "self" means the tree itself.',
-    )
-    side: Literal["both", "X", "O"] = option(
-        "both", "Side that the tree plays in training: both (in turn), X or O."
-    )
+    steps: Natural = option(100_000, "Games that it plays; those of --learn-from do not count.")
+    opponents: str = option(OPPONENTS[0], "Opponents, as name:weight,...; self is the tree itself.")
+    side: Literal["both", "X", "O"] = option("both", "Side that the tree plays; both: in turn.")
     untried: Literal["last", "draw"] = option(
-        "last",
-        "Rating of a move that was never tried, in play: last takes any other that is not proven "
-        "to lose; draw rates it just below a draw.",
+        "last", "In play a move that was never tried comes last, or counts as almost a draw."
     )
     learn_from: str = option(
-        "",
-        "File of games to learn from first: a game store, or text with one game per line such as "
-        '"b2 a1 c3 ...". With --resume: file of further games for this tree.',
+        "", 'Games to learn first: a game store, or text with a game per line, "b2 a1 c3 ...".'
     )
     epsilon: Share = option(0.2, "Probability of a random legal move in training.")
     judge_every: Count = option(1_000, "Games between two exact evaluations.")
@@ -113,19 +93,10 @@ class Config(BoardConfig):
 
 
 SEARCH = {
-    "opponents": (
-        "random:0.5,minimax:0.25,self:0.25",
-        "random:0.5,self:0.5",
-        "self",
-        "random",
-        "minimax",
-    ),
+    "opponents": OPPONENTS,
     "untried": ("last", "draw"),
     "epsilon": Range(0.0, 0.6),
 }
-
-
-# --- the tree -------------------------------------------------------------------------------------
 
 
 class Trie:
@@ -141,11 +112,7 @@ class Trie:
     """
 
     def __init__(
-        self,
-        rules: Rules,
-        rule: str = "counting",
-        lookup: str = "position",
-        untried: str = "last",
+        self, rules: Rules, rule: str = "counting", lookup: str = "position", untried: str = "last"
     ):
         positions = positions_of(rules)
         self.rules, self.rule, self.positions = rules, rule, positions
@@ -170,15 +137,13 @@ class Trie:
         self.sequences[0] = 1
 
     def __len__(self) -> int:
-        """The number of sequences of moves, beginnings of games included, without the empty one."""
+        """The number of sequences of moves, without the empty one."""
         return len(self.keys) - 1
 
     @property
     def games(self) -> int:
         """The number of games in the tree."""
         return sum(result[0] for result in self.results)
-
-    # --- learning ---------------------------------------------------------------------------------
 
     def learn(self, cells: Iterable[int]) -> None:
         """Add a finished game of legal moves."""
@@ -229,9 +194,7 @@ class Trie:
                 for parent in self.parents[row]:
                     if self.sequences[parent]:
                         self._update(parent)
-        counts = [count[row] for count in self.counts]
-        is_one_tie = self.rule == "one-tie"
-        self.score[row] = self._one_tie(row, counts) if is_one_tie else self._counting(row, counts)
+        self.score[row] = self._scored(row, [count[row] for count in self.counts])
 
     def _proven(self, row: int) -> int:
         """+1 if the side to move is proven to win, -1 if it is proven to lose, else 0."""
@@ -240,21 +203,16 @@ class Trie:
         known = [self.known[child] for child in self.after[row] if child >= 0]
         return 1 if -1 in known else -(min(known) == 1)
 
-    def _counting(self, row: int, counts: list[int]) -> float:
-        """The mean result for the side that has just moved; beyond -1 to 1 where it is proven."""
+    def _scored(self, row: int, counts: list[int]) -> float:
+        """The score of a move to a position with these results, by the rule."""
+        mover_won = self.mover_won[row]
+        won, lost = counts[mover_won], counts[O_WON - mover_won]
+        if self.rule == "one-tie":
+            return WINS if self.is_over[row] else float(won + counts[DRAWN] > 0)
         if self.known[row] < 0:
             return WINS
-        x, drawn, o = counts
-        mean = (x - o if self.mover_won[row] == X_WON else o - x) / (x + drawn + o)
+        mean = (won - lost) / sum(counts)
         return mean + LOSES if self.known[row] > 0 else mean
-
-    def _one_tie(self, row: int, counts: list[int]) -> float:
-        """WINS for a finished game, 1 if a game was won or drawn by the side that moved, else 0."""
-        if self.is_over[row]:
-            return WINS
-        return float(counts[self.mover_won[row]] + counts[DRAWN] > 0)
-
-    # --- playing ----------------------------------------------------------------------------------
 
     def choose(self, row: int, draw: float, node: int = 0) -> int:
         """The cell of the best score in training; `draw` in [0, 1) breaks ties.
@@ -262,7 +220,8 @@ class Trie:
         node: that of the sequence of moves, or OUTSIDE; it matters for look-up by sequence only.
         """
         if self.lookup == "sequence":
-            scores = self._by_sequence(row, node)
+            nodes = [self.after_move(node, cell) for cell in range(self.rules.cells)]
+            scores = [self._by_sequence(*pair) for pair in zip(self.after[row], nodes, strict=True)]
         else:
             scores = [self.score[child] if child >= 0 else NO_MOVE for child in self.after[row]]
         best = max(scores)
@@ -273,15 +232,12 @@ class Trie:
         """The node after a move at a node, or OUTSIDE."""
         return self.edges.get(node * self.rules.cells + cell, OUTSIDE)
 
-    def _by_sequence(self, row: int, node: int) -> list[float]:
-        """The score of each cell at a node, by the games through the node after it."""
-        scores = [NO_MOVE] * self.rules.cells
-        for cell, child in enumerate(self.after[row]):
-            if child >= 0:
-                after = self.after_move(node, cell)
-                counts = [result[after] for result in self.results]
-                scores[cell] = UNTRIED if after == OUTSIDE else self._one_tie(child, counts)
-        return scores
+    def _by_sequence(self, row: int, node: int) -> float:
+        """The score of a move to a position and node, by the games through this node."""
+        if row < 0:
+            return NO_MOVE
+        is_new = node == OUTSIDE
+        return UNTRIED if is_new else self._scored(row, [result[node] for result in self.results])
 
     def table(self) -> NDArray[np.float64]:
         """The moves of the best score, equally likely: (U, cells); by sequence their mean."""
@@ -308,11 +264,7 @@ class Trie:
         return SequenceTree(self.rules, rows, children, _best_of(scores))
 
     def own_values(self) -> OwnValues:
-        """The mean result of the games that reached the position after each move, for the mover.
-
-        With the rule "counting" a move has exactly 1 or -1 where the games prove its result. A move
-        to a position that no game has reached has no value.
-        """
+        """The mean result of the games through each move; exactly 1 or -1 where it is proven."""
         x, drawn, o = np.array(self.counts, dtype=np.float64)
         games, proven = x + drawn + o, np.array(self.known)
         seats = np.where(self.positions.x_to_move, -1, 1)  # of the side that has just moved
@@ -356,9 +308,6 @@ def player(config: Config, model: Arrays) -> TriePolicy:
     return TriePolicy(tree, int(model.get("played", 0)))
 
 
-# --- training -------------------------------------------------------------------------------------
-
-
 class TrieLearner(GamesLearner):
     """A tree that learns from each game that it plays, and from those of others."""
 
@@ -367,9 +316,14 @@ class TrieLearner(GamesLearner):
     def __init__(self, config: Config):
         super().__init__(config)
         self.trie = Trie(config.rules, config.rule, config.lookup, config.untried)
-        pairs = parse_pool(config.opponents)
-        self.weights = list(accumulate(weight for _, weight in pairs))[:-1]
-        self.players = [None if name == SELF else _sums(name, config.rules) for name, _ in pairs]
+        names, weights = zip(*parse_pool(config.opponents), strict=True)
+        self.weights = list(accumulate(weights))[:-1]
+        self.players: list[Sums | None] = [None for _ in names]  # None for the tree itself
+        for number, name in enumerate(names):
+            if name != SELF:
+                opponent = make_opponent(name, config.rules, also=[SELF])
+                sums = tabulate(opponent, config.rules).by_row().cumsum(axis=1)
+                self.players[number] = np.minimum(sums, 1.0).tolist()
         self.rng = np.random.default_rng(config.seed)
 
     def learn(self, cells: Sequence[int]) -> None:
@@ -398,10 +352,8 @@ class TrieLearner(GamesLearner):
 
     def model(self) -> Arrays:
         """The edges of the tree and the results of its nodes."""
-        arrays = {
-            "keys": np.array(self.trie.keys[1:], dtype=np.int64),
-            "results": np.array(self.trie.results, dtype=np.int64),
-        }
+        keys, results = np.array(self.trie.keys[1:], dtype=np.int64), np.array(self.trie.results)
+        arrays = {"keys": keys, "results": results}
         return {**arrays, "played": np.array(self.played)} if self.played else arrays
 
     def restore(self, model: Arrays, state: dict[str, Any]) -> None:
@@ -412,11 +364,6 @@ class TrieLearner(GamesLearner):
 
 
 begin = TrieLearner
-
-
-def _sums(name: str, rules: Rules) -> Sums:
-    probs = tabulate(make_opponent(name, rules, also=[SELF]), rules).by_row()
-    return np.minimum(probs.cumsum(axis=1), 1.0).tolist()
 
 
 def play(
