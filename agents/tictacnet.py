@@ -2,46 +2,32 @@
 
 The neural Q-learning of nestedsoftware/tictac
 (https://nestedsoftware.com/2019/12/27/tic-tac-toe-with-a-neural-network-1fjn.206436.html): a
-network of 9-36-36-9 units, 2,025 weights, maps the board to a value from 0 to 1 for each of the
-nine cells. Exploration, the maximum in the targets and the greedy move are over all nine cells;
-nothing is masked. A move to a taken cell loses the game, in training and in every evaluation.
-
-nestedsoftware/tictac plays one game at a time for over an hour, and its network can often be
-beaten. The differences here are:
+network of 9-36-36-9 units maps the board to a value from 0 to 1 for each of the nine cells.
+Exploration, the maximum in the targets and the greedy move are over all nine cells; nothing is
+masked. A move to a taken cell loses the game, in training and in every evaluation. The differences
+(docs/agents.md says more, also of `--preset tictac`, the original training):
 
 - A round is a batch of games, half of them as X and half as O, played with the same network.
 - The replay memory keeps every distinct transition (position, move, next position) once, with the
-  number of times it occurred: some 9,000 entries on 3x3. The target of a move is the mean over all
-  its transitions, so the only noise left is that of the mean. Batches are drawn from positions.
-  Each is weighted by the square root of its count.
+  number of times it occurred. The target of a move is the mean over all its transitions. Batches
+  are drawn from positions, each weighted by the square root of its count.
 - Small errors matter only among the best moves of a position. The weight of a move therefore falls
   with the distance of its target from the best (`focus`).
-- The optimizer is Adam. The target network is a running average of the network, and it plays.
-- The gradient uses the slope of the sigmoid plus a constant (`lift`; Fahlman 1988, "An empirical
-  study of learning speed in back-propagation networks"). Without it a value near 1 that should be
-  near 0 hardly moves, and some values always end up there.
-- Double Q-learning (van Hasselt et al. 2016, https://arxiv.org/abs/1509.06461): the network chooses
-  the next move, and the target network gives its value.
+- The gradient uses the slope of the sigmoid plus a constant (`lift`; Fahlman 1988). Without it a
+  value near 1 that should be near 0 hardly moves.
+- The optimizer is Adam. The target network is a running average of the network, and it plays. In
+  double Q-learning (van Hasselt et al. 2016) the network chooses the next move, and the target
+  network gives its value.
 - The network sees each board in canonical form. Where symmetries map a board to itself, cells that
   are images of each other share one output.
-- The opponent `minimax-slip=0.7` makes a random legal move with probability 0.7, decided anew at
-  each *move*, and plays perfectly otherwise. A draw is worth half of a win. The value of a position
-  then depends on the position alone, and the best response is unbeatable and reaches the best
-  achievable results on both sides. The best response to purely random play can be beaten as O.
 
 The network is so small that NumPy with hand-written gradients is faster than torch.
-
-`--preset tictac` is the original training: random opponents, X first and then O, a draw worth as
-much as a win, plain gradients, and each game learned from once. At every move all taken cells are
-trained towards a loss, whether they were tried or not (`shown_illegal`). Games come in rounds
-instead of one at a time, and a gradient step follows the mean of a round. The learning rate is
-therefore that of the original times the number of moves in a round.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -49,7 +35,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from tictactoe_env.exact.positions import Positions, positions_of
-from training.learner import Arrays, Chart
+from training.learner import Arrays
 from training.options import BoardConfig, Count, Layers, NotNegative, Positive, Share, option
 from training.perceptron import ACTIVATIONS, Weights, layers_of, size_of
 from training.search_space import Range
@@ -68,42 +54,27 @@ SMALL = (
     "--games 32 --judge-every 500 --steps 1500 --snapshot-every 300 "
     "--opponents random:0.5,self:0.5 --updates 5"
 )
-TENTHS = 10  # parts of `anneal_steps`; epsilon falls at the end of each
 BLOCK = 256  # boards in a forward pass; above this OpenBLAS starts threads, which is slower
 LEAST_WEIGHT = 0.05  # of a move far from the best of its position; the best has 1 more
 DECAYS = (0.9, 0.999)  # decay rates of Adam's two moments
-ILLEGAL = (  # the curves of illegal.png: column of metrics.csv, name, colour
-    ("x_illegal", "games as X against random", "#0072b2"),
-    ("o_illegal", "games as O against random", "#d55e00"),
-    ("illegal_everywhere", "all positions", "#999999"),
-)
-
 Reward = Annotated[float, Field(ge=-1, le=1)]
 Kind = Literal["relu", "tanh", "sigmoid"]
 
 
 @dataclass(frozen=True)
 class Config(BoardConfig):
-    """The options of a training. A step is a move of the learner.
+    """The options of a training. A step is a move of the learner. Schedules ignore `steps`."""
 
-    Schedules do not depend on `steps`, so a longer training begins exactly as a shorter one does.
-    """
-
-    steps: Count = option(
-        10_000_000, "Moves of the learner after which training ends, at the end of a round."
-    )
+    steps: Count = option(10_000_000, "Moves of the learner after which training ends.")
     judge_every: Count = option(20_000, "Moves of the learner between two exact evaluations.")
     opponents: str = option("minimax-slip=0.7", OPPONENTS)
     rewards: tuple[Reward, Reward, Reward] = option(
-        (1.0, 0.5, 0.0),
-        "Rewards of a win, a draw and a loss; an illegal move is a loss. With a sigmoid at the "
-        "output they must be from 0 to 1.",
+        (1.0, 0.5, 0.0), "Rewards of a win, a draw, and a loss or illegal move."
     )
     hidden: Layers = option((36, 36), "Units of the hidden layers.")
     hidden_activation: Kind = option("relu", "Activation function of the hidden layers.")
     output_activation: Literal["sigmoid", "tanh", "linear"] = option(
-        "sigmoid",
-        "Activation function of the output: values from 0 to 1, from -1 to 1, or without a limit.",
+        "sigmoid", "Activation function of the output, whose values are results of games."
     )
     games: Count = option(512, "Number of games in a round.")
     exploring_starts: Share = option(0.2, "Share of the games that start from a random position.")
@@ -138,14 +109,9 @@ class Config(BoardConfig):
 
 
 SEARCH = {
-    "opponents": ("minimax-slip=0.7", "minimax-slip=0.5", "self:0.75,random:0.25"),
-    "hidden": ("36", "36,36", "64,64", "128,128"),
-    "games": ("128", "256", "512", "1024"),
-    "exploring_starts": Range(0.0, 0.5),
-    "epsilon_end": Range(0.05, 0.4),
-    "updates": Range(5, 50, log=True),
-    "batch": ("128", "256", "512"),
     "learning_rate": Range(1e-3, 3e-2, log=True),
+    "updates": Range(5, 50, log=True),
+    "hidden": ("36", "36,36", "64,64", "128,128"),
 }
 
 
@@ -163,17 +129,13 @@ class Network:
         self.hidden = ACTIVATIONS[config.hidden_activation]
         self.output = ACTIVATIONS[config.output_activation]
         self.lift = np.float32(config.lift * (config.output_activation != "linear"))
-        inputs = (config.rules.cells, *config.hidden)
-        units = (*config.hidden, config.rules.cells)
-        shapes = [(count + 1, wide) for count, wide in zip(inputs, units, strict=True)]
+        units = (config.rules.cells, *config.hidden, config.rules.cells)
+        shapes = [(inputs + 1, outputs) for inputs, outputs in pairwise(units)]
         self.flat: Weights = np.zeros(size_of(shapes), dtype=np.float32)
         self.layers = layers_of(self.flat, shapes)
 
     def draw(self, rng: np.random.Generator) -> None:
-        """Draw the weights from normal distributions with a mean of 0.
-
-        Their variance is 2 / inputs with ReLU (He et al. 2015), otherwise 1 / inputs.
-        """
+        """Draw the weights, with a variance of 2 / inputs for ReLU (He et al. 2015), else half."""
         for layer in self.layers:
             weights = layer[:-1]
             weights[:] = rng.normal(size=weights.shape) * np.sqrt(self.hidden.gain / len(weights))
@@ -186,6 +148,11 @@ class Network:
             for name, array in (("weights", layer[:-1]), ("biases", layer[-1]))
         }
 
+    def load(self, model: Arrays) -> None:
+        """Take the weights of a saved model."""
+        for name, array in self.named().items():
+            array[:] = model[name]
+
     def values(self, boards: Weights) -> Weights:
         """Values of the cells (B, cells), within the limits of the output's activation."""
         starts = range(0, len(boards), BLOCK)
@@ -193,11 +160,11 @@ class Network:
 
     def _forward(self, boards: Weights) -> list[Weights]:
         """The inputs of each layer, and the output of the last."""
-        signals = [boards]
-        for layer in self.layers[:-1]:
-            signals.append(self.hidden.of(signals[-1] @ layer[:-1] + layer[-1]))
-        last = self.layers[-1]
-        return [*signals, self.output.of(signals[-1] @ last[:-1] + last[-1])]
+        signals, last = [boards], len(self.layers) - 1
+        for number, layer in enumerate(self.layers):
+            activation = self.output if number == last else self.hidden
+            signals.append(activation.of(signals[-1] @ layer[:-1] + layer[-1]))
+        return signals
 
     def gradient(self, boards: Weights, targets: Weights, weights: Weights, into: Network) -> float:
         """The weighted sum of squared errors. Writes its gradient to `into`.
@@ -219,27 +186,24 @@ class Network:
 class View:
     """The boards that the network sees, and the outputs that hold the values of all positions.
 
-    boards: (C, cells) +1 X, -1 O, 0 free. index: (N,) the board of each position.
-    representative: (C, cells) the output for each cell of a board; cells that a symmetry of the
-    board exchanges share one. output: (N, cells) the output for each cell of each position.
+    rows: (C,) the positions of which it sees the boards, (C, cells) +1 X, -1 O, 0 free. index: (N,)
+    the board of each position. output: (N, cells) the output for each cell of each position; cells
+    that a symmetry of the board exchanges share one.
     """
 
     def __init__(self, positions: Positions, symmetry: bool):
         seen = Representatives(positions, symmetry)
         boards = positions.boards[seen.rows]
+        self.rows: NDArray[Any] = seen.rows
         self.boards, self.index = boards.astype(np.float32), seen.index
-        self.representative = np.tile(np.arange(positions.rules.cells), (len(boards), 1))
+        shared = np.tile(np.arange(positions.rules.cells), (len(boards), 1))
         for permutation in seen.symmetries:
             same = (boards[:, permutation] == boards).all(axis=1)
-            self.representative[same] = np.minimum(self.representative[same], permutation)
+            shared[same] = np.minimum(shared[same], permutation)
         to_seen = np.argsort(seen.cells, axis=1)
-        self.output = np.take_along_axis(self.representative[self.index], to_seen, axis=1)
+        self.output = np.take_along_axis(shared[self.index], to_seen, axis=1)
 
-    def values(self, network: Network) -> Weights:
-        """Values of the cells of all boards: (C, cells)."""
-        return np.take_along_axis(network.values(self.boards), self.representative, axis=1)
-
-    def values_at(self, network: Network, rows: Rows) -> Weights:
+    def values_at(self, network: Network, rows: NDArray[Any]) -> Weights:
         """Values of the cells of unfinished positions, given by their rows (B,): (B, cells)."""
         values = network.values(self.boards)[self.index[rows]]
         return np.take_along_axis(values, self.output[rows], axis=1)
@@ -248,8 +212,7 @@ class View:
 def player(config: Config, model: Arrays) -> ValuedTable:
     """The player of a saved model, which may make illegal moves."""
     network, positions = Network(config), positions_of(config.rules)
-    for name, array in network.named().items():
-        array[:] = model[name]
+    network.load(model)
     values = View(positions, config.symmetry).values_at(network, positions.unfinished)
     return ValuedTable(config.rules, values, reward_scale(config.rewards))
 
@@ -274,7 +237,8 @@ class TicTacNet(PoolLearner):
         self.rng = np.random.default_rng(config.seed)
         self.network, self.target, self.gradient = (Network(config) for _ in range(3))
         self.network.draw(self.rng)
-        self.target.flat[:] = self.network.flat
+        self.weights = self.network.flat  # which are saved
+        self.target.flat[:] = self.weights
         self.moments = np.zeros((2, len(self.network.flat)), dtype=np.float32)
         self.keys: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
         self.counts: NDArray[Any] = np.zeros(0)
@@ -282,15 +246,6 @@ class TicTacNet(PoolLearner):
         self.updates = 0
         self.error = 0.0
         self.take_snapshot()
-
-    @property
-    def weights(self) -> Weights:
-        """The weights of the network that is trained."""
-        return self.network.flat
-
-    @weights.setter
-    def weights(self, saved: Weights) -> None:
-        self.network.flat[:] = saved
 
     @property
     def is_second(self) -> bool:
@@ -306,7 +261,7 @@ class TicTacNet(PoolLearner):
     def epsilon(self) -> float:
         """The current probability of a random cell."""
         config = self.config
-        tenth = TENTHS * self.side_steps // config.anneal_steps
+        tenth = 10 * self.side_steps // config.anneal_steps
         return max(config.epsilon_end, config.epsilon - tenth * config.epsilon_drop)
 
     @property
@@ -327,14 +282,6 @@ class TicTacNet(PoolLearner):
         share = float(illegal.sum() / len(self.positions.unfinished))
         return {"illegal_everywhere": share, "error": self.error, "epsilon": self.epsilon}
 
-    def charts(self, rows: Sequence[Mapping[str, float]]) -> dict[str, Chart]:
-        """The share of illegal moves at each evaluation."""
-        curves = [(name, at, [100 * row[kind] for row in rows]) for kind, name, at in ILLEGAL]
-        title = f"illegal moves of {AGENT}, seed {self.config.seed}"
-        steps = [row["steps"] / 1000 for row in rows]
-        chart = Chart(title, "steps, thousands", "per cent, exact", steps, curves, percent=True)
-        return {"illegal.png": chart}
-
     def model(self) -> Arrays:
         """The weights of the target network."""
         return self.target.named()
@@ -342,10 +289,9 @@ class TicTacNet(PoolLearner):
     def restore(self, model: Arrays, state: dict[str, Any]) -> None:
         """Continue from a saved training."""
         super().restore(model, state)
-        for name, array in self.target.named().items():
-            array[:] = model[name]
-
-    # --- a round -----------------------------------------------------------------------------
+        self.network.flat[:] = self.weights
+        self.weights = self.network.flat
+        self.target.load(model)
 
     def round(self) -> None:
         """Play a round of games to their ends, store the transitions, and learn."""
@@ -388,8 +334,6 @@ class TicTacNet(PoolLearner):
         self.keys, which = np.unique(np.concatenate([self.keys, keys]), return_inverse=True)
         self.counts = np.bincount(which, np.concatenate([self.counts, np.ones(len(keys))]))
 
-    # --- the update --------------------------------------------------------------------------
-
     def _learn(self) -> None:
         """Update the network towards the targets of the stored transitions."""
         config = self.config
@@ -410,8 +354,9 @@ class TicTacNet(PoolLearner):
         The weights sum to 1. Cells without a transition have weight 0.
         """
         config, view = self.config, self.view
-        values = view.values(self.target)
-        best = (view.values(self.network) if config.double else values).argmax(axis=1)
+        values = view.values_at(self.target, view.rows)
+        chooser = self.network if config.double else self.target
+        best = view.values_at(chooser, view.rows).argmax(axis=1)
         worth = np.concatenate([values[np.arange(len(values)), best], config.rewards])
         moves, following = np.divmod(self.keys, self.nexts)
         counts, sums = (

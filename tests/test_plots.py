@@ -80,10 +80,8 @@ def test_where_x_wins_the_charts_show_when_it_wins_against_everybody(tmp_path, d
 
 def test_charts_are_panels_of_curves_over_the_same_numbers(tmp_path, drawn):
     curves = [("as X", "C0-", [1.0, 50.0]), ("as O", "C1.", [0.0, 3.0])]
-    panels = [
-        Chart("illegal", "steps", "%", [10, 20.5], curves, percent) for percent in (False, True)
-    ]
-    chart(tuple(panels), tmp_path / "chart.png")
-    for axes, scale in zip(drawn[0].axes, ("linear", "symlog"), strict=True):
+    one = Chart("illegal", "steps", "%", [10, 20.5], curves)
+    chart((one, one), tmp_path / "chart.png")
+    for axes in drawn[0].axes:
         assert lines(axes) == {"as X": [[10, 20.5], [1, 50]], "as O": [[10, 20.5], [0, 3]]}
-        assert (axes.get_xlabel(), axes.get_ylabel(), axes.get_yscale()) == ("steps", "%", scale)
+        assert (axes.get_xlabel(), axes.get_ylabel()) == ("steps", "%")

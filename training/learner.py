@@ -160,17 +160,13 @@ class Table:
 
 @dataclass(frozen=True)
 class Chart:
-    """Curves over the same numbers `xs`. A curve is (name, matplotlib's format "C0-", numbers).
-
-    percent: whether the y axis goes from 0 to 100, linear up to 0.1 and logarithmic from there on.
-    """
+    """Curves over the same numbers `xs`. A curve is (name, matplotlib's format "C0-", numbers)."""
 
     title: str
     x_label: str
     y_label: str
     xs: Sequence[float]
     curves: Sequence[tuple[str, str, Sequence[float]]]
-    percent: bool = False
 
 
 Panels = tuple[Chart, ...]

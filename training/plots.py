@@ -137,9 +137,6 @@ def chart(content: Chart | Panels, path: Path) -> None:
         for name, style, ys in one.curves:
             axes.plot(one.xs, ys, style, label=name)
         axes.set(xlabel=one.x_label, ylabel=one.y_label, title=one.title)
-        if one.percent:
-            axes.set_yscale("symlog", linthresh=0.1)
-            axes.set_ylim(0, 100)
         if all(float(x).is_integer() for x in one.xs):
             axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         beside: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1, 0.5)}
