@@ -35,8 +35,7 @@ from tictactoe_env.games.game import Game
 from tictactoe_env.notation import SIDES
 from tictactoe_env.opponents import SELF, make_opponent, parse_pool
 from tictactoe_env.rules import Rules
-from training.games_learner import GamesLearner
-from training.learned import teach
+from training.learned import GamesLearner, teach
 from training.learner import Arrays
 from training.options import BoardConfig, Count, Natural, Share, option
 from training.search_space import Range

@@ -1,7 +1,7 @@
-"""Games that a saved run has learned since its training, and files of games to learn from.
+"""Learning from the games of others: those of a saved run since its training, and files of games.
 
-The games played with a run are in `learned.db` in its folder. It is a game store, so each game is
-on the disk when `add` returns, and several programs may add games at the same time. The model and
+The games played with a run are in `learned.db` in its folder. It is a game store, so a game
+that was added is on the disk, and several programs may add games at the same time. The model and
 the certificate of the run stay those of its training. The model that plays is the trained one with
 these games added. `train.py --resume` takes them into the model, which then holds the number of the
 last one; no game is ever removed from the file.
@@ -11,16 +11,19 @@ from __future__ import annotations
 
 import hashlib
 import os
+import warnings
+from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from tictactoe_env.files import check_file
 from tictactoe_env.games.game import Game
 from tictactoe_env.games.store import GameStore, read_games
 from tictactoe_env.rules import Rules
+from training.learner import Learner
 
 FILE = "learned.db"
 LEFT_OUT = {  # games that were not played to their end
@@ -83,6 +86,72 @@ def games_in(
     return games, known, {"file": str(path), "read": len(games), "sha256": digest.hexdigest()}
 
 
-def without_id(game: Game) -> Game:
-    """The game as it is outside a store, to compare games of two stores."""
-    return replace(game, id=None)
+class GamesLearner(Learner):
+    """A learner that also learns from finished games of others.
+
+    A saved run of it learns from the games that people play with it. learned: what it has learned
+    so far, one entry a file. played: the last game of `learned.db` among it.
+    """
+
+    STATE: ClassVar[tuple[str, ...]] = ("learned",)
+
+    def __init__(self, config: Any):
+        self.config = config
+        self.learned: list[dict[str, Any]] = []
+        self.played = 0
+
+    @abstractmethod
+    def learn(self, cells: Sequence[int]) -> None:
+        """Learn from a finished game of legal moves."""
+
+    def learn_first(self, path: str) -> None:
+        """Learn the games of a file, if there is one and the training only begins.
+
+        Raises FileNotFoundError, StoreError for a damaged store, and ValueError for a line that is
+        not a game or a file without a game to learn from.
+        """
+        if not path or self.learned or self.steps:
+            return
+        counts = self._learn_file(path)
+        left_out = ", ".join(f"{n:,} {why}" for why, n in counts.items() if why != "learned")
+        if not counts["learned"]:
+            raise ValueError(
+                f"{path} holds no game to learn from: expected one that was played to its end on "
+                f"{self.config.rules}, got {left_out or 'none at all'}"
+            )
+        if left_out:
+            games = f"{counts['learned']:,} {'game' if counts['learned'] == 1 else 'games'}"
+            warnings.warn(f"learned {games} of {path}, left out {left_out}", stacklevel=3)
+
+    def _learn_file(self, path: str, known: Collection[Game] = ()) -> Counter[str]:
+        """Learn the games of a file that are new. known: games that were learned in another way."""
+        games, begin, record = games_in(Path(path), self.config.rules, self.learned)
+        new = [game for game in games[begin:] if replace(game, id=None) not in known]
+        counts = teach(self.learn, new, self.config.rules)
+        self._note(counts, **record)
+        counts[AGAIN] += len(games) - len(new)
+        return +counts
+
+    def _note(self, counts: Counter[str], **entry: Any) -> None:
+        if counts["learned"]:
+            more = {**entry, "games": counts["learned"], "at": self.steps}
+            self.learned = [*self.learned, more]
+
+    def take_in(self, run: Path, file: str = "") -> Counter[str]:
+        """Learn from the games played with a run since its training, then from those of a file.
+
+        Returns the number of games "learned", and of games left out by reason. Raises ValueError or
+        FileNotFoundError for a file that cannot be read.
+        """
+        games = since(run, self.played)
+        counts = teach(self.learn, games, self.config.rules)
+        if games:
+            self.played = games[-1].id or 0
+            self._note(counts, file=FILE, through=self.played)
+        if file:
+            counts += self._learn_file(file, {replace(game, id=None) for game in since(run, 0)})
+        return counts
+
+    def about(self) -> dict[str, Any]:
+        """The files it has learned from."""
+        return {"learned": self.learned} if self.learned else {}

@@ -43,8 +43,8 @@ from training import checkpoint, files, kernels, metrics
 from training.checkpoint import BEST, MODEL, Model
 from training.events import Events
 from training.files import LOCK, MANIFEST, Saved, write_json
-from training.games_learner import GamesLearner
 from training.goals import check_goal, limit_of
+from training.learned import GamesLearner
 from training.learner import BoardPlayer, Learner, Page, drive
 from training.metrics import Row
 from training.options import BoardConfig
