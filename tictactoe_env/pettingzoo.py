@@ -179,16 +179,15 @@ class TicTacToeAECEnv(AECEnv):  # type: ignore[misc,unused-ignore]
         self.agents: list[str] = []
         self.possible_agents = list(AGENTS)
         self.action_spaces = {agent: gym.spaces.Discrete(self.rules.cells) for agent in AGENTS}
-        self.observation_spaces = {
-            agent: gym.spaces.Dict(
-                observation=observation_space(self.rules, observation),
-                action_mask=gym.spaces.Box(0, 1, (self.rules.cells,), np.int8),
-            )
-            for agent in AGENTS
-        }
+        self.observation_spaces = {agent: self._space(observation) for agent in AGENTS}
         self.state_space = observation_space(self.rules, "grid")
         self._seen: tuple[str, Any, Any] | None = None  # the mover, its observation and mask
         self._reward_table = self.game.config.reward_table.tolist()
+
+    def _space(self, observation: str) -> gym.spaces.Dict:
+        mask = gym.spaces.Box(0, 1, (self.rules.cells,), np.int8)
+        board = observation_space(self.rules, observation)
+        return gym.spaces.Dict({"observation": board, "action_mask": mask})
 
     def observation_space(self, agent: str) -> gym.spaces.Dict:
         """The space of an agent's observations, always the same object."""
