@@ -229,9 +229,11 @@ def shares_of(decision: Any, cells: Mapping[str, int], where: str) -> dict[int, 
             f"a decision {where} must be a cell from {first} to {last}, or an object of cells, got "
             f"{reprlib.repr(decision)}"
         )
-    shares = decision.values()
-    are_shares = all(is_number(share) and 0 < share <= 1 for share in shares)
-    if not are_shares or abs(sum(shares) - 1) > SUM_TOLERANCE:
-        got = reprlib.repr(decision)
-        raise CertificateError(f"each probability {where} must be above 0, their sum 1, got {got}")
+    for name, share in decision.items():
+        if not is_number(share) or not 0 < share <= 1:
+            got = f"above 0 and at most 1, got {reprlib.repr(share)}"
+            raise CertificateError(f"the probability of {name} {where} must be {got}")
+    total = sum(decision.values())
+    if abs(total - 1) > SUM_TOLERANCE:
+        raise CertificateError(f"the probabilities {where} must sum to 1, not to {total}")
     return {cells[name]: float(share) for name, share in decision.items()}
