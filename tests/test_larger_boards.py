@@ -98,14 +98,15 @@ def test_a_network_moves_alike_whatever_boards_are_asked_with_it_and_on_images(a
             assert np.array_equal(player.probs(images[own, number]), probs[own][:, cells])
 
 
-def test_live_values_are_those_of_the_table_on_small_boards():
+def test_live_values_are_those_of_the_table_on_small_boards(monkeypatch):
     """The same network, asked for single boards and for all positions of 3x3."""
     page, config = config_of("dqn", "--rows", "3", "--cols", "3", "--k", "3")
     model = page.begin(config).model()
     table = page.player(config, model).own
     small = positions_of(Rules())
     boards = small.boards[small.unfinished]
-    live = page.live_policy_of(config, model)
+    monkeypatch.setattr(page, "TABULATED", 0)
+    live = page.player(config, model)
     found = np.where(boards == 0, live.q_values(boards), np.nan)
     assert np.allclose(found, table.values, atol=1e-5, equal_nan=True)
     assert (live.meaning, live.scale) == (table.meaning, (table.low, table.high))
