@@ -1,42 +1,22 @@
 """Neuroevolution: a league of small networks that changes by selection and mutation.
 
-A (mu + lambda) evolution strategy with self-adapted mutations (Schwefel; Beyer and Schwefel 2002,
-https://link.springer.com/article/10.1023/A:1015059928466), after the league of blog.dimitars.dev
-("Playing around with evolution training"). There are no gradients and no labels: a network is
-changed at random and kept if its fitness is high.
+A (mu + lambda) evolution strategy with self-adapted mutations (Beyer and Schwefel 2002), after the
+league of blog.dimitars.dev. A network gives each cell a score and plays the highest one, even if it
+is taken: an illegal move disqualifies. In a generation every network plays every other on both
+sides. The best `winners` survive, and mutated clones of random winners replace the others.
 
-- A network sees the board from the view of the side to move and gives each cell a score. It plays
-  the cell of the highest score even if that cell is taken: an illegal move disqualifies.
-- In a generation every network plays every other on both sides. The `winners` with the highest
-  fitness survive unchanged, and mutated clones of random winners replace the others.
-- A network is deterministic. Its moves in all positions are computed once, and games are then
-  looked up: the 9,900 games of a league of 100 take milliseconds.
-- Fitness is the exact expected result of games against `opponents`, the mean of both sides: 1 for a
-  win, 0 for a draw, -`loss_penalty` for a loss, -`illegal_penalty` for an illegal move. In these
-  games the network itself makes a random legal move with probability `slip`, so that its moves in
-  positions that it would never reach count too (a trembling hand, Selten 1975).
-- Best responses to the winners join the opponents, as in the double oracle algorithm (McMahan,
-  Gordon and Blum 2003) and PSRO (Lanctot et al. 2017, https://arxiv.org/abs/1711.00832). Every
-  `respond_every` generations one is computed to the best network, from the rules and its moves
-  alone. With probability `response_share` an opponent plays the move of one of the last `responses`
-  of them. A way to win against the best networks becomes frequent in the games of fitness.
-- Or fitness is the points of the league: 3/1/0 as in football, or 1/1/0 and -10 for a
-  disqualification ("punished"). They reward networks that beat each other, in one game each.
-- Each network has its own mutation magnitude and its own share of weights that change. Both mutate
-  first, by the factor exp(`adaptation` * normal).
-- In a share of the clones, `rebirth`, one hidden unit with small outgoing weights is re-initialised
-  instead. It then responds to a position from the worst of a few games of the parent, and makes the
-  clone play another legal move there, drawn at random. Selection decides whether this was better.
-- Among networks of equal fitness the youngest is ranked first (neutral drift). With `distinct` only
-  one of them is ranked before the networks of lower fitness. Otherwise the winners soon are copies.
-- With `symmetry` the network sees the canonical form of each position, and so do the opponents.
+The blog counts points: 3/1/0 as in football, or 1/1/0 and -10 for a disqualification ("punished").
+They reward networks that beat each other, in one game each. The presets are its experiments. Here:
 
-The blog has no exact fitness, best responses, self-adaptation, rebirth, drift or distinct winners,
-and no layer that connects inputs and outputs directly. The presets are its four experiments.
-
-league.csv counts the games of each generation's league by length (marks on the board at the end)
-and by disqualification; league-e500.png shows them up to generation 500. standings.csv ranks the
-last league. The network e12i5 is the one with the number 5 of those made in generation 12.
+- Fitness is the exact expected result against `opponents`. The network itself slips, so that its
+  moves in positions that it would never reach count too (a trembling hand, Selten 1975).
+- Best responses to the best network join the opponents, as in the double oracle algorithm (McMahan,
+  Gordon and Blum 2003): a way to win against the best networks becomes frequent in these games.
+- The magnitude of mutations and the share of weights that change mutate too, in each network.
+- In some clones a hidden unit is re-initialised instead (`rebirth`): it makes the clone play
+  another legal move in a position from the worst of a few games of its parent.
+- Among networks of equal fitness the youngest is first (neutral drift), and with `distinct` the
+  others come last. Otherwise the winners soon are copies.
 """
 
 from __future__ import annotations
@@ -83,7 +63,6 @@ MAX_RADIUS = 4  # inputs that differ from its position when the output of such a
 MAX_MARGIN = 1.0  # by which such a unit makes another move the one of the highest score, at most
 SINGLE_THREAD = 250_000  # multiplications; above this OpenBLAS starts threads, which is slower
 GROUP = 8  # networks that are evaluated at a time
-CHARTED = 500  # largest number of generations in a chart
 
 
 @dataclass(frozen=True)
@@ -95,27 +74,17 @@ class Config(BoardConfig):
     league: Count = option(100, "Number of networks; each plays each other on both sides.")
     winners: Count = option(20, "Number of networks that survive unchanged; below --league.")
     fitness: Literal["exact", "football", "punished"] = option(
-        "exact",
-        "Fitness: exact, or the points of the league: football (3/1/0), punished (1/1/0, -10 for "
-        "an illegal move).",
+        "exact", "Fitness: exact, or the points of the league, 3/1/0 or 1/1/0/-10."
     )
     opponents: str = option("random", "Opponents of the exact fitness, as name:weight,...")
     responses: Natural = option(50, "Best responses that the opponents use, the newest; 0: none.")
     respond_every: Count = option(10, "Generations between two best responses to the best network.")
-    response_share: Share = option(
-        0.5, "Probability that an opponent plays the move of one of the best responses."
-    )
-    loss_penalty: NotNegative = option(
-        3.0, "Penalty of a loss in the exact fitness, where a win counts 1."
-    )
+    response_share: Share = option(0.5, "Probability that an opponent moves as one of these.")
+    loss_penalty: NotNegative = option(3.0, "Penalty of a loss in the exact fitness; a win is 1.")
     illegal_penalty: NotNegative = option(4.0, "Penalty of an illegal move in the exact fitness.")
     slip: Share = option(0.1, "Probability of a random legal move in the exact fitness.")
-    mutation: Positive = option(
-        0.5, "Initial magnitude of mutations: the largest change of a weight."
-    )
-    rebirth: Share = option(
-        0.3, "Share of the clones in which a hidden unit is re-initialised instead of mutated."
-    )
+    mutation: Positive = option(0.5, "Initial magnitude of mutations: a weight's largest change.")
+    rebirth: Share = option(0.3, "Share of the clones that get a new hidden unit instead.")
     hidden: Natural = option(64, "Number of hidden units; 0 connects inputs and outputs directly.")
     mutation_share: Share = 0.1  # of the weights that a mutation changes, at first
     adaptation: Share = 0.2  # of the magnitude and share of mutations; 0 keeps them constant
@@ -137,28 +106,24 @@ class Config(BoardConfig):
 
 SEARCH = {
     "responses": Range(5, 100, log=True),
-    "respond_every": Range(3, 50, log=True),
-    "response_share": Range(0.1, 0.9),
     "loss_penalty": Range(1.0, 6.0),
-    "slip": Range(0.0, 0.3),
     "mutation": Range(0.1, 2.0, log=True),
     "rebirth": Range(0.0, 0.6),
-    "hidden": ("32", "64", "128"),
 }
-
-
-# --- networks --------------------------------------------------------------------------------
 
 
 class Layout:
     """The places of the hidden, output and direct layers in the weights (P,) of a network.
 
+    graph: the S positions that networks see.
     shapes: (inputs, units) of each layer; the last input of the hidden and output layers is a bias.
     scale: (P,) the standard deviation of the initial weights, and the scale of mutations.
     """
 
-    def __init__(self, config: Config, inputs: int):
+    def __init__(self, config: Config):
         self.config, hidden, cells = config, config.hidden, config.rules.cells
+        self.graph = GameGraph(config.rules, config.symmetry, config.inputs)
+        inputs = self.graph.inputs.shape[1]
         self.shapes = [
             (inputs, hidden),
             (hidden + 1 if hidden else 0, cells),
@@ -182,19 +147,19 @@ class Layout:
             layers_of(networks, self.shapes)[0][:, -1:] -= 1
         return networks
 
-    def moves(self, networks: Weights, graph: GameGraph) -> Moves:
+    def moves(self, networks: Weights) -> Moves:
         """The cells that networks (B, P) play in all positions: (B, S), the lowest of equals.
 
-        GROUP networks are evaluated at a time, so that the arrays fit the cache. The moves of a
-        network do not depend on the others.
+        GROUP networks are evaluated at a time, so that the arrays fit the cache.
         """
-        moves = np.empty((len(networks), graph.size), dtype=np.uint8)
+        moves = np.empty((len(networks), self.graph.size), dtype=np.uint8)
         chunk = max(1, SINGLE_THREAD // max(rows * columns for rows, columns in self.shapes))
         for first in range(0, len(networks), GROUP):
             group = slice(first, first + GROUP)
-            for start in range(0, graph.size, chunk):
+            for start in range(0, self.graph.size, chunk):
                 part = slice(start, start + chunk)
-                moves[group, part] = self.scores(networks[group], graph.inputs[part]).argmax(axis=2)
+                scores = self.scores(networks[group], self.graph.inputs[part])
+                moves[group, part] = scores.argmax(axis=2)
         return moves
 
     def scores(self, networks: Weights, inputs: Weights) -> Weights:
@@ -208,37 +173,26 @@ class Layout:
         return scores
 
 
-def graph_of(config: Config) -> GameGraph:
-    """The positions that networks see."""
-    return GameGraph(config.rules, config.symmetry, config.inputs)
-
-
 def player(config: Config, model: Arrays) -> TabularPolicy:
     """The player of a saved model."""
-    graph = graph_of(config)
-    layout = Layout(config, graph.inputs.shape[1])
-    network = model["network"]
-    return graph.policy(layout.moves(network[None], graph)[0])
-
-
-# --- evolution -------------------------------------------------------------------------------
+    layout = Layout(config)
+    return layout.graph.policy(layout.moves(model["network"][None])[0])
 
 
 class Evolution(Learner):
     """The league: the winners of the last generation, followed by their clones.
 
     networks: (N, P) weights. magnitudes, shares: (N,) of their mutations. moves: (N, S).
-    fitness: (N,). epochs, numbers: (N,) the generation in which a network was made, and its number
-    in it. responses: (R, S) the moves of the best responses, the oldest first. history: for each
-    generation the number of games by length, 1 to cells, and the number of disqualifications.
+    fitness: (N,). responses: (R, S) the moves of the best responses, the oldest first. history: for
+    each generation the number of games by length, 1 to cells, and of disqualifications.
     """
 
-    MEMBERS = ("networks", "magnitudes", "shares", "moves", "fitness", "epochs", "numbers")
+    MEMBERS = ("networks", "magnitudes", "shares", "moves", "fitness")
     STATE = (*MEMBERS, "responses", "history", "rng")
 
     def __init__(self, config: Config):
-        self.config, self.graph = config, graph_of(config)
-        self.layout = Layout(config, self.graph.inputs.shape[1])
+        self.config, self.layout = config, Layout(config)
+        self.graph = self.layout.graph
         self.end_values = values_of_ends(config.loss_penalty, config.illegal_penalty)
         self.rng = np.random.default_rng(config.seed)
         self.opponents = [
@@ -251,8 +205,6 @@ class Evolution(Learner):
         self.shares = np.full(config.league, config.mutation_share)
         self.moves = np.empty((config.league, self.graph.size), dtype=np.uint8)
         self.fitness = np.zeros(config.league)
-        self.epochs = np.zeros(config.league, dtype=np.int64)
-        self.numbers = np.arange(config.league, dtype=np.int64)
         self.responses = np.empty((0, self.graph.size), dtype=np.uint8)
         self._play_from(0)
 
@@ -278,58 +230,37 @@ class Evolution(Learner):
         }
 
     def tables(self) -> dict[str, Table]:
-        """The games of the league by length for each generation, and the ranking of the last."""
+        """The games of the league by length for each generation."""
         lengths = [f"length_{length}" for length in range(1, self.config.rules.cells + 1)]
         rows = [[number, *counts] for number, counts in enumerate(self.history)]
-        ends, _ = self.graph.league(self.graph.successors(self.moves))
-        out = (ends == X_ILLEGAL).sum(axis=1) + (ends == O_ILLEGAL).sum(axis=0)
-        standings = [
-            [rank, self.name(at), float(self.fitness[at]), int(out[at])]
-            for rank, at in enumerate(self.ranking(), 1)
-        ]
-        return {
-            "league.csv": Table(["generation", *lengths, "disqualified"], rows),
-            "standings.csv": Table(["rank", "name", "fitness", "disqualified"], standings),
-        }
-
-    def name(self, number: int) -> str:
-        """The name of a network of the league: e12i5 is the sixth one made in generation 12."""
-        return f"e{self.epochs[number]}i{self.numbers[number]}"
+        return {"league.csv": Table(["generation", *lengths, "disqualified"], rows)}
 
     def charts(self, rows: Sequence[Mapping[str, float]]) -> dict[str, Panels]:
-        """The games of the league by length, and those that an illegal move ended.
-
-        The name of the file has the number of generations, so that earlier charts are kept.
-        """
-        drawn = np.unique(np.linspace(0, self.steps, CHARTED).round().astype(np.intp)).tolist()
-        *lengths, disqualified = np.array(self.history)[drawn].T.tolist()
-        axes = "generation", f"games, of {sum(self.history[0][:-1]):,}", drawn
+        """The games of the league by length, and those that an illegal move ended."""
+        *lengths, disqualified = np.transpose(self.history).tolist()
+        axes = "generation", f"games, of {sum(self.history[0][:-1]):,}", range(len(self.history))
         curves = [(f"{n} marks", f"C{n}-", counts) for n, counts in enumerate(lengths, 1)]
         illegal = [("disqualified", "C3-", disqualified)]
         panels = (
-            Chart(f"games by length, best {self.name(self.best())}", *axes, curves),
+            Chart("games by length", *axes, curves),
             Chart("ended by an illegal move", *axes, illegal),
         )
-        return {f"league-e{self.steps}.png": panels}
+        return {"league.png": panels}
 
     def model(self) -> Arrays:
         """The best network."""
         return {"network": self.networks[self.best()]}
 
-    # --- a generation ------------------------------------------------------------------------
-
     def generation(self) -> None:
         """Keep the winners and replace the others by mutated clones of them."""
-        config, epoch = self.config, len(self.history)
-        if config.fitness == "exact" and config.responses and epoch % config.respond_every == 0:
+        config, is_exact = self.config, self.config.fitness == "exact"
+        if is_exact and config.responses and len(self.history) % config.respond_every == 0:
             self._respond()
         winners = self.ranking()[: config.winners]
         clones = self.rng.integers(config.winners, size=config.league - config.winners)
         order = np.concatenate([winners, winners[clones]])
         for name in self.MEMBERS:
             setattr(self, name, getattr(self, name)[order])
-        self.epochs[config.winners :] = epoch
-        self.numbers[config.winners :] = np.arange(len(clones))
         is_reborn = self.rng.random(len(clones)) < config.rebirth
         self._reinitialise(config.winners + np.flatnonzero(is_reborn))
         self._mutate(config.winners + np.flatnonzero(~is_reborn))
@@ -415,7 +346,7 @@ class Evolution(Learner):
     def _play_from(self, first: int) -> None:
         """Compute the moves of the networks from `first` on, play the league, judge them."""
         graph = self.graph
-        self.moves[first:] = self.layout.moves(self.networks[first:], graph)
+        self.moves[first:] = self.layout.moves(self.networks[first:])
         successors = graph.successors(self.moves)
         ends, length = graph.league(successors)
         if self.config.fitness == "exact":
