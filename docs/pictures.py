@@ -29,7 +29,7 @@ from tictactoe_env.opponents import make_opponent
 from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.render import BACKGROUND, COLOURS, INK, LABEL, rgb_array, svg, svg_games
 from tictactoe_env.rules import Rules
-from training.checkpoint import save_model
+from training.checkpoint import MODEL, Model, write_model
 from training.learner import drive
 from training.values import ValuedTable
 
@@ -53,7 +53,8 @@ def main() -> None:
         config = tabular_q.Config(seed=SEED, steps=STEPS)
         learner = tabular_q.begin(config)
         drive(learner, config, lambda learner: False)
-        save_model(run, tabular_q.AGENT, config, learner)
+        model = Model(config, learner.model(), learner.steps)
+        write_model(run / MODEL, tabular_q.AGENT, model)
         player = learner.policy()
         write(certify(player, tabular_q.AGENT, seed=SEED), run / FILE)
         moves = tuple(play(player, RandomPolicy(), Rules(), SEED))

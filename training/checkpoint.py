@@ -69,14 +69,9 @@ def about_of(path: Path) -> About:
     return About.read(path.with_suffix(".json"))
 
 
-def save_model(folder: Path, agent: str, config: BoardConfig, learner: Learner) -> None:
-    """Write the model: all that is needed to play."""
-    write_model(folder / MODEL, agent, Model(config, learner.model(), learner.steps))
-
-
 def save(folder: Path, agent: str, config: BoardConfig, learner: Learner) -> None:
     """Write model and state: all that is needed to continue."""
-    save_model(folder, agent, config, learner)
+    write_model(folder / MODEL, agent, Model(config, learner.model(), learner.steps))
     arrays: Arrays = {}
     tree = pack(learner.state(), "state", arrays)
     write_model(folder / STATE, agent, Model(config, arrays, learner.steps), state=tree)
