@@ -44,7 +44,6 @@ class TaskConfig(BoardConfig):
         8_192, "Environment steps between two exact evaluations.", larger=32_768
     )
     device: Device = option("cpu", "Device on which the network is trained.")
-    symmetry: bool = option(True, "Whether symmetric boards are one board to the network.")
     num_envs: Size = option(256, "Number of games played in parallel.")
     exploring_starts: Share = option(0.0, "Share of the games that start from a random board.")
     counterexamples: Share = option(
@@ -67,7 +66,6 @@ class TaskConfig(BoardConfig):
     win_reward: Finite = option(1.0, "Reward of a win.")
     draw_reward: Finite = option(0.0, "Reward of a draw.")
     loss_penalty: NotNegative = option(1.0, "Penalty of a loss; its reward is minus this number.")
-    discount: Share = option(1.0, "Discount factor for each move of the learner.")
     refutations: Natural = option(
         0,
         "Environment steps after which the network stands still, and the agent learns from its "
@@ -86,6 +84,8 @@ class TaskConfig(BoardConfig):
         "still complete).",
     )
 
+    symmetry: bool = True  # whether symmetric boards are one board to the network
+    discount: Share = 1.0  # for each move of the learner
     activation: Activation = "relu"
     snapshots: Kept = 8  # that are kept as opponents
     threads: Threads = 1  # of torch; one is the fastest for small networks
