@@ -34,7 +34,6 @@ from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.games.game import Game
 from tictactoe_env.notation import SIDES
 from tictactoe_env.opponents import SELF, make_opponent, parse_pool
-from tictactoe_env.rules import Rules
 from training.learned import GamesLearner, teach
 from training.learner import Arrays
 from training.options import BoardConfig, Count, Natural, Share, option
@@ -110,12 +109,9 @@ class Trie:
     move is proven to win, -1 if it is proven to lose, 0 otherwise.
     """
 
-    def __init__(
-        self, rules: Rules, rule: str = "counting", lookup: str = "position", untried: str = "last"
-    ):
-        positions = positions_of(rules)
-        self.rules, self.rule, self.positions = rules, rule, positions
-        self.lookup, self.untried = lookup, untried
+    def __init__(self, config: Config):
+        self.config, self.rules = config, config.rules
+        self.positions = positions = positions_of(config.rules)
         self.after: list[list[int]] = positions.children.tolist()
         self.outcome: list[int] = positions.outcome_x.tolist()
         self.is_over: list[bool] = positions.is_over.tolist()
@@ -206,7 +202,7 @@ class Trie:
         """The score of a move to a position with these results, by the rule."""
         mover_won = self.mover_won[row]
         won, lost = counts[mover_won], counts[O_WON - mover_won]
-        if self.rule == "one-tie":
+        if self.config.rule == "one-tie":
             return WINS if self.is_over[row] else float(won + counts[DRAWN] > 0)
         if self.known[row] < 0:
             return WINS
@@ -218,49 +214,43 @@ class Trie:
 
         node: that of the sequence of moves, or OUTSIDE; it matters for look-up by sequence only.
         """
-        if self.lookup == "sequence":
-            nodes = [self.after_move(node, cell) for cell in range(self.rules.cells)]
-            scores = [self._by_sequence(*pair) for pair in zip(self.after[row], nodes, strict=True)]
-        else:
-            scores = [self.score[child] if child >= 0 else NO_MOVE for child in self.after[row]]
+        scores = self.scores(row, node)
         best = max(scores)
         cells = [cell for cell, score in enumerate(scores) if score == best]
         return cells[int(draw * len(cells))]
+
+    def scores(self, row: int, node: int) -> list[float]:
+        """The score of each cell in training: by position, or by the games through the node."""
+        if self.config.lookup == "position":
+            return [self.score[child] if child >= 0 else NO_MOVE for child in self.after[row]]
+        scores = [NO_MOVE] * self.rules.cells
+        for cell, child in enumerate(self.after[row]):
+            if child >= 0:
+                after = self.after_move(node, cell)
+                counts = [result[after] for result in self.results]
+                scores[cell] = UNTRIED if after == OUTSIDE else self._scored(child, counts)
+        return scores
 
     def after_move(self, node: int, cell: int) -> int:
         """The node after a move at a node, or OUTSIDE."""
         return self.edges.get(node * self.rules.cells + cell, OUTSIDE)
 
-    def _by_sequence(self, row: int, node: int) -> float:
-        """The score of a move to a position and node, by the games through this node."""
-        if row < 0:
-            return NO_MOVE
-        is_new = node == OUTSIDE
-        return UNTRIED if is_new else self._scored(row, [result[node] for result in self.results])
-
     def table(self) -> NDArray[np.float64]:
         """The moves of the best score, equally likely: (U, cells); by sequence their mean."""
-        if self.lookup == "sequence":
+        if self.config.lookup == "sequence":
             return averaged(self.tree()).table
         score, seen = np.array(self.score), np.array(self.sequences) > 0
-        if self.rule == "counting":
-            score[~seen] = UNTRIED_IN_PLAY if self.untried == "last" else ALMOST_DRAWN
+        if self.config.rule == "counting":
+            score[~seen] = UNTRIED_IN_PLAY if self.config.untried == "last" else ALMOST_DRAWN
         children = self.positions.children[self.positions.unfinished]
         return _best_of(np.where(children >= 0, score[children], -np.inf))
 
     def tree(self) -> SequenceTree:
         """The player that looks moves up by sequence, as a tree."""
-        rows, results = np.array(self.row_of_node), np.array(self.results)
-        mover_won = results[np.array(self.mover_won)[rows], np.arange(len(rows))]
-        is_over = self.positions.is_over[rows]
-        score = np.where(is_over, WINS, mover_won + results[DRAWN] > 0)
-        edges = np.full(len(rows) * self.rules.cells, OUTSIDE, dtype=np.intp)
-        edges[self.keys[1:]] = np.arange(1, len(rows))
-        children = edges.reshape(len(rows), -1)
-        scores = np.where(children >= 0, score[children], UNTRIED)
-        scores[self.positions.children[rows] < 0] = -np.inf
-        scores[is_over] = 0.0
-        return SequenceTree(self.rules, rows, children, _best_of(scores))
+        nodes, cells = range(len(self.row_of_node)), range(self.rules.cells)
+        children = np.array([[self.after_move(node, cell) for cell in cells] for node in nodes])
+        scores = np.array([self.scores(row, node) for node, row in enumerate(self.row_of_node)])
+        return SequenceTree(self.rules, np.array(self.row_of_node), children, _best_of(scores))
 
     def own_values(self) -> OwnValues:
         """The mean result of the games through each move; exactly 1 or -1 where it is proven."""
@@ -269,7 +259,7 @@ class Trie:
         seats = np.where(self.positions.x_to_move, -1, 1)  # of the side that has just moved
         means = seats * (x - o) / np.where(games > 0, games, np.nan)
         meaning = "mean result of the games it knows through the move: win 1, draw 0, loss -1"
-        if self.rule == "counting":
+        if self.config.rule == "counting":
             means = np.where((games > 0) & (proven != 0), -proven, means)
             meaning += "; exactly 1 or -1 if the games prove it"
         going = self.positions.unfinished
@@ -302,7 +292,7 @@ class TriePolicy(ValuedPolicy):
 
 def player(config: Config, model: Arrays) -> TriePolicy:
     """The player of a saved tree."""
-    tree = Trie(config.rules, config.rule, config.lookup, config.untried)
+    tree = Trie(config)
     tree.fill(model["keys"].tolist(), model["results"])
     return TriePolicy(tree, int(model.get("played", 0)))
 
@@ -314,7 +304,7 @@ class TrieLearner(GamesLearner):
 
     def __init__(self, config: Config):
         super().__init__(config)
-        self.trie = Trie(config.rules, config.rule, config.lookup, config.untried)
+        self.trie = Trie(config)
         names, weights = zip(*parse_pool(config.opponents), strict=True)
         self.weights = list(accumulate(weights))[:-1]
         self.players: list[Sums | None] = [None for _ in names]  # None for the tree itself

@@ -26,7 +26,7 @@ DRAWN_GAME = "b2 a1 c3 a3 a2 c2 b1 b3 c1"
 
 
 def taught(*games, rule="counting"):
-    trie = Trie(RULES, rule)
+    trie = Trie(Config(rule=rule))
     for game in games:
         trie.learn(parse_game(game, RULES))
     return trie
@@ -120,7 +120,7 @@ def test_what_it_proves_is_true_and_a_saved_tree_is_the_same():
     assert (known[known != 0] == value[known != 0]).all()
     again = page.player(Config(), learner.model())
     assert vars(again.trie).keys() == vars(learner.trie).keys()
-    for name in set(vars(again.trie)) - {"positions"}:
+    for name in set(vars(again.trie)) - {"positions", "config"}:
         assert getattr(again.trie, name) == getattr(learner.trie, name), name
     assert len(page.player(Config(), page.begin(Config()).model()).trie) == 0
 
@@ -136,7 +136,7 @@ def test_counting_takes_the_best_mean_and_tries_what_is_new_in_training_only():
 @pytest.mark.parametrize(("untried", "then"), [("draw", "all but a1"), ("last", "a1")])
 def test_a_move_that_was_never_tried_may_count_as_almost_a_draw(untried, then):
     """After b2 X has drawn; after a1 it has lost, by a game that proves nothing about a1."""
-    trie, a1 = Trie(RULES, untried=untried), cells("a1")
+    trie, a1 = Trie(Config(untried=untried)), cells("a1")
     trie.learn(parse_game("a1 b2 b1 c1 c2 a3", RULES))
     assert moves(trie, ".../.../...") == (a1 if then == "a1" else set(range(9)) - a1)
     trie.learn(parse_game(DRAWN_GAME, RULES))
@@ -166,7 +166,7 @@ def test_the_preset_tophep_is_that_system_which_does_not_merge_sequences():
     found, results = learner.about()["by_sequence"], evaluate(learner.policy()).o
     assert [results.win, results.draw, results.loss] == pytest.approx([0.4, 0.37, 0.23], abs=0.04)
     assert found["as_o"]["worst_case_loss"] == pytest.approx(0.9583, abs=1e-4)
-    untrained = evaluate(averaged(Trie(RULES, "one-tie", "sequence").tree())).o
+    untrained = evaluate(averaged(Trie(Config(rule="one-tie", lookup="sequence")).tree())).o
     rates = [untrained.win, untrained.draw, untrained.loss]
     assert rates == pytest.approx([0.2881, 0.1270, 0.5849], abs=5e-5)
 
