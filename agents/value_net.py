@@ -198,13 +198,12 @@ class ValueNet(Learner):
 
     results: (2, N) for each position the weight of the games that reached it, and the sum of their
     results for the side that had just moved. recent: of the games of the last level alone.
-    losses: of the last level, for each epoch the loss of training and that of validation.
-    champion: the best of these epochs.
+    losses: of the last champion, in training and validation.
     matches: for each level the wins, losses and draws of its champion against the one before.
     There is no generator: each level makes its own from the seed and its number.
     """
 
-    STATE = ("results", "recent", "losses", "champion", "matches")
+    STATE = ("results", "recent", "losses", "matches")
 
     def __init__(self, config: Config):
         use_torch(config.device, config.threads)
@@ -216,8 +215,7 @@ class ValueNet(Learner):
         order = np.random.default_rng(config.seed).permutation(len(images))
         self.order = order[which] / len(images)  # the order in which classes are held out
         self.results = self.recent = np.zeros((2, len(self.positions)))
-        self.losses: list[list[float]] = []
-        self.champion = 0
+        self.losses = [np.nan, np.nan]
         self.matches: list[list[float]] = []
 
     def advance(self, most: int) -> None:
@@ -232,7 +230,7 @@ class ValueNet(Learner):
 
     def notes(self) -> dict[str, float]:
         """The level, and the losses of its champion."""
-        return dict(zip(NOTES, [len(self.matches), *self.losses[self.champion]], strict=True))
+        return dict(zip(NOTES, [len(self.matches), *self.losses], strict=True))
 
     def model(self) -> Arrays:
         """The weights of the network."""
@@ -317,10 +315,10 @@ class ValueNet(Learner):
         )
         targets = torch.as_tensor(mean, dtype=torch.float32, device=device)
         probs = known / known.sum()
-        self.losses, self.champion, weights = [], 0, {}
+        self.losses, weights = [np.nan, np.inf], {}
         with torch.random.fork_rng():
             torch.manual_seed(int(rng.integers(2**31)))
-            for epoch in range(config.epochs):
+            for _ in range(config.epochs):
                 network.train()
                 for _ in range(0, examples, size):
                     count = np.bincount(rng.choice(len(probs), size, p=probs), minlength=len(probs))
@@ -332,22 +330,21 @@ class ValueNet(Learner):
                     optimizer.step()
                 distances = (after.values(network)[after.classes] - mean) ** 2
                 held = np.average(distances, weights=unknown) if unknown.any() else np.nan
-                self.losses.append([float(distances @ probs), float(held)])
                 # without held-out positions the loss is NaN and the last epoch is the champion
-                if epoch == 0 or not held > self.losses[self.champion][1]:
-                    self.champion, weights = epoch, weights_of(network)
+                if not held > self.losses[1]:
+                    self.losses = [float(distances @ probs), float(held)]
+                    weights = weights_of(network)
         load_weights(network, weights)
 
     def tables(self) -> dict[str, Table]:
-        """The examples and losses of the last level, and the matches of all levels."""
-        folder, rows = f"level-{len(self.matches):02d}", np.flatnonzero(self.recent[0])
+        """The examples of the last level, and the matches of all levels."""
+        rows = np.flatnonzero(self.recent[0])
         games, sums = self.recent[:, rows]
         examples = np.column_stack([self.afterstates.planes[rows], sums / games, games]).tolist()
-        losses = [(n, *pair, n == self.champion) for n, pair in enumerate(self.losses)]
         matches = [(level, *shares) for level, shares in enumerate(self.matches, 1)]
+        dataset = Table([*columns_of(self.config), "games"], examples)
         return {
-            f"{folder}/dataset.csv": Table([*columns_of(self.config), "games"], examples),
-            f"{folder}/losses.csv": Table(["epoch", "train", "validation", "is_champion"], losses),
+            f"level-{len(self.matches):02d}/dataset.csv": dataset,
             "levels.csv": Table(["level", *RESULTS], matches),
         }
 
