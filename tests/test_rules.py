@@ -7,7 +7,7 @@ from oracles.plain_game import lines_of, plain
 from text_cases import refuses
 
 from tictactoe_env import rules as module
-from tictactoe_env.rules import OUTCOMES, IllegalMoveError, Rules, to_move
+from tictactoe_env.rules import OUTCOMES, IllegalMoveError, Rules, check_unfinished, to_move
 
 SMALL = [Rules(3, 3, 3), Rules(2, 3, 2), Rules(3, 4, 2)]
 
@@ -53,6 +53,13 @@ def test_sizes_that_make_no_board_are_refused():
     ):
         with refuses(*mentions.split()):
             Rules(*sizes)
+
+
+def test_a_finished_board_has_no_move():
+    boards = np.array([[0, 1, 0], [-1, 1, 1]])
+    assert check_unfinished(boards[:1], Rules(1, 3, 2)).tolist() == [[0, 1, 0]]
+    with refuses("finished"):
+        check_unfinished(boards, Rules(1, 3, 2))
 
 
 def test_an_illegal_move_is_an_error_of_the_caller_and_loses_in_words_too():

@@ -27,14 +27,17 @@ def rules_and_cells(draw):
 @example((Rules(), [0, 1, 3, 4, 6, 0]), False)  # a taken cell after the end
 @example((Rules(), [0, 1, 3, 4, 2, 5, 7, 6, 8]), True)  # dead before the last move
 @example((Rules(3, 3, 3), [0, 8, 4, 2, 1, 7, 6, 5, 3]), False)  # the ninth mark makes a line
+@example((Rules(), [0, 1, 2, 4, 3, 5, 7, 6, 8]), False)  # full, and drawn only then
 @example((Rules(2, 3, 3), []), True)
 @example((Rules(4, 3, 1), [5, 5]), False)
 def test_a_game_stands_as_in_plain_python(case, early_draw):
     rules, cells = case
     game = standing(cells, rules, early_draw)
+    assert early_draw or game == standing(cells, rules)
     plain = plain_standing(cells, (rules.rows, rules.cols, rules.k), early_draw)
     x, o = (int(bits) for bits in rules.to_bits(np.array(plain["board"])))
     assert (game.rules, game.x, game.o) == (rules, x, o)
+    assert rules.is_over(x, o, early_draw) == (game.ended in ("line", "full", "early"))
     assert game.board.dtype == np.int8
     found = {name: getattr(game, name) for name in plain}
     assert found | {"board": tuple(game.board.tolist())} == plain
@@ -48,6 +51,6 @@ def test_a_number_that_is_no_cell_is_refused_unless_the_game_stopped_before_it(c
 
 
 def test_the_moves_are_python_ints_whatever_integers_were_given():
-    game = standing(np.array([4, 0]), Rules())
+    game = standing(np.array([4, 8]), Rules())
     assert [type(number) for number in (*game.moves, game.x)] == [int, int, int]
     assert game.mover == "X"

@@ -9,7 +9,7 @@ from oracles.plain_game import Player
 from text_cases import refuses
 
 from tictactoe_env.certificates.__main__ import main
-from tictactoe_env.certificates.certificate import certify, write
+from tictactoe_env.certificates.certificate import Certificate, certify, verify, write
 from tictactoe_env.certificates.stated import CertificateError
 from tictactoe_env.exact import proof
 from tictactoe_env.exact.proof import BoardReach
@@ -51,6 +51,21 @@ def test_a_changed_and_a_missing_file_are_refused_and_the_others_are_checked(fol
     assert wrong.startswith(f"REFUSED: {changed}: ")
     assert "as_x.vs_random.win" in wrong
     assert out.startswith("PROVEN on 3x3")
+
+
+def test_what_wins_always_is_told_by_the_rates_of_a_table_and_stated_with_lines():
+    table, lines = (
+        certify(MinimaxPolicy(WON), "won", WON, lines_only=only).to_json() for only in (False, True)
+    )
+    table["as_x"]["vs_random"]["win"] = 1  # JSON has one kind of number
+    x = Certificate.from_json(table).results["X"]
+    assert (x.always_wins, type(x.vs_random.win)) == (True, float)
+    lines["as_x"]["always_wins"] = False
+    with refuses("as_x.always_wins", error=CertificateError):
+        verify(Certificate.from_json(lines))
+    lines["as_x"]["losing_line"] = ["a1 PROVEN"]
+    with refuses("losing_line", error=CertificateError):
+        Certificate.from_json(lines)
 
 
 def first_free(board):
