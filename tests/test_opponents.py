@@ -5,7 +5,6 @@ from functools import lru_cache, partial
 
 import numpy as np
 import pytest
-from oracles.plain_game import Player, plain
 from text_cases import cases, refuses
 
 from players.gallery import Gallery
@@ -48,18 +47,6 @@ def runs(tmp_path, monkeypatch):
     (tmp_path / "runs/sarsa-2/certificate.json").write_text("{")
     os.symlink(tmp_path / "nowhere", tmp_path / "models/gone.json")
     return tmp_path
-
-
-@pytest.mark.parametrize("rules", [Rules(3, 3, 3), RECTANGLE], ids=str)
-def test_minimax_plays_the_optimal_moves_of_plain_recursion_and_slips_at_random(rules):
-    game = plain(rules)
-    boards = np.array(game.unfinished[::3], dtype=np.int8)
-    perfect = Player(game.perfect).probs(boards)
-    lowest = Player(lambda board: {min(game.best(board)): 1}).probs(boards)
-    for slip in (0, 0.25, 1):
-        for ties, moves in (("random", perfect), ("first", lowest)):
-            mixed = (1 - slip) * moves + slip * RandomPolicy().probs(boards)
-            assert np.array_equal(MinimaxPolicy(rules, ties, slip).probs(boards), mixed)
 
 
 MEANT = [

@@ -12,7 +12,7 @@ from agents import tabular_q, tictacnet
 from players.seat import run_seat
 from tictactoe_env.certificates.certificate import load_policy, read
 from tictactoe_env.exact.positions import positions_of
-from tictactoe_env.exact.solver import MinimaxPolicy, solve
+from tictactoe_env.exact.solver import solve
 from tictactoe_env.notation import parse_board
 from tictactoe_env.rules import Rules
 from tictactoe_env.search.alphabeta import SearchPolicy
@@ -109,7 +109,7 @@ def test_the_own_values_of_a_run_are_shown_without_torch_and_without_its_model(r
     program = f"""from pathlib import Path; import numpy as np; from players.seat import run_seat
 seat = run_seat(Path({str(run)!r}), "dqn", __import__("tictactoe_env").Rules())
 print(seat.thoughts(np.zeros(9, dtype=np.int8)).values[4])"""
-    packages = "torch stable_baselines3 safetensors pydantic"
+    packages = "torch stable_baselines3 safetensors"
     assert without(packages, program) == f"{float(own.values[0, 4])}\n"
 
 
@@ -131,25 +131,10 @@ def test_a_run_without_the_file_has_its_results_against_random_and_a_wrong_file_
 # --- what the values are -------------------------------------------------------------------------
 
 
-def unfinished(rules):
-    positions = positions_of(rules)
-    return positions.boards[positions.unfinished]
-
-
-@pytest.mark.parametrize("rules", [Rules(), Rules(2, 4, 3)], ids=str)
-@pytest.mark.parametrize("make", [SearchPolicy, MinimaxPolicy])
-def test_a_search_to_the_end_and_minimax_give_every_move_its_exact_result(make, rules):
-    expected = solve(rules).move_values(unfinished(rules)).astype(float)
-    expected[expected == -2] = np.nan
-    player = make(rules)
-    values = player.q_values(unfinished(rules))
-    assert np.array_equal(values, expected, equal_nan=True)
-    assert player.meaning.endswith("win 1, draw 0, loss -1")
-
-
 @pytest.mark.parametrize("depth", [1, 2, 3])
 def test_a_limited_search_plays_the_moves_of_its_highest_score(depth):
-    boards, player = unfinished(Rules())[::7], SearchPolicy(Rules(), depth=depth)
+    positions = positions_of(Rules())
+    boards, player = positions.boards[positions.unfinished][::7], SearchPolicy(Rules(), depth=depth)
     values, plays = player.q_values(boards), player.probs(boards) > 0
     assert np.array_equal(np.isnan(values), boards != 0)
     known = np.where(boards == 0, values, -np.inf)

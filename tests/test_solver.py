@@ -5,12 +5,13 @@ from textwrap import dedent
 
 import numpy as np
 import pytest
-from oracles.plain_game import plain
+from oracles.plain_game import Player, plain
 from text_cases import refuses
 
 from tictactoe_env.exact.positions import positions_of
-from tictactoe_env.exact.solver import NO_SCORE, solve
+from tictactoe_env.exact.solver import NO_SCORE, MinimaxPolicy, solve
 from tictactoe_env.opponents import make_opponent
+from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.rules import Rules
 from tictactoe_env.search.alphabeta import SearchPolicy
 
@@ -146,3 +147,30 @@ def random_line(rules, rng):
         board[cell] = 1 - 2 * (ply % 2)
         if rules.winning_cells(board):
             return
+
+
+@pytest.mark.parametrize("rules", SMALL[:2], ids=str)
+def test_minimax_plays_the_optimal_moves_of_plain_recursion_and_slips_at_random(rules):
+    game = plain(rules)
+    boards = np.array(game.unfinished[::3], dtype=np.int8)
+    perfect = Player(game.perfect).probs(boards)
+    lowest = Player(lambda board: {min(game.best(board)): 1}).probs(boards)
+    for slip in (0, 0.25, 1):
+        for ties, moves in (("random", perfect), ("first", lowest)):
+            mixed = (1 - slip) * moves + slip * RandomPolicy().probs(boards)
+            assert np.array_equal(MinimaxPolicy(rules, ties, slip).probs(boards), mixed)
+    with refuses("slip", 1.5):
+        MinimaxPolicy(rules, slip=1.5)
+
+
+@pytest.mark.parametrize("rules", [Rules(), Rules(2, 4, 3)], ids=str)
+@pytest.mark.parametrize("make", [SearchPolicy, MinimaxPolicy])
+def test_a_search_to_the_end_and_minimax_give_every_move_its_exact_result(make, rules):
+    positions = positions_of(rules)
+    boards = positions.boards[positions.unfinished]
+    expected = solve(rules).move_values(boards).astype(float)
+    expected[expected == -2] = np.nan
+    player = make(rules)
+    values = player.q_values(boards)
+    assert np.array_equal(values, expected, equal_nan=True)
+    assert player.meaning.endswith("win 1, draw 0, loss -1")
