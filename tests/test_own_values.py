@@ -109,7 +109,7 @@ def test_the_own_values_of_a_run_are_shown_without_torch_and_without_its_model(r
     program = f"""from pathlib import Path; import numpy as np; from players.seat import run_seat
 seat = run_seat(Path({str(run)!r}), "dqn", __import__("tictactoe_env").Rules())
 print(seat.thoughts(np.zeros(9, dtype=np.int8)).values[4])"""
-    packages = "torch stable_baselines3 safetensors"
+    packages = "torch stable_baselines3"
     assert without(packages, program) == f"{float(own.values[0, 4])}\n"
 
 
