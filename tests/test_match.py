@@ -304,3 +304,11 @@ def test_the_ends_of_a_wilson_interval_solve_its_equation_and_have_the_published
         assert abs((rate - end) ** 2 - Z * Z * end * (1 - end) / total) < 1e-12
     assert [round(end, 4) for end in match.wilson_interval(5, 10)] == [0.2366, 0.7634]
     assert [round(end, 4) for end in match.wilson_interval(0, 10)] == [0, 0.2775]
+
+
+def test_a_game_that_is_lost_by_a_line_is_shown_before_a_longer_one_with_an_illegal_move():
+    def late(board):  # any free cell; from the third own move on a cell that X has taken
+        free = [cell for cell, mark in enumerate(board) if not mark]
+        return {cell: 1 / len(free) for cell in free} if len(free) > 4 else {board.index(1): 1.0}
+
+    assert len(best_responses(Player(late))["O"].losing_line) == 5
