@@ -9,7 +9,7 @@
 # make cluster  the tests of studies on local clusters of Dask and Ray
 # make bench    speeds, as tables; make bench-learning: learning; make bench-web: the page's server
 # make fuzz     kills, failing disks, wrong games, hostile files and requests: SECONDS=600 SEED=0
-# make mutants  changes to rules, solver, match, proof, certificate: does a test notice each? An hour
+# make mutants  changes to rules, solver, match, proof, certificate: does a test notice? 42 minutes
 # make results  train every agent, evaluate it exactly, write docs/RESULTS.md
 # make trained  write the trained agents of the package from the runs of make results
 # make ecosystem  test the wheel with other libraries; ARGS="sb3 torchrl" names them, --list lists them

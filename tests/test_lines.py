@@ -186,7 +186,6 @@ WRONG = [
     ("moves", "AAAA", "moves zlib base64"),
     ("sides", ["O", "X"], "sides"),
     ("sides", [], "sides"),
-    ("sides", "X", "sides"),
     ("sides", ["X"], "sides"),
     ("canonical", 1, "canonical"),
     ("canonical", False, "X"),

@@ -53,7 +53,7 @@ def test_a_changed_and_a_missing_file_are_refused_and_the_others_are_checked(fol
     assert out.startswith("PROVEN on 3x3")
 
 
-def test_what_wins_always_is_told_by_the_rates_of_a_table_and_stated_with_lines():
+def test_the_entries_of_a_certificate_have_types_and_what_always_wins_follows_from_the_rates():
     table, lines = (
         certify(MinimaxPolicy(WON), "won", WON, lines_only=only).to_json() for only in (False, True)
     )
@@ -66,6 +66,9 @@ def test_what_wins_always_is_told_by_the_rates_of_a_table_and_stated_with_lines(
     lines["as_x"]["losing_line"] = ["a1 PROVEN"]
     with refuses("losing_line", error=CertificateError):
         Certificate.from_json(lines)
+    one = certify(MinimaxPolicy(WON), "won", WON, lines_only=True, sides=("X",)).to_json()
+    with refuses("sides", "'X'", error=CertificateError):
+        Certificate.from_json(one | {"sides": "X"})
 
 
 def first_free(board):
