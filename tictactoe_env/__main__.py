@@ -24,8 +24,8 @@ from tictactoe_env.policy import Policy, sample
 from tictactoe_env.render import ansi
 from tictactoe_env.rules import SIDES, Boards, Rules, standing
 
-PROGRAM = "python -m tictactoe_env"
-OPPONENTS = f"{PROGRAM}.opponents"  # lists them with their strength
+_PROGRAM = "python -m tictactoe_env"
+_OPPONENTS = f"{_PROGRAM}.opponents"  # lists them with their strength
 
 
 class Match(Table):
@@ -85,7 +85,7 @@ def _has_colour() -> bool:
 
 def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        prog=PROGRAM,
+        prog=_PROGRAM,
         description="Play tic-tac-toe, or an m,n,k-game, against an opponent of the package.",
         epilog="Moves are cells such as b2 (column b, row 2), or their numbers row by row from 1. "
         "NO_COLOR=1 switches colours off.",
@@ -93,7 +93,7 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     add = parser.add_argument
     easy = f"{EASY}, an easy one; on boards too large to solve {EASY_BEYOND}"
-    add("--opponent", metavar="NAME", help=f"of {OPPONENTS} (default: {easy})")
+    add("--opponent", metavar="NAME", help=f"of {_OPPONENTS} (default: {easy})")
     add("--side", default="X", type=str.upper, choices=SIDES, help="your side (default: X)")
     for name, default, what in (
         ("rows", 3, "rows of the board (default: 3)"),
@@ -118,10 +118,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         name = given.opponent or easy_opponent(rules)
         match = Match(name, make_opponent(name, rules), rules, given.side)
     except ValueError as error:
-        print(f"{PROGRAM}: {printable(error)}", file=sys.stderr)
+        print(f"{_PROGRAM}: {printable(error)}", file=sys.stderr)
         return 2
     if given.opponent is None:
-        print(f"An easy opponent; {OPPONENTS} lists others for --opponent.")
+        print(f"An easy opponent; {_OPPONENTS} lists others for --opponent.")
     try:
         match.play_all(games, seed)
     except (EOFError, KeyboardInterrupt) as end:

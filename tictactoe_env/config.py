@@ -24,19 +24,19 @@ from tictactoe_env.observation import OBSERVATIONS
 from tictactoe_env.policy import Policy
 from tictactoe_env.rules import ILLEGAL, OUTCOMES, Boards, Rules, to_move
 
-SIDE_CHOICES = (*SIDES, "random", "alternate")
+_SIDE_CHOICES = (*SIDES, "random", "alternate")
 RENDER_MODES = ("human", "ansi", "rgb_array")
-REWARDS = {"win": 1, "draw": 0, "loss": -1, "illegal": -1}
+_REWARDS = {"win": 1, "draw": 0, "loss": -1, "illegal": -1}
 # Arguments with which the best achievable reward stays the same.
-SAME_THRESHOLD = {
+_SAME_THRESHOLD = {
     *("observation", "render_mode", "illegal", "autoreset_mode"),
     *("num_envs", "vectorization_mode"),
 }
 RESET_OPTIONS = ("side", "opponent", "board")
 BOARD_OPTIONS = ("board",)  # where the caller moves for both sides
 
-Seats = NDArray[np.int8]
-Start = Callable[[Seats, np.random.Generator], tuple[Boards, Seats]]
+_Seats = NDArray[np.int8]
+Start = Callable[[_Seats, np.random.Generator], tuple[Boards, _Seats]]
 
 
 def mark_of(side: str) -> int:
@@ -64,7 +64,7 @@ class Config:
     render_mode: str | None
 
     def __post_init__(self) -> None:
-        one_of("side", self.side, SIDE_CHOICES)
+        one_of("side", self.side, _SIDE_CHOICES)
         one_of("treatment of illegal moves", self.illegal, ("lose", "raise"))
         one_of("observation", self.observation, OBSERVATIONS)
         if not callable(self.start):
@@ -89,13 +89,13 @@ class Config:
         """Reward of each result, ONGOING to OPPONENT_ILLEGAL: (6,)."""
         given = {} if self.rewards is None else self.rewards
         if not isinstance(given, Mapping):
-            raise ValueError(f"rewards must be a mapping such as {REWARDS}, got {given!r}")
+            raise ValueError(f"rewards must be a mapping such as {_REWARDS}, got {given!r}")
         for name, value in given.items():
-            one_of("reward", name, tuple(REWARDS))
+            one_of("reward", name, tuple(_REWARDS))
             is_number = isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
             if not is_number or not abs(value) <= sys.float_info.max:
                 raise ValueError(f"the reward for {name!r} must be a finite number, got {value!r}")
-        rewards = {**REWARDS, **given}
+        rewards = {**_REWARDS, **given}
         names = ["illegal" if i == ILLEGAL else outcome for i, outcome in enumerate(OUTCOMES)]
         return np.array([0.0, *(float(rewards[name]) for name in names[1:])])
 
@@ -109,11 +109,11 @@ class Config:
 
     def drawn_boards(
         self,
-        seats: Seats,
+        seats: _Seats,
         rng: np.random.Generator,
         counterexamples: Sequence[Boards] = (),
         any_seat: bool = False,
-    ) -> tuple[Boards, Seats]:
+    ) -> tuple[Boards, _Seats]:
         """Boards (B, cells) and the learner's marks (B,) from a start that is not "empty".
 
         counterexamples: those of the last proofs, if `start` takes any. any_seat: whether a random
@@ -228,7 +228,7 @@ def plain_spec(spec: EnvSpec) -> EnvSpec:
 
 
 def _achievable(spec: EnvSpec) -> dict[str, Any]:
-    return {name: value for name, value in spec.kwargs.items() if name not in SAME_THRESHOLD}
+    return {name: value for name, value in spec.kwargs.items() if name not in _SAME_THRESHOLD}
 
 
 def _plain(value: Any) -> Any:

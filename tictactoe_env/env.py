@@ -27,10 +27,10 @@ from tictactoe_env.policy import Uniforms
 from tictactoe_env.pool import Pool, Pooled
 from tictactoe_env.rules import ILLEGAL, ONGOING, OUTCOME_NUMBERS, Boards, to_move
 
-NO_OPTIONS: Mapping[str, Any] = {}
-OUTCOME = tuple(OUTCOME_NUMBERS)  # of a result: np.int8
+_NO_OPTIONS: Mapping[str, Any] = {}
+_OUTCOME = tuple(OUTCOME_NUMBERS)  # of a result: np.int8
 ZERO, ONE = np.int8(0), np.int8(1)
-MARKS = {1: np.int8(1), -1: np.int8(-1)}
+_MARKS = {1: np.int8(1), -1: np.int8(-1)}
 
 
 class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
@@ -221,7 +221,7 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
         self._replies: list[Any] = []
         self._reply: Any = None
         self._which: int | None = None  # the opponent of the pool that plays the current game
-        self._starts = {seat: self._game.start(config.start_board, seat) for seat in MARKS}
+        self._starts = {seat: self._game.start(config.start_board, seat) for seat in _MARKS}
         self._both_sides = opponent is None
         if not self._both_sides:
             self.set_opponent(opponent)
@@ -248,7 +248,7 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
         Raises ValueError, changing nothing, for a wrong seed or wrong options.
         """
         self._check_open()
-        given, pool, replies = NO_OPTIONS, self._pool, self._replies
+        given, pool, replies = _NO_OPTIONS, self._pool, self._replies
         if seed is not None or options is not None:
             given, pool, replies = self._options(seed, options)
         if self._uniforms.rng is not self._np_random:  # reseeded, or replaced by the user
@@ -303,10 +303,10 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
         elif self._both_sides:
             board = self.config.start_board
         else:
-            return self._starts[seat], MARKS[seat]
+            return self._starts[seat], _MARKS[seat]
         if self._both_sides:
             seat = int(to_move(board))
-        return self._game.start(board, seat), MARKS[seat]
+        return self._game.start(board, seat), _MARKS[seat]
 
     def step(self, action: Any) -> tuple[NDArray[Any], float, bool, bool, dict[str, Any]]:
         """Mark a cell and let the opponent reply: observation, reward, terminated, False, info."""
@@ -327,7 +327,7 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
         if result == ONGOING:
             return observation, self._ongoing_reward, False, False, info
         self._running = False
-        info["outcome"] = OUTCOME[result]
+        info["outcome"] = _OUTCOME[result]
         if result >= ILLEGAL:
             info["illegal_move"] = ONE
         return observation, self._rewards[result], True, False, info

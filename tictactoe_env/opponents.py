@@ -48,14 +48,14 @@ from tictactoe_env.rules import SIDES, Rules, checked_rules
 if TYPE_CHECKING:
     from tictactoe_env.certificates.content import Certificate
 
-GROUP = "tictactoe_env.opponents"
+_GROUP = "tictactoe_env.opponents"
 NAMES = ("random", "minimax", "minimax-first", "search", "mcts")
 SELF, BEST_RESPONSE, LATEST = "self", "best-response", "latest:"
 LEARNED = (SELF, BEST_RESPONSE)  # made from the learner, so only where one is trained
-RESERVED = (*LEARNED, "human", "latest", "learner", "rival")
+_RESERVED = (*LEARNED, "human", "latest", "learner", "rival")
 EASY = "minimax-slip=0.3"  # perfect play that often slips
 EASY_BEYOND = "search-depth=1"  # on boards that are too large to solve
-Factory = Callable[..., Any]
+_Factory = Callable[..., Any]
 
 # "module:factory", imported when the name is asked for, and arguments that the name stands for.
 _OWN: dict[str, tuple[str, dict[str, Any]]] = {
@@ -66,7 +66,7 @@ _OWN: dict[str, tuple[str, dict[str, Any]]] = {
     "search": ("tictactoe_env.search.alphabeta:SearchPolicy", {}),
     "mcts": ("tictactoe_env.search.mcts:TreeSearchPolicy", {}),
 }
-_registered: dict[str, Factory] = {}
+_registered: dict[str, _Factory] = {}
 _KINDS = {int: "a whole number", float: "a number", str: "a text"}
 
 
@@ -74,7 +74,7 @@ class Named(NamedTuple):
     """A player that a function makes: its name, the function, and the options in the text."""
 
     name: str
-    make: Factory
+    make: _Factory
     options: dict[str, Any]
 
     def player(self, rules: Rules) -> Any:
@@ -147,7 +147,7 @@ def named_player(spec: str | os.PathLike[str]) -> Named | None:
     return None if make is None else Named(name, make, read_options(name, options, make))
 
 
-def read_options(name: str, texts: Iterable[str], make: Factory) -> dict[str, Any]:
+def read_options(name: str, texts: Iterable[str], make: _Factory) -> dict[str, Any]:
     """The keyword arguments of options such as "depth=4".
 
     Options are the arguments of `make` whose defaults are int, float or str.
@@ -238,7 +238,7 @@ def saved_path(
 # --- the registry ---------------------------------------------------------------------------------
 
 
-def register_opponent(name: str, factory: Factory) -> None:
+def register_opponent(name: str, factory: _Factory) -> None:
     """Make `name` an opponent everywhere: `gym.make`, pools, command lines, terminal and page.
 
     factory: called as `factory(rules, **options)` for each environment. It returns a player: an
@@ -256,7 +256,7 @@ def register_opponent(name: str, factory: Factory) -> None:
         raise ValueError(f"the name of an opponent must be letters, digits, _ and -, got {name!r}")
     if not callable(factory):
         raise ValueError(f"{name} needs a function factory(rules, **options), got {factory!r}")
-    if name in _OWN or name in RESERVED or is_trained(name):
+    if name in _OWN or name in _RESERVED or is_trained(name):
         raise ValueError(f"{name!r} is a name of tictactoe_env itself: register another name")
     _registered[name] = factory
 
@@ -302,7 +302,7 @@ def known_names(folders: Iterable[str | os.PathLike[str]] = ("models", "runs")) 
 
 
 @cache
-def _own(name: str) -> Factory:
+def _own(name: str) -> _Factory:
     """The function that makes a player of this package, imported now."""
     entry, arguments = _OWN[name]
     module, _, factory = entry.partition(":")
@@ -314,16 +314,16 @@ def _entry_points() -> dict[str, Any]:
     """The names that installed packages add; those of this package stay its own."""
     from importlib.metadata import entry_points
 
-    found = {one.name: one for one in entry_points(group=GROUP)}
+    found = {one.name: one for one in entry_points(group=_GROUP)}
     return {
         name: one
         for name, one in found.items()
-        if name not in {*_OWN, *RESERVED} and not is_trained(name)
+        if name not in {*_OWN, *_RESERVED} and not is_trained(name)
     }
 
 
 @lru_cache(maxsize=256)  # texts from a page may be anything
-def _loaded(name: str) -> Factory | None:
+def _loaded(name: str) -> _Factory | None:
     """The factory of an entry point; None if there is none of this name."""
     found = _entry_points().get(name)
     if found is None:
@@ -352,7 +352,7 @@ BUILT_IN = {
 """The players without training that are listed, with a sentence each."""
 
 
-NOTES = """\
+_NOTES = """\
 Options of a search: search-depth=4, search-seconds=0.5, search-ties=first, mcts-playouts=1000,
 mcts-milliseconds=100. A player that was trained as one side makes untrained moves on the other one.
 On other boards than 3x3 mcts is a search of 1,000 playouts a move.
@@ -369,7 +369,7 @@ def listed() -> str:
     about = {**BUILT_IN, **{name: description(name) for name in registered_names()}}
     width = max(map(len, about))
     sentences = (f"{name:<{width}}  {text}" for name, text in about.items())
-    return "\n".join([_strengths({**trained, **_certified(BUILT_IN)}), "", *sentences, "", NOTES])
+    return "\n".join([_strengths({**trained, **_certified(BUILT_IN)}), "", *sentences, "", _NOTES])
 
 
 def _certified(names: Iterable[str]) -> dict[str, Certificate]:

@@ -56,10 +56,10 @@ __all__ = ["AGENTS", "TicTacToeAECEnv", "env", "raw_env"]
 ENV_ID = "tictactoe_env/TicTacToe-v0"
 AGENTS = ("player_1", "player_2")
 """The names of the players: X, who moves first on the empty board, and O."""
-MARKS = {"player_1": 1, "player_2": -1}
-OTHER = {"player_1": "player_2", "player_2": "player_1"}
+_MARKS = {"player_1": 1, "player_2": -1}
+_OTHER = {"player_1": "player_2", "player_2": "player_1"}
 # The result of a move for the side that waits, by the result for the side that has moved.
-SEEN_BY_OTHER = {ONGOING: ONGOING, WIN: LOSS, DRAW: DRAW, ILLEGAL: OPPONENT_ILLEGAL}
+_SEEN_BY_OTHER = {ONGOING: ONGOING, WIN: LOSS, DRAW: DRAW, ILLEGAL: OPPONENT_ILLEGAL}
 
 
 class TicTacToeAECEnv(AECEnv):  # type: ignore[misc,unused-ignore]
@@ -228,19 +228,19 @@ class TicTacToeAECEnv(AECEnv):  # type: ignore[misc,unused-ignore]
         end = ILLEGAL if info["illegal_move"] else WIN if info["outcome"] else DRAW
         self._report(agent, end if is_over else ONGOING)
         self._accumulate_rewards()
-        self.agent_selection = OTHER[agent]
-        self._seen = (OTHER[agent], seen, info["action_mask"])
+        self.agent_selection = _OTHER[agent]
+        self._seen = (_OTHER[agent], seen, info["action_mask"])
 
     def _report(self, agent: str, result: int) -> None:
         """Set what both agents are told after a move of `agent`."""
-        results = {agent: result, OTHER[agent]: SEEN_BY_OTHER[result]}
+        results = {agent: result, _OTHER[agent]: _SEEN_BY_OTHER[result]}
         late = self.max_cycles is not None and self._moves >= 2 * self.max_cycles
         self.rewards = {name: self._reward_table[results[name]] for name in AGENTS}
         self.terminations = dict.fromkeys(AGENTS, result != ONGOING)
         self.truncations = dict.fromkeys(AGENTS, result == ONGOING and late)
         self.infos = {
             name: {
-                "side": np.int8(MARKS[name]),
+                "side": np.int8(_MARKS[name]),
                 "outcome": OUTCOME_NUMBERS[results[name]],
                 "illegal_move": np.int8(result == ILLEGAL),
             }
@@ -250,7 +250,7 @@ class TicTacToeAECEnv(AECEnv):  # type: ignore[misc,unused-ignore]
     def observe(self, agent: str) -> dict[str, Any]:
         """The observation of an agent, whether it is its turn or not: fresh arrays."""
         mover, seen, mask = self._started()
-        seat = MARKS[one_of("agent", agent, AGENTS)]
+        seat = _MARKS[one_of("agent", agent, AGENTS)]
         if agent != mover:  # one that waits, or is stepped once more after the end of the game
             board, kind = self.game.board[None], self.game.config.observation
             seen = observe(board, self.rules, kind, np.array([seat]))[0]

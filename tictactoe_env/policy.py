@@ -17,8 +17,8 @@ from tictactoe_env.rules import Boards, Rules, check_unfinished, checked_rules
 
 Probs = NDArray[np.float64]
 SUM_TOLERANCE = 1e-5  # largest error of a row's sum that is accepted: float32 softmaxes have less
-SUM_ROUNDING = 1e-14  # largest error of a row's sum that is not corrected: float64 rounding
-MAX_WEIGHT = 1e100  # of one policy in a mixture, so that the sum of weights is finite
+_SUM_ROUNDING = 1e-14  # largest error of a row's sum that is not corrected: float64 rounding
+_MAX_WEIGHT = 1e100  # of one policy in a mixture, so that the sum of weights is finite
 
 
 @runtime_checkable
@@ -108,7 +108,7 @@ class PredictPolicy:
         # An actor-critic policy keeps the tensors of its last action distribution, which cannot be
         # copied after a training step. A prediction replaces them by tensors without a gradient.
         self._predict(np.zeros((1, self.rules.cells), dtype=np.int8))
-        normalizer = self.normalizer and FrozenNormalizer(
+        normalizer = self.normalizer and _FrozenNormalizer(
             self.normalizer, np.zeros((1, *self._shape), self._dtype)
         )
         return PredictPolicy(copy.deepcopy(network), self.rules, self.deterministic, normalizer)
@@ -123,7 +123,7 @@ class PredictPolicy:
         if actions.size != len(boards):
             got = f"the shape {actions.shape} for {len(boards)} observations"
             raise ValueError(f"predict must return one action for each observation, got {got}")
-        return one_hot(checked_cells(actions.ravel(), self.rules), self.rules.cells)
+        return one_hot(_checked_cells(actions.ravel(), self.rules), self.rules.cells)
 
     def observations(self, boards: Boards) -> NDArray[Any]:
         """The observations that the model gets of these boards (B, cells), normalized: (B, ...)."""
@@ -151,7 +151,7 @@ class PredictPolicy:
         return checked_probs(found.detach().cpu().numpy(), free.shape)
 
 
-class FrozenNormalizer:
+class _FrozenNormalizer:
     """What a normalizer now makes of -1, 0 and 1 in each entry of an observation.
 
     The normalizer treats each entry on its own, as `VecNormalize` does. zeros: observations (1,
@@ -212,11 +212,11 @@ class FunctionPolicy:
             result = result.detach().cpu()
         found = np.asarray(result)
         if found.shape == (len(boards),):
-            return one_hot(checked_cells(found, self.rules), self.rules.cells)
+            return one_hot(_checked_cells(found, self.rules), self.rules.cells)
         return checked_probs(found, boards.shape)
 
 
-def checked_cells(cells: NDArray[Any], rules: Rules) -> NDArray[np.intp]:
+def _checked_cells(cells: NDArray[Any], rules: Rules) -> NDArray[np.intp]:
     """Cells (B,) as whole numbers; ValueError for anything else."""
     wrong = cells[~np.isin(cells, np.arange(rules.cells))]
     if len(wrong):
@@ -354,7 +354,7 @@ def checked_probs(probs: Any, shape: tuple[int, int]) -> Probs:
     if (off > SUM_TOLERANCE).any():
         worst = int(off.argmax())
         raise ValueError(f"probabilities must sum to 1, row {worst} sums to {sums[worst, 0]}")
-    np.divide(array, sums, out=array, where=off > SUM_ROUNDING)
+    np.divide(array, sums, out=array, where=off > _SUM_ROUNDING)
     return array
 
 
@@ -364,7 +364,7 @@ def checked_weights(weights: Sequence[float]) -> list[float]:
         numbers = [float(weight) for weight in weights]
     except (TypeError, ValueError, OverflowError):
         numbers = []
-    if not sum(numbers) or not all(0 <= number < MAX_WEIGHT for number in numbers):
+    if not sum(numbers) or not all(0 <= number < _MAX_WEIGHT for number in numbers):
         given = list(weights)
         raise ValueError(f"weights must be finite, not negative and not all zero, got {given}")
     return [number / sum(numbers) for number in numbers]

@@ -52,13 +52,13 @@ from tictactoe_env.policy import (
 from tictactoe_env.rules import Boards, Rules, checked_rules
 
 # The named players of this package whose tables all environments share.
-KEPT = ("random", "minimax", "minimax-first", "minimax-random", "search", "mcts")
-RANDOM = RandomPolicy()
-REPLACE = ("mixed", "oldest", "random")
+_KEPT = ("random", "minimax", "minimax-first", "minimax-random", "search", "mcts")
+_RANDOM = RandomPolicy()
+_REPLACE = ("mixed", "oldest", "random")
 PROOF_POSITIONS = 30_000_000  # of the proof for a best response, unless its name says another
-KEPT_PROOFS = 11  # whose counterexamples are kept
-KEPT_BOARDS = 20_000  # of one proof
-Member = TypeVar("Member")
+_KEPT_PROOFS = 11  # whose counterexamples are kept
+_KEPT_BOARDS = 20_000  # of one proof
+_Member = TypeVar("_Member")
 
 
 # --- snapshots ------------------------------------------------------------------------------------
@@ -121,12 +121,12 @@ class Snapshots:
 
     def __post_init__(self) -> None:
         whole_number(self.keep, "keep, the number of snapshots,", 1)
-        one_of("way to replace a snapshot", self.replace, REPLACE)
+        one_of("way to replace a snapshot", self.replace, _REPLACE)
 
     @property
     def pairs(self) -> list[tuple[Policy, float]]:
         """The snapshots and their weights."""
-        players = self.snapshots or (RANDOM,)
+        players = self.snapshots or (_RANDOM,)
         return [(player, self.weight / len(players)) for player in players]
 
     def with_snapshot(
@@ -159,7 +159,7 @@ class Responder:
     @property
     def pairs(self) -> list[tuple[Policy, float]]:
         """The player and its weight."""
-        return [(self.player or RANDOM, self.weight)]
+        return [(self.player or _RANDOM, self.weight)]
 
 
 @dataclass(frozen=True)
@@ -251,8 +251,8 @@ def make_pool(spec: Any, rules: Rules, before: Pool | None = None) -> Pool:
 
 
 def split_member(
-    pairs: Iterable[tuple[Any, float]], name: str, make: Callable[..., Member], **defaults: Any
-) -> tuple[Member | None, list[tuple[Any, float]]]:
+    pairs: Iterable[tuple[Any, float]], name: str, make: Callable[..., _Member], **defaults: Any
+) -> tuple[_Member | None, list[tuple[Any, float]]]:
     """The member of a pool that is made from the learner, or None, and the other opponents.
 
     make: called as `make(weight, **options)` with the options in the text, or else the defaults.
@@ -272,7 +272,7 @@ def split_member(
 
 def _frozen(opponent: Any, rules: Rules) -> Policy:
     is_small = rules.cells <= TABULATED
-    if isinstance(opponent, str) and split_options(opponent)[0] in KEPT and is_small:
+    if isinstance(opponent, str) and split_options(opponent)[0] in _KEPT and is_small:
         return _built_in(opponent, rules)
     policy = make_opponent(opponent, rules, also=LEARNED)
     is_named = isinstance(opponent, (str, os.PathLike))  # so nobody else can change it
@@ -366,8 +366,8 @@ class Pooled:
         Those of the last 11 calls are kept; of more than 20,000 boards evenly spaced ones.
         """
         if getattr(self.config.start, "counterexamples", 0):
-            step = -(-len(boards) // KEPT_BOARDS) or 1
-            self._counterexamples = (*self._counterexamples, boards[::step].copy())[-KEPT_PROOFS:]
+            step = -(-len(boards) // _KEPT_BOARDS) or 1
+            self._counterexamples = (*self._counterexamples, boards[::step].copy())[-_KEPT_PROOFS:]
 
     def _checked_pool(self, opponent: Any, given: Mapping[str, Any]) -> Pool:
         """The pool of these opponents. given: the checked options of a reset."""

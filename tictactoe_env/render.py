@@ -22,21 +22,21 @@ from tictactoe_env.errors import whole_number
 from tictactoe_env.notation import MARKS, board_text, cell_text, game_text
 from tictactoe_env.rules import SIDES, Boards, Rules, standing
 
-GAME_COLUMNS = 5  # boards side by side in the picture of a game
-ENDS = {"line": " wins", "full": ": a draw", "illegal": " is taken"}  # of a game, after its move
+_GAME_COLUMNS = 5  # boards side by side in the picture of a game
+_ENDS = {"line": " wins", "full": ": a draw", "illegal": " is taken"}  # of a game, after its move
 
 # Colours that colour-blind readers can tell apart (Okabe and Ito, "Color Universal Design").
 COLOURS = {"X": "#0072b2", "O": "#d55e00"}
 POSITIVE, NEGATIVE = "#009e73", "#cc79a7"
 BACKGROUND, TILE, LAST, INK, LABEL = "#e4e8ec", "#ffffff", "#ffe9a3", "#26323b", "#66737d"
 
-CROSS = ((0.27 + 0.27j, 0.73 + 0.73j), (0.73 + 0.27j, 0.27 + 0.73j))  # strokes of an X
+_CROSS = ((0.27 + 0.27j, 0.73 + 0.73j), (0.73 + 0.27j, 0.27 + 0.73j))  # strokes of an X
 
 ANSI_COLOURS = {"X": "\033[1;38;5;39m", "O": "\033[1;38;5;208m", ".": "\033[2m"}
 ANSI_RESET = "\033[0m"
 
-Points = NDArray[np.complex128]  # x + yi
-THICKNESS = {"tile": 0.0, "X": 0.13, "O": 0.13, "line": 0.05, "text": 0.9}  # of strokes, in units
+_Points = NDArray[np.complex128]  # x + yi
+_THICKNESS = {"tile": 0.0, "X": 0.13, "O": 0.13, "line": 0.05, "text": 0.9}  # of strokes, in units
 
 
 def ansi(
@@ -195,7 +195,7 @@ def _shapes(
         yield _Shape("tile", LAST if cell == last else _shade(value), corner(*place), size)
         if board[cell]:
             mark = MARKS[board[cell]]
-            yield _Shape(mark, COLOURS[mark], corner(*place), size, CROSS if mark == "X" else ())
+            yield _Shape(mark, COLOURS[mark], corner(*place), size, _CROSS if mark == "X" else ())
         elif not np.isnan(value):
             number = _number(value)
             width = 2 * max(end.real for _, end in _letters(number))
@@ -275,7 +275,7 @@ def _boards(cells: Sequence[int], rules: Rules, size: int, top: int) -> tuple[li
     game = standing(cells, rules)
     if not 0 < len(cells) <= len(game.moves) + (game.ended == "illegal"):
         raise ValueError(f"a game has at least one move and none after its end, got {list(cells)}")
-    rows = math.ceil(len(cells) / GAME_COLUMNS)
+    rows = math.ceil(len(cells) / _GAME_COLUMNS)
     columns = math.ceil(len(cells) / rows)  # rows of about the same length
     _, wide, high = _picture(game.board, rules, None, None, size)
     caption, parts = size // 2, []
@@ -284,7 +284,7 @@ def _boards(cells: Sequence[int], rules: Rules, size: int, top: int) -> tuple[li
         row, column = divmod(ply, columns)
         x, y = column * wide, top + row * (high + caption)
         move = f"{ply + 1}. {SIDES[ply % 2]} {cell_text(int(cell), rules)}"
-        text = move + ENDS.get(state.ended, "")
+        text = move + _ENDS.get(state.ended, "")
         board = svg(state.board, rules, last=cell, cell_pixels=size)
         parts.append(_caption(text, x + wide / 2, y + caption / 2, size))
         parts.append(board.replace("<svg ", f'<svg x="{x}" y="{y + caption}" ', 1))
@@ -306,7 +306,7 @@ def _element(shape: _Shape) -> str:
     if kind == "text":
         place = f'x="{at.real:g}" y="{at.imag + 3 * unit:g}" font-size="{8.2 * unit:g}"'
         return f'<text {place} fill="{colour}">{escape(text)}</text>'
-    about = f'class="{kind}" stroke="{colour}" stroke-width="{THICKNESS[kind] * unit:g}"'
+    about = f'class="{kind}" stroke="{colour}" stroke-width="{_THICKNESS[kind] * unit:g}"'
     if kind == "O":
         centre = f'cx="{at.real + unit / 2:g}" cy="{at.imag + unit / 2:g}"'
         return f'<circle {about} {centre} r="{0.25 * unit:g}"/>'
@@ -327,7 +327,7 @@ def _rgb(colour: str) -> NDArray[np.float32]:
 def _cover(shape: _Shape) -> tuple[tuple[slice, slice], NDArray[np.float32]]:
     """Where a shape is in the picture, and the share of each pixel there: (height, width, 1)."""
     ends = shape.at + shape.unit * np.array(shape.strokes or (0, 1 + 1j)).ravel()
-    pad = 1 + shape.unit * THICKNESS[shape.kind]
+    pad = 1 + shape.unit * _THICKNESS[shape.kind]
     left, right = int(ends.real.min() - pad), int(ends.real.max() + pad)
     top, bottom = int(ends.imag.min() - pad), int(ends.imag.max() + pad)
     pixels = np.arange(left, right) + 0.5 + 1j * (np.arange(top, bottom)[:, None] + 0.5)
@@ -335,7 +335,7 @@ def _cover(shape: _Shape) -> tuple[tuple[slice, slice], NDArray[np.float32]]:
     return (slice(top, bottom), slice(left, right)), share[..., None].astype(np.float32)
 
 
-def _distance(shape: _Shape, pixels: Points) -> NDArray[np.float64]:
+def _distance(shape: _Shape, pixels: _Points) -> NDArray[np.float64]:
     """How far the pixels (height, width) are outside a shape; negative inside."""
     kind, _, at, unit, strokes, _ = shape
     middle = pixels - (at + unit * (0.5 + 0.5j))
@@ -343,7 +343,7 @@ def _distance(shape: _Shape, pixels: Points) -> NDArray[np.float64]:
         straight = 0.37 * unit  # from the middle to where the rounded corner begins
         x, y = (np.maximum(np.abs(part) - straight, 0) for part in (middle.real, middle.imag))
         return np.hypot(x, y) - 0.1 * unit
-    thickness = max(1.0, THICKNESS[kind] * unit)
+    thickness = max(1.0, _THICKNESS[kind] * unit)
     if kind == "O":
         return np.abs(np.abs(middle) - 0.25 * unit) - thickness / 2
     start, end = at + unit * np.array(strokes).T

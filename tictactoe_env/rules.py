@@ -30,7 +30,7 @@ from tictactoe_env.errors import whole_number
 
 MAX_BITS = 64  # of a bitboard with its padding column; 7x8 is the largest nearly square board
 
-Bits = Any  # one bitboard as an int, or a batch as uint64 (B,)
+_Bits = Any  # one bitboard as an int, or a batch as uint64 (B,)
 Boards = NDArray[np.int8]
 SIDES = ("X", "O")
 
@@ -104,7 +104,7 @@ class Rules:
 
     # --- on integers and on uint64 arrays ----------------------------------------------
 
-    def has_line(self, marks: Bits) -> Any:
+    def has_line(self, marks: _Bits) -> Any:
         """Whether k of these marks are in a line: bool, or (B,) bool."""
         found = marks & 0
         for step in self._directions:
@@ -114,17 +114,17 @@ class Rules:
             found = found | line
         return found != 0
 
-    def is_full(self, x: Bits, o: Bits) -> Any:
+    def is_full(self, x: _Bits, o: _Bits) -> Any:
         """Whether no cell is free: bool, or (B,) bool."""
         return (x | o) == self.full
 
-    def is_dead(self, x: Bits, o: Bits) -> Any:
+    def is_dead(self, x: _Bits, o: _Bits) -> Any:
         """Whether every line has marks of both sides, so nobody can win: bool, or (B,) bool."""
         open_to_x, open_to_o = self.has_line(o ^ self.full), self.has_line(x ^ self.full)
         is_open = open_to_x | open_to_o
         return ~is_open if isinstance(is_open, np.ndarray) else not is_open
 
-    def is_over(self, x: Bits, o: Bits, early_draw: bool = False) -> Any:
+    def is_over(self, x: _Bits, o: _Bits, early_draw: bool = False) -> Any:
         """Whether a game is finished; early_draw: a dead one too: bool, or (B,) bool."""
         over = self.has_line(x) | self.has_line(o) | self.is_full(x, o)
         return over | self.is_dead(x, o) if early_draw else over

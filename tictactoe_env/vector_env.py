@@ -21,7 +21,7 @@ from tictactoe_env.policy import Policy
 from tictactoe_env.pool import Pool, Pooled
 from tictactoe_env.rules import ILLEGAL, ONGOING, OUTCOME_NUMBERS, Boards
 
-OF_EACH_GAME = ("over", "which", "begun", "steps")  # arrays (num_envs,) of the environment
+_OF_EACH_GAME = ("over", "which", "begun", "steps")  # arrays (num_envs,) of the environment
 
 
 class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArray[Any]]):
@@ -351,7 +351,7 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
             "boards": games.boards(states),
             "seats": games.seats(states),
             "results": games.result(states),
-            **{name: getattr(self, f"_{name}").copy() for name in OF_EACH_GAME},
+            **{name: getattr(self, f"_{name}").copy() for name in _OF_EACH_GAME},
             "counterexamples": [boards.copy() for boards in self._counterexamples],
             "generator": dict(self.np_random.bit_generator.state),
         }
@@ -370,7 +370,7 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
         states = self._games.start(boards, np.asarray(state["seats"]), np.asarray(state["results"]))
         self.np_random.bit_generator.state = state["generator"]
         self._states, self._before = states, states.copy()
-        for name in OF_EACH_GAME:
+        for name in _OF_EACH_GAME:
             setattr(self, f"_{name}", np.array(state[name]))
         self._counterexamples = tuple(np.array(one) for one in state["counterexamples"])
         return self._games.observe(states), self._info()

@@ -29,7 +29,7 @@ from tictactoe_env.errors import one_of
 
 __all__ = ["MaskInObservation", "VectorMaskInObservation"]
 
-MASK_DTYPES = ("int8", "bool", "float32")
+_MASK_DTYPES = ("int8", "bool", "float32")
 
 
 class _MaskGiver:
@@ -203,7 +203,7 @@ class VectorMaskInObservation(_MaskGiver, VectorWrapper):
 def _dtype_name(dtype: DTypeLike) -> str:
     """The name of the mask's dtype; ValueError unless it is one of MASK_DTYPES."""
     name = dtype if isinstance(dtype, str) else np.dtype(dtype).name
-    return one_of("dtype of a mask", name, MASK_DTYPES)
+    return one_of("dtype of a mask", name, _MASK_DTYPES)
 
 
 def _converted(mask: Any, space: gym.Space[Any]) -> NDArray[Any]:

@@ -84,7 +84,7 @@ def exact_results(table: TabularPolicy) -> dict[str, SideResults]:
     return sides
 
 
-def line_results(reaches: Mapping[str, BoardReach]) -> dict[str, SideResults]:
+def _line_results(reaches: Mapping[str, BoardReach]) -> dict[str, SideResults]:
     """The exact results of a policy by the positions that it can meet, by side."""
     return {
         side: replace(_results(reach), positions=len(reach), decisions=reach.decisions)
@@ -164,7 +164,7 @@ def lines_of(
 
 def certify_lines(reaches: Mapping[str, BoardReach], stated: Stated) -> Certificate:
     """The certificate of a policy by the positions of `lines_of`: see `certify`."""
-    moves, results = compressed(moves_text(reaches)), line_results(reaches)
+    moves, results = compressed(moves_text(reaches)), _line_results(reaches)
     one = next(iter(reaches.values()))
     return Certificate(
         one.rules, moves, _digest(moves), results, stated, canonical=one.is_symmetric
@@ -292,7 +292,7 @@ def verify(
     if certificate.is_of_lines:
         reaches = _reaches_in(certificate, limit, progress)
         policy, shares = LinesPolicy(reaches, certificate.rules), None
-        results = line_results(reaches)
+        results = _line_results(reaches)
     else:
         policy = table_of(certificate)
         results, shares = exact_results(policy), match.optimal_share(policy)

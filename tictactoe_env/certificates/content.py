@@ -172,7 +172,7 @@ class Certificate:
         left = dict(_typed(dict, content, "this is no certificate: it"))
 
         def take(name: str, kind: Any = object) -> Any:
-            return _typed(kind, left.pop(name, MISSING), name)
+            return _typed(kind, left.pop(name, _MISSING), name)
 
         is_of_lines = _format(take("format")) == LINES
         sides = tuple(take("sides", list)) if is_of_lines else SIDES
@@ -205,7 +205,7 @@ class Certificate:
     def to_json(self) -> dict[str, Any]:
         """The certificate as a JSON value, in the order of the file."""
         whole: dict[str, Any] = {"unbeatable": self.unbeatable}
-        names = LINES_NAMES if self.is_of_lines else TABLE_NAMES
+        names = _LINES_NAMES if self.is_of_lines else _TABLE_NAMES
         if self.is_of_lines:
             whole = {"sides": list(self.sides), "canonical": self.canonical, **whole}
         else:
@@ -230,9 +230,9 @@ class Certificate:
         }
 
 
-COMMON = ("losing_line", "worst_case_value", "worst_case_loss", "vs_random")
-TABLE_NAMES = ("unbeatable", "optimal", *COMMON, "vs_minimax", "limit_vs_random")
-LINES_NAMES = ("unbeatable", "always_wins", *COMMON, "positions", "decisions")
+_COMMON = ("losing_line", "worst_case_value", "worst_case_loss", "vs_random")
+_TABLE_NAMES = ("unbeatable", "optimal", *_COMMON, "vs_minimax", "limit_vs_random")
+_LINES_NAMES = ("unbeatable", "always_wins", *_COMMON, "positions", "decisions")
 
 
 def sides_of(config: Mapping[str, Any], sides: tuple[str, ...] = SIDES) -> tuple[str, ...]:
@@ -262,17 +262,17 @@ class _Missing:
         return "'nothing'"
 
 
-MISSING = _Missing()
-LINE = tuple[str, ...]
-KINDS: Mapping[Any, tuple[str, Callable[[Any], bool]]] = {
-    object: ("there", lambda value: value is not MISSING),
+_MISSING = _Missing()
+_LINE = tuple[str, ...]
+_KINDS: Mapping[Any, tuple[str, Callable[[Any], bool]]] = {
+    object: ("there", lambda value: value is not _MISSING),
     bool: ("true or false", lambda value: isinstance(value, bool)),
     int: ("a whole number of at least 0", lambda value: type(value) is int and value >= 0),
     float: ("a finite number", is_number),
     str: ("text", lambda value: isinstance(value, str)),
     list: ("a list", lambda value: isinstance(value, list)),
     dict: ("an object", lambda value: isinstance(value, Mapping)),
-    LINE: ("a list of cells", lambda value: isinstance(value, list) and all(map(_is_cell, value))),
+    _LINE: ("a list of cells", lambda value: isinstance(value, list) and all(map(_is_cell, value))),
 }
 """The kinds of values in JSON: in words, and whether a value is one."""
 
@@ -288,16 +288,16 @@ def _typed(kind: Any, value: Any, place: str, names: Sequence[str] = ()) -> Any:
     if isinstance(kind, type) and is_dataclass(kind):
         entries, kinds = _typed(dict, value, place), get_type_hints(kind)
         names = names or [one.name for one in fields(kind)]
-        parts = {n: _typed(kinds[n], entries.get(n, MISSING), f"{place}.{n}") for n in names}
+        parts = {n: _typed(kinds[n], entries.get(n, _MISSING), f"{place}.{n}") for n in names}
         _check_known(set(entries) - set(names), f"{place}.")
         try:
             return kind(**parts)
         except ValueError as error:  # of a board that there is not
             raise CertificateError(f"{place}: {error}") from None
-    expected, is_right = KINDS[kind]
+    expected, is_right = _KINDS[kind]
     if not is_right(value):
         raise CertificateError(f"{place} must be {expected}, got {reprlib.repr(value)}")
-    if kind == LINE:
+    if kind == _LINE:
         return tuple(value)
     return float(value) if kind is float else value
 
@@ -314,7 +314,7 @@ def _is_cell(value: Any) -> bool:
 
 
 def _results(content: Any, place: str, is_of_lines: bool) -> SideResults:
-    names = LINES_NAMES if is_of_lines else TABLE_NAMES
+    names = _LINES_NAMES if is_of_lines else _TABLE_NAMES
     found: SideResults = _typed(SideResults, content, place, names)
     return found if is_of_lines else replace(found, always_wins=seems_to_win(found))
 

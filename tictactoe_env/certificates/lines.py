@@ -28,7 +28,7 @@ from tictactoe_env.policy import Policy, Probs, RandomPolicy
 from tictactoe_env.rules import SIDES, Boards, Rules
 
 MAX_TEXT = 128 << 20  # bytes of the moves as text; 7 million decisions of 5x5 need 20 MB
-SUM_TOLERANCE = 1e-12  # largest error of the sum of a decision's probabilities
+_SUM_TOLERANCE = 1e-12  # largest error of the sum of a decision's probabilities
 
 
 class LinesPolicy:
@@ -171,14 +171,14 @@ def reaches_of(
         raise CertificateError(f"the moves must be an object with the sides {', '.join(sides)}")
     found = {}
     for side in sides:
-        recorded = Recorded(moves.pop(side), side, rules)
+        recorded = _Recorded(moves.pop(side), side, rules)
         policy: Policy = CanonicalPolicy(recorded, rules) if is_symmetric else recorded
         found[side] = BoardReach({side: policy}, side, rules, limit, progress)
         recorded.check_all_used()
     return found
 
 
-class Recorded:
+class _Recorded:
     """Decisions in the order in which a BoardReach asks for them, ply by ply.
 
     plies: the decisions of each ply of `side`, as in `moves_text`.
@@ -234,6 +234,6 @@ def shares_of(decision: Any, cells: Mapping[str, int], where: str) -> dict[int, 
             got = f"above 0 and at most 1, got {reprlib.repr(share)}"
             raise CertificateError(f"the probability of {name} {where} must be {got}")
     total = sum(decision.values())
-    if abs(total - 1) > SUM_TOLERANCE:
+    if abs(total - 1) > _SUM_TOLERANCE:
         raise CertificateError(f"the probabilities {where} must sum to 1, not to {total}")
     return {cells[name]: float(share) for name, share in decision.items()}

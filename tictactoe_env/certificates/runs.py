@@ -16,10 +16,10 @@ from tictactoe_env.rules import Rules
 FOLDERS = ("models", "runs")
 MAX_DEPTH = 5  # of folders below these; a run in a subfolder, such as runs/group/run, is 2 deep
 MAX_FOUND = 500  # certificates that are read
-Folders = Sequence[str | os.PathLike[str]]
+_Folders = Sequence[str | os.PathLike[str]]
 
 
-class SavedRun(NamedTuple):
+class _SavedRun(NamedTuple):
     """A run: the file of its certificate, and the agent and the board that the file names.
 
     trained: whether it has made a step; a trie that learns from people begins without any.
@@ -56,7 +56,7 @@ def _below(folder: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 @lru_cache(maxsize=2 * MAX_FOUND)
-def _known(file: Path, time: int, size: int) -> SavedRun | None:
+def _known(file: Path, time: int, size: int) -> _SavedRun | None:
     """The run of a file of this time and size; None if its certificate is damaged."""
     del size  # another size means that the file has changed
     try:
@@ -65,10 +65,10 @@ def _known(file: Path, time: int, size: int) -> SavedRun | None:
     except (ValueError, OSError):
         return None
     stated = certificate.stated
-    return SavedRun(file, stated.agent, certificate.rules, stated.training.get("steps") != 0, time)
+    return _SavedRun(file, stated.agent, certificate.rules, stated.training.get("steps") != 0, time)
 
 
-def saved_runs(folders: Folders = FOLDERS) -> Iterator[SavedRun]:
+def _saved_runs(folders: _Folders = FOLDERS) -> Iterator[_SavedRun]:
     """The undamaged runs in these folders. Their results are not verified."""
     for file in chain.from_iterable(map(certificates, folders)):
         try:
@@ -81,10 +81,10 @@ def saved_runs(folders: Folders = FOLDERS) -> Iterator[SavedRun]:
 
 
 def newest_run(
-    agent: str, rules: Rules | None = None, folders: Folders = FOLDERS
-) -> SavedRun | None:
+    agent: str, rules: Rules | None = None, folders: _Folders = FOLDERS
+) -> _SavedRun | None:
     """The newest run of an agent that has trained, or None. Runs on `rules` are preferred."""
-    runs = [run for run in saved_runs(folders) if run.agent == agent and run.trained]
+    runs = [run for run in _saved_runs(folders) if run.agent == agent and run.trained]
     return max(runs, key=lambda run: (run.rules == rules, run.time), default=None)
 
 
@@ -101,7 +101,7 @@ def newest_path(agent: str, rules: Rules | None) -> Path:
     return place_of(run.file)
 
 
-def agents_with_runs(folders: Folders = FOLDERS) -> list[str]:
+def agents_with_runs(folders: _Folders = FOLDERS) -> list[str]:
     """The names of the agents that have a run in these folders, sorted."""
-    names = {run.agent for run in saved_runs(folders) if run.trained}
+    names = {run.agent for run in _saved_runs(folders) if run.trained}
     return sorted(name for name in names if re.fullmatch("[A-Za-z][A-Za-z0-9_]{0,59}", name))

@@ -21,13 +21,13 @@ from tictactoe_env.errors import printable
 
 MAX_NAME = 100  # letters
 MAX_TEXT = 100_000  # letters of a text in a configuration, such as a pool of opponents
-MAX_ENTRIES = 10_000  # of configuration, training and versions together, nested ones too
-MAX_DEPTH = 20  # of objects and lists in each other
-MAX_NUMBER = 2**128  # above all seeds of NumPy
-AMOUNTS = ("steps", "seconds", "games", "entries")  # of `training`, at any depth
-POINTS = ("best_at", "first_unbeatable", "first_optimal")  # {"steps": ..., "seconds": ...}
-PACKAGES = ["tictactoe-env", "numpy", "gymnasium", "stable-baselines3", "sb3-contrib", "torch"]
-NAME = "letters, digits and _.:=+ -, at most 100, with single spaces between words"
+_MAX_ENTRIES = 10_000  # of configuration, training and versions together, nested ones too
+_MAX_DEPTH = 20  # of objects and lists in each other
+_MAX_NUMBER = 2**128  # above all seeds of NumPy
+_AMOUNTS = ("steps", "seconds", "games", "entries")  # of `training`, at any depth
+_POINTS = ("best_at", "first_unbeatable", "first_optimal")  # {"steps": ..., "seconds": ...}
+_PACKAGES = ["tictactoe-env", "numpy", "gymnasium", "stable-baselines3", "sb3-contrib", "torch"]
+_NAME = "letters, digits and _.:=+ -, at most 100, with single spaces between words"
 
 
 class CertificateError(ValueError):
@@ -51,16 +51,16 @@ class Stated:
     training: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        _check("agent", self.agent, is_name(self.agent), NAME)
-        is_seed = self.seed is None or (type(self.seed) is int and 0 <= self.seed < MAX_NUMBER)
+        _check("agent", self.agent, is_name(self.agent), _NAME)
+        is_seed = self.seed is None or (type(self.seed) is int and 0 <= self.seed < _MAX_NUMBER)
         _check("seed", self.seed, is_seed, "a whole number from 0 to 2**128 - 1, or null")
-        left = [MAX_ENTRIES]
+        left = [_MAX_ENTRIES]
         for group in ("config", "training", "versions"):
             content = getattr(self, group)
             _check(group, content, isinstance(content, Mapping), "an object")
             _check_value(content, group, left)
-        _check("training.preset", self.preset, is_name(self.training.get("preset", "none")), NAME)
-        for name in POINTS:
+        _check("training.preset", self.preset, is_name(self.training.get("preset", "none")), _NAME)
+        for name in _POINTS:
             point = self.training.get(name, {})
             _check(f"training.{name}", point, isinstance(point, Mapping), "an object")
 
@@ -72,7 +72,7 @@ class Stated:
         \x1b and the like, so that a certificate can be read again whatever a folder is called.
         """
         about = {"versions": package_versions(), **about}
-        return cls(agent, seed, **{name: as_stated(value) for name, value in about.items()})
+        return cls(agent, seed, **{name: _as_stated(value) for name, value in about.items()})
 
     @property
     def preset(self) -> str | None:
@@ -102,15 +102,15 @@ def is_number(value: Any) -> bool:
     """Whether a value is a finite number that a float can hold; true and false are none."""
     if isinstance(value, float):
         return math.isfinite(value)
-    return type(value) is int and abs(value) < MAX_NUMBER
+    return type(value) is int and abs(value) < _MAX_NUMBER
 
 
-def as_stated(value: Any) -> Any:
+def _as_stated(value: Any) -> Any:
     """A value of a configuration as it can be stated: lists, names, and printable texts."""
     if isinstance(value, Mapping):
-        return {name_of(name): as_stated(part) for name, part in value.items()}
+        return {name_of(name): _as_stated(part) for name, part in value.items()}
     if isinstance(value, (list, tuple)):
-        return [as_stated(part) for part in value]
+        return [_as_stated(part) for part in value]
     return printable(value) if isinstance(value, str) else value
 
 
@@ -120,12 +120,12 @@ def _check_value(value: Any, place: str, left: list[int], depth: int = 0) -> Non
     left: the number of entries that may still come. depth: of the objects around the value.
     """
     left[0] -= 1
-    most = f"one of at most {MAX_ENTRIES:,} entries in objects {MAX_DEPTH} deep"
-    _check(place, value, left[0] >= 0 and depth <= MAX_DEPTH, most)
+    most = f"one of at most {_MAX_ENTRIES:,} entries in objects {_MAX_DEPTH} deep"
+    _check(place, value, left[0] >= 0 and depth <= _MAX_DEPTH, most)
     if isinstance(value, Mapping):
         for name, part in value.items():
-            _check(f"a name in {place}", name, is_name(name), NAME)
-            if name in AMOUNTS and place.partition(".")[0] == "training":
+            _check(f"a name in {place}", name, is_name(name), _NAME)
+            if name in _AMOUNTS and place.partition(".")[0] == "training":
                 is_amount = is_number(part) and part >= 0
                 _check(f"{place}.{name}", part, is_amount, "a finite number of at least 0")
             _check_value(part, f"{place}.{name}", left, depth + 1)
@@ -148,7 +148,7 @@ def _check(place: str, value: Any, is_right: bool, expected: str) -> None:
 def package_versions() -> dict[str, str]:
     """The versions of Python and of the packages that this process has imported."""
     found = {"python": platform.python_version()}
-    for package in PACKAGES:
+    for package in _PACKAGES:
         with suppress(metadata.PackageNotFoundError):
             if package.replace("-", "_") in sys.modules:
                 found[package] = metadata.version(package)

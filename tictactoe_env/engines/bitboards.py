@@ -23,16 +23,16 @@ from numpy.typing import NDArray
 
 from tictactoe_env.rules import Rules
 
-PART = 16  # cells of a part of the board
+_PART = 16  # cells of a part of the board
 BYTE = 8  # cells of a part of the board of one game
-ONES = (1 << PART) - 1
-Sets = NDArray[np.int64]
+_ONES = (1 << _PART) - 1
+_Sets = NDArray[np.int64]
 
 
 @lru_cache(maxsize=1)
 def _members() -> NDArray[np.int8]:
     """1 on the cells of each set of 16 cells, else 0: (65536, 16) int8."""
-    sets = np.arange(1 << PART, dtype="<u2")
+    sets = np.arange(1 << _PART, dtype="<u2")
     bits = np.unpackbits(sets[:, None].view(np.uint8), axis=1, bitorder="little")
     return bits.view(np.int8)
 
@@ -48,7 +48,7 @@ def _nth() -> NDArray[np.uint8]:
     """The n-th cell of set s is at 16 s + n, n from 0; 0 where there is none: (2**20,)."""
     sets, cells = np.nonzero(_members())
     first = np.flatnonzero(np.diff(sets, prepend=-1))  # of each set but the empty one
-    found = np.zeros((1 << PART, PART), dtype=np.uint8)
+    found = np.zeros((1 << _PART, _PART), dtype=np.uint8)
     found[sets, np.arange(len(sets)) - first[sets - 1]] = cells
     return found.ravel()
 
@@ -86,12 +86,12 @@ def _runs(sets: Any, steps: Any, k: int) -> Any:
 
 
 @lru_cache(maxsize=8)
-def bitboards_of(rules: Rules) -> Bitboards:
+def bitboards_of(rules: Rules) -> _Bitboards:
     """The tables of a board for many games, built on first use and shared."""
-    return Bitboards(rules)
+    return _Bitboards(rules)
 
 
-class Bitboards:
+class _Bitboards:
     """Sets of the cells of one board, as int64 arrays.
 
     full: the set of all cells. bits: (cells,), the set of each cell alone.
@@ -101,8 +101,8 @@ class Bitboards:
         self.cells, self._k = rules.cells, rules.k
         self.full = (1 << rules.cells) - 1
         self.bits = np.left_shift(1, np.arange(rules.cells, dtype=np.int64))
-        self.is_one_part = rules.cells <= PART
-        self._part_starts = np.arange(0, rules.cells, PART)[:, None]
+        self.is_one_part = rules.cells <= _PART
+        self._part_starts = np.arange(0, rules.cells, _PART)[:, None]
         self._counts, self._nth = _counts(), _nth()
         by_step = np.array([*_starts_of_lines(rules).items()], dtype=np.int64)
         self._steps, self._line_starts = by_step.T[:, :, None]  # (directions, 1) each
@@ -110,40 +110,42 @@ class Bitboards:
             self._rows = np.ascontiguousarray(_members()[: self.full + 1, : self.cells])
             self.lines = self._find_lines(np.arange(self.full + 1))
 
-    def has_line(self, sets: Sets) -> NDArray[np.bool_]:
+    def has_line(self, sets: _Sets) -> NDArray[np.bool_]:
         """Whether k cells of the set are in a line: (B,)."""
         if self.is_one_part:
             return self.lines.take(sets)
         return self._find_lines(sets)
 
-    def _find_lines(self, sets: Sets) -> NDArray[np.bool_]:
+    def _find_lines(self, sets: _Sets) -> NDArray[np.bool_]:
         runs = _runs(sets, self._steps, self._k) & self._line_starts  # (directions, B)
         found: NDArray[np.bool_] = runs.any(axis=0)
         return found
 
-    def is_dead(self, own: Sets, other: Sets) -> NDArray[np.bool_]:
+    def is_dead(self, own: _Sets, other: _Sets) -> NDArray[np.bool_]:
         """Whether every line has marks of both sides, so nobody can win: (B,)."""
         return ~(self.has_line(self.full ^ own) | self.has_line(self.full ^ other))
 
-    def members(self, sets: Sets) -> NDArray[np.int8]:
+    def members(self, sets: _Sets) -> NDArray[np.int8]:
         """1 on the cells of the set, else 0: (..., cells) of sets (...)."""
-        if self.cells == PART and len(sets) > 512:  # more rows than a cache holds
+        if self.cells == _PART and len(sets) > 512:  # more rows than a cache holds
             packed = sets.astype("<u2").view(np.uint8).ravel()
-            return np.unpackbits(packed, bitorder="little").view(np.int8).reshape(*sets.shape, PART)
+            return (
+                np.unpackbits(packed, bitorder="little").view(np.int8).reshape(*sets.shape, _PART)
+            )
         if self.is_one_part:
             return self._rows.take(sets, axis=0)
         as_bytes = np.ascontiguousarray(sets, dtype="<i8")[..., None].view(np.uint8)
         bits = np.unpackbits(as_bytes, axis=-1, count=self.cells, bitorder="little")
         return bits.view(np.int8)
 
-    def sets(self, members: NDArray[np.bool_]) -> Sets:
+    def sets(self, members: NDArray[np.bool_]) -> _Sets:
         """The sets (B,) of the cells that are True in `members` (B, cells)."""
         padded = np.zeros((len(members), 64), dtype=bool)
         padded[:, : self.cells] = members
         packed = np.packbits(padded, axis=1, bitorder="little")
         return packed.view("<i8")[:, 0].astype(np.int64)
 
-    def draw(self, sets: Sets, uniforms: NDArray[np.float64]) -> NDArray[np.int64]:
+    def draw(self, sets: _Sets, uniforms: NDArray[np.float64]) -> NDArray[np.int64]:
         """One cell of each set (B,), all equally likely, drawn with one number in [0, 1) each.
 
         It is the cell with the number floor(uniform * size) of the set; 0 for the empty set.
@@ -151,7 +153,7 @@ class Bitboards:
         if self.is_one_part:
             wanted = (uniforms * self._counts.take(sets)).astype(np.int64)
             return self._nth.take((sets << 4) + wanted).astype(np.int64)
-        counts = self._counts.take(sets >> self._part_starts & ONES)  # (parts, B)
+        counts = self._counts.take(sets >> self._part_starts & _ONES)  # (parts, B)
         ends = counts.copy()
         for before, after in pairwise(ends):
             after += before
@@ -160,7 +162,7 @@ class Bitboards:
         counts[:-1] *= beyond
         rest = wanted - np.add.reduce(counts[:-1], axis=0, dtype=np.uint8)
         first = np.add.reduce(beyond, axis=0, dtype=np.int64) << 4
-        cells = self._nth.take(((sets >> first & ONES) << 4) + rest) + first
+        cells = self._nth.take(((sets >> first & _ONES) << 4) + rest) + first
         return cells
 
 
@@ -174,13 +176,13 @@ def nth_cells() -> bytes:
     Tables over 8 cells stay in the processor's first cache, which makes a game of 4x4 half as fast
     again as tables over 16 cells do.
     """
-    return _nth().reshape(-1, PART)[: 1 << BYTE, :BYTE].tobytes()
+    return _nth().reshape(-1, _PART)[: 1 << BYTE, :BYTE].tobytes()
 
 
 @lru_cache(maxsize=8)
 def line_table(rules: Rules) -> bytes:
     """On boards of up to 16 cells 1 for each set with k cells in a line, else 0; else empty."""
-    return bitboards_of(rules).lines.tobytes() if rules.cells <= PART else b""
+    return bitboards_of(rules).lines.tobytes() if rules.cells <= _PART else b""
 
 
 @lru_cache(maxsize=8)

@@ -41,16 +41,16 @@ from tictactoe_env.rules import (
 )
 
 States = NDArray[np.int64]  # (4, B): the learner's marks, the opponent's, free cells, the status
-Sets = NDArray[np.int64]
+_Sets = NDArray[np.int64]
 
 # A status is the result, plus 8 if the learner plays O, plus 16 if the opponent begins.
 PLAYS_O, OPPONENT_BEGINS = 8, 16
-STATUSES = np.arange(32)
-RESULT = (STATUSES % 8).astype(np.int8)
-SEAT = np.where(STATUSES & PLAYS_O, -1, 1).astype(np.int8)
+_STATUSES = np.arange(32)
+_RESULT = (_STATUSES % 8).astype(np.int8)
+_SEAT = np.where(_STATUSES & PLAYS_O, -1, 1).astype(np.int8)
 
 
-class Start(NamedTuple):
+class _Start(NamedTuple):
     """A first state (4, 1) by its bytes, its free cells, and the states (4, cells) after each."""
 
     key: bytes
@@ -66,7 +66,7 @@ class BitGames(Engine):
         super().__init__(rules, early_draw, observation)
         self._board = bitboards_of(rules)
         self._early_draw, self._observation = early_draw, observation
-        self._start: Start | None = None
+        self._start: _Start | None = None
 
     def start(self, boards: Boards, seats: NDArray[np.int8], results: Any = ONGOING) -> States:
         """States (4, B) of boards (B, cells), the learner having the marks `seats` (B,)."""
@@ -82,7 +82,7 @@ class BitGames(Engine):
         self,
         states: States,
         cells: Numbers,
-        replies: list[BitReply],
+        replies: list[_BitReply],
         which: Numbers,
         rng: Generator,
         waiting: Numbers | None = None,
@@ -113,7 +113,7 @@ class BitGames(Engine):
     def begin(
         self,
         states: States,
-        replies: list[BitReply],
+        replies: list[_BitReply],
         which: Numbers,
         rng: Generator,
         same_board: bool = False,
@@ -136,16 +136,16 @@ class BitGames(Engine):
         self._answered(states, self._board.bits.take(cells), nobody)
         return states
 
-    def _start_of(self, state: States) -> Start:
+    def _start_of(self, state: States) -> _Start:
         """What the opponent can do in one game (4, 1); kept, since most games start alike."""
         if self._start is None or self._start.key != state.tobytes():
             count, board = self.rules.cells, self.boards(state)
             moves = self._first_moves(state.repeat(count, axis=1), np.arange(count))
-            self._start = Start(state.tobytes(), board, np.flatnonzero(board == 0), moves)
+            self._start = _Start(state.tobytes(), board, np.flatnonzero(board == 0), moves)
         return self._start
 
     def _marked(
-        self, marks: Sets, free: Sets, bits: Sets, is_legal: bool = False
+        self, marks: _Sets, free: _Sets, bits: _Sets, is_legal: bool = False
     ) -> tuple[NDArray[np.bool_] | None, NDArray[np.bool_]]:
         """Which moves are illegal (B,), None for none, and whether the others make a line (B,).
 
@@ -161,7 +161,7 @@ class BitGames(Engine):
         return illegal, self._board.has_line(marks)
 
     def _answered(
-        self, states: States, bits: Sets, won: NDArray[np.bool_], is_legal: bool = False
+        self, states: States, bits: _Sets, won: NDArray[np.bool_], is_legal: bool = False
     ) -> NDArray[np.int8]:
         """Results (B,) after the opponents' moves, sets of at most one cell; changes the states.
 
@@ -177,7 +177,7 @@ class BitGames(Engine):
         status += result
         return result
 
-    def _drawn(self, own: Sets, other: Sets, free: Sets) -> NDArray[np.bool_]:
+    def _drawn(self, own: _Sets, other: _Sets, free: _Sets) -> NDArray[np.bool_]:
         """Whether a game without a line is drawn: (B,), fresh."""
         drawn: NDArray[np.bool_] = free == 0
         if self._early_draw:
@@ -188,10 +188,10 @@ class BitGames(Engine):
         self,
         states: States,
         games: Numbers,
-        replies: list[BitReply],
+        replies: list[_BitReply],
         which: Numbers,
         rng: Generator,
-        start: Start | None = None,
+        start: _Start | None = None,
     ) -> Numbers:
         """The opponents' moves in these games: cells (games,). start: that of all of them."""
         cells, theirs = np.empty(len(games), dtype=np.intp), slice(None)
@@ -209,13 +209,13 @@ class BitGames(Engine):
                 cells[theirs] = reply.cells(boards, uniforms)
         return cells
 
-    def prepare(self, policies: list[Policy]) -> list[BitReply]:
+    def prepare(self, policies: list[Policy]) -> list[_BitReply]:
         """The opponents, tabulated on boards of up to 12 cells."""
-        return [BitReply(policy, self.rules) for policy in policies]
+        return [_BitReply(policy, self.rules) for policy in policies]
 
     def result(self, states: States) -> NDArray[np.int8]:
         """Results (B,) int8."""
-        return RESULT.take(states[3])
+        return _RESULT.take(states[3])
 
     def observe(self, states: States) -> NDArray[Any]:
         """Observations from the learner's seats."""
@@ -241,10 +241,10 @@ class BitGames(Engine):
 
     def seats(self, states: States) -> NDArray[np.int8]:
         """The learner's marks (B,) int8."""
-        return SEAT.take(states[3])
+        return _SEAT.take(states[3])
 
 
-class BitReply:
+class _BitReply:
     """An opponent, and its answer to the boards that it was asked for last.
 
     is_random: whether it plays uniformly at random, so that it need not be asked.
@@ -269,7 +269,7 @@ class BitReply:
 
 # --- one game -------------------------------------------------------------------------------------
 
-INT8 = np.dtype(np.int8)
+_INT8 = np.dtype(np.int8)
 State = tuple[int, int, int]  # the learner's marks, the opponent's, the learner's mark +1 or -1
 
 
@@ -295,7 +295,7 @@ class BitGame(Engine):
         return own, other, seat
 
     def advance(
-        self, state: State, cell: int | None, reply: BitReply | None, uniforms: Uniforms
+        self, state: State, cell: int | None, reply: _BitReply | None, uniforms: Uniforms
     ) -> tuple[State, int, NDArray[Any], NDArray[np.int8]]:
         """State, result, observation and mask after the learner's move and the reply.
 
@@ -349,9 +349,9 @@ class BitGame(Engine):
         """Whether every line has marks of both sides, so nobody can win."""
         return not (self._has_line(self._full ^ own) or self._has_line(self._full ^ other))
 
-    def prepare(self, policy: Policy) -> BitReply:
+    def prepare(self, policy: Policy) -> _BitReply:
         """The opponent, tabulated on boards of up to 12 cells."""
-        return BitReply(policy, self.rules)
+        return _BitReply(policy, self.rules)
 
     def view(self, state: State) -> tuple[NDArray[Any], NDArray[np.int8]]:
         """The observation from the learner's seat and the mask (cells,) int8; both are fresh."""
@@ -374,7 +374,7 @@ class BitGame(Engine):
                     parts.append(table[marks & 255])
                     marks >>= BYTE
         found = self._join(parts)
-        mask = ndarray(self._cells, INT8, found, self._mask_at)
+        mask = ndarray(self._cells, _INT8, found, self._mask_at)
         if self._is_grid:
             return (self.board(state) * np.int8(state[2])).reshape(self._shape), mask
         return ndarray(self._shape, self._dtype, found), mask

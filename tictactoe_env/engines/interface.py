@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tictactoe_env.engines.rows import RowGame, RowGames
 
 # Cells of a board that goes by row: 2x5 has 15,983 positions; 3x4 has 111,973, 100 MB of lists.
-ROW_ENGINE = 10
+_ROW_ENGINE = 10
 
 State = Any  # one game; immutable
 States = Any  # B games: an array whose last axis is the games: (B,) or (n, B)
@@ -57,7 +57,7 @@ def batch_engine(rules: Rules, early_draw: bool, observation: str) -> BatchEngin
 
 def _engines(rules: Rules) -> tuple[type[GameEngine], type[BatchEngine]]:
     """The engines of a board: by row on boards of up to 10 cells, else by sets of cells."""
-    if rules.cells <= ROW_ENGINE:
+    if rules.cells <= _ROW_ENGINE:
         from tictactoe_env.engines.rows import RowGame, RowGames
 
         return RowGame, RowGames

@@ -28,19 +28,19 @@ from tictactoe_env.observation import observe
 from tictactoe_env.policy import Policy, Uniforms
 from tictactoe_env.rules import DRAW, ILLEGAL, LOSS, ONGOING, OPPONENT_ILLEGAL, WIN, Boards, Rules
 
-OTHER_SEAT = (1, -1, 3, 1)  # copies to the same game seen from the other side, for copy 0 to 3
-INT8 = np.dtype(np.int8)
-EVEN = 1e-12  # a column of the alias method that is this close to full counts as full
+_OTHER_SEAT = (1, -1, 3, 1)  # copies to the same game seen from the other side, for copy 0 to 3
+_INT8 = np.dtype(np.int8)
+_EVEN = 1e-12  # a column of the alias method that is this close to full counts as full
 States = Numbers
 
 
 @lru_cache(maxsize=8)
-def row_tables(rules: Rules, early_draw: bool, observation: str) -> RowTables:
+def row_tables(rules: Rules, early_draw: bool, observation: str) -> _RowTables:
     """The tables of a board, built on first use and shared by all environments."""
-    return RowTables(rules, early_draw, observation)
+    return _RowTables(rules, early_draw, observation)
 
 
-class RowTables:
+class _RowTables:
     """The tables of both engines of this file: arrays over the 6 P states described above."""
 
     def __init__(self, rules: Rules, early_draw: bool, observation: str):
@@ -109,7 +109,7 @@ class RowGames(Engine):
         self,
         states: States,
         cells: Numbers,
-        replies: RowReplies,
+        replies: _RowReplies,
         which: Numbers,
         rng: Generator,
         waiting: Numbers | None = None,
@@ -127,7 +127,7 @@ class RowGames(Engine):
     def begin(
         self,
         states: States,
-        replies: RowReplies,
+        replies: _RowReplies,
         which: Numbers,
         rng: Generator,
         same_board: bool = False,
@@ -140,9 +140,9 @@ class RowGames(Engine):
         after = replies.draw(states, which, rng.random(len(states)))
         return after, self.tables.result.take(after)
 
-    def prepare(self, policies: list[Policy]) -> RowReplies:
+    def prepare(self, policies: list[Policy]) -> _RowReplies:
         """The opponents in the form that `advance` takes, here as alias tables."""
-        return RowReplies(self.tables, policies)
+        return _RowReplies(self.tables, policies)
 
     def result(self, states: States) -> NDArray[np.int8]:
         """Fresh results (B,) int8, the numbers ONGOING to OPPONENT_ILLEGAL."""
@@ -165,14 +165,14 @@ class RowGames(Engine):
         return self.tables.seats.take(states)
 
 
-class RowReplies:
+class _RowReplies:
     """Draws the replies of several opponents in constant time.
 
     The method is the alias method (Walker 1977; Vose 1991) on the cells of positive probability.
     The alias step is skipped if these are equally likely in every position, for every opponent.
     """
 
-    def __init__(self, tables: RowTables, policies: list[Any]):
+    def __init__(self, tables: _RowTables, policies: list[Any]):
         self._cells, self._states = tables.rules.cells, 6 * tables.size
         self._several = len(policies) > 1
         # There is no reply after an illegal move: such a state leads to itself.
@@ -202,7 +202,7 @@ class RowReplies:
 
 @lru_cache(maxsize=64)  # so that a further snapshot does not cost those that are there already
 def _alias_table(
-    tables: RowTables, policy: Any
+    tables: _RowTables, policy: Any
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Width (2 P,), and target, acceptance and alias (2 P, cells) of one opponent.
 
@@ -220,7 +220,7 @@ def _alias_table(
     width[moving], target[moving] = (probs > 0).sum(axis=1), next_states
     accept, alias = np.ones(target.shape), target.copy()
     scaled = probs * width[moving, None]
-    pending = (probs > 0) & (np.abs(scaled - 1) > EVEN)
+    pending = (probs > 0) & (np.abs(scaled - 1) > _EVEN)
     while True:  # each round fills the smallest column of each row from the largest
         small = np.where(pending, scaled, np.inf).argmin(axis=1)
         large = np.where(pending, scaled, -np.inf).argmax(axis=1)
@@ -232,7 +232,7 @@ def _alias_table(
         alias[moving[rows], s] = next_states[rows, g]
         scaled[rows, g] -= 1 - scaled[rows, s]
         pending[rows, s] = False
-        pending[rows, g] = np.abs(scaled[rows, g] - 1) > EVEN
+        pending[rows, g] = np.abs(scaled[rows, g] - 1) > _EVEN
 
 
 class RowGame(Engine):
@@ -256,7 +256,7 @@ class RowGame(Engine):
         return row + (seat < 0) * self._size
 
     def advance(
-        self, state: int, cell: int | None, reply: RowReply | None, uniforms: Uniforms
+        self, state: int, cell: int | None, reply: _RowReply | None, uniforms: Uniforms
     ) -> tuple[int, int, NDArray[Any], NDArray[np.int8]]:
         """State, result, observation and mask after the learner's move and the opponent's reply.
 
@@ -284,17 +284,17 @@ class RowGame(Engine):
             state,
             self._result[state],
             ndarray(self._shape, self._dtype, seen),
-            ndarray(self._cells, INT8, seen, self._mask_at),
+            ndarray(self._cells, _INT8, seen, self._mask_at),
         )
 
     def _turned(self, state: int) -> tuple[int, int, NDArray[Any], NDArray[np.int8]]:
         """The same state for the other side, with the result of the side that has moved."""
-        other = state + OTHER_SEAT[state // self._size] * self._size
+        other = state + _OTHER_SEAT[state // self._size] * self._size
         return other, self._result[state], *self.view(other)
 
-    def prepare(self, policy: Any) -> RowReply:
+    def prepare(self, policy: Any) -> _RowReply:
         """The opponent as an alias table."""
-        return row_reply(self.tables, policy)
+        return _row_reply(self.tables, policy)
 
     def view(self, state: int) -> tuple[NDArray[Any], NDArray[np.int8]]:
         """The observation from the learner's seat and the mask (cells,) int8; both are fresh."""
@@ -302,7 +302,7 @@ class RowGame(Engine):
         seen = self._views[start : start + self._view_size]
         return (
             ndarray(self._shape, self._dtype, seen),
-            ndarray(self._cells, INT8, seen, self._mask_at),
+            ndarray(self._cells, _INT8, seen, self._mask_at),
         )
 
     def board(self, state: int) -> Boards:
@@ -310,13 +310,13 @@ class RowGame(Engine):
         return self.tables.boards[state].copy()
 
 
-class RowReply:
+class _RowReply:
     """The alias table of one opponent as flat arrays of Python numbers.
 
     It takes half a megabyte on 3x3 if all replies to a position are equally likely.
     """
 
-    def __init__(self, tables: RowTables, policy: Any):
+    def __init__(self, tables: _RowTables, policy: Any):
         width, target, accept, alias = _alias_table(tables, policy)
         # 0 in every state in which no reply follows, those after an illegal move included
         moving = np.where(tables.opponent_moves, width, 0).astype(np.int8)
@@ -328,4 +328,4 @@ class RowReply:
             self.alias = array("i", alias.astype(np.intc).tobytes())
 
 
-row_reply = lru_cache(maxsize=64)(RowReply)  # another environment's opponent costs nothing
+_row_reply = lru_cache(maxsize=64)(_RowReply)  # another environment's opponent costs nothing

@@ -11,7 +11,7 @@ from tictactoe_env.errors import probability
 from tictactoe_env.exact.positions import TABULATED, positions_of
 from tictactoe_env.rules import Boards, Rules, to_move
 
-NEWEST_SHARE = 0.6  # of the starts from counterexamples that come from the newest proof
+_NEWEST_SHARE = 0.6  # of the starts from counterexamples that come from the newest proof
 
 
 class ExploringStarts:
@@ -62,7 +62,7 @@ class ExploringStarts:
             boards = positions_of(self.rules).boards[rows]
         else:
             boards = np.zeros((len(seats), self.rules.cells), dtype=np.int8)
-            boards[drawn] = played_at_random(int(drawn.sum()), self.rules, self.early_draw, rng)
+            boards[drawn] = _played_at_random(int(drawn.sum()), self.rules, self.early_draw, rng)
         if self.counterexamples:
             again = ~drawn & (number < self.share + self.counterexamples)
             boards[again] = self._counterexamples(found, int(again.sum()), rng)
@@ -79,7 +79,7 @@ class ExploringStarts:
         last = len(found) - 1
         which = np.full(count, last)
         if last:
-            older = rng.random(count) >= NEWEST_SHARE
+            older = rng.random(count) >= _NEWEST_SHARE
             which[older] = rng.integers(last, size=int(older.sum()))
         for number, known in enumerate(found):
             at = np.flatnonzero(which == number)
@@ -88,7 +88,7 @@ class ExploringStarts:
         return boards
 
 
-def played_at_random(
+def _played_at_random(
     count: int, rules: Rules, early_draw: bool, rng: np.random.Generator
 ) -> Boards:
     """Unfinished boards (count, cells) after random moves; each number of marks is as likely.

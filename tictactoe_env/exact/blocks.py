@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from tictactoe_env.exact.positions import check_enumerable
 from tictactoe_env.rules import SIDES, Rules
 
-LOW_CELLS = 8  # cells of the first part; the others are the second, at most 8 on 4x4
-Counts = tuple[int, int]  # marks of X and of O
-Scores = NDArray[np.int8]
-After = Iterator[tuple[Any, Scores]]
+_LOW_CELLS = 8  # cells of the first part; the others are the second, at most 8 on 4x4
+_Counts = tuple[int, int]  # marks of X and of O
+_Scores = NDArray[np.int8]
+After = Iterator[tuple[Any, _Scores]]
 """Of each move, where it is legal: the positions, as `block[where]`, and the scores after it."""
 
 # How a position stands.
@@ -37,7 +37,7 @@ class Block:
     stopped before.
     """
 
-    def __init__(self, ply: int, parts: tuple[_Part, _Part], groups: tuple[Counts, Counts]):
+    def __init__(self, ply: int, parts: tuple[_Part, _Part], groups: tuple[_Counts, _Counts]):
         self.ply, self.side, self._parts, self._groups = ply, SIDES[ply % 2], parts, groups
         self.high, self.low = (part.codes[group] for part, group in zip(parts, groups, strict=True))
 
@@ -56,7 +56,7 @@ class Block:
         going = np.int8(FULL if self.ply == len(lines).bit_length() - 1 else GOING)
         return np.where(other > 0, UNREACHED, np.where(last > 0, last, going)).astype(np.int8)
 
-    def after(self, following: dict[tuple[Counts, Counts], Scores]) -> After:
+    def after(self, following: dict[tuple[_Counts, _Counts], _Scores]) -> After:
         """The scores after each move; following: those of the next ply, by their groups."""
         high, low = self._groups
         upper, lower = self._parts
@@ -72,7 +72,7 @@ class Block:
 
 
 def backward_by_blocks(
-    rules: Rules, rule: Callable[[Block, NDArray[np.int8], After], Scores]
+    rules: Rules, rule: Callable[[Block, NDArray[np.int8], After], _Scores]
 ) -> None:
     """Ask for the scores of all positions, block by block, from the last ply to the first.
 
@@ -81,7 +81,7 @@ def backward_by_blocks(
     """
     check_enumerable(rules)
     parts, lines = _parts(rules.cells), _lines(rules)
-    following: dict[tuple[Counts, Counts], Scores] = {}
+    following: dict[tuple[_Counts, _Counts], _Scores] = {}
     for ply in reversed(range(rules.cells + 1)):
         found = {}
         for high in parts[0].codes:
@@ -95,7 +95,7 @@ def backward_by_blocks(
 class _Move(NamedTuple):
     """Moves onto one cell, from the places of a group to the targets of another."""
 
-    group: Counts
+    group: _Counts
     places: NDArray[np.intp]
     targets: NDArray[np.intp]
 
@@ -112,12 +112,12 @@ class _Part:
         self.bits = [(one @ weights).astype(np.uint16) for one in marks]
         x, o = (one.sum(axis=1) for one in marks)
         pairs = dict.fromkeys(zip(x.tolist(), o.tolist(), strict=True))
-        self.codes: dict[Counts, NDArray[np.intp]] = {
+        self.codes: dict[_Counts, NDArray[np.intp]] = {
             (a, b): np.flatnonzero((x == a) & (o == b)) for a, b in pairs
         }
         self.move = cache(self._move)
 
-    def _move(self, group: Counts, cell: int, side: str) -> _Move | None:
+    def _move(self, group: _Counts, cell: int, side: str) -> _Move | None:
         """The moves of a side onto a cell; None where it is taken in the whole group."""
         codes, digit = self.codes[group], cell - self.cells.start
         places = np.flatnonzero(self._digits[codes, digit] == 0)
@@ -132,7 +132,7 @@ class _Part:
 @lru_cache(maxsize=8)
 def _parts(cells: int) -> tuple[_Part, _Part]:
     """The upper and the lower part of a board with so many cells."""
-    split = min(cells, LOW_CELLS)
+    split = min(cells, _LOW_CELLS)
     return _Part(range(split, cells)), _Part(range(split))
 
 

@@ -38,7 +38,7 @@ from tictactoe_env.policy import Model, Policy, RandomPolicy
 from tictactoe_env.rules import SIDES, Rules
 
 UNTIL = ("steps", "unbeatable", "optimal")  # goals of a training
-SAMPLED_GAMES = 2_000  # against random play, of a side that is not proven
+_SAMPLED_GAMES = 2_000  # against random play, of a side that is not proven
 
 
 @dataclass(frozen=True)
@@ -259,7 +259,7 @@ def evaluate_or_sample(
             except ProofLimitError:  # the evaluation names the side as sampled
                 pass
         x, o = (policy, RandomPolicy()) if one == "X" else (RandomPolicy(), policy)
-        result = match.sampled_result(x, o, rules, SAMPLED_GAMES).result
+        result = match.sampled_result(x, o, rules, _SAMPLED_GAMES).result
         return SideEvaluation(result if one == "X" else result.other_side)
 
     return evaluation_of({one: found(one) for one in SIDES}, rules)

@@ -25,9 +25,9 @@ from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.policy import Model, Policy, checked_probs, sample
 from tictactoe_env.rules import SIDES, Boards, Rules, checked_rules
 
-Values = NDArray[np.float64]
+_Values = NDArray[np.float64]
 
-UNSAFE = -np.inf  # in place of a probability, where a side cannot avoid losing to perfect play
+_UNSAFE = -np.inf  # in place of a probability, where a side cannot avoid losing to perfect play
 ROUNDING = 1e-12  # error of a result, a sum of some thousand float64 terms; never of what is proven
 
 
@@ -159,7 +159,7 @@ def best_response(reach: Reach) -> BestResponse:
 
 def _backward(
     reach: Reach, ends: NDArray[Any], illegal: float, of_all: bool = False, more: float = 0.0
-) -> Values:
+) -> _Values:
     """The least value that a side without a policy can bring about: (N,) float64, by row.
 
     ends: (N,), the values of finished positions; illegal: after an illegal move of the reach's own
@@ -182,12 +182,12 @@ def _backward(
     return values
 
 
-def values_of(reach: Reach) -> Values:
+def values_of(reach: Reach) -> _Values:
     """The smallest expected result (win - loss) of a side from each position on: (N,) float64."""
     return _backward(reach, reach.outcome_x * _mark(reach.side), -1.0)
 
 
-def worst_outcomes(reach: Reach) -> Values:
+def worst_outcomes(reach: Reach) -> _Values:
     """The policy's worst outcome from each position on: (N,) float64, -1 a loss, 0, 1 a win.
 
     It is that of the games that have a positive probability, however small it is; a mean such as
@@ -261,7 +261,7 @@ def best_achievable(rules: Rules) -> dict[str, Result | None]:
     """
     wins = {side: float(_most_wins(side, rules)[0] / _replies(side, rules)[0]) for side in SIDES}
     return {
-        side: None if win == UNSAFE else Result(win, 1 - win, 0.0) for side, win in wins.items()
+        side: None if win == _UNSAFE else Result(win, 1 - win, 0.0) for side, win in wins.items()
     }
 
 
@@ -274,10 +274,10 @@ def wins_most(reach: Reach) -> bool:
     most = _most_wins(reach.side, reach.rules)
     for ply in reach.plies:
         if ply.probs is not None:
-            after = np.where(ply.legal, most[ply.children], UNSAFE)
+            after = np.where(ply.legal, most[ply.children], _UNSAFE)
             if ((ply.probs > 0) & (after < most[ply.rows][:, None])).any():
                 return False
-    return bool(most[0] != UNSAFE)
+    return bool(most[0] != _UNSAFE)
 
 
 def best_openings(rules: Rules) -> list[int]:
@@ -287,11 +287,11 @@ def best_openings(rules: Rules) -> list[int]:
     """
     most = _most_wins("X", rules)
     after = most[positions_of(rules).children[0]]
-    return np.flatnonzero((after == most[0]) & (after != UNSAFE)).tolist()
+    return np.flatnonzero((after == most[0]) & (after != _UNSAFE)).tolist()
 
 
 @lru_cache(maxsize=16)
-def _most_wins(side: str, rules: Rules) -> Values:
+def _most_wins(side: str, rules: Rules) -> _Values:
     """In how many of `_replies` a player that never loses can win, by position: (N,) float64.
 
     UNSAFE where perfect play beats `side`. They are whole numbers, at most 46,080 on 3x4, so they
@@ -299,11 +299,11 @@ def _most_wins(side: str, rules: Rules) -> Values:
     """
     positions, replies = positions_of(rules), _replies(side, rules)
     outcome = positions.outcome_x * _mark(side)
-    most = np.choose(outcome + 1, [UNSAFE, 0.0, replies[positions.ply]])
+    most = np.choose(outcome + 1, [_UNSAFE, 0.0, replies[positions.ply]])
     for ply in reversed(positions.plies):
         after = most.take(ply.children, axis=0)
         if ply.side == side:
-            most[ply.rows] = np.where(ply.legal, after, UNSAFE).max(axis=1)
+            most[ply.rows] = np.where(ply.legal, after, _UNSAFE).max(axis=1)
         else:
             most[ply.rows] = np.where(ply.legal, after, 0.0).sum(axis=1)
     most.setflags(write=False)
@@ -322,7 +322,7 @@ def action_values(
     opponent: Policy | Model,
     rules: Rules | None = None,
     board: Boards | None = None,
-) -> Values:
+) -> _Values:
     """Exact expected results (win - loss) of `side` after each move on a board: (cells,) float64.
 
     The moves are those of the side to move, NaN on taken cells. After the move `side` is played by

@@ -12,8 +12,8 @@ from tictactoe_env.rules import Boards, Rules
 Marks = NDArray[np.uint64]
 
 NONE: Marks = np.zeros(0, dtype=np.uint64)
-HALF = np.uint64(32)
-LOW = np.uint64((1 << 32) - 1)
+_HALF = np.uint64(32)
+_LOW = np.uint64((1 << 32) - 1)
 
 
 def fits_one_number(rules: Rules) -> bool:
@@ -21,14 +21,14 @@ def fits_one_number(rules: Rules) -> bool:
     return rules.rows * (rules.cols + 1) <= 32
 
 
-def packed(x: NDArray[Any], o: NDArray[Any]) -> Marks:
+def _packed(x: NDArray[Any], o: NDArray[Any]) -> Marks:
     """Two numbers of at most 32 bits as one, ordered by the first and then by the second."""
-    return (x.astype(np.uint64) << HALF) | o.astype(np.uint64, copy=False)
+    return (x.astype(np.uint64) << _HALF) | o.astype(np.uint64, copy=False)
 
 
-def unpacked(keys: Marks) -> tuple[Marks, Marks]:
-    """The two numbers of `packed`."""
-    return keys >> HALF, keys & LOW
+def _unpacked(keys: Marks) -> tuple[Marks, Marks]:
+    """The two numbers of `_packed`."""
+    return keys >> _HALF, keys & _LOW
 
 
 class PositionIndex:
@@ -55,9 +55,9 @@ class PositionIndex:
     def _numbers(self, x: Marks, o: Marks) -> tuple[Marks, Any]:
         """One number for each position, and whether both of its bitboards are known."""
         if self._ranked is None:
-            return packed(x, o), True
+            return _packed(x, o), True
         (x_rank, is_x), (o_rank, is_o) = map(_places, self._ranked, (x, o))
-        return packed(x_rank, o_rank), is_x & is_o
+        return _packed(x_rank, o_rank), is_x & is_o
 
 
 def _ended(numbers: Marks) -> Marks:
@@ -101,7 +101,7 @@ class MoveSets:
 def distinct(x: Marks, o: Marks, rules: Rules) -> tuple[Marks, Marks]:
     """The distinct positions of (B,) bitboards, sorted by X's bitboard and then by O's."""
     if fits_one_number(rules):
-        return unpacked(_sorted(packed(x, o)))
+        return _unpacked(_sorted(_packed(x, o)))
     order = np.lexsort((o, x))
     x, o = x[order], o[order]
     is_new = np.append(True, (x[1:] != x[:-1]) | (o[1:] != o[:-1]))[: len(x)]

@@ -30,13 +30,13 @@ from tictactoe_env.policy import Model, Policy, Probs, as_policy, checked_probs
 from tictactoe_env.rules import SIDES, Rules
 
 CHUNK = 1 << 17  # positions at a time, so that arrays (B, cells) stay small
-MAX_ROWS = 2**31 - 5  # of a reach: they are int32, and the ends of games take four
+_MAX_ROWS = 2**31 - 5  # of a reach: they are int32, and the ends of games take four
 
 # The child of a move that ends the game; these are also the last rows of a reach.
 O_WINS, DRAW, X_WINS = -2, -3, -4  # and ILLEGAL
-ENDS = np.array([1, 0, -1, 0], dtype=np.int8)  # X's outcome in the last four rows
+_ENDS = np.array([1, 0, -1, 0], dtype=np.int8)  # X's outcome in the last four rows
 
-Marks = NDArray[np.uint64]
+_Marks = NDArray[np.uint64]
 Progress = Callable[[str, int, int], None]
 """Called after each ply with the side, the number of the ply and the positions found so far."""
 
@@ -167,12 +167,12 @@ class BoardReach(Reach):
             number += 1
             if progress is not None:
                 progress(side, number, self._found)
-        self.outcome_x = np.concatenate([np.zeros(self._found, dtype=np.int8), ENDS])
+        self.outcome_x = np.concatenate([np.zeros(self._found, dtype=np.int8), _ENDS])
         self.is_over = np.arange(len(self.outcome_x)) >= self._found
 
     # --- finding the positions ply by ply ---------------------------------------------------------
 
-    def _add_layer(self, number: int, x: Marks, o: Marks) -> tuple[Marks, Marks]:
+    def _add_layer(self, number: int, x: _Marks, o: _Marks) -> tuple[_Marks, _Marks]:
         """Add the positions with `number` marks, sorted; returns those after them, sorted."""
         first, further = self._found - len(x), 0
         moved, found = [], []
@@ -197,7 +197,7 @@ class BoardReach(Reach):
         self._check(number, 2 * next_x.nbytes)
         return next_x, next_o
 
-    def _moved(self, number: int, first: int, x: Marks, o: Marks) -> tuple[Ply, Marks, Marks]:
+    def _moved(self, number: int, first: int, x: _Marks, o: _Marks) -> tuple[Ply, _Marks, _Marks]:
         """Positions (B,) with `number` marks from row `first` on, and the positions after them.
 
         The children of moves that do not end the game are 0; there is one position for each.
@@ -221,7 +221,7 @@ class BoardReach(Reach):
         rows = slice(first, first + len(x))
         return Ply(number, SIDES[number % 2], rows, x, o, ends, probs, cells), *marks
 
-    def _moves(self, number: int, x: Marks, o: Marks) -> tuple[NDArray[np.int8], Probs | None]:
+    def _moves(self, number: int, x: _Marks, o: _Marks) -> tuple[NDArray[np.int8], Probs | None]:
         """The cells (B, M) of the moves, and their probabilities; None for every reply."""
         boards = self.rules.to_boards(x, o)
         player = self._players.get(SIDES[number % 2])
@@ -253,6 +253,6 @@ def checked_limit(limit: Limit | None) -> Limit:
     """The limit, or the default one. Raises ValueError for numbers that are none or too small."""
     positions, megabytes = Limit() if limit is None else limit
     return Limit(
-        whole_number(positions, "positions of a proof", 1, MAX_ROWS),
+        whole_number(positions, "positions of a proof", 1, _MAX_ROWS),
         whole_number(megabytes, "megabytes of a proof", 1),
     )

@@ -18,8 +18,8 @@ from tictactoe_env.policy import Model, Policy, Probs, as_policy, checked_probs
 from tictactoe_env.rules import Boards, Rules
 
 GAMES = 100  # random games from which the positions are taken
-SAME = 1e-4  # probabilities this close are equal: networks compute float32 in the order of a batch
-FEW = 0.01  # share of positions in which rounding may turn the choice between equal moves
+_SAME = 1e-4  # probabilities this close are equal: networks compute float32 in the order of a batch
+_FEW = 0.01  # share of positions in which rounding may turn the choice between equal moves
 
 
 def provable(policy: Policy | Model, rules: Rules) -> Policy:
@@ -73,9 +73,9 @@ def _difference(policy: Policy, boards: Boards, first: Probs) -> str:
     again, once_more = answers(), answers()
     for what, found, expected, few in (
         ("asked twice for the same boards", once_more, again, 0),
-        ("asked in another order", again, first[asked], FEW * len(asked)),
+        ("asked in another order", again, first[asked], _FEW * len(asked)),
     ):
-        changed = asked[np.abs(found - expected).max(axis=1) > SAME]
+        changed = asked[np.abs(found - expected).max(axis=1) > _SAME]
         if len(changed) > few:
             count = len(np.unique(changed))
             return f"{what}, it gave other moves in {count:,} of its positions"

@@ -73,7 +73,7 @@ def respond(
         known, is_symmetric = [], True
         for side in sides:
             reach = BoardReach({side: as_policy(policy, rules)}, side, rules, limit)
-            for ply, best in best_replies(reach, values_of(reach)):
+            for ply, best in _best_replies(reach, values_of(reach)):
                 marks = np.where(best, bits[ply.cells], np.uint64(0))
                 known.append((ply.x, ply.o, np.bitwise_or.reduce(marks, axis=1)))
             examples.append(_below(reach, goals[side]))
@@ -81,13 +81,13 @@ def respond(
             if refutations is not None:
                 refutations = refutations.learn(reach)
         replies = MoveSets(rules, *map(np.concatenate, zip(*known, strict=True)))
-        player = ResponsePolicy(replies, is_symmetric, elsewhere or RandomPolicy())
+        player = _ResponsePolicy(replies, is_symmetric, elsewhere or RandomPolicy())
         return Response(player, np.concatenate(examples), refutations)
     positions, table = positions_of(rules), tabulate(policy, rules)
     weights = np.zeros(positions.boards.shape)
     for side in sides:
         everywhere = TableReach({side: table}, side, rules, everywhere=True)
-        for ply, best in best_replies(everywhere, values_of(everywhere)):
+        for ply, best in _best_replies(everywhere, values_of(everywhere)):
             weights[ply.rows] = best
         examples.append(_below(TableReach({side: table}, side, rules), goals[side]))
     weights = np.where(weights.any(axis=1, keepdims=True), weights, positions.boards == 0)
@@ -96,7 +96,7 @@ def respond(
     return Response(TabularPolicy(rules, shares), np.concatenate(examples))
 
 
-def best_replies(
+def _best_replies(
     reach: Reach, values: NDArray[np.float64]
 ) -> Iterator[tuple[Ply, NDArray[np.bool_]]]:
     """The plies of the other side, and which of its moves (B, M) are best against the policy."""
@@ -118,7 +118,7 @@ def _below(reach: Reach, goal: int) -> Boards:
     return np.concatenate([none, *found])
 
 
-class ResponsePolicy:
+class _ResponsePolicy:
     """Plays the best replies on the lines of a policy, and by another policy off them.
 
     replies: the best replies in the positions of the lines, which are in canonical form if

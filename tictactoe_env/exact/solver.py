@@ -26,7 +26,7 @@ from tictactoe_env.rules import Boards, Rules
 LOST = -100  # the score of a lost position
 NO_SCORE = -128  # of a position that play cannot reach, and of an illegal move
 # Scores of positions that are not GOING, by their standing: LINE, FULL, UNREACHED.
-FINISHED = np.array([NO_SCORE, LOST, 0, NO_SCORE], dtype=np.int8)
+_FINISHED = np.array([NO_SCORE, LOST, 0, NO_SCORE], dtype=np.int8)
 
 
 @lru_cache(maxsize=8)
@@ -55,7 +55,7 @@ class Solution:
         best = np.full(standing.shape, LOST, dtype=np.int8)
         for where, scores in moves:
             best[where] = np.maximum(best[where], before(scores))
-        found = np.where(standing == GOING, best, FINISHED[standing])
+        found = np.where(standing == GOING, best, _FINISHED[standing])
         self.scores[block.codes] = found
         return found
 

@@ -1,7 +1,7 @@
 """Symmetric positions: their canonical form, and policies that play by it.
 
 The canonical form of a position is the first of its images under the symmetries of the board, in
-the order of X's bitboard and then O's, compared as numbers. `CanonicalForms` finds it for many
+the order of X's bitboard and then O's, compared as numbers. `_CanonicalForms` finds it for many
 positions at a time, `Orientations` for one, in a search.
 """
 
@@ -17,20 +17,20 @@ from tictactoe_env.exact.positions import symmetries_of
 from tictactoe_env.policy import Policy, Probs, RandomPolicy, as_policy
 from tictactoe_env.rules import Boards, Rules, checked_rules
 
-PART_BITS = 11  # of a bitboard that are looked up at once; 2,048 entries stay in the fastest cache
-Marks = NDArray[np.uint64]
+_PART_BITS = 11  # of a bitboard that are looked up at once; 2,048 entries stay in the fastest cache
+_Marks = NDArray[np.uint64]
 
 
 @lru_cache(maxsize=8)
-def canonical_forms(rules: Rules, is_symmetric: bool = True) -> CanonicalForms:
+def canonical_forms(rules: Rules, is_symmetric: bool = True) -> _CanonicalForms:
     """The canonical forms of a board's positions; the tables are made on first use and kept.
 
     is_symmetric: if False, every position is its own canonical form.
     """
-    return CanonicalForms(rules, symmetries_of(rules)[: None if is_symmetric else 1])
+    return _CanonicalForms(rules, symmetries_of(rules)[: None if is_symmetric else 1])
 
 
-class CanonicalForms:
+class _CanonicalForms:
     """The canonical form of many positions.
 
     permutations: (S, cells), see `positions.symmetries_of`; `board[permutations[s]]` is an image.
@@ -39,10 +39,10 @@ class CanonicalForms:
     def __init__(self, rules: Rules, permutations: NDArray[np.intp]):
         self.rules, self.permutations = rules, permutations
         size = rules.rows * (rules.cols + 1)
-        self._parts = range(0, size, PART_BITS)
+        self._parts = range(0, size, _PART_BITS)
         self._images = [self._tables(permutation, size) for permutation in self.permutations]
 
-    def _tables(self, permutation: NDArray[np.intp], size: int) -> list[Marks]:
+    def _tables(self, permutation: NDArray[np.intp], size: int) -> list[_Marks]:
         """The image of the bits of each part of a bitboard, one table for each part."""
         bits = self.rules.cell_bits
         bit_of = np.zeros(size, dtype=np.uint64)  # where each bit goes; padding bits are never set
@@ -51,12 +51,12 @@ class CanonicalForms:
         tables = []
         for first in self._parts:
             table = np.zeros(1, dtype=np.uint64)
-            for bit in bit_of[first : first + PART_BITS]:
+            for bit in bit_of[first : first + _PART_BITS]:
                 table = np.concatenate([table, table | bit])
             tables.append(table)
         return tables
 
-    def find(self, x: Marks, o: Marks) -> tuple[Marks, Marks, NDArray[np.int8]]:
+    def find(self, x: _Marks, o: _Marks) -> tuple[_Marks, _Marks, NDArray[np.int8]]:
         """X's and O's bitboards (B,) uint64 in canonical form, and the symmetry that leads there.
 
         Of several such symmetries it is the one with the lowest number.
@@ -72,7 +72,7 @@ class CanonicalForms:
             which[lower] = symmetry
         return best_x, best_o, which
 
-    def to_form(self, boards: Boards) -> tuple[Marks, Marks, NDArray[np.intp]]:
+    def to_form(self, boards: Boards) -> tuple[_Marks, _Marks, NDArray[np.intp]]:
         """X's and O's bitboards (B,) of boards (B, cells) in canonical form, and the permutations.
 
         cells: (B, cells); cell i of the canonical form is cell `cells[b, i]` of board b.
@@ -80,13 +80,13 @@ class CanonicalForms:
         x, o, which = self.find(*self.rules.to_bits(boards))
         return x, o, self.permutations[which]
 
-    def _split(self, marks: Marks) -> list[NDArray[np.intp]]:
+    def _split(self, marks: _Marks) -> list[NDArray[np.intp]]:
         """The parts of bitboards (B,), as indices into the tables."""
-        mask = np.uint64((1 << PART_BITS) - 1)
+        mask = np.uint64((1 << _PART_BITS) - 1)
         return [((marks >> np.uint64(first)) & mask).astype(np.intp) for first in self._parts]
 
 
-def _joined(tables: list[Marks], parts: list[NDArray[np.intp]]) -> Marks:
+def _joined(tables: list[_Marks], parts: list[NDArray[np.intp]]) -> _Marks:
     first, *others = (table.take(part) for table, part in zip(tables, parts, strict=True))
     for other in others:
         first |= other

@@ -57,7 +57,7 @@ class Worth(NamedTuple):
         return ("draw", "win", "loss")[self.value]
 
 
-ILLEGAL = Worth(-1, 1)  # of a move on a taken cell; each other loss takes two plies at least
+_ILLEGAL = Worth(-1, 1)  # of a move on a taken cell; each other loss takes two plies at least
 
 
 class Truth(NamedTuple):
@@ -111,7 +111,7 @@ class Verdict:
         """The verdict in words, such as "gives away the draw and loses in 2"."""
         before, after = self.before, self.after
         sooner = f"in {after.winner_moves} instead of {before.winner_moves}"
-        if after == ILLEGAL:
+        if after == _ILLEGAL:
             return "is taken already: an illegal move loses"
         if not self.optimal:
             left = after.text if after.value else "only draws"
@@ -132,7 +132,7 @@ def verdicts(game: Game) -> list[Verdict]:
     # There is one more board than legal moves.
     for ply, (board, cell) in enumerate(zip(game.boards, game.moves, strict=False)):
         before, moves = truth(board, game.rules)
-        found.append(Verdict(ply, cell, SIDES[ply % 2], before, moves[cell] or ILLEGAL, False))
+        found.append(Verdict(ply, cell, SIDES[ply % 2], before, moves[cell] or _ILLEGAL, False))
     mistakes = [verdict for verdict in found if not verdict.optimal]
     if mistakes and _resigned(game) is None:
         found[mistakes[-1].ply] = replace(mistakes[-1], threw_away=True)
@@ -153,7 +153,7 @@ def turning_point(game: Game) -> str:
         return f"nobody made a mistake: the game was {result} throughout"
     before, after, side = decisive.before, decisive.after, decisive.side
     move = f"{side}'s {cell_text(decisive.cell, game.rules)} (move {decisive.ply + 1})"
-    if after == ILLEGAL:
+    if after == _ILLEGAL:
         return f"{move} was on a taken cell: an illegal move loses"
     if after.value == 0:
         return f"{move} turned a win into a draw"

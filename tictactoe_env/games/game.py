@@ -78,7 +78,7 @@ def _check_text(what: str, text: Any, low: int, high: int) -> None:
 
 UNKNOWN = Participant("unknown", "unknown")
 # The fields of a game as text or JSON, beside its moves. In JSON k is a part of the board.
-FIELDS = ("x", "o", "board", "k", "result", "ended", "side", "seed", "origin", "time")
+_FIELDS = ("x", "o", "board", "k", "result", "ended", "side", "seed", "origin", "time")
 _KNOWN = {
     "origin": ORIGINS,
     "ended": ("", *ENDINGS),
@@ -169,7 +169,7 @@ class Game:
         """The game as a line of text: its moves, then its fields as name=value, without the id."""
         board = {"board": f"{self.rules.rows}x{self.rules.cols}", "k": self.rules.k}
         about = {**vars(self), **board}
-        known = (f"{name}={about[name]}" for name in FIELDS if about[name] is not None)
+        known = (f"{name}={about[name]}" for name in _FIELDS if about[name] is not None)
         return " ".join([*self.text.split(), *known])
 
     @classmethod
@@ -183,7 +183,7 @@ class Game:
         for name, _, value in (word.partition("=") for word in words if "=" in word):
             if name in about:
                 raise ValueError(f"{name}= is given twice in the line: leave one out")
-            one_of("field of a game", name, FIELDS)
+            one_of("field of a game", name, _FIELDS)
             about[name] = value
         rows, _, cols = about.pop("board", f"{rules.rows}x{rules.cols}").partition("x")
         k = about.pop("k", str(rules.k))
@@ -204,7 +204,7 @@ class Game:
 
         Raises ValueError for values that are no game.
         """
-        known = {*FIELDS, "moves", "id"} - {"k"}
+        known = {*_FIELDS, "moves", "id"} - {"k"}
         try:
             values = dict(content)
             for name in values:

@@ -49,15 +49,15 @@ from tictactoe_env.rules import Rules
 
 LISTED = tuple(origin for origin in ORIGINS if origin != "training")
 LARGEST = 2**63 - 1  # the largest whole number of SQLite
-SQLITE = b"SQLite format 3\0"  # the first bytes of its files
+_SQLITE = b"SQLite format 3\0"  # the first bytes of its files
 CHUNK = 1_000  # games that `__iter__` reads at once
-APPLICATION = 0x58284F29  # "X(O)", the application id of a store of games
-VERSION = 2  # `user_version` of the file
-COLUMNS = (
+_APPLICATION = 0x58284F29  # "X(O)", the application id of a store of games
+_VERSION = 2  # `user_version` of the file
+_COLUMNS = (
     "id, time, x_kind, x_name, x_source, o_kind, o_name, o_source, side, rows, cols, k, seed, "
     "moves, result, ended, origin, checksum"
 )
-SCHEMA = (
+_SCHEMA = (
     """CREATE TABLE games (
         id INTEGER PRIMARY KEY, time TEXT NOT NULL,
         x_kind TEXT NOT NULL, x_name TEXT NOT NULL, x_source TEXT NOT NULL,
@@ -71,13 +71,13 @@ SCHEMA = (
     "CREATE INDEX games_x ON games (x_name) WHERE origin <> 'training'",
     "CREATE INDEX games_o ON games (o_name) WHERE origin <> 'training'",
     "CREATE INDEX games_origin ON games (origin)",
-    f"PRAGMA application_id = {APPLICATION}",
-    f"PRAGMA user_version = {VERSION}",
+    f"PRAGMA application_id = {_APPLICATION}",
+    f"PRAGMA user_version = {_VERSION}",
 )
 # The last kind of entry by name is "table" in a store; a view or a trigger is none of its entries.
-KIND = """SELECT (SELECT * FROM pragma_application_id), (SELECT * FROM pragma_user_version),
+_KIND = """SELECT (SELECT * FROM pragma_application_id), (SELECT * FROM pragma_user_version),
     (SELECT max(type) FROM sqlite_master)"""
-NEW, STORE = (0, 0, None), (APPLICATION, VERSION, "table")
+NEW, STORE = (0, 0, None), (_APPLICATION, _VERSION, "table")
 
 
 class StoreError(ValueError):
@@ -127,13 +127,13 @@ class GameStore:
     def add_many(self, games: Iterable[Game]) -> range:
         """Add all games, or none if one of them fails, and return their new ids."""
         rows = [_values(game) for game in games]
-        places = ", ".join("?" * len(COLUMNS.split(", ")))
+        places = ", ".join("?" * len(_COLUMNS.split(", ")))
         with self._writing() as connection:
             last = self._rows("SELECT max(id) FROM games")[0][0] or 0
             ids = range(last + 1, last + 1 + len(rows))
             numbered = ((id, *row) for id, row in zip(ids, rows, strict=True))
             connection.executemany(
-                f"INSERT INTO games ({COLUMNS}) VALUES ({places})",
+                f"INSERT INTO games ({_COLUMNS}) VALUES ({places})",
                 ((*row, _checksum(row)) for row in numbered),
             )
         return ids
@@ -143,7 +143,7 @@ class GameStore:
     def get(self, id: int) -> Game:
         """The game with this id; UnknownGameError if there is none."""
         id = whole_number(id, "the id of a game", 1)
-        for row in self._rows(f"SELECT {COLUMNS} FROM games WHERE id = ?", (min(id, LARGEST),)):
+        for row in self._rows(f"SELECT {_COLUMNS} FROM games WHERE id = ?", (min(id, LARGEST),)):
             return self._game(row)
         last = self._rows("SELECT max(id) FROM games")[0][0]
         raise UnknownGameError(f"unknown game {id}: the last one in {self.path} is {last or 0}")
@@ -168,7 +168,7 @@ class GameStore:
         ids, values = self._ids(min(most, LARGEST), origin, player, people, result)
         values["limit"] = whole_number(limit, "limit", 0, LARGEST)
         newest = f"{ids} ORDER BY id DESC LIMIT :limit"
-        statement = f"SELECT {COLUMNS} FROM games WHERE id IN ({newest}) ORDER BY id DESC"
+        statement = f"SELECT {_COLUMNS} FROM games WHERE id IN ({newest}) ORDER BY id DESC"
         return [self._game(row) for row in self._rows(statement, values)]
 
     def count(self, **filters: Any) -> int:
@@ -183,7 +183,7 @@ class GameStore:
 
     def __iter__(self) -> Iterator[Game]:
         """Every game, oldest first, including those of training."""
-        statement = f"SELECT {COLUMNS} FROM games WHERE id > ? ORDER BY id LIMIT {CHUNK}"
+        statement = f"SELECT {_COLUMNS} FROM games WHERE id > ? ORDER BY id LIMIT {CHUNK}"
         counting = "SELECT count(*) FROM games INDEXED BY games_origin"
         known, last = self._rows(counting)[0][0], 0
         while rows := self._rows(statement, (last,)):
@@ -229,17 +229,17 @@ class GameStore:
         if not self.read_only and self._kind() == NEW:
             with self._writing() as connection:
                 if self._kind() == NEW:  # otherwise another process has just made them
-                    for statement in SCHEMA:
+                    for statement in _SCHEMA:
                         connection.execute(statement)
         if self._kind() != STORE:
             raise StoreError(
-                f"{self.path} is no store of games of version {VERSION}: give another path, or "
+                f"{self.path} is no store of games of version {_VERSION}: give another path, or "
                 "update the package"
             )
 
     def _kind(self) -> Any:
         """The numbers that name the format of the file, and its last kind of entry by name."""
-        return self._rows(KIND)[0]
+        return self._rows(_KIND)[0]
 
     def _rows(self, statement: str, values: Any = ()) -> Sequence[Any]:
         """All rows of a statement's result."""
@@ -306,7 +306,7 @@ class GameStore:
 
     def _game(self, row: tuple[Any, ...]) -> Game:
         """The game in a row; StoreError if the row is damaged."""
-        values = dict(zip(COLUMNS.split(", "), row, strict=True))
+        values = dict(zip(_COLUMNS.split(", "), row, strict=True))
         if values.pop("checksum") != _checksum(row[:-1]):
             raise _damaged(self.path, f"game {row[0]} is not what was written")
         rules = rules_of(*(values.pop(name) for name in ("rows", "cols", "k")))
@@ -327,8 +327,8 @@ def read_games(path: str | os.PathLike[str], rules: Rules = SQUARE) -> Iterator[
     """
     check_file(path)
     with open(path, "rb") as file:
-        start = file.read(len(SQLITE))
-    if start == SQLITE:
+        start = file.read(len(_SQLITE))
+    if start == _SQLITE:
         with GameStore(path, read_only=True) as store:
             yield from store
     elif start.removeprefix(BOM_UTF8)[:1] == b"[":

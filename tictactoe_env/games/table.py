@@ -22,7 +22,7 @@ from tictactoe_env.opponents import make_opponent
 from tictactoe_env.rules import SIDES, Boards, Rules, standing
 
 PERSON = "human"  # the name of a person who gives none
-HINT = "search-depth=2"  # gives the hints on boards that are too large to solve
+_HINT = "search-depth=2"  # gives the hints on boards that are too large to solve
 
 
 class Table(ABC):
@@ -186,7 +186,7 @@ class Table(ABC):
     def hint(self, board: Boards) -> str:
         """A sentence with the best moves."""
         if not can_enumerate(self.rules):
-            best = np.flatnonzero(make_opponent(HINT, self.rules).probs(board[None])[0])
+            best = np.flatnonzero(make_opponent(_HINT, self.rules).probs(board[None])[0])
             return (
                 f"Hint: {self.any_of(best)}, from a search of two moves; this board is too large "
                 "to solve."

@@ -30,11 +30,11 @@ from tictactoe_env.policy import Policy, as_policy
 from tictactoe_env.rules import SIDES, Rules
 from tictactoe_env.sb3.models import attributes, check_observations, frozen, rules_of, side_of
 
-MakePolicy = Callable[[Any], Policy]
-GOALS = tuple(goal for goal in UNTIL if goal != "steps")
+_MakePolicy = Callable[[Any], Policy]
+_GOALS = tuple(goal for goal in UNTIL if goal != "steps")
 
 
-class Judgement(NamedTuple):
+class _Judgement(NamedTuple):
     """An exact evaluation of a model in training.
 
     steps: the environment steps made before it. evaluation: the exact results on both sides.
@@ -47,7 +47,7 @@ class Judgement(NamedTuple):
     exploitability: float | None
 
 
-class EveryNSteps(BaseCallback):
+class _EveryNSteps(BaseCallback):
     """Does something with the policy of the model every `every` environment steps.
 
     Steps are counted over all environments, and the multiples of `every` count, so that
@@ -58,7 +58,7 @@ class EveryNSteps(BaseCallback):
         self,
         every: int,
         deterministic: bool,
-        policy: MakePolicy | None,
+        policy: _MakePolicy | None,
         verbose: int,
     ):
         super().__init__(verbose)
@@ -89,7 +89,7 @@ class EveryNSteps(BaseCallback):
         return self.act()
 
 
-class ExactEvaluation(EveryNSteps):
+class ExactEvaluation(_EveryNSteps):
     """Computes the exact results of the model every `every` environment steps, logs them, keeps
     the best model, and stops training at a goal.
 
@@ -141,7 +141,7 @@ class ExactEvaluation(EveryNSteps):
       drawn and lost against random play, and of those lost by an illegal move, and what is proven.
 
     ## Attributes
-    - `evaluations`: a list of all evaluations as `Judgement(steps, evaluation, exploitability)`.
+    - `evaluations`: a list of all evaluations as `_Judgement(steps, evaluation, exploitability)`.
     - `last`, `best`: the last one and that of the best model; None before the first.
 
     ## Log
@@ -166,21 +166,21 @@ class ExactEvaluation(EveryNSteps):
         sides: str | None = None,
         deterministic: bool = True,
         best_model_save_path: str | os.PathLike[str] | None = None,
-        policy: MakePolicy | None = None,
+        policy: _MakePolicy | None = None,
         verbose: int = 0,
         max_positions: int = 3_000_000,
     ):
         super().__init__(every, deterministic, policy, verbose)
         self.limit = checked_limit(Limit(max_positions))
-        self.stop_at = stop_at if stop_at is None else one_of("goal", stop_at, GOALS)
+        self.stop_at = stop_at if stop_at is None else one_of("goal", stop_at, _GOALS)
         self.sides = sides if sides is None else one_of("choice of sides", sides, (*SIDES, "both"))
         self.best_model_save_path = best_model_save_path
-        self.evaluations: list[Judgement] = []
-        self.best: Judgement | None = None
+        self.evaluations: list[_Judgement] = []
+        self.best: _Judgement | None = None
         self._side, self._is_reached = "both", False
 
     @property
-    def last(self) -> Judgement | None:
+    def last(self) -> _Judgement | None:
         """The last evaluation; None before the first."""
         return self.evaluations[-1] if self.evaluations else None
 
@@ -213,7 +213,7 @@ class ExactEvaluation(EveryNSteps):
     def _evaluate(self, at_end: bool = False) -> None:
         found = evaluate_or_sample(self.player(), self._board, self._side, self.limit)
         steps = self.model.num_timesteps
-        judgement = Judgement(steps, found, mean_gain(found, self._board, self._judged()))
+        judgement = _Judgement(steps, found, _mean_gain(found, self._board, self._judged()))
         self.evaluations.append(judgement)
         scalars = self._scalars(judgement)
         for name, value in scalars.items():
@@ -231,16 +231,16 @@ class ExactEvaluation(EveryNSteps):
         if self.verbose:
             print(self._line(judgement, is_best, at_end))
 
-    def _scalars(self, judgement: Judgement) -> dict[str, float]:
+    def _scalars(self, judgement: _Judgement) -> dict[str, float]:
         found, scalars = judgement.evaluation, dict[str, float]()
         for side in self._judged():
             result, proven = _result(found, side), found.proven.get(side, Proven(False))
             values = {name: getattr(result, name) for name in ("win", "draw", "loss", "illegal")}
             if side in found.best_responses:
                 values["loss_vs_best_response"] = found.best_responses[side].loss
-            values |= {name: float(getattr(proven, name)) for name in GOALS}
+            values |= {name: float(getattr(proven, name)) for name in _GOALS}
             scalars |= {f"{side.lower()}_{name}": value for name, value in values.items()}
-        scalars |= {goal: float(found.reached(goal, self._side)) for goal in GOALS}
+        scalars |= {goal: float(found.reached(goal, self._side)) for goal in _GOALS}
         gain = judgement.exploitability
         return scalars if gain is None else scalars | {"exploitability": gain}
 
@@ -255,7 +255,7 @@ class ExactEvaluation(EveryNSteps):
         text = json.dumps(judged, indent=2) + "\n"
         write_file(folder / "best_model.json", lambda file: file.write(text.encode()))
 
-    def _line(self, judgement: Judgement, is_best: bool, at_end: bool) -> str:
+    def _line(self, judgement: _Judgement, is_best: bool, at_end: bool) -> str:
         found = judgement.evaluation
         parts = [f"{judgement.steps:,} steps{', the end' * at_end}"]
         for side in self._judged():
@@ -273,7 +273,7 @@ def _result(found: Evaluation, side: str) -> Result:
     return found.x if side == "X" else found.o
 
 
-def mean_gain(found: Evaluation, rules: Rules, sides: tuple[str, ...]) -> float | None:
+def _mean_gain(found: Evaluation, rules: Rules, sides: tuple[str, ...]) -> float | None:
     """What best responses gain over perfect play against a policy, the mean over its sides.
 
     Of both sides it is the exploitability of `tictactoe_env.exploitability`. None if a side was
@@ -286,7 +286,7 @@ def mean_gain(found: Evaluation, rules: Rules, sides: tuple[str, ...]) -> float 
     return max(0.0, sum(fair[side] - responses[side].value for side in sides) / len(sides))
 
 
-class SelfPlay(EveryNSteps):
+class SelfPlay(_EveryNSteps):
     """Adds a snapshot of the model to the opponent "self" every `every` environment steps.
 
     The first one is added when training starts, if there is none yet.
@@ -327,7 +327,7 @@ class SelfPlay(EveryNSteps):
         self,
         every: int = 10_000,
         deterministic: bool = False,
-        policy: MakePolicy | None = None,
+        policy: _MakePolicy | None = None,
         verbose: int = 0,
     ):
         super().__init__(every, deterministic, policy, verbose)

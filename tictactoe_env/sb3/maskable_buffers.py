@@ -9,15 +9,15 @@ import torch
 from numpy.typing import NDArray
 from stable_baselines3.common.buffers import DictReplayBuffer, ReplayBuffer
 
-Tensors = torch.Tensor | dict[str, torch.Tensor]
+_Tensors = torch.Tensor | dict[str, torch.Tensor]
 
 
 class MaskableReplayBufferSamples(NamedTuple):
     """A batch of transitions, with the legal actions (B, actions) bool at the next observations."""
 
-    observations: Tensors
+    observations: _Tensors
     actions: torch.Tensor
-    next_observations: Tensors
+    next_observations: _Tensors
     dones: torch.Tensor
     rewards: torch.Tensor
     next_action_masks: torch.Tensor

@@ -73,10 +73,10 @@ def _sendable(copy: Policy, rules: Rules) -> Policy:
         return CanonicalPolicy(_sendable(copy.policy, rules), rules)
     if isinstance(copy, PredictPolicy) and isinstance(copy.model, torch.nn.Module):
         copy.model.to("cpu")
-    return FrozenPolicy(copy, rules)
+    return _FrozenPolicy(copy, rules)
 
 
-class FrozenPolicy:
+class _FrozenPolicy:
     """A policy that does not change any more, so that a copy of it is the policy itself."""
 
     def __init__(self, policy: Policy, rules: Rules):
@@ -87,12 +87,12 @@ class FrozenPolicy:
         with torch.no_grad():
             return self.policy.probs(boards)
 
-    def __deepcopy__(self, memo: Any) -> FrozenPolicy:
+    def __deepcopy__(self, memo: Any) -> _FrozenPolicy:
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _unpacked, (cloudpickle.dumps((self.policy, self.rules)),)
 
 
-def _unpacked(packed: bytes) -> FrozenPolicy:
-    return FrozenPolicy(*pickle.loads(packed))
+def _unpacked(packed: bytes) -> _FrozenPolicy:
+    return _FrozenPolicy(*pickle.loads(packed))

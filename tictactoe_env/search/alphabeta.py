@@ -38,17 +38,17 @@ from tictactoe_env.policy import Probs, equally_likely, of_each_board
 from tictactoe_env.rules import Boards, Rules
 
 WIN = 1_000_000  # the score of a proven win; estimates are smaller
-UNKNOWN = (-WIN, WIN)  # the bounds of a position that was not searched
+_UNKNOWN = (-WIN, WIN)  # the bounds of a position that was not searched
 CLOCK_NODES = 64  # positions between two checks of the clock
-TIES = ("random", "first")
-EXACT = ", exact: win 1, draw 0, loss -1"
-ESTIMATED = (
+_TIES = ("random", "first")
+_EXACT = ", exact: win 1, draw 0, loss -1"
+_ESTIMATED = (
     ": proven win 1, proven loss -1, in between an estimate from the lines that are still open to "
     "one side"
 )
 
 
-class Move(NamedTuple):
+class _Move(NamedTuple):
     """A cell: its bit, its bits in all orientations, and the lines through it."""
 
     cell: int
@@ -57,7 +57,7 @@ class Move(NamedTuple):
     lines: tuple[int, ...]
 
 
-class TimeUpError(Exception):
+class _TimeUpError(Exception):
     """The time limit was reached during a search."""
 
 
@@ -69,15 +69,15 @@ class SearchPolicy:
     """
 
     def __init__(self, rules: Rules, ties: str = "random", depth: int = 0, seconds: float = 0.0):
-        one_of("way to break ties", ties, TIES)
+        one_of("way to break ties", ties, _TIES)
         self.rules, self.ties, self.seconds = rules, ties, not_negative(seconds, "seconds")
         self.depth = whole_number(depth, "depth", 0)
         self._ahead = self.depth or (rules.cells if self.seconds else 0)  # 0: no limit
         if rules.cells > ENUMERABLE and not self._ahead:
             raise ValueError(f"{rules} is too large to search to its end: give depth or seconds")
-        self.search = Search(rules)
+        self.search = _Search(rules)
         self.varies = "its search is ended by a clock (seconds)" if self.seconds else ""
-        self.meaning = f"its search score of each move{ESTIMATED if self._ahead else EXACT}"
+        self.meaning = f"its search score of each move{_ESTIMATED if self._ahead else _EXACT}"
 
     def probs(self, boards: Boards) -> Probs:
         """The best moves on boards (B, cells), equally likely or the lowest one: (B, cells).
@@ -115,7 +115,7 @@ class SearchPolicy:
         return [cell for cell, score in scores.items() if score == max(scores.values())]
 
 
-class Search:
+class _Search:
     """Negamax on one board. `table` holds the proven bounds (low, high) of positions by key."""
 
     def __init__(self, rules: Rules):
@@ -124,7 +124,7 @@ class Search:
         bits, images = rules.cell_bits, self.orientations.cells
         self.lines = [sum(bits[cell] for cell in line) for line in rules.lines]
         moves = [
-            Move(cell, bit, images[cell], tuple(line for line in self.lines if line & bit))
+            _Move(cell, bit, images[cell], tuple(line for line in self.lines if line & bit))
             for cell, bit in enumerate(bits)
         ]
         self.moves = sorted(moves, key=lambda move: -len(move.lines))
@@ -170,7 +170,7 @@ class Search:
         if depth <= 0:
             return self.estimate(own, other)
         key = self.key(own, other)
-        low, high = self.table.get(key, UNKNOWN)
+        low, high = self.table.get(key, _UNKNOWN)
         if low >= beta or low == high:
             return low
         if high <= alpha:
@@ -178,7 +178,7 @@ class Search:
         alpha, beta = max(alpha, low), min(beta, high)
         self.nodes += 1
         if self.nodes % CLOCK_NODES == 0 and self.clock() > self.deadline:
-            raise TimeUpError
+            raise _TimeUpError
         moves = self.ordered_moves(own & self.full, own_threats, free, forced or free)
         if moves is None:
             best = low = high = WIN
@@ -201,13 +201,13 @@ class Search:
 
     def ordered_moves(
         self, marks: int, threats: int, free: int, allowed: int
-    ) -> list[tuple[Move, int]] | None:
+    ) -> list[tuple[_Move, int]] | None:
         """The moves on the allowed cells, with the threats after each; None if one makes two.
 
         Moves that threaten come first, then moves that caused the most cutoffs.
         """
-        quick: list[tuple[Move, int]] = []
-        quiet: list[tuple[Move, int]] = []
+        quick: list[tuple[_Move, int]] = []
+        quiet: list[tuple[_Move, int]] = []
         for move in self.moves:
             bit = move.bit
             if not allowed & bit:
@@ -277,14 +277,14 @@ class Search:
                 moves.sort(key=lambda move: -scores[move.cell])
                 if max(scores.values()) == WIN:
                     break
-        except TimeUpError:
+        except _TimeUpError:
             pass
         finally:
             self.table, self.deadline = proven, math.inf
         return found
 
     def root(
-        self, own: int, other: int, moves: Sequence[Move], depth: int, exact: bool = False
+        self, own: int, other: int, moves: Sequence[_Move], depth: int, exact: bool = False
     ) -> dict[int, int]:
         """The score of each of these moves, searched `depth` plies deep.
 
