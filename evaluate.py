@@ -13,15 +13,15 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from terminal.installed import explained
+from apps.terminal.installed import explained
 
 with explained("evaluate.py"):
     import numpy as np
 
     from agents import TRAINABLE, load
-    from players.seat import NAMES_TEXT, path_of, policy_of, seat_of
-    from terminal import battle, position, proving, report
-    from terminal.command_line import CommandLine, Option, with_size
+    from apps.players.seat import NAMES_TEXT, path_of, policy_of, seat_of
+    from apps.terminal import battle, position, proving, report
+    from apps.terminal.command_line import CommandLine, Option, with_size
     from tictactoe_env.certificates.certificate import (
         VERIFIED,
         certify,
@@ -218,7 +218,7 @@ def prove_all(given: SimpleNamespace, rules: Rules) -> int:
 
     Of an agent that can meet more than the limit allows, and then of all pairs, they are sampled.
     """
-    from terminal.piped import PipedConsole
+    from apps.terminal.piped import PipedConsole
 
     console, names = PipedConsole(), report.names_of(given.agents)
     players: dict[str, Policy] = {}
@@ -314,7 +314,7 @@ def print_example(
 
 def fight(given: SimpleNamespace, rules: Rules) -> int:
     """Play games between two agents and print them."""
-    from terminal.piped import PipedConsole
+    from apps.terminal.piped import PipedConsole
 
     console = PipedConsole()
     first, second = (policy_of(spec, rules, "agent") for spec in given.agents)
@@ -328,7 +328,7 @@ def fight(given: SimpleNamespace, rules: Rules) -> int:
 
 def examine(given: SimpleNamespace, rules: Rules) -> int:
     """Print what the agents think of one position."""
-    from terminal.piped import PipedConsole
+    from apps.terminal.piped import PipedConsole
 
     console, board = PipedConsole(), position.unfinished(given.board, rules)
     seats = {
@@ -355,7 +355,7 @@ def write_results(path: Path | None, results: dict[str, Any], console: Any) -> N
 
 def evaluate_all(given: SimpleNamespace, rules: Rules) -> int:
     """Print the exact results of every agent, an example game and the cross table."""
-    from terminal.piped import PipedConsole
+    from apps.terminal.piped import PipedConsole
 
     console, names = PipedConsole(), report.names_of(given.agents)
     players: dict[str, TabularPolicy] = {}

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Literal
 
-from terminal.installed import explained
+from apps.terminal.installed import explained
 
 with explained("play.py"):
     from tictactoe_env.errors import printable
@@ -19,7 +19,7 @@ with explained("play.py"):
     from tictactoe_env.rules import Rules
 
 if TYPE_CHECKING:
-    from terminal.command_line import CommandLine, Option
+    from apps.terminal.command_line import CommandLine, Option
 
 LISTED = 20  # games of --list
 MAX_SEED = 2**32
@@ -27,8 +27,8 @@ MAX_SEED = 2**32
 
 def command_line() -> CommandLine:
     """The command line, with a sentence for each option."""
-    from players.seat import NAMES_TEXT
-    from terminal.command_line import CommandLine, Option
+    from apps.players.seat import NAMES_TEXT
+    from apps.terminal.command_line import CommandLine, Option
 
     web = Option("web", "serve the page for a browser instead", kind="flag", default=False)
     return CommandLine(
@@ -43,8 +43,8 @@ def command_line() -> CommandLine:
 
 
 def _game_options() -> list[Option]:
-    from players.thoughts import KINDS
-    from terminal.command_line import Option
+    from apps.players.thoughts import KINDS
+    from apps.terminal.command_line import Option
     from tictactoe_env.notation import parse_size
     from training.options import Count, Natural
 
@@ -72,7 +72,7 @@ def _game_options() -> list[Option]:
 
 
 def _look_options() -> list[Option]:
-    from terminal.command_line import Option
+    from apps.terminal.command_line import Option
     from training.options import Count
 
     replay = "show a saved game move by move, controlled by keys; with --delay it runs by itself"
@@ -122,11 +122,11 @@ def main(arguments: list[str] | None = None) -> int:
 
 def serve(arguments: list[str]) -> int:
     """Serve the page for a browser, with the same default store."""
-    from terminal import home
+    from apps.terminal import home
 
     if not any(argument.partition("=")[0] == "--store" for argument in arguments):
         arguments = [*arguments, "--store", str(home.default_store())]
-    return importlib.import_module("web.server").main(arguments)
+    return importlib.import_module("apps.web.server").main(arguments)
 
 
 def check(typed: Mapping[str, Any]) -> None:
@@ -149,8 +149,8 @@ def play(given: SimpleNamespace) -> int:
     """Show saved games, or play."""
     from rich.console import Console
 
-    from terminal import home
-    from terminal.talk import Talk
+    from apps.terminal import home
+    from apps.terminal.talk import Talk
 
     if hasattr(sys.stdin, "reconfigure"):  # invalid bytes must not end the game
         sys.stdin.reconfigure(errors="replace")
@@ -162,7 +162,7 @@ def play(given: SimpleNamespace) -> int:
 
 def look(given: SimpleNamespace, talk: Any, path: Path) -> int:
     """Show the list of saved games, or one of them."""
-    from terminal import replay
+    from apps.terminal import replay
     from tictactoe_env.games.store import GameStore
 
     with GameStore(path, read_only=True) as store:
@@ -176,10 +176,10 @@ def look(given: SimpleNamespace, talk: Any, path: Path) -> int:
 
 def play_games(given: SimpleNamespace, talk: Any, path: Path) -> int:
     """Play the games of the options, or show the menu."""
-    from players.seat import board_of
-    from players.thoughts import OWN
-    from terminal import menu
-    from terminal.game import Table, seats_of
+    from apps.players.seat import board_of
+    from apps.players.thoughts import OWN
+    from apps.terminal import menu
+    from apps.terminal.game import Table, seats_of
     from tictactoe_env.games.store import GameStore
     from tictactoe_env.games.table import PERSON
 

@@ -14,12 +14,12 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Literal, NamedTuple
 
-from terminal.installed import OF_EVERY_RUN, explained, require
+from apps.terminal.installed import OF_EVERY_RUN, explained, require
 
 with explained("train.py", "train"):
     import agents
     from agents import TRAINABLE
-    from terminal.command_line import CommandLine, Option, with_size
+    from apps.terminal.command_line import CommandLine, Option, with_size
     from tictactoe_env.errors import unknown_name
     from tictactoe_env.exact.evaluation import UNTIL
     from tictactoe_env.exact.positions import TABULATED
@@ -285,7 +285,7 @@ def resumed(
 def optimize(page: Any, typed: dict[str, Any]) -> int:
     """Search the options that were not given, and print the best; the exit code."""
     require("optuna")
-    from terminal import tuner
+    from apps.terminal import tuner
     from training.tuning import Search
 
     entry = entry_of(page, typed, {})
@@ -300,8 +300,8 @@ def optimize(page: Any, typed: dict[str, Any]) -> int:
 
 def train(entry: Entry, given: SimpleNamespace) -> int:
     """Train, write the run, and print its certificate; the exit code."""
-    from terminal import trainer
-    from terminal.piped import PipedConsole
+    from apps.terminal import trainer
+    from apps.terminal.piped import PipedConsole
 
     page, config, preset = entry
     folder, console = given.resume or given.out, PipedConsole()
@@ -323,7 +323,7 @@ def train(entry: Entry, given: SimpleNamespace) -> int:
 
 def train_study(entry: Entry, given: SimpleNamespace) -> int:
     """Train an agent with many seeds, and print a table over them; the exit code."""
-    from terminal import study
+    from apps.terminal import study
 
     folder = given.out or Path("runs") / f"{entry.name}-study"
     about = entry.page.AGENT, entry.config, entry.preset, given.until
@@ -435,8 +435,8 @@ def resumed_entries(page: Any, typed: dict[str, Any], saved: dict[str, Any]) -> 
 
 def train_rivals(entries: tuple[Entry, Entry], given: SimpleNamespace) -> int:
     """Train two learners against each other, write both runs, and print how they play."""
-    from terminal import trainer
-    from terminal.piped import PipedConsole
+    from apps.terminal import trainer
+    from apps.terminal.piped import PipedConsole
 
     first, console = entries[0], PipedConsole()
     folder = given.resume or given.out

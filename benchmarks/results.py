@@ -23,9 +23,9 @@ from typing import Annotated, Any
 from cyclopts import Parameter, run
 
 import agents
-from players.titles import unit_of
-from terminal.report import cross_table
-from terminal.study import train_run
+from apps.players.titles import unit_of
+from apps.terminal.report import cross_table
+from apps.terminal.study import train_run
 from tictactoe_env.certificates.certificate import FILE, certify, read, table_of
 from tictactoe_env.certificates.content import Certificate, Rates, sides_of
 from tictactoe_env.certificates.stated import package_versions

@@ -1,9 +1,9 @@
 """The trained agents of the package, from the runs of `make results`: `make trained`.
 
 For every entry of benchmarks/results.py one run in runs/results becomes a table in
-`tictactoe_env/trained/tables`, and its own values in `players/tables`: of an agent the best of its
-seeds, of a preset seed 0. Only certificates that `verify` accepts are taken, if the model beside
-them makes their moves.
+`tictactoe_env/trained/tables`, and its own values in `apps/players/tables`: of an agent the best
+of its seeds, of a preset seed 0. Only certificates that `verify` accepts are taken, if the model
+beside them makes their moves.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from typing import IO, Any
 import numpy as np
 
 import agents
+from apps.players.packed import FOLDER as VALUES_FOLDER
+from apps.players.packed import NO_VALUE, STEPS, VALUES, canonical_rows
 from benchmarks.results import ENTRIES, ROOT, RUNS, Entry
-from players.packed import FOLDER as VALUES_FOLDER
-from players.packed import NO_VALUE, STEPS, VALUES, canonical_rows
 from tictactoe_env.certificates.certificate import FILE, read, table_of, verify
 from tictactoe_env.certificates.content import Certificate
 from tictactoe_env.files import write_file

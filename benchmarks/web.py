@@ -189,7 +189,7 @@ def serving(folder: Path, **settings: Any) -> Iterator[tuple[subprocess.Popen[st
     settings: of the process, such as `stderr`.
     """
     process = subprocess.Popen(
-        [sys.executable, "-m", "web.server", "--port", "0", "--store", "games.db"],
+        [sys.executable, "-m", "apps.web.server", "--port", "0", "--store", "games.db"],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,

@@ -20,7 +20,7 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 from agents import tabular_q
-from terminal.battle import play
+from apps.terminal.battle import play
 from tictactoe_env import ENV_IDS
 from tictactoe_env.certificates.certificate import FILE, certify, write
 from tictactoe_env.games import Game, Participant, truth, verdicts
@@ -141,7 +141,7 @@ def write_page(folder: str, address: str, cells: Sequence[str], path: Path) -> N
 @contextmanager
 def served(folder: str) -> Iterator[str]:
     """The address of a server that runs in `folder`; it ends with the context."""
-    program = [sys.executable, "-m", "web.server", "--port", "0", "--store", "games.db"]
+    program = [sys.executable, "-m", "apps.web.server", "--port", "0", "--store", "games.db"]
     env = {**os.environ, "PYTHONPATH": str(HERE.parent)}
     server = subprocess.Popen(program, cwd=folder, env=env, stdout=subprocess.PIPE, text=True)
     try:

@@ -22,7 +22,7 @@ from text_cases import refuses
 import agents
 import train as command
 from agents import TRAINABLE
-from terminal.command_line import bound_of, metavar_of
+from apps.terminal.command_line import bound_of, metavar_of
 from tictactoe_env.certificates.certificate import load_policy, read, verify
 from tictactoe_env.exact.evaluation import evaluate
 from tictactoe_env.exact.positions import positions_of

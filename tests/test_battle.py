@@ -7,7 +7,7 @@ from consoles import printed
 from rich.console import Console
 from sample_players import CellPlayer, FixedPlayer
 
-from terminal import battle
+from apps.terminal import battle
 from tictactoe_env import RandomPolicy, Rules
 from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.exact.tables import tabulate

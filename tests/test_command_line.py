@@ -1,4 +1,4 @@
-"""terminal/command_line.py: what was typed, errors and help."""
+"""apps/terminal/command_line.py: what was typed, errors and help."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -7,7 +7,7 @@ import pytest
 from pydantic import Field
 from text_cases import cases
 
-from terminal.command_line import CommandLine, Option
+from apps.terminal.command_line import CommandLine, Option
 from training.options import Count
 
 OPTIONS = [

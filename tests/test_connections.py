@@ -8,7 +8,7 @@ import pytest
 import uvicorn
 from uvicorn.server import ServerState
 
-from web.connections import Connection
+from apps.web.connections import Connection
 
 GET = b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
 POST = GET.replace(b"GET", b"POST").removesuffix(b"\r\n")

@@ -183,7 +183,7 @@ for name in sys.argv[2:]:
     except SystemExit as end:
         code = end.code
     assert not code, name
-import play, web.server
+import play, apps.web.server
 sys.exit(play.main(["--x", "minimax", "--o", "mcts-playouts=5", "--store", sys.argv[1]]))
 """
 

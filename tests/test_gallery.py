@@ -7,8 +7,8 @@ from sample_players import LineCounter
 from small_runs import trained
 from text_cases import refuses
 
-from players.gallery import BUILT_IN, Gallery
-from players.pupil import teach
+from apps.players.gallery import BUILT_IN, Gallery
+from apps.players.pupil import teach
 from tictactoe_env import (
     Game,
     RandomPolicy,

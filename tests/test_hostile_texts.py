@@ -11,12 +11,12 @@ from text_cases import HOSTILE, called
 
 import evaluate
 import play
-from players.gallery import Gallery
-from terminal import battle, proving, report
-from terminal.game import who
-from terminal.progress import Display
-from terminal.replay import Replay
-from terminal.talk import Talk
+from apps.players.gallery import Gallery
+from apps.terminal import battle, proving, report
+from apps.terminal.game import who
+from apps.terminal.progress import Display
+from apps.terminal.replay import Replay
+from apps.terminal.talk import Talk
 from tictactoe_env.errors import printable
 from tictactoe_env.exact.evaluation import evaluate as evaluated
 from tictactoe_env.exact.tables import tabulate

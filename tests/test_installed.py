@@ -11,7 +11,7 @@ from small_runs import ROOT
 from text_cases import called
 
 import train
-from terminal.installed import GROUP_OF, GROUPS, what_to_do
+from apps.terminal.installed import GROUP_OF, GROUPS, what_to_do
 
 IMPORTED_AS = {"stable-baselines3": "stable_baselines3", "sb3-contrib": "sb3_contrib"}
 PROGRAM = """import os, sys

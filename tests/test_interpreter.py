@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from terminal import interpreter
+from apps.terminal import interpreter
 
 
 @pytest.mark.parametrize(

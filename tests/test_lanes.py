@@ -6,9 +6,9 @@ import time
 import anyio
 from text_cases import refuses
 
-from players.gallery import Entry
-from web import api
-from web.lanes import BusyError, Processes, TooSlowError
+from apps.players.gallery import Entry
+from apps.web import api
+from apps.web.lanes import BusyError, Processes, TooSlowError
 
 
 def test_a_process_computes_and_one_that_dies_or_takes_too_long_is_replaced():

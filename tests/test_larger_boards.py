@@ -12,8 +12,8 @@ from text_cases import refuses
 import agents
 import evaluate as program
 import train
-from players.seat import run_seat
-from terminal.progress import describe
+from apps.players.seat import run_seat
+from apps.terminal.progress import describe
 from tictactoe_env.certificates.certificate import load_policy, read, verify
 from tictactoe_env.exact.evaluation import (
     Evaluation,

@@ -20,11 +20,13 @@ import agents
 import evaluate
 import play
 import train
-from players import pupil as pupils
-from players.gallery import Gallery
-from players.seat import seat_of
-from terminal.menu import Menu
-from terminal.talk import Talk
+from apps.players import pupil as pupils
+from apps.players.gallery import Gallery
+from apps.players.seat import seat_of
+from apps.terminal.menu import Menu
+from apps.terminal.talk import Talk
+from apps.web import server
+from apps.web.lanes import Threads
 from tictactoe_env.certificates.certificate import load_policy, read, verify
 from tictactoe_env.games.game import Game
 from tictactoe_env.games.store import GameStore, StoreError
@@ -32,8 +34,6 @@ from tictactoe_env.notation import game_text, parse_game, replay
 from tictactoe_env.rules import Rules
 from training import learned
 from training.files import read_json
-from web import server
-from web.lanes import Threads
 
 RULES, BOARD = Rules(), {"rows": 3, "cols": 3, "k": 3}
 YOUNG, LEARNER = "runs/young", "runs/learner"

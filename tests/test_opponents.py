@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from text_cases import cases, refuses
 
-from players.gallery import Gallery
-from players.seat import policy_of, seat_of
+from apps.players.gallery import Gallery
+from apps.players.seat import policy_of, seat_of
 from tictactoe_env import Rules, TicTacToeEnv, TicTacToeVectorEnv, make_opponent
 from tictactoe_env import evaluate as evaluate_policy
 from tictactoe_env.certificates import certificate

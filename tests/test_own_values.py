@@ -9,7 +9,7 @@ from small_runs import trained, without
 from text_cases import refuses
 
 from agents import tabular_q, tictacnet
-from players.seat import run_seat
+from apps.players.seat import run_seat
 from tictactoe_env.certificates.certificate import load_policy, read
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.solver import solve
@@ -106,7 +106,8 @@ def test_the_own_values_of_a_run_are_shown_without_torch_and_without_its_model(r
         assert (found.kind, found.kinds) == ("own", ("own", "expected"))
         assert (found.scale, found.meaning[-22:]) == ((-2.0, 1.0), "win 1, draw 0, loss -2")
         assert found.values == own.values[0].tolist()
-    program = f"""from pathlib import Path; import numpy as np; from players.seat import run_seat
+    program = f"""from pathlib import Path; import numpy as np
+from apps.players.seat import run_seat
 seat = run_seat(Path({str(run)!r}), "dqn", __import__("tictactoe_env").Rules())
 print(seat.thoughts(np.zeros(9, dtype=np.int8)).values[4])"""
     packages = "torch stable_baselines3"

@@ -10,7 +10,7 @@ from small_runs import ROOT, environment
 from text_cases import called
 
 import play
-from terminal import home
+from apps.terminal import home
 from tictactoe_env import Game, GameStore
 
 pexpect = pytest.importorskip("pexpect", reason="a pseudo-terminal is needed")
@@ -89,7 +89,7 @@ def test_a_replay_goes_by_keys_until_ctrl_d_and_leaves_the_terminal_as_it_was(pa
 
 def test_the_web_page_is_given_everything_else_and_the_same_store(monkeypatch):
     server = Mock(main=Mock(return_value=7))
-    monkeypatch.setitem(sys.modules, "web.server", server)
+    monkeypatch.setitem(sys.modules, "apps.web.server", server)
     for arguments, store in ((["--web"], str(home.default_store())), (["--store=x", "--web"], "x")):
         assert play.main([*arguments, "--port", "0"]) == 7
         assert store in " ".join(server.main.call_args[0][0])

@@ -1,4 +1,4 @@
-"""terminal/progress.py: the lines that a training prints."""
+"""apps/terminal/progress.py: the lines that a training prints."""
 
 import re
 from dataclasses import asdict
@@ -7,7 +7,7 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from terminal.progress import Display, describe
+from apps.terminal.progress import Display, describe
 from tictactoe_env import Rules, evaluate, make_opponent
 from training.tally import Tally
 
@@ -20,7 +20,7 @@ RANDOM, PERFECT = (make_opponent(name, Rules()) for name in ("random", "minimax"
     [{"width": 100}, {"width": 100, "force_terminal": True}, {"width": 40, "force_terminal": True}],
 )
 def test_a_row_is_printed_at_each_tenth_and_when_something_is_first_proven(settings, monkeypatch):
-    monkeypatch.setattr("terminal.progress.PLAIN_SECONDS", 1e9)
+    monkeypatch.setattr("apps.terminal.progress.PLAIN_SECONDS", 1e9)
     console = Console(file=StringIO(), **settings)
     display = Display("agent", 1_000, 0, console)
     for steps, policy in (
@@ -39,7 +39,7 @@ def test_a_row_is_printed_at_each_tenth_and_when_something_is_first_proven(setti
 
 
 def test_a_log_tells_of_the_games_that_were_counted_at_each_row(monkeypatch):
-    monkeypatch.setattr("terminal.progress.PLAIN_SECONDS", 0.0)
+    monkeypatch.setattr("apps.terminal.progress.PLAIN_SECONDS", 0.0)
     console, tally = Console(file=StringIO(), width=100), Tally()
     display, results = Display("agent", 1_000, 0, console), evaluate(RANDOM, rules=Rules())
     for steps in (100, 200, 300):
@@ -52,7 +52,7 @@ def test_a_log_tells_of_the_games_that_were_counted_at_each_row(monkeypatch):
 @pytest.mark.parametrize("is_terminal", [True, False])
 def test_a_long_proof_shows_how_far_it_has_come(is_terminal, monkeypatch):
     now = [100.0]
-    monkeypatch.setattr("terminal.progress.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("apps.terminal.progress.time.monotonic", lambda: now[0])
     console = Console(file=StringIO(), width=100, force_terminal=is_terminal)
     display = Display("agent", 1_000, 0, console)
     for now[0], ply, positions in ((100.0, 1, 9), (104.0, 2, 70), (110.0, 3, 504)):

@@ -8,7 +8,7 @@ from consoles import printed
 from sample_players import CellPlayer, best_player
 from text_cases import rows_of
 
-from terminal import report as show
+from apps.terminal import report as show
 from tictactoe_env import RandomPolicy, Rules, make_opponent, tabulate
 from tictactoe_env.certificates.certificate import certify
 from tictactoe_env.exact.positions import positions_of

@@ -7,9 +7,9 @@ import pytest
 from text_cases import refuses
 
 from agents import TRAINABLE, presets
+from apps.players.packed import FOLDER
 from benchmarks.results import ENTRIES, ORIGINS, READY
 from benchmarks.trained import pack
-from players.packed import FOLDER
 from tictactoe_env import RandomPolicy, Rules
 from tictactoe_env.certificates.certificate import certify
 from tictactoe_env.trained.packed import facts_of, unpack

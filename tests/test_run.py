@@ -13,7 +13,7 @@ from small_runs import contents, metrics
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from text_cases import refuses
 
-from terminal.progress import Display
+from apps.terminal.progress import Display
 from tictactoe_env.certificates.certificate import exact_results, read, table_of, verify
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.solver import MinimaxPolicy

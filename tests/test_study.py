@@ -9,7 +9,7 @@ from small_runs import small_config
 from text_cases import called, refuses
 
 import train
-from terminal import study
+from apps.terminal import study
 from tictactoe_env.certificates.certificate import read, verify
 from training import cluster
 from training.cluster import cluster_address, results
@@ -133,7 +133,7 @@ def test_failed_seeds_and_what_is_missing_are_named(tmp_path, monkeypatch, capsy
         yield 0, ([], "MemoryError: no memory")
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("terminal.study.results", some)
+    monkeypatch.setattr("apps.terminal.study.results", some)
     arguments = [*QUICK, "--seeds", "4-5", "--jobs", "1", "--out", str(tmp_path / "study")]
     code, out, err = called(train, arguments, capsys)
     assert (code, "4, 5" in err, "seed 4: failed: MemoryError" in out) == (130, True, True)

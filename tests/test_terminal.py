@@ -20,15 +20,15 @@ from text_cases import refuses
 import agents
 from agents import TRAINABLE
 from agents.trie import TrieLearner
-from players.groups import GROUPS
-from players.seat import board_of, seat_of
-from players.thoughts import KINDS
-from terminal.game import Table, seats_of
-from terminal.keys import Keys
-from terminal.menu import Menu
-from terminal.picture import picture
-from terminal.replay import print_list, watch
-from terminal.talk import Talk, number, one_of, seconds
+from apps.players.groups import GROUPS
+from apps.players.seat import board_of, seat_of
+from apps.players.thoughts import KINDS
+from apps.terminal.game import Table, seats_of
+from apps.terminal.keys import Keys
+from apps.terminal.menu import Menu
+from apps.terminal.picture import picture
+from apps.terminal.replay import print_list, watch
+from apps.terminal.talk import Talk, number, one_of, seconds
 from tictactoe_env import Game, GameStore, Participant, RandomPolicy, Rules
 from tictactoe_env.certificates.certificate import certify, read, write
 from tictactoe_env.exact.match import action_values
@@ -219,7 +219,7 @@ def pipe():
 
 def test_keys_are_read_one_by_one_and_in_pieces_until_the_end_of_the_input(pipe, monkeypatch):
     keys, write = pipe
-    monkeypatch.setattr("terminal.keys.WAKING", 0.001)
+    monkeypatch.setattr("apps.terminal.keys.WAKING", 0.001)
     write("q\x1b[C\x1b[1~\x1bOF\x1b[5~")
     assert [keys.read(0) for _ in range(5)] == ["q", "right", "home", "end", "escape"]
     assert keys.read(0.01) == ""
@@ -227,7 +227,7 @@ def test_keys_are_read_one_by_one_and_in_pieces_until_the_end_of_the_input(pipe,
     assert keys.read(None) == "é"
     assert keys.read(1) == "escape"
     write("\x1b")
-    monkeypatch.setattr("terminal.keys.PAUSE", 60)  # however busy the machine is
+    monkeypatch.setattr("apps.terminal.keys.PAUSE", 60)  # however busy the machine is
     threading.Timer(0.02, write, ("[D",)).start()
     assert keys.read(60) == "left"
     for end, key in (("\x04", 0), (None, None)):
@@ -285,7 +285,7 @@ def test_every_move_of_a_replay_has_its_verdict_and_the_end_a_sentence(line, wor
 def test_a_replay_at_a_terminal_begins_again_after_its_end_and_is_left(monkeypatch):
     keys = iter(["right", "end", " ", "", "v", "q"])
     given = contextlib.nullcontext(types.SimpleNamespace(read=lambda seconds: next(keys)))
-    monkeypatch.setattr("terminal.replay.Keys", lambda source: given)
+    monkeypatch.setattr("apps.terminal.replay.Keys", lambda source: given)
     talk = talking(force_terminal=True, color_system=None)
     talk.source.isatty = lambda: True
     watch(Game.parse(LONG_GAME), talk)

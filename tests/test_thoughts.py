@@ -5,7 +5,7 @@ import pytest
 from sample_players import Stubborn, fixed_table
 from text_cases import refuses
 
-from players.thoughts import EXPECTED, KINDS, thoughts
+from apps.players.thoughts import EXPECTED, KINDS, thoughts
 from tictactoe_env.exact.match import action_values
 from tictactoe_env.exact.tables import TabularPolicy
 from tictactoe_env.notation import parse_board

@@ -4,9 +4,9 @@ import pytest
 
 import agents
 from agents import TRAINABLE
-from players.gallery import Gallery
-from players.summary import results_of
-from players.titles import story_of, title_of
+from apps.players.gallery import Gallery
+from apps.players.summary import results_of
+from apps.players.titles import story_of, title_of
 from tictactoe_env import RandomPolicy, Rules
 from tictactoe_env.certificates.certificate import certify, write
 from tictactoe_env.trained.packed import facts_of

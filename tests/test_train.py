@@ -17,7 +17,7 @@ from text_cases import called
 
 import agents
 import train
-from terminal.trainer import new_folder
+from apps.terminal.trainer import new_folder
 from tictactoe_env.certificates.certificate import certify, read, write
 from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.rules import Rules

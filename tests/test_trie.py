@@ -12,7 +12,7 @@ import train
 from agents import presets
 from agents import trie as page
 from agents.trie import Config, Trie, TriePolicy
-from terminal.tree import trie_text
+from apps.terminal.tree import trie_text
 from tictactoe_env.exact.evaluation import evaluate
 from tictactoe_env.exact.solver import solve
 from tictactoe_env.games.game import Game, parse_lines

@@ -8,7 +8,7 @@ import pytest
 from sample_players import CellPlayer
 
 import play
-from terminal import game as terminal
+from apps.terminal import game as terminal
 from tictactoe_env import __main__ as package
 from tictactoe_env import register_opponent, unregister_opponent
 

@@ -16,8 +16,10 @@ from jsonschema import Draft202012Validator
 from sample_players import CellPlayer
 from starlette.testclient import TestClient
 
+from apps.players.gallery import Gallery
+from apps.web import api, server, work
+from apps.web.lanes import Threads
 from benchmarks.web import serving
-from players.gallery import Gallery
 from tictactoe_env.certificates.certificate import certify, read, write
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.games.game import Game, Participant
@@ -26,8 +28,6 @@ from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.rules import Rules
 from training.metrics import write_metrics
 from training.values import OwnValues, checked, write_values
-from web import api, server, work
-from web.lanes import Threads
 
 SQUARE = {"rows": 3, "cols": 3, "k": 3}
 SMALL = {"rows": 2, "cols": 3, "k": 2}

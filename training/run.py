@@ -95,7 +95,7 @@ class Best(NamedTuple):
 
 
 class Observer(Protocol):
-    """Who is told how a training goes, such as `terminal.progress.Display`."""
+    """Who is told how a training goes, such as `apps.terminal.progress.Display`."""
 
     def say(self, text: str) -> None:
         """Say something in a line."""

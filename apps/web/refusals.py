@@ -24,9 +24,9 @@ from starlette.requests import ClientDisconnect
 from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from apps.web.lanes import BusyError
 from tictactoe_env.files import without_repeats
 from tictactoe_env.games.store import StoreError, UnknownGameError
-from web.lanes import BusyError
 
 STATIC = Path(__file__).with_name("static")
 MAX_BODY = 8_192  # bytes of a request

@@ -12,9 +12,9 @@ from optuna.study import MaxTrialsCallback
 from optuna.trial import FrozenTrial, TrialState
 from rich.console import Console
 
-from terminal import interpreter, report
-from terminal.plain import plain
-from terminal.trainer import warnings_on
+from apps.terminal import interpreter, report
+from apps.terminal.plain import plain
+from apps.terminal.trainer import warnings_on
 from training.goals import check_goal
 from training.options import options_of
 from training.search_space import text_of

@@ -13,7 +13,7 @@ import asyncio
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from web.refusals import crowded
+from apps.web.refusals import crowded
 
 MOST = 256  # connections at once
 DESCRIPTORS = 1_024  # of a process, where the system does not say

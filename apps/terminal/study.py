@@ -15,8 +15,8 @@ from filelock import FileLock
 from rich.console import Console
 
 import agents
-from terminal import report, trainer
-from terminal.progress import proven
+from apps.terminal import report, trainer
+from apps.terminal.progress import proven
 from tictactoe_env.errors import printable
 from training.cluster import results
 from training.files import has_folder

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AliasChoices, BeforeValidator, ConfigDict, Field
 
-from web.requests import Ending, Model, Origin, Result, Side, ValueKind
+from apps.web.requests import Ending, Model, Origin, Result, Side, ValueKind
 
 
 class Answer(Model):
@@ -113,7 +113,7 @@ class AgentSummary(Answer):
     side: Annotated[Side | None, BeforeValidator(lambda side: side or None)]
     """The only side that it was trained to play; null for both, and without training."""
     group: Literal["easy", "strong", "perfect", "proven", "beatable", "run", "other"]
-    """The group of players in which a list shows it, see `players.groups`."""
+    """The group of players in which a list shows it, see `apps.players.groups`."""
     results: str
     """Of a player of the package: its wins against random moves, and whether it can be beaten."""
     method: str

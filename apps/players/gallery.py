@@ -18,8 +18,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from players.groups import group_of
-from players.pupil import (
+from apps.players.groups import group_of
+from apps.players.pupil import (
     LEARNER,
     LEARNER_ABOUT,
     LEARNER_FOLDER,
@@ -30,9 +30,9 @@ from players.pupil import (
     stamp_of_games,
     taken_of,
 )
-from players.seat import Seat, learner_seat, named_seat, run_seat
-from players.summary import loses_by_illegal_moves, method_of, results_of
-from players.titles import title_of, title_of_run
+from apps.players.seat import Seat, learner_seat, named_seat, run_seat
+from apps.players.summary import loses_by_illegal_moves, method_of, results_of
+from apps.players.titles import title_of, title_of_run
 from tictactoe_env.certificates.certificate import (
     certify,
     check_digest,

@@ -13,9 +13,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from players.gallery import Entry, Found, Gallery, Place, read_entries
-from players.pupil import teach
-from players.seat import TABLE_CELLS, Seat
+from apps.players.gallery import Entry, Found, Gallery, Place, read_entries
+from apps.players.pupil import teach
+from apps.players.seat import TABLE_CELLS, Seat
+from apps.web.judging import decisive
 from tictactoe_env.certificates.certificate import FILE
 from tictactoe_env.games.analysis import Truth, Verdict, turning_point, verdicts
 from tictactoe_env.games.analysis import truth as truth_of
@@ -24,7 +25,6 @@ from tictactoe_env.opponents import named_player, registered_names
 from tictactoe_env.rules import Boards, Rules
 from training.metrics import FILE as METRICS
 from training.metrics import read_metrics
-from web.judging import decisive
 
 Answer = TypeVar("Answer")
 
@@ -119,7 +119,7 @@ class Work:
         return self.seat(entry, rules).move(board, rng)
 
     def thoughts(self, entry: Entry, rules: Rules, board: Boards, kind: str) -> dict[str, Any]:
-        """The values of `web.answers.Thoughts`."""
+        """The values of `apps.web.answers.Thoughts`."""
         seat = self.seat(entry, rules)
         return {**vars(seat.thoughts(board, kind)), "new": seat.is_new(board)}
 
@@ -149,7 +149,7 @@ class Work:
         return json.dumps(self.gallery.certificate_of(entry).to_json(), indent=1).encode()
 
     def growth(self, entry: Entry) -> list[dict[str, Any]]:
-        """The values of `web.answers.Step`, from the metrics of a run; none without a run.
+        """The values of `apps.web.answers.Step`, from the metrics of a run; none without a run.
 
         A long record is thinned to MOST_STEPS rows: see `_rows_of_chart`.
         """

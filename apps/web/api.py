@@ -16,21 +16,21 @@ import anyio
 from fastapi import Path, Query
 from fastapi.responses import Response
 
-from players.boards import BOARDS
-from players.gallery import BrokenPlayerError, Entry, Gallery, Place, read_entries
-from players.thoughts import EXPECTED
-from players.titles import story_of, title_of, unit_of
+from apps.players.boards import BOARDS
+from apps.players.gallery import BrokenPlayerError, Entry, Gallery, Place, read_entries
+from apps.players.thoughts import EXPECTED
+from apps.players.titles import story_of, title_of, unit_of
+from apps.web import requests
+from apps.web.answers import AgentSummary
+from apps.web.lanes import BusyError, Processes, Threads, TooSlowError
+from apps.web.refusals import Refusal
+from apps.web.work import Work, in_process, is_heavy, is_large, is_registered, read_in_process
 from tictactoe_env.exact.positions import can_enumerate
 from tictactoe_env.games.analysis import truth
 from tictactoe_env.games.game import Game, Participant
 from tictactoe_env.games.store import LISTED, GameStore
 from tictactoe_env.notation import board_text, cell_text, replay
 from tictactoe_env.rules import Rules, Standing, standing
-from web import requests
-from web.answers import AgentSummary
-from web.lanes import BusyError, Processes, Threads, TooSlowError
-from web.refusals import Refusal
-from web.work import Work, in_process, is_heavy, is_large, is_registered, read_in_process
 
 SCAN_SECONDS = 0.1  # of one request, for certificates that were not read before
 HEAVY_AT_ONCE = 2  # processes
@@ -45,11 +45,11 @@ GamePath = Annotated[str, Path(json_schema_extra={"pattern": "^[1-9][0-9]{0,18}$
 
 
 class Api:
-    """The endpoints, and what they share. `web.answers` has a model for each answer.
+    """The endpoints, and what they share. `apps.web.answers` has a model for each answer.
 
     What is looked up in a table is answered at once. There is a lane for other cheap work, one for
-    heavy work (see `web.work.is_heavy`), one for the store, one that looks for runs and one that
-    reads their certificates: none waits for another.
+    heavy work (see `apps.web.work.is_heavy`), one for the store, one that looks for runs and one
+    that reads their certificates: none waits for another.
 
     heavy, readers: the lanes for heavy work and for certificates, by default processes.
     """
@@ -269,7 +269,7 @@ class Api:
         return entry.title if entry is not None else title_of(name)
 
     def game_json(self, game: Game) -> Json:
-        """The values of `web.answers.GameAnswer`."""
+        """The values of `apps.web.answers.GameAnswer`."""
         line = standing(game.moves, game.rules).line
         values: Json = {**game.as_json(), "cells": game.moves, "line": line}
         for side, player in (("x", game.x), ("o", game.o)):
@@ -368,7 +368,7 @@ def finished(asked: requests.FinishedAsked, **about: Any) -> Game:
 
 
 def standing_json(game: Standing) -> Json:
-    """The values of `web.answers.Standing`."""
+    """The values of `apps.web.answers.Standing`."""
     result = game.winner or ("draw" if game.ended else None)
     values = {"board": board_text(game.board, game.rules), "turn": game.mover, "ended": game.ended}
     return {**values, "result": result, "line": game.line}

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from players.seat import run_seat
-from players.thoughts import OWN, thoughts
-from terminal import battle, position, report
-from terminal.interpreter import command
+from apps.players.seat import run_seat
+from apps.players.thoughts import OWN, thoughts
+from apps.terminal import battle, position, report
+from apps.terminal.interpreter import command
 from tictactoe_env.certificates.certificate import FILE as CERTIFICATE
 from tictactoe_env.certificates.content import Certificate
 from tictactoe_env.errors import printable
@@ -134,7 +134,7 @@ def train(
     ended the training at once. Raises KeyboardInterrupt if nothing was saved by then. learn_from:
     games that a resumed run takes in, if it learns from games.
     """
-    from terminal import progress
+    from apps.terminal import progress
     from training.goals import goal_text
     from training.run import Run
 
@@ -270,7 +270,7 @@ def train_rivals(
 
     entries: page, configuration, preset and name of each. The runs are FOLDER and FOLDER-rival.
     """
-    from terminal import progress
+    from apps.terminal import progress
     from training.rivals import Rivals
 
     page = entries[0].page

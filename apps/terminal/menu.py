@@ -14,17 +14,17 @@ import numpy as np
 
 import agents
 from agents import TRAINABLE
-from players.gallery import BUILT_IN, Entry, Gallery
-from players.groups import grouped
-from players.pupil import LEARNER, LEARNER_RULES, TRIE
-from players.titles import unit_of
-from terminal.game import Table, seats_of
-from terminal.installed import OF_EVERY_RUN, require, what_to_do
-from terminal.interpreter import command
-from terminal.replay import print_list, watch
-from terminal.talk import Talk, number, one_of, seconds
-from terminal.trainer import name_of, new_folder, train
-from terminal.tree import tree_text, trie_text
+from apps.players.gallery import BUILT_IN, Entry, Gallery
+from apps.players.groups import grouped
+from apps.players.pupil import LEARNER, LEARNER_RULES, TRIE
+from apps.players.titles import unit_of
+from apps.terminal.game import Table, seats_of
+from apps.terminal.installed import OF_EVERY_RUN, require, what_to_do
+from apps.terminal.interpreter import command
+from apps.terminal.replay import print_list, watch
+from apps.terminal.talk import Talk, number, one_of, seconds
+from apps.terminal.trainer import name_of, new_folder, train
+from apps.terminal.tree import tree_text, trie_text
 from tictactoe_env.certificates.certificate import FILE
 from tictactoe_env.errors import printable
 from tictactoe_env.exact.evaluation import UNTIL

@@ -10,12 +10,12 @@ from rich.console import Console
 from rich.table import Table as Columns
 from rich.text import Text
 
-from terminal.game import replay_command, versus
-from terminal.keys import Keys
-from terminal.picture import STYLES, legend, picture, values_on_cells
-from terminal.plain import plain
-from terminal.report import print_whole, width_of
-from terminal.talk import Talk
+from apps.terminal.game import replay_command, versus
+from apps.terminal.keys import Keys
+from apps.terminal.picture import STYLES, legend, picture, values_on_cells
+from apps.terminal.plain import plain
+from apps.terminal.report import print_whole, width_of
+from apps.terminal.talk import Talk
 from tictactoe_env.errors import printable
 from tictactoe_env.exact.positions import can_enumerate
 from tictactoe_env.games.analysis import Verdict, truth, verdicts

@@ -10,13 +10,13 @@ from typing import ClassVar
 import numpy as np
 from rich.text import Text
 
-from players.seat import Seat, seat_of
-from players.thoughts import KINDS, OWN, Thoughts
-from terminal import home
-from terminal.interpreter import command
-from terminal.lesson import Lesson
-from terminal.picture import STYLES, legend, number, picture, values_on_cells
-from terminal.talk import Show, Talk
+from apps.players.seat import Seat, seat_of
+from apps.players.thoughts import KINDS, OWN, Thoughts
+from apps.terminal import home
+from apps.terminal.interpreter import command
+from apps.terminal.lesson import Lesson
+from apps.terminal.picture import STYLES, legend, number, picture, values_on_cells
+from apps.terminal.talk import Show, Talk
 from tictactoe_env.exact.positions import TABULATED, can_enumerate
 from tictactoe_env.games import table
 from tictactoe_env.games.analysis import Truth, truth

@@ -10,7 +10,7 @@ from typing import TextIO, TypeVar
 from rich.console import Console, RenderableType
 from rich.live import Live
 
-from terminal.plain import plain
+from apps.terminal.plain import plain
 from tictactoe_env.errors import printable
 
 Answer = TypeVar("Answer")

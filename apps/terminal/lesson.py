@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from players.pupil import LEARNER_FOLDER, LEARNER_RULES, Pupil, teach
-from players.seat import Seat
+from apps.players.pupil import LEARNER_FOLDER, LEARNER_RULES, Pupil, teach
+from apps.players.seat import Seat
 from tictactoe_env.games.game import Game
 from tictactoe_env.rules import Rules
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from terminal.report import say
+from apps.terminal.report import say
 from tictactoe_env.errors import printable
 from tictactoe_env.exact.match import exact_result
 from tictactoe_env.exact.positions import TABULATED

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 import agents
-from players.live import LivePlayer
-from players.packed import valued_policy
-from players.pupil import LEARNER, LEARNER_FOLDER, LEARNER_RULES, Pupil, learns
-from players.thoughts import EXPECTED, OWN, Thoughts, kinds_of, thoughts
+from apps.players.live import LivePlayer
+from apps.players.packed import valued_policy
+from apps.players.pupil import LEARNER, LEARNER_FOLDER, LEARNER_RULES, Pupil, learns
+from apps.players.thoughts import EXPECTED, OWN, Thoughts, kinds_of, thoughts
 from tictactoe_env.certificates.certificate import FILE, load_policy, read, read_bytes
 from tictactoe_env.certificates.lines import LinesPolicy
 from tictactoe_env.exact.positions import ENUMERABLE, TABULATED, can_enumerate

@@ -1,4 +1,4 @@
-"""The server of the page: `python -m web.server`, or `python play.py --web`.
+"""The server of the page: `python -m apps.web.server`, or `python play.py --web`.
 
 `application` has the addresses of the interface (see /openapi.json) and of the page; `serve`
 listens on 127.0.0.1 only. docs/SERVER.md has examples.
@@ -25,17 +25,17 @@ from starlette.requests import Request
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
-from players.gallery import Gallery
-from terminal.command_line import CommandLine, Option
+from apps.players.gallery import Gallery
+from apps.terminal.command_line import CommandLine, Option
+from apps.web import answers, requests
+from apps.web.api import AnyLane, Api
+from apps.web.connections import Connection, most_connections
+from apps.web.refusals import HANDLERS, STATIC, Guard, StrictRoute
 from tictactoe_env import __version__
 from tictactoe_env.certificates.runs import FOLDERS
 from tictactoe_env.errors import printable
 from tictactoe_env.files import read_file
 from tictactoe_env.games.store import GameStore
-from web import answers, requests
-from web.api import AnyLane, Api
-from web.connections import Connection, most_connections
-from web.refusals import HANDLERS, STATIC, Guard, StrictRoute
 
 HOST, PORT = "127.0.0.1", 8000
 MAX_FILE = 1 << 20  # bytes of a file of the page

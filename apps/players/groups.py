@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from players.pupil import LEARNER_FOLDER
+from apps.players.pupil import LEARNER_FOLDER
 from tictactoe_env.opponents import EASY, EASY_BEYOND, registered_names
 
 if TYPE_CHECKING:
-    from players.gallery import Entry
+    from apps.players.gallery import Entry
 
 GROUPS: Mapping[str, str] = {
     "easy": "Easy to beat",

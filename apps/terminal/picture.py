@@ -9,7 +9,7 @@ import numpy as np
 from rich.console import Console
 from rich.text import Text
 
-from players.thoughts import EXPECTED, Thoughts
+from apps.players.thoughts import EXPECTED, Thoughts
 from tictactoe_env.games.analysis import Truth
 from tictactoe_env.notation import MARKS, cell_text
 from tictactoe_env.rules import Boards, Rules

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 
 from agents import TRAINABLE, facts
-from players.pupil import LEARNER, LEARNER_FOLDER
+from apps.players.pupil import LEARNER, LEARNER_FOLDER
 from tictactoe_env.opponents import EASY, Named, named_player
 from tictactoe_env.trained.packed import facts_of, trained_names
 

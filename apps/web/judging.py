@@ -10,7 +10,7 @@ from tictactoe_env.games.game import Game
 
 
 def decisive(game: Game, verdicts: Sequence[Verdict]) -> dict[str, Any] | None:
-    """The values of `web.answers.Decisive`; None if no move decided the game."""
+    """The values of `apps.web.answers.Decisive`; None if no move decided the game."""
     found = next((verdict for verdict in verdicts if verdict.threw_away), None)
     if found is None:
         return None

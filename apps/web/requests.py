@@ -21,7 +21,7 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails
 
-from players.boards import BOARDS
+from apps.players.boards import BOARDS
 from tictactoe_env.errors import unknown_name
 from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.games.game import rules_of

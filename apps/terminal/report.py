@@ -32,7 +32,7 @@ The last one is no opponent, but the most wins against random play of a player t
 
 def say(text: str, console: Console, style: str | None = None) -> None:
     """Print a text as `plain` does. Lines are wrapped at a terminal; a file gets whole paths."""
-    from terminal.plain import plain
+    from apps.terminal.plain import plain
 
     console.print(plain(text, style), highlight=False, soft_wrap=not console.is_terminal)
 
@@ -205,7 +205,7 @@ def print_cross_table(
     """Print the cross table; each cell is win/draw/loss of X in per cent."""
     from rich.table import Table
 
-    from terminal.plain import plain
+    from apps.terminal.plain import plain
 
     table = Table(
         title="each as X (rows) against each as O (columns): X wins / draws / O wins, %, exact"
@@ -305,7 +305,7 @@ def print_sampled_table(
     """Print the sampled results, one row for each pair."""
     from rich.table import Table
 
-    from terminal.plain import plain
+    from apps.terminal.plain import plain
 
     table = Table(title=f"{rules}: sampled, {games:,} games, 95 % interval (Wilson)")
     for heading in ("X", "O", "X wins %", "draw %", "O wins %", "X illegal %"):

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from players.seat import Seat
-from players.thoughts import EXPECTED, OWN, Thoughts
-from terminal.report import print_whole, say
+from apps.players.seat import Seat
+from apps.players.thoughts import EXPECTED, OWN, Thoughts
+from apps.terminal.report import print_whole, say
 from tictactoe_env.errors import printable
 from tictactoe_env.exact.positions import can_enumerate
 from tictactoe_env.games.analysis import Truth, Worth, truth

@@ -40,7 +40,7 @@ def what_to_do(error: ImportError, group: str = "play") -> str | None:
         return None
     group = group if GROUP_OF[package] == "play" else GROUP_OF[package]
     text = f"{package} is not installed: {command(group)}"
-    venv = Path(__file__).resolve().parent.parent / ".venv"
+    venv = Path(__file__).resolve().parents[2] / ".venv"
     if venv.exists() and Path(sys.prefix) != venv:
         text += f"; this is {sys.executable}, the environment of `make` is {venv}"
     return text

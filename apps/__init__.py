@@ -1,0 +1,1 @@
+"""For people: who can play, the terminal, and the page."""
