@@ -9,7 +9,6 @@ import shlex
 import sys
 import textwrap
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Literal, NamedTuple
@@ -29,9 +28,7 @@ with explained("train.py", "train"):
     from training.options import (
         BoardConfig,
         Count,
-        board_defaults,
         check_unchanged,
-        fields_of,
         options_of,
         read_config,
     )
@@ -192,14 +189,14 @@ def command_line(page: Any, prog: str = "train.py") -> CommandLine:
     """The command line of an agent: the general options, and the fields of its Config."""
     options = [
         Option(
-            known.name,
-            known.sentence,
-            known.kind,
+            name,
+            known.description or "",
+            known.rebuild_annotation(),
             known.default,
-            kind="switch" if known.kind is bool else "value",
+            kind="switch" if known.annotation is bool else "value",
             group="Configuration",
         )
-        for known in options_of(page.Config)
+        for name, known in options_of(page.Config).items()
     ]
     presets = {
         name: preset.sentence + (" (a copy, weaknesses included)" if preset.weak else "")
@@ -254,20 +251,19 @@ def entry_of(page: Any, typed: Mapping[str, Any], saved: dict[str, Any], **defau
 
     defaults: options that apply where neither the command line nor the preset gives another value.
     """
-    names = {known.name for known in options_of(page.Config)}
-    chosen = {name: value for name, value in typed.items() if name in names}
+    known = options_of(page.Config)
+    chosen = {name: value for name, value in typed.items() if name in known}
     preset = typed.get("preset")
     if saved:
         config = resumed(page, chosen, typed["resume"], saved)
         return Entry(page, config, saved.get("preset"))
-    known = agents.presets(page.AGENT)
-    if preset is not None and preset not in known:
-        if not known:
+    presets = agents.presets(page.AGENT)
+    if preset is not None and preset not in presets:
+        if not presets:
             raise ValueError(f"{page.AGENT} has no presets: leave --preset {preset} out")
-        raise unknown_name(f"preset of {page.AGENT}", preset, known)
-    options = {**(known[preset].options if preset else {}), **chosen}
-    board = board_defaults(page.Config, options)
-    return Entry(page, page.Config(**{**board, **defaults, **options}), preset)
+        raise unknown_name(f"preset of {page.AGENT}", preset, presets)
+    options = presets[preset].options if preset else {}
+    return Entry(page, page.Config(**{**defaults, **options, **chosen}), preset)
 
 
 def resumed(
@@ -277,7 +273,7 @@ def resumed(
     path = folder / "config.json"
     before = read_config(page.Config, saved["config"], path)
     kept = {name: value for name, value in chosen.items() if name != "learn_from"}  # more games
-    config = replace(before, **kept)
+    config = before.but(**kept)
     check_unchanged(config, before, folder)
     return config
 
@@ -290,8 +286,7 @@ def optimize(page: Any, typed: dict[str, Any]) -> int:
 
     entry = entry_of(page, typed, {})
     preset = agents.presets(page.AGENT)[entry.preset].options if entry.preset else {}
-    board = board_defaults(page.Config, {**preset, **typed})
-    fixed = {*typed, *preset, *({"opponents"} & set(board))}  # few boards have perfect opponents
+    fixed = {*typed, *preset}
     seeds = typed.get("seeds_per_trial", 3)
     search = Search(page, entry.config, typed.get("until", "steps"), seeds, tuple(sorted(fixed)))
     folder = typed.get("out") or Path("runs") / f"{entry.name}-optimize-{entry.config.seed}"
@@ -365,7 +360,7 @@ def rival_entries(page: Any, typed: dict[str, Any], saved: dict[str, Any]) -> tu
     shared = {name: typed[name] for name in ("steps", "rows", "cols", "k") if name in typed}
     defaults: dict[str, Any] = {"seed": first.config.seed + 1}
     side = getattr(first.config, "side", "both")
-    if side != "both" and "side" in {known.name for known in options_of(rival_page.Config)}:
+    if side != "both" and "side" in options_of(rival_page.Config):
         defaults["side"] = "O" if side == "X" else "X"
     second = entry_with_rival(rival_page, {**shared, **own}, **defaults)
     check_rivals(first, second)
@@ -391,7 +386,7 @@ def rival_of(text: str) -> tuple[Any, dict[str, Any]]:
 
 def has_snapshots(page: Any) -> bool:
     """Whether snapshots are among the opponents of an agent, its own or those of a rival."""
-    return any(known.name == "snapshots" for known in fields_of(page.Config))
+    return "snapshots" in page.Config.model_fields
 
 
 def entry_with_rival(page: Any, typed: dict[str, Any], **defaults: Any) -> Entry:

@@ -78,10 +78,7 @@ def presets(agent: str) -> dict[str, Preset]:
     made = {}
     for name, one in found.items():
         base = found.get(one.get("like"), {"options": {}})
-        options = {
-            option: tuple(value) if isinstance(value, list) else value
-            for option, value in {**base["options"], **one["options"]}.items()
-        }
+        options = {**base["options"], **one["options"]}
         made[name] = Preset(one["sentence"], options, {**base, **one}.get("weak", False))
     return made
 

@@ -21,7 +21,6 @@ docs/agents.md says what is learned from which opponents, and how the presets `d
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -62,7 +61,6 @@ SMALL = (
 LOWEST = torch.finfo(torch.float32).min  # of an illegal move; not -inf, as -inf * 0 is NaN
 
 
-@dataclass(frozen=True)
 class Config(TaskConfig):
     """The options of a training, in environment steps; no schedule depends on `steps`."""
 
@@ -355,7 +353,7 @@ def export_sb3(config: Config, model: Arrays, path: Path) -> None:
 
     In a clone of this repository `BoardDQN.load` continues its training.
     """
-    algorithm = build(replace(config, device="cpu"))
+    algorithm = build(config.but(device="cpu"))
     for network in (algorithm.q_net, algorithm.q_net_target):
         load_weights(network, parted(model, config.rules)[0])
     write_zip(algorithm, path)

@@ -22,7 +22,6 @@ docs/agents.md says what is learned from which opponents.
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +63,6 @@ STORED = "observations actions values log_probs advantages returns action_masks"
 TAKEN = -1e8  # logit of an illegal move, as in sb3-contrib; not -inf, because -inf * 0 is NaN
 
 
-@dataclass(frozen=True)
 class Config(TaskConfig):
     """The options of a training, in environment steps; no schedule depends on `steps`."""
 
@@ -316,6 +314,6 @@ def export_sb3(config: Config, model: Arrays, path: Path) -> None:
 
     It loads wherever `tictactoe_env[sb3]` is installed, by the same version of Python.
     """
-    algorithm = build(replace(config, device="cpu"))
+    algorithm = build(config.but(device="cpu"))
     load_weights(algorithm.policy, parted(model, config.rules)[0])
     write_zip(algorithm, path)

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 import random
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -51,7 +50,6 @@ COLUMNS = {
 UNFINISHED = 2  # in the column `result`; the results of finished games are +1, 0 and -1, for X
 
 
-@dataclass(frozen=True)
 class Config(BoardConfig):
     """The options of a search. A step is a playout from the empty board."""
 

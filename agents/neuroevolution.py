@@ -22,7 +22,6 @@ They reward networks that beat each other, in one game each. The presets are its
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -65,7 +64,6 @@ SINGLE_THREAD = 250_000  # multiplications; above this OpenBLAS starts threads, 
 GROUP = 8  # networks that are evaluated at a time
 
 
-@dataclass(frozen=True)
 class Config(BoardConfig):
     """The options of a training. A step is a generation."""
 

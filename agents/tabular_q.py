@@ -10,8 +10,6 @@ others value it. The values become those of a best response: to `minimax-slip=0.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -36,7 +34,6 @@ SEARCH = {
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
 class Config(BoardConfig):
     """The options of a training. A step is a move of the learner."""
 

@@ -26,7 +26,6 @@ The network is so small that NumPy with hand-written gradients is faster than to
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Annotated, Any, Literal
 
@@ -61,7 +60,6 @@ Reward = Annotated[float, Field(ge=-1, le=1)]
 Kind = Literal["relu", "tanh", "sigmoid"]
 
 
-@dataclass(frozen=True)
 class Config(BoardConfig):
     """The options of a training. A step is a move of the learner. Schedules ignore `steps`."""
 

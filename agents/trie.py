@@ -22,7 +22,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, Literal
 
@@ -64,7 +63,6 @@ Sums = list[list[float]]
 """The running sums of the probabilities of a policy's moves in each position."""
 
 
-@dataclass(frozen=True)
 class Config(BoardConfig):
     """The options of a training. A step is a game."""
 

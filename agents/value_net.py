@@ -22,7 +22,6 @@ of whole examples, and symmetric positions are held out together.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
@@ -70,7 +69,6 @@ NOTES = ("level", "training_loss", "validation_loss")
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
 class Config(BoardConfig):
     """The options of a training. A step is a game. Schedules are by level."""
 

@@ -16,7 +16,7 @@ import platform
 import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -76,7 +76,7 @@ class Entry:
     @property
     def sides(self) -> tuple[str, ...]:
         """The sides that it is trained to play."""
-        return sides_of(asdict(self.config(0)))
+        return sides_of(dict(self.config(0)))
 
     def is_saved_in(self, folder: Path, seed: int) -> bool:
         """Whether a finished run has this configuration; options that are new have their default.
@@ -93,7 +93,7 @@ class Entry:
             return False
         saved = read_json(folder / "config.json")["config"]
         default, wanted = (
-            json.loads(json.dumps(asdict(config)))
+            json.loads(json.dumps(dict(config)))
             for config in (self.page.Config(), self.config(seed))
         )
         return bool({**default, **saved} == wanted)

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
@@ -37,7 +36,7 @@ def small_config(agent, **changes):
     page = agents.page(agent)
     arguments = [agent, *options_of_run(agent)]
     typed = train.command_line(page).parse(arguments)
-    return replace(train.entry_of(page, typed, {}).config, **changes)
+    return train.entry_of(page, typed, {}).config.but(**changes)
 
 
 def metrics(folder):

@@ -6,7 +6,7 @@ import random
 import re
 import shutil
 import sys
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from itertools import chain, pairwise
 from pathlib import Path
@@ -96,7 +96,7 @@ class SmallRun:
         return shutil.copytree(self.folder / "0", to)
 
     def restore(self, folder, **changes):
-        config = replace(self.config, **changes)
+        config = self.config.but(**changes)
         checkpoint.restore(folder, self.agent, config, agents.page(self.agent).begin(config))
 
 
@@ -169,7 +169,7 @@ def test_the_bytes_follow_from_the_seed_and_a_run_continues_from_every_evaluatio
         assert bytes_of(folder / "0") == bytes_of(run.folder / str(number))
     agents.load(tmp_path / "0" / "0")
     assert generators() == before
-    trained(run.agent, replace(run.config, seed=run.config.seed + 1), tmp_path / "other", most=1)
+    trained(run.agent, run.config.but(seed=run.config.seed + 1), tmp_path / "other", most=1)
     assert bytes_of(tmp_path / "other" / "0")[MODEL] != bytes_of(run.folder / "0")[MODEL]
 
 
@@ -179,7 +179,7 @@ def test_pauses_and_the_length_of_a_run_change_nothing_and_a_pause_continues(
     """In pieces of a round up to the second evaluation; another learner takes over in between."""
     monkeypatch.setattr("training.learner.PIECE_SECONDS", 0.0)
     steps, folder, pauses = run.steps[1], tmp_path / "pause", []
-    config = replace(run.config, steps=steps, judge_every=2 * steps)
+    config = run.config.but(steps=steps, judge_every=2 * steps)
 
     def leave(learner):
         if learner.steps > run.steps[0] // 2:
@@ -214,7 +214,7 @@ def test_a_saved_model_plays_the_same_table_without_environment_and_opponents(ru
     assert (tabulate(agents.load(run.last), RULES).table == run.seen[-1][0].table).all()
     about = read_json(run.last / "model.json")
     assert (about["agent"], about["steps"]) == (run.agent, run.steps[-1])
-    assert about["config"] == json.loads(json.dumps(asdict(run.config)))
+    assert about["config"] == json.loads(json.dumps(dict(run.config)))
 
 
 def test_agents_that_do_not_need_torch_learn_and_are_loaded_without_it(small_run):
@@ -279,9 +279,10 @@ def test_a_run_from_the_command_line_is_proven_and_shows_the_values_of_its_model
 
 def beyond(known):
     """Values just beyond the bounds of an option, and of another type."""
-    step, number = (1, int) if "INT" in metavar_of(known.kind) else (1e-9, float)
+    kind = known.rebuild_annotation()
+    step, number = (1, int) if "INT" in metavar_of(kind) else (1e-9, float)
     by = {"at least": -step, "above": 0, "below": 0, "at most": step}
-    limits = re.findall(r"(at least|above|below|at most) ([\d.]+)", bound_of(known.kind))
+    limits = re.findall(r"(at least|above|below|at most) ([\d.]+)", bound_of(kind))
     outside = [number(limit) + by[words] for words, limit in limits]
     if isinstance(known.default, float):
         outside += [float("nan"), float("inf"), True]
@@ -293,10 +294,10 @@ def beyond(known):
 @EACH
 def test_every_option_refuses_what_is_beyond_its_bounds(agent):
     kind = agents.page(agent).Config
-    for known in options_of(kind):
+    for name, known in options_of(kind).items():
         for value in beyond(known):
-            with pytest.raises(OptionError, match=known.name):
-                kind(**{known.name: value})
+            with pytest.raises(OptionError, match=name):
+                kind(**{name: value})
 
 
 @pytest.mark.parametrize(("agent", "options", "mention"), REFUSED)
@@ -335,11 +336,11 @@ def test_the_help_says_what_every_option_and_every_preset_is(agent, capsys, monk
         command.main([agent, "--help"])
     shown = " ".join(re.sub("[│╭╮╰╯─]", " ", capsys.readouterr().out).split())
     page = agents.page(agent)
-    for known in options_of(page.Config):
-        assert f"--{known.name.replace('_', '-')}" in shown
-        assert known.sentence in shown
-    shared = {known.name for known in options_of(page.Config.__base__)} - {"steps", "judge_every"}
-    assert len({known.name for known in options_of(page.Config)} - shared) <= 15
+    for name, known in options_of(page.Config).items():
+        assert f"--{name.replace('_', '-')}" in shown
+        assert known.description in shown
+    shared = set(options_of(page.Config.__base__)) - {"steps", "judge_every"}
+    assert len(set(options_of(page.Config)) - shared) <= 15
     for name, preset in agents.presets(agent).items():
         assert page.Config(**preset.options) != page.Config()
         assert f"{name} {preset.sentence}" in shown

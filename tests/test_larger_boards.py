@@ -1,7 +1,6 @@
 """Training on boards of more than 12 cells, on which networks play without a table of positions."""
 
 from contextlib import nullcontext
-from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -30,7 +29,7 @@ from tictactoe_env.policy import GreedyPolicy, RandomPolicy
 from tictactoe_env.rules import Rules
 from training.goals import check_goal, goal_text
 from training.learner import drive
-from training.options import options_of
+from training.options import larger_defaults
 
 SQUARE, WON = Rules(4, 4, 4), Rules(3, 4, 3)
 GAMES = (
@@ -74,7 +73,7 @@ def test_an_agent_with_a_table_of_all_positions_refuses_a_larger_board(agent):
 @NETWORKS
 def test_larger_boards_have_defaults_of_their_own(agent):
     page = agents.page(agent)
-    larger = {one.name: one.larger for one in options_of(page.Config) if one.larger is not None}
+    larger = larger_defaults(page.Config)
     assert larger["judge_every"] > page.Config().judge_every
     large = train.entry_of(page, {"rows": 4, "cols": 4, "k": 4, "judge_every": 1_000}, {}).config
     assert {name: getattr(large, name) for name in larger} == {**larger, "judge_every": 1_000}
@@ -87,7 +86,7 @@ def test_larger_boards_have_defaults_of_their_own(agent):
 @pytest.mark.parametrize("options", [{}, {"symmetry": False, "opening": "random"}])
 def test_a_network_moves_alike_whatever_boards_are_asked_with_it_and_on_images(agent, options):
     page, config = config_of(agent)
-    config = replace(config, **options)
+    config = config.but(**options)
     player, boards = page.begin(config).policy(), boards_of(SQUARE)
     probs = player.probs(boards)
     assert np.array_equal(probs, np.concatenate([player.probs(board[None]) for board in boards]))

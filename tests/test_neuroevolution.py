@@ -1,7 +1,5 @@
 """agents/neuroevolution.py: the league against games played one by one, and what it selects."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -17,11 +15,11 @@ from training.league import values_of_ends
 X_WON, DRAWN, O_WON, X_ILLEGAL, O_ILLEGAL, NOT_PLAYED = range(6)
 SMALL = Config(league=12, winners=4, steps=20, judge_every=10, seed=3, respond_every=3)
 EVEN = values_of_ends(loss=1.0, illegal=2.0)
-PLAIN = replace(SMALL, symmetry=False, inputs="grid", rebirth=0.0)
+PLAIN = SMALL.but(symmetry=False, inputs="grid", rebirth=0.0)
 VARIANTS = {
     "default": SMALL,
-    "no symmetry, grid": replace(PLAIN, direct=False, activation="sigmoid", hidden=15),
-    "linear": replace(SMALL, hidden=0, rows=2, cols=4, rebirth=0.0, scaled=False),
+    "no symmetry, grid": PLAIN.but(direct=False, activation="sigmoid", hidden=15),
+    "linear": SMALL.but(hidden=0, rows=2, cols=4, rebirth=0.0, scaled=False),
 }
 
 
@@ -93,7 +91,7 @@ def test_the_experiments_of_the_blog_run_and_are_labelled_weak(name):
 
 
 def test_the_leagues_are_tabled_and_charted():
-    evolution = evolved(replace(SMALL, fitness="football"), 20)
+    evolution = evolved(SMALL.but(fitness="football"), 20)
     tables, charts = evolution.tables(), evolution.charts([])
     rows = np.array(tables["league.csv"].rows)  # generation, games by length, disqualified
     by_length, illegal = charts["league.png"]
@@ -117,7 +115,7 @@ def test_a_best_response_leaves_a_network_no_more_than_any_opponent_can(evolutio
 
 
 def test_best_responses_to_the_winners_join_the_opponents_and_the_oldest_leaves():
-    evolution = begin(replace(SMALL, responses=3, respond_every=2, response_share=0.25, slip=0.0))
+    evolution = begin(SMALL.but(responses=3, respond_every=2, response_share=0.25, slip=0.0))
     counts, (random,) = [], evolution.met()
     for _ in range(9):
         before = evolution.responses

@@ -1,7 +1,6 @@
 """`train.py AGENT --optimize N`: scores, pruning, and searches that are killed or shared."""
 
 import shlex
-from dataclasses import replace
 
 import pytest
 from text_cases import called
@@ -135,18 +134,18 @@ def test_what_cannot_be_searched_and_a_damaged_file_are_refused(tmp_path, capsys
 @pytest.mark.parametrize("agent", agents.TRAINABLE)
 def test_the_ranges_of_an_agent_are_within_the_bounds_of_its_options_and_hold_the_defaults(agent):
     page = agents.page(agent)
-    known = {option.name: option for option in options_of(page.Config)}
-    assert set(page.SEARCH) <= set(known) - {option.name for option in options_of(BoardConfig)}
+    known = options_of(page.Config)
+    assert set(page.SEARCH) <= set(known) - set(options_of(BoardConfig))
     lowest, highest = {}, {}
     for name, place in page.SEARCH.items():
         option = known[name]
         if isinstance(place, tuple):
-            values = [typed(option.kind, text) for text in place]
+            values = [typed(option.rebuild_annotation(), text) for text in place]
             assert [text_of(value) for value in values] == list(place)
             assert option.default in values
         else:
-            values = [option.checked(place.low), option.checked(place.high)]
+            values = [place.low, place.high]
             assert values[0] <= option.default <= values[1]
         lowest[name], highest[name] = values[0], values[-1]
     for options in (lowest, highest):
-        assert replace(page.Config(), **options) != page.Config()
+        assert page.Config().but(**options) != page.Config()

@@ -1,7 +1,6 @@
 """Options as data: bounds in words, refused values, typed values, saved configurations."""
 
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -14,7 +13,6 @@ from training.files import DamagedFileError
 from training.options import BoardConfig, option, options_of, read_config, typed
 
 
-@dataclass(frozen=True)
 class Config(BoardConfig):
     """One option of each kind."""
 
@@ -34,7 +32,7 @@ class Config(BoardConfig):
             raise ValueError("too many units for so few games")
 
 
-OPTIONS = {known.name: known for known in options_of(Config)}
+OPTIONS = options_of(Config)
 
 
 @pytest.mark.parametrize(
@@ -62,14 +60,14 @@ def test_a_value_out_of_its_bounds_is_refused_by_name(name, value):
 def test_what_is_typed_gets_the_type_of_its_option_or_is_refused(name, text, value):
     """None: it is refused."""
     with refuses(repr(text)) if value is None else nullcontext():
-        assert typed(OPTIONS[name].kind, text) == value
+        assert typed(OPTIONS[name].rebuild_annotation(), text) == value
     config = Config(learning_rate=1, rewards=(1, 0, 0))  # whole numbers are numbers
     assert [repr(config.learning_rate), repr(config.rewards)] == ["1.0", "(1.0, 0.0, 0.0)"]
 
 
 def test_a_saved_configuration_comes_back_and_only_steps_may_differ_from_it():
     config, path = Config(hidden=(3,), seed=5), Path("model.json")
-    saved = {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(config).items()}
+    saved = {name: list(v) if isinstance(v, tuple) else v for name, v in config}
     assert read_config(Config, saved, path) == config
     for other, mention in (
         ([1], path),
@@ -78,22 +76,15 @@ def test_a_saved_configuration_comes_back_and_only_steps_may_differ_from_it():
     ):
         with refuses(path, mention, error=DamagedFileError):
             read_config(Config, other, path)
-    kinds.check_unchanged(config, replace(config, steps=5), path)
+    kinds.check_unchanged(config, config.but(steps=5), path)
     with refuses(path, "seed, hidden"):
-        kinds.check_unchanged(config, replace(config, seed=6, hidden=()), path)
+        kinds.check_unchanged(config, config.but(seed=6, hidden=()), path)
 
 
-def test_a_constant_has_a_bound_and_is_no_option_and_the_decorator_is_needed():
+def test_a_constant_has_a_bound_and_is_no_option():
     class Plain(BoardConfig):
         epsilon: kinds.Share = 0.3
 
-    kind = dataclass(frozen=True)(Plain)
-    assert "epsilon" not in {known.name for known in options_of(kind)}
+    assert "epsilon" not in options_of(Plain)
     with refuses("epsilon"):
-        kind(epsilon=1.5)
-
-    class Bare(BoardConfig):
-        pass
-
-    with refuses("Bare", error=TypeError):
-        options_of(Bare)
+        Plain(epsilon=1.5)

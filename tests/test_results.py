@@ -1,7 +1,6 @@
 """benchmarks/results.py: the page of results is made of what the certificates say."""
 
 import json
-from dataclasses import asdict
 
 import pytest
 from text_cases import refuses
@@ -29,7 +28,7 @@ def test_every_agent_and_every_preset_on_3x3_is_an_entry():
 def test_the_trained_agent_of_the_package_has_the_configuration_of_today(entry):
     facts = facts_of(entry.name)
     seed = facts.stated.seed
-    default, wanted = (asdict(one) for one in (entry.page.Config(), entry.config(seed)))
+    default, wanted = (dict(one) for one in (entry.page.Config(), entry.config(seed)))
     default, wanted = (json.loads(json.dumps(config)) for config in (default, wanted))
     made = {name: value for name, value in facts.stated.config.items() if name in default}
     assert {**default, **made} == wanted

@@ -2,7 +2,6 @@
 
 import io
 import signal
-from dataclasses import asdict, dataclass, replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -35,7 +34,6 @@ WEAK, BEST = fixed_table(RULES), best_player(RULES)
 RANDOM, PERFECT = (tabulate(policy, RULES) for policy in (RandomPolicy(), MinimaxPolicy(RULES)))
 
 
-@dataclass(frozen=True)
 class Config(BoardConfig):
     """Options of somebody."""
 
@@ -127,7 +125,7 @@ def test_a_run_begins_in_an_empty_folder_and_touches_no_other(tmp_path):
     with pytest.raises(ValueError, match="nothing was evaluated"):
         new_run(run).finish()
     content, before = read_json(run / "config.json"), contents(run)
-    assert (content["agent"], content["config"]) == ("somebody", asdict(Config()))
+    assert (content["agent"], content["config"]) == ("somebody", dict(Config()))
     assert content["kernels"] == kernels.chosen()
     for folder in (run, run / "config.json"):
         with refuses(folder, "--out", f"--resume {folder}"):
@@ -207,7 +205,7 @@ def test_checkpoints_come_between_evaluations_too_and_the_run_continues_from_the
     Seconds go on from those of the checkpoint.
     """
     now, run = [1000.0], new_run(tmp_path, steps=800)
-    every = replace(run.config, judge_every=400)
+    every = run.config.but(judge_every=400)
 
     def step(steps):
         now[0] = 1000 + 0.12 * steps

@@ -1,6 +1,5 @@
 """What holds for both pages that learn with Stable-Baselines3, and what they share in training/."""
 
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -27,7 +26,7 @@ are_close = partial(np.testing.assert_allclose, rtol=0, atol=1e-5)
 
 def trained(page, **changes):
     """A learner after 512 steps: before any, all moves of the empty board may be equal."""
-    learner = page.begin(replace(CONFIGS[page], **changes))
+    learner = page.begin(CONFIGS[page].but(**changes))
     learner.advance(512)
     return learner
 
@@ -84,7 +83,7 @@ TASK = {"exploring_starts": 0.0, "opponents": "random", "win_reward": 0.75, "dra
 @pytest.mark.parametrize(("side", "opening"), [("X", "b2"), ("O", ""), ("X", "random")])
 def test_a_side_is_learned_with_its_opening_and_its_rewards(page, side, opening):
     task = {**TASK, "loss_penalty": 0.5, "discount": 0.5, "early_draw": True, "encoding": "grid"}
-    learner = page.begin(replace(CONFIGS[page], **task, side=side, opening=opening))
+    learner = page.begin(CONFIGS[page].but(**task, side=side, opening=opening))
     boards, cells, rewards = games_of(learner)
     marks = boards.reshape(-1, 2, 9).sum(axis=2)
     assert (marks[:, 1] - marks[:, 0] == (side == "O")).all()
@@ -118,7 +117,7 @@ def test_a_duel_is_continued_bit_for_bit(tmp_path):
 def test_a_player_on_the_cpu_and_an_exported_zip_play_the_same_moves(learners, page, tmp_path):
     """Whatever the device of the training; the zip can be trained on."""
     learner, path = learners[page], tmp_path / "player.zip"
-    player = page.player(replace(CONFIGS[page], device="cuda"), learner.model())
+    player = page.player(CONFIGS[page].but(device="cuda"), learner.model())
     assert (player.table == learner.policy().table).all()
     page.export_sb3(learner.config, learner.model(), path)
     kind = dqn.BoardDQN if page is dqn else MaskablePPO

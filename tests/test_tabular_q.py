@@ -1,7 +1,5 @@
 """agents/tabular_q.py: its arithmetic, and that it learns what is known to be true."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from learners import POSITIONS, best_response, board, row, trained
@@ -30,7 +28,7 @@ def test_exploration_falls_at_each_tenth_down_to_its_end():
 def test_a_move_has_the_value_of_the_position_after_it_and_all_are_reached():
     """There are 765 positions up to symmetry, with the empty one."""
     learner = trained(page, Config(steps=400_000, tables=1, epsilon=1.0, epsilon_end=1.0))
-    plain = TabularQ(replace(SMALL, symmetry=False))
+    plain = TabularQ(SMALL.but(symmetry=False))
     assert [len(set(one.after[0].tolist())) for one in (learner, plain)] == [3, 9]
     is_illegal = learner.after[row("X../.../...")] == len(POSITIONS)
     assert is_illegal.tolist() == [True] + [False] * 8
@@ -39,19 +37,19 @@ def test_a_move_has_the_value_of_the_position_after_it_and_all_are_reached():
 
 def test_a_value_moves_by_its_rate_later_games_count_less_and_games_of_a_round_one_by_one():
     """A constant rate of 0.4, three games of the same target: 1 - 0.6^3 of the way."""
-    learner = TabularQ(replace(SMALL, tables=1, rate_power=1.0))
+    learner = TabularQ(SMALL.but(tables=1, rate_power=1.0))
     for target, low, high in ((1.0, 1, 1), (0.0, 0.01, 0.99), (0.5, 0.01, 0.99)):
         learner.update(np.array([0]), np.array([7]), np.array([target]))
         assert low <= learner.values[0, 7] <= high
     assert learner.games[0, 7] == learner.games.sum() == 3
-    learner = TabularQ(replace(SMALL, tables=1, learning_rate=0.4, rate_power=0.0))
+    learner = TabularQ(SMALL.but(tables=1, learning_rate=0.4, rate_power=0.0))
     learner.update(np.zeros(3, dtype=int), np.full(3, 7), np.ones(3))
     assert learner.values[0, 7] == pytest.approx(1 - 0.6**3, abs=1e-15)
 
 
 def test_a_table_learns_by_the_values_of_the_others():
     """Its own best move, valued by the mean of the other two tables; a single one by itself."""
-    learner, alone = TabularQ(replace(SMALL, tables=3)), TabularQ(replace(SMALL, tables=1))
+    learner, alone = TabularQ(SMALL.but(tables=3)), TabularQ(SMALL.but(tables=1))
     corner_and_edge = [place("X../.../..."), place(".X./.../...")]
     learner.values[:, corner_and_edge] = [(0.9, 0.1), (0.2, 0.8), (0.4, 0.3)]
     best = learner.best(np.arange(3), np.zeros(3, dtype=np.intp))
@@ -63,7 +61,7 @@ def test_a_table_learns_by_the_values_of_the_others():
 @pytest.mark.parametrize(("rewards", "end"), [((1, 0, -1), -1), ((1, 1, 0), 0), ((1, 0, -3), -3)])
 def test_a_result_reaches_the_first_move_of_its_game_at_once(rewards, end):
     """Learned from the last move back to the first: X a1, b1, a3 against O c1, c2, c3."""
-    learner = TabularQ(replace(SMALL, games=2, tables=1, rewards=rewards))
+    learner = TabularQ(SMALL.but(games=2, tables=1, rewards=rewards))
     learner.values[0, :-1] = -3.0
     after = [place(text) for text in ("X../.../...", "XXO/.../...", "XXO/..O/X..")]
     made = ((".../.../...", 0), ("X.O/.../...", 1), ("XXO/..O/...", 6))

@@ -1,7 +1,5 @@
 """agents/tictacnet.py: its arithmetic, that it is told no rules, and that it learns the game."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import torch
@@ -16,8 +14,8 @@ from training.selfplay import Opponents
 
 TAKEN = BOARDS != 0
 SMALL = Config(steps=1_500, judge_every=500, games=32, updates=5, opponents="random")
-PLAIN = replace(SMALL, symmetry=False)
-EXPLORING = replace(PLAIN, epsilon=1.0, epsilon_drop=0.0, exploring_starts=0.0, updates=1)
+PLAIN = SMALL.but(symmetry=False)
+EXPLORING = PLAIN.but(epsilon=1.0, epsilon_drop=0.0, exploring_starts=0.0, updates=1)
 
 
 def with_memory(config, transitions, counts):
@@ -32,7 +30,7 @@ def with_memory(config, transitions, counts):
 def test_exploration_and_learning_rate_fall_and_begin_again_with_the_second_side():
     epsilons = {"epsilon": 0.7, "epsilon_drop": 0.1, "epsilon_end": 0.25}
     rates = {"learning_rate": 0.04, "learning_rate_end": 0.01}
-    learner = begin(replace(SMALL, anneal_steps=1_000, sides_in_turn=True, **epsilons, **rates))
+    learner = begin(SMALL.but(anneal_steps=1_000, sides_in_turn=True, **epsilons, **rates))
     seen = []
     for learner.steps in (0, 100, 999, 1_000, 5_000):
         seen.append(
@@ -44,7 +42,7 @@ def test_exploration_and_learning_rate_fall_and_begin_again_with_the_second_side
 
 @pytest.mark.parametrize("name", ["Adam", "SGD"])
 def test_values_gradients_and_steps_are_those_of_torch(name):
-    learner = begin(replace(PLAIN, optimizer=name.lower(), lift=0.0))
+    learner = begin(PLAIN.but(optimizer=name.lower(), lift=0.0))
     rng = np.random.default_rng(1)
     network, boards = learner.network, learner.view.boards[rng.choice(4_520, size=300)]
     twin = [torch.tensor(array, requires_grad=True) for array in network.named().values()]
@@ -74,7 +72,7 @@ def test_an_untrained_network_moves_to_taken_cells_and_is_evaluated_as_it_is():
 
 
 def test_an_opponent_that_moves_to_a_taken_cell_loses(monkeypatch):
-    learner = begin(replace(EXPLORING, games=2_000, side="X"))
+    learner = begin(EXPLORING.but(games=2_000, side="X"))
     opponents = Opponents(make_pool(CellPlayer(0), RULES), POSITIONS)
     monkeypatch.setattr(learner.pool, "opponents", lambda: opponents)
     learner.round()
@@ -84,7 +82,7 @@ def test_an_opponent_that_moves_to_a_taken_cell_loses(monkeypatch):
 
 @pytest.mark.parametrize(("shown", "replay"), [(True, True), (False, True), (True, False)])
 def test_only_with_shown_illegal_are_cells_taught_that_were_never_tried(shown, replay):
-    learner = begin(replace(PLAIN, shown_illegal=shown, replay=replay, focus=0.0, epsilon=0.0))
+    learner = begin(PLAIN.but(shown_illegal=shown, replay=replay, focus=0.0, epsilon=0.0))
     learner.round()
     targets, weights = learner._targets()
     met, tried = weights.any(axis=1), np.zeros((4_520, 9), dtype=bool)
@@ -98,7 +96,7 @@ def test_the_target_of_a_move_is_the_mean_of_all_that_it_led_to(double):
     """The corner led to a win, to a draw and twice to the same next position, of one O."""
     board = row("XO./.../...")
     met = [(0, 0, board), (0, 0, -3), (0, 0, -2), (0, 4, -2), (board, 8, -3)]
-    learner = with_memory(replace(PLAIN, double=double, focus=0.0), met, [2, 1, 1, 3, 1])
+    learner = with_memory(PLAIN.but(double=double, focus=0.0), met, [2, 1, 1, 3, 1])
     learner.target.draw(np.random.default_rng(9))
     chooser = learner.network if double else learner.target  # double Q-learning
     shown = learner.view.boards[board][None]

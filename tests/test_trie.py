@@ -1,6 +1,5 @@
 """agents/trie.py: what it stores, what it proves, how it chooses, and that it learns."""
 
-from dataclasses import replace
 from unittest.mock import Mock
 
 import numpy as np
@@ -175,6 +174,6 @@ def test_the_preset_tophep_is_that_system_which_does_not_merge_sequences():
 def test_it_plays_the_side_that_was_asked_for_and_learns_from_every_game(monkeypatch, side, sides):
     play = Mock(side_effect=page.play)
     monkeypatch.setattr(page, "play", play)
-    learner = trained(page, replace(SMALL, side=side))
+    learner = trained(page, SMALL.but(side=side))
     assert [call.args[2] for call in play.call_args_list] == 100 * sides
     assert learner.trie.games == learner.steps == 200 < len(learner.trie)

@@ -1,7 +1,5 @@
 """agents/value_net.py: its examples, its arithmetic, and that it learns from itself alone."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from learners import POSITIONS, row
@@ -16,7 +14,7 @@ WON = ("X../.../...", "XO./.../...", "XO./X../...", "XO./X.O/...", "XO./X.O/X.."
 
 
 def after(levels, **changes):
-    learner = begin(replace(SMALL, **changes))
+    learner = begin(SMALL.but(**changes))
     learner.advance(levels * 200)
     return learner
 
@@ -29,7 +27,7 @@ def learner():
 @pytest.mark.parametrize(("cut", "first"), [(True, 0.95 * 0.6), (False, 0.95**2)])
 def test_results_are_discounted_and_cut_before_a_move_that_was_not_the_best(cut, first):
     """X values c3 more than its second move a2, 0.6 and 0.3; O's moves are as good as any."""
-    learner = begin(replace(SMALL, cut=cut))
+    learner = begin(SMALL.but(cut=cut))
     path = np.array([0, *map(row, WON), *[-1] * 6])[:, None]
     plain = [-(0.95**2), 0.95**2, -0.95, 0.95, -1, 1]
     assert learner.returns(path, None)[:6, 0] == pytest.approx(plain, abs=0)
@@ -43,7 +41,7 @@ def test_results_are_discounted_and_cut_before_a_move_that_was_not_the_best(cut,
 @pytest.mark.parametrize(("look_ahead", "temperature"), [(1, 0.0), (2, 0.3)])
 def test_exploration_temperature_and_look_ahead_work_together(learner, look_ahead, temperature):
     """A move has the value of its position, or what the best answer leaves of it."""
-    states = begin(replace(SMALL, look_ahead=look_ahead)).afterstates
+    states = begin(SMALL.but(look_ahead=look_ahead)).afterstates
     values = states.values(learner.network)
     moves = states.of_moves(states.looked_ahead(values))
     table = states.exploring(values, (0.9, 0.4), temperature).by_row()

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -52,7 +51,7 @@ class Model(NamedTuple):
 
 def write_model(path: Path, agent: str, model: Model, **more: Any) -> None:
     """Write the arrays of a model, and what it is."""
-    about = {"agent": agent, "config": asdict(model.config), "steps": model.steps, **more}
+    about = {"agent": agent, "config": dict(model.config), "steps": model.steps, **more}
     write_arrays(path, model.arrays, about)
 
 

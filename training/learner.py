@@ -8,7 +8,7 @@ A page is a module of `agents/` with these names:
     GOAL                   optional: what a default training is proven to reach, "unbeatable" or
                            "optimal"; `make results` trains until then
     SMALL                  the options of a training of a second, for the contract tests
-    Config                 its options: a frozen dataclass derived from `BoardConfig`
+    Config                 its options: a class derived from `BoardConfig`
     begin(config)          a `Learner` that has made no step; raises ValueError if an option names
                            something unknown
     player(config, model)  the player of a saved model, made without the learner: a `TabularPolicy`,

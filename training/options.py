@@ -1,6 +1,5 @@
 """The options of an agent. Each option states its default, sentence and bound once, as data.
 
-    @dataclass(frozen=True)
     class Config(BoardConfig):
         epsilon: Share = option(0.2, "Probability of a random legal move.")
 
@@ -10,21 +9,20 @@ the errors and the tests read it from the type. `Config.check` checks what conce
 
 from __future__ import annotations
 
-import dataclasses
-import typing
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, TypeVar
+from typing import Annotated, Any, ClassVar, Self, TypeVar
 
-from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic.fields import FieldInfo
 
-from tictactoe_env.errors import printable
 from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.rules import Rules
 from training.files import DamagedFileError
 
+Seed = Annotated[int, Field(ge=0, le=2**63 - 1)]  # NumPy and torch take no larger ones
 Natural = Annotated[int, Field(ge=0)]
 Count = Annotated[int, Field(ge=1)]
 Size = Annotated[int, Field(ge=1, le=1_000_000_000)]
@@ -40,8 +38,6 @@ Rewards = tuple[Finite, Finite, Finite]
 Layers = Annotated[tuple[LayerSize, ...], Field(max_length=100)]
 Shares = Annotated[tuple[Share, ...], Field(min_length=1)]
 
-LARGEST = 2**63 - 1  # of any whole number: NumPy and torch take no larger seeds
-
 
 class OptionError(ValueError):
     """The value of an option is out of bounds or of the wrong type."""
@@ -50,72 +46,48 @@ class OptionError(ValueError):
 def option(default: Any, sentence: str, larger: Any = None) -> Any:
     """A field of a configuration, with the sentence that explains it in `--help`.
 
-    larger: the default of `train.py` on boards of more than 12 cells, if it is another one.
+    larger: the default on boards of more than 12 cells, if it is another one.
     """
-    if larger is not None:
-        text = ",".join(map(str, larger)) if isinstance(larger, tuple) else larger
-        sentence += f" On boards of more than {TABULATED} cells the default is {text}."
-    return field(default=default, metadata={"sentence": sentence, "larger": larger})
+    if larger is None:
+        return Field(default, description=sentence)
+    text = ",".join(map(str, larger)) if isinstance(larger, tuple) else larger
+    sentence += f" On boards of more than {TABULATED} cells the default is {text}."
+    return Field(default, description=sentence, json_schema_extra={"larger": larger})
 
 
-@dataclass(frozen=True)
-class Option:
-    """One option of a configuration class.
-
-    kind: the type with its bound, such as `Annotated[int, Field(ge=1)]`. larger: the default on
-    boards of more than 12 cells; None if it is the same.
-    """
-
-    name: str
-    kind: Any
-    default: Any
-    sentence: str = ""
-    larger: Any = None
-
-    def checked(self, value: Any) -> Any:
-        """The value in the option's type. Raises OptionError for another type or out of bounds."""
-        if type(value) is int and value > LARGEST:
-            raise OptionError(f"{self.name} must be at most {LARGEST}, got a larger number")
-        try:
-            return _adapter(self.kind).validate_python(value)
-        except ValidationError as error:
-            raise OptionError(f"{self.name}: {error.errors()[0]['msg']}, got {value!r}") from None
-
-
-def typed(kind: Any, text: str) -> Any:
-    """The value of a text from the command line, in a type with its bound.
-
-    Values of a tuple are separated by commas. Raises ValueError with what was expected and came.
-    """
-    is_list = schema_of(kind).get("type") == "array"
-    value = [part.strip() for part in text.split(",") if part.strip()] if is_list else text
-    try:
-        return _adapter(kind, strict=False).validate_python(value)
-    except ValidationError as error:
-        raise ValueError(f"{error.errors()[0]['msg']}, got {text!r}") from None
-
-
-@dataclass(frozen=True)
-class BoardConfig:
+class BoardConfig(BaseModel):
     """The options that every agent has.
 
     The configuration of an agent is a subclass. It adds options, and may give these ones another
-    default and another sentence. Raises OptionError for a value out of bounds, ValueError for
+    default and another sentence. A field without `option`, such as `discount: Share = 1.0`, is a
+    constant that only presets change. Raises OptionError for a value out of bounds, ValueError for
     options that contradict each other, and for a board beyond the agent's limit.
     """
 
+    model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
     CELLS: ClassVar[int] = TABULATED  # of the largest board: all positions are in a table
 
-    seed: Natural = option(0, "Seed of everything that is random.")
+    seed: Seed = option(0, "Seed of everything that is random.")
     steps: Count = option(1_000_000, "Steps after which training ends.")
     judge_every: Count = option(10_000, "Steps between two exact evaluations.")
     rows: Count = option(3, "Rows of the board.")
     cols: Count = option(3, "Columns of the board.")
     k: Count = option(3, "Marks in a line that win.")
 
-    def __post_init__(self) -> None:
-        for known in fields_of(type(self)):
-            object.__setattr__(self, known.name, known.checked(getattr(self, known.name)))
+    def __init__(self, **options: Any):
+        # JSON and TOML have no tuples.
+        options = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in options.items()
+        }
+        try:
+            super().__init__(**options)
+            if self.rules.cells > TABULATED:
+                super().__init__(**{**larger_defaults(type(self)), **options})
+        except ValidationError as error:
+            first = error.errors()[0]
+            text = f"{first['loc'][0]}: {first['msg']}, got {first['input']!r}"
+            raise OptionError(text) from None
         if self.rules.cells > self.CELLS:
             raise ValueError(
                 f"this agent learns boards of at most {self.CELLS} cells, {self.rows}x{self.cols} "
@@ -126,6 +98,10 @@ class BoardConfig:
 
     def check(self) -> None:
         """Raise ValueError for options that contradict each other. Reads no file."""
+
+    def but(self, **options: Any) -> Self:
+        """The configuration with other values of these options."""
+        return type(self)(**{**dict(self), **options})
 
     @property
     def rules(self) -> Rules:
@@ -145,32 +121,15 @@ class Preset:
     weak: bool = False
 
 
-def options_of(kind: type[BoardConfig]) -> tuple[Option, ...]:
-    """The options of a configuration class, in the order of its fields."""
-    return tuple(known for known in fields_of(kind) if known.sentence)
+def options_of(kind: type[BoardConfig]) -> dict[str, FieldInfo]:
+    """The options of a configuration class by name, in the order of its fields."""
+    return {name: field for name, field in kind.model_fields.items() if field.description}
 
 
-def fields_of(kind: type[BoardConfig]) -> tuple[Option, ...]:
-    """All fields of a configuration class: its options, and constants that only presets change.
-
-    A constant is a plain field, `discount: Share = 1.0`. It has a bound but no sentence.
-    """
-    if "__dataclass_fields__" not in vars(kind):
-        raise TypeError(f"write @dataclass(frozen=True) above {kind.__module__}.{kind.__name__}")
-    hints = typing.get_type_hints(kind, include_extras=True)
-    return tuple(
-        Option(field.name, hints[field.name], field.default, **field.metadata)
-        for field in dataclasses.fields(kind)
-    )
-
-
-def board_defaults(kind: type[BoardConfig], given: Mapping[str, Any]) -> dict[str, Any]:
-    """The defaults that are others on the board of these options: see `option`."""
-    known = options_of(kind)
-    size = {one.name: given.get(one.name, one.default) for one in known}
-    if size["rows"] * size["cols"] <= TABULATED:
-        return {}
-    return {one.name: one.larger for one in known if one.larger is not None}
+def larger_defaults(kind: type[BoardConfig]) -> dict[str, Any]:
+    """The defaults that are others on boards of more than 12 cells, by name."""
+    extras = {name: field.json_schema_extra for name, field in kind.model_fields.items()}
+    return {name: extra["larger"] for name, extra in extras.items() if isinstance(extra, dict)}
 
 
 Config = TypeVar("Config", bound=BoardConfig)
@@ -181,36 +140,18 @@ def read_config(kind: type[Config], saved: Any, source: Path) -> Config:
 
     saved: the parsed JSON. Raises DamagedFileError if it is not a configuration of this class.
     """
-    if not isinstance(saved, dict):
-        raise DamagedFileError(
-            f"{source} holds no configuration: expected an object, got {saved!r:.80}"
-        )
-    known = {entry.name for entry in fields_of(kind)}
-    unknown = sorted(set(saved) - known)
-    if unknown:
-        raise DamagedFileError(
-            f"{source} was written by another version: this one does not know the options "
-            f"{printable(', '.join(unknown))}; train again, or use that version"
-        )
-    lists = {
-        name: tuple(value) if isinstance(value, list) else value for name, value in saved.items()
-    }
     try:
-        make: Any = kind
-        config: Config = make(**lists)
-        return config
+        return kind(**saved)
     except (TypeError, ValueError) as error:
-        raise DamagedFileError(f"the configuration in {source} is damaged: {error}") from None
+        raise DamagedFileError(
+            f"the configuration in {source} is damaged, or of another version: {error}"
+        ) from None
 
 
 def check_unchanged(config: BoardConfig, saved: BoardConfig, folder: Path) -> None:
     """Raise ValueError if the configuration of a resumed training differs in more than `steps`."""
-    before = dataclasses.asdict(saved)
-    changed = [
-        name
-        for name, value in dataclasses.asdict(config).items()
-        if value != before[name] and name != "steps"
-    ]
+    before = dict(saved)
+    changed = [name for name, value in config if value != before[name] and name != "steps"]
     if changed:
         raise ValueError(
             f"{folder} was trained with another {', '.join(changed)}: "
@@ -218,11 +159,20 @@ def check_unchanged(config: BoardConfig, saved: BoardConfig, folder: Path) -> No
         )
 
 
-def schema_of(kind: Any) -> dict[str, Any]:
-    """The JSON schema of a type, which has its bounds as data."""
-    return _adapter(kind).json_schema()
+def typed(kind: Any, text: str) -> Any:
+    """The value of a text from the command line, in a type with its bound.
+
+    Values of a tuple are separated by commas. Raises ValueError with what was expected and came.
+    """
+    is_list = adapter(kind).json_schema().get("type") == "array"
+    value = [part.strip() for part in text.split(",") if part.strip()] if is_list else text
+    try:
+        return adapter(kind).validate_python(value)
+    except ValidationError as error:
+        raise ValueError(f"{error.errors()[0]['msg']}, got {text!r}") from None
 
 
 @cache
-def _adapter(kind: Any, strict: bool = True) -> TypeAdapter[Any]:
-    return TypeAdapter(kind, config=ConfigDict(strict=strict))
+def adapter(kind: Any) -> TypeAdapter[Any]:
+    """What checks the values of a type with its bound, and has its JSON schema."""
+    return TypeAdapter(kind)

@@ -17,7 +17,6 @@ run are those of the whole training, the turns of the other learner included.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -98,7 +97,7 @@ class Rivals:
         other = self.runs[run is self.runs[0]]
         run.learner.meet(other.learner.snapshot())
         end = min((self.turns_of(run) + 1) * self.turn_steps, run.config.steps)
-        drive(run.learner, replace(run.config, steps=end), run.evaluate)
+        drive(run.learner, run.config.but(steps=end), run.evaluate)
 
     def turns_of(self, run: RivalRun) -> int:
         """How many turns a learner has had."""

@@ -24,7 +24,6 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import asdict
 from pathlib import Path
 from types import FrameType
 from typing import Annotated, Any, NamedTuple, Protocol
@@ -223,7 +222,7 @@ class Run:
 
     def _write_config(self) -> None:
         preset = {"preset": self.preset} if self.preset else {}
-        about = {"agent": self.page.AGENT, **preset, "config": asdict(self.config), **self.related}
+        about = {"agent": self.page.AGENT, **preset, "config": dict(self.config), **self.related}
         made_with = {"versions": package_versions(), "kernels": kernels.chosen()}
         write_json(self.folder / CONFIG, {**about, **made_with})
 
@@ -474,7 +473,7 @@ class Run:
             sides=None if policy.rules.cells <= TABULATED else proven,
             limit=limit_of(self.config),
             seed=self.config.seed,
-            config=asdict(self.config),
+            config=dict(self.config),
             training={name: value for name, value in training.items() if value is not None},
         )
 

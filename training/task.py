@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass
 from typing import ClassVar, Literal, TypeVar
 
 from tictactoe_env.exact.positions import TABULATED
@@ -33,7 +32,6 @@ RANDOM = "random"  # instead of a cell, in the option `opening`
 Table = TypeVar("Table", bound=TabularPolicy)
 
 
-@dataclass(frozen=True)
 class TaskConfig(BoardConfig):
     """The options of a task. A page adds those of its learning."""
 

@@ -14,7 +14,7 @@ pruned before any of its seeds has used all steps. Optuna holds the trials in FO
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from statistics import fmean
@@ -103,7 +103,7 @@ class Search:
     def name(self) -> str:
         """The name of Optuna's study: another one for each search with other options."""
         own = self.page.AGENT, self.until, self.seeds, self.space, self.fixed
-        config = {name: one for name, one in asdict(self.config).items() if name not in self.space}
+        config = {name: one for name, one in self.config if name not in self.space}
         return f"{self.page.AGENT}-{sha256(repr((own, config)).encode()).hexdigest()[:8]}"
 
     @property
@@ -145,12 +145,14 @@ class Search:
         trial.study.sampler = optuna.samplers.TPESampler(seed=int(state[0]))
         texts = {name: suggested(trial, name, place) for name, place in self.space.items()}
         trial.set_user_attr("options", texts)
-        kinds = {one.name: one.kind for one in options_of(self.page.Config)}
+        known = options_of(self.page.Config)
         scores: list[tuple[float, str]] = [(np.inf, "")] * self.seeds
         try:
-            options = {name: typed(kinds[name], text) for name, text in texts.items()}
-            first = replace(self.config, **options)
-            configs = [replace(first, seed=first.seed + number) for number in range(self.seeds)]
+            options = {
+                name: typed(known[name].rebuild_annotation(), text) for name, text in texts.items()
+            }
+            first = self.config.but(**options)
+            configs = [first.but(seed=first.seed + number) for number in range(self.seeds)]
             trainings = [trained(self.page, config, self.until) for config in configs]
             for number in range(self.rounds):
                 scores = [next(*one) for one in zip(trainings, scores, strict=True)]

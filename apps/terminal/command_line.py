@@ -26,7 +26,7 @@ from typing import Annotated, Any, Literal, NoReturn
 from cyclopts import App, CycloptsError, Group, Parameter
 
 from tictactoe_env.errors import printable
-from training.options import schema_of, typed
+from training.options import adapter, typed
 
 Kind = Literal["value", "flag", "switch", "optional", "several", "argument", "arguments"]
 
@@ -199,13 +199,13 @@ METAVARS = {"integer": "INT", "number": "NUMBER"}
 
 def bound_of(kind: Any) -> str:
     """The bound of a type, or of each value of a tuple, in words: "at least 0 and at most 1"."""
-    schema = _inner(schema_of(kind))
+    schema = _inner(adapter(kind).json_schema())
     return " and ".join(f"{word} {schema[key]}" for key, word in BOUNDS.items() if key in schema)
 
 
 def metavar_of(kind: Any) -> str:
     """What stands for a value of a type in `--help`: INT, TEXT, "INT,INT" or "relu|tanh"."""
-    schema = schema_of(kind)
+    schema = adapter(kind).json_schema()
     inner, is_list = _inner(schema), schema.get("type") == "array"
     if "enum" in inner:
         return "|".join(inner["enum"])

@@ -7,7 +7,6 @@ import socket
 import sys
 import traceback
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -86,7 +85,7 @@ def train(
     (agent, config, preset, until), console = about, Console()
     check_goal(config, until)
     calls = [
-        (folder.absolute() / f"seed-{seed:02d}", agent, replace(config, seed=seed), preset, until)
+        (folder.absolute() / f"seed-{seed:02d}", agent, config.but(seed=seed), preset, until)
         for seed in seeds
     ]
     check_folder(folder, calls)

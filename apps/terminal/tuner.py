@@ -88,7 +88,7 @@ def spelled(options: Mapping[str, str]) -> list[str]:
 
 def command(search: Search, typed: Mapping[str, Any], options: Mapping[str, str]) -> list[str]:
     """The command line that trains an agent with the options of a trial."""
-    known = {option.name for option in options_of(search.page.Config)}
+    known = options_of(search.page.Config)
     words = [interpreter.python(), "train.py", search.page.AGENT]
     words += ["--until", search.until] * (search.until != "steps")
     words += ["--preset", typed.get("preset", "")] * ("preset" in typed)
