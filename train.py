@@ -19,6 +19,7 @@ with explained("train.py", "train"):
     import agents
     from agents import TRAINABLE
     from apps.terminal.command_line import CommandLine, Option, with_size
+    from apps.terminal.study_table import parse_seeds
     from tictactoe_env.errors import unknown_name
     from tictactoe_env.exact.evaluation import UNTIL
     from tictactoe_env.exact.positions import TABULATED
@@ -33,7 +34,6 @@ with explained("train.py", "train"):
         read_config,
     )
     from training.selfplay import RIVAL
-    from training.study import parse_seeds
 
 GENERAL = [
     Option(

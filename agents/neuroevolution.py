@@ -38,7 +38,7 @@ from training.league import (
     points,
     values_of_ends,
 )
-from training.learner import Arrays, Chart, Learner, Panels, Table
+from training.learner import Arrays, Chart, Learner, Table
 from training.options import BoardConfig, Count, Natural, NotNegative, Positive, Share, option
 from training.perceptron import ACTIVATIONS, Weights, layers_of, size_of
 from training.search_space import Range
@@ -233,17 +233,13 @@ class Evolution(Learner):
         rows = [[number, *counts] for number, counts in enumerate(self.history)]
         return {"league.csv": Table(["generation", *lengths, "disqualified"], rows)}
 
-    def charts(self, rows: Sequence[Mapping[str, float]]) -> dict[str, Panels]:
+    def charts(self, rows: Sequence[Mapping[str, float]]) -> dict[str, Chart]:
         """The games of the league by length, and those that an illegal move ended."""
         *lengths, disqualified = np.transpose(self.history).tolist()
         axes = "generation", f"games, of {sum(self.history[0][:-1]):,}", range(len(self.history))
         curves = [(f"{n} marks", f"C{n}-", counts) for n, counts in enumerate(lengths, 1)]
-        illegal = [("disqualified", "C3-", disqualified)]
-        panels = (
-            Chart("games by length", *axes, curves),
-            Chart("ended by an illegal move", *axes, illegal),
-        )
-        return {"league.png": panels}
+        curves.append(("ended by an illegal move", "k--", disqualified))
+        return {"league.png": Chart("games by length", *axes, curves)}
 
     def model(self) -> Arrays:
         """The best network."""

@@ -26,6 +26,7 @@ import agents
 from apps.players.titles import unit_of
 from apps.terminal.report import cross_table
 from apps.terminal.study import train_run
+from apps.terminal.study_table import spread
 from tictactoe_env.certificates.certificate import FILE, certify, read, table_of
 from tictactoe_env.certificates.content import Certificate, Rates, sides_of
 from tictactoe_env.certificates.stated import package_versions
@@ -37,7 +38,6 @@ from tictactoe_env.opponents import make_opponent
 from tictactoe_env.rules import Rules
 from training.cluster import results
 from training.files import MANIFEST, read_json
-from training.study import spread
 
 ROOT = Path(__file__).parent.parent
 RUNS = Path("runs") / "results"

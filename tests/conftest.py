@@ -42,11 +42,10 @@ def python_is_the_interpreter_of_the_tests():
 @pytest.fixture(scope="module")
 def no_charts():
     """Charts take half a second each: the runs of a module are made without them."""
-    from training import run
+    from apps.terminal import charts
 
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("chart", "learning_curves"):
-            patch.setattr(run, name, lambda *arguments: None)
+        patch.setattr(charts, "draw", lambda run: None)
         yield
 
 

@@ -23,7 +23,7 @@ OPTIONS = [*options_of_run(AGENT), "--judge-every", "1000", "--steps", str(STEPS
 CUSTOMIZE = """import sys
 class Often:
     def find_spec(self, name, *more):
-        if name == "training.study":
+        if name == "apps.terminal.study_table":
             sys.meta_path.remove(self)
             import training.run
             training.run.CHECKPOINT_SECONDS = 0

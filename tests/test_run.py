@@ -23,7 +23,7 @@ from training import kernels
 from training import learner as learner_module
 from training import run as runs
 from training.files import read_json
-from training.learner import Chart, Learner, Table, drive
+from training.learner import Learner, Table, drive
 from training.metrics import COLUMNS
 from training.options import BoardConfig, Count, option
 from training.run import Run
@@ -66,9 +66,6 @@ class Scripted(Learner):
     def tables(self):
         return {"league/table.csv": Table(["steps", "twice"], [(self.steps, 2 * self.steps)])}
 
-    def charts(self, rows):
-        return {"steps.png": Chart("steps", "x", "y", [1, 2], [("steps", "C0-", [3, 4])])}
-
     def model(self):
         return {"table": self.policy().table}
 
@@ -81,9 +78,6 @@ class Scripted(Learner):
 
 PAGE = SimpleNamespace(AGENT="somebody", Config=Config, PRESETS={}, begin=lambda _: Scripted())
 PAGE.player = lambda config, model: TabularPolicy(config.rules, model["table"])
-
-
-pytestmark = pytest.mark.usefixtures("no_charts")
 
 
 def new_run(folder, until="steps", preset=None, **options):

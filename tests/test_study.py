@@ -10,10 +10,10 @@ from text_cases import called, refuses
 
 import train
 from apps.terminal import study
+from apps.terminal.study_table import facts, goals_of, parse_seeds, table
 from tictactoe_env.certificates.certificate import read, verify
 from training import cluster
 from training.cluster import cluster_address, results
-from training.study import facts, goals_of, parse_seeds, table
 
 AGENT = "tabular_q"
 QUICK = "--rows 2 --judge-every 64 --until unbeatable --opponents minimax-slip=0.6 --steps 50000"

@@ -126,11 +126,10 @@ class Learner(ABC):
         """Tables to write into the run's folder at each evaluation, by file name (`league.csv`)."""
         return {}
 
-    def charts(self, rows: Sequence[Mapping[str, float]]) -> Mapping[str, Chart | Panels]:
+    def charts(self, rows: Sequence[Mapping[str, float]]) -> Mapping[str, Chart]:
         """Charts for the run's folder, by file name (`league.png`).
 
-        Several charts under one name are panels side by side. They are drawn at the end of a
-        training. rows: those of metrics.csv.
+        They are drawn at the end of a training. rows: those of metrics.csv.
         """
         return {}
 
@@ -167,9 +166,6 @@ class Chart:
     y_label: str
     xs: Sequence[float]
     curves: Sequence[tuple[str, str, Sequence[float]]]
-
-
-Panels = tuple[Chart, ...]
 
 
 def crossed(before: int, after: int, every: int) -> bool:

@@ -47,7 +47,6 @@ from training.learned import GamesLearner
 from training.learner import BoardPlayer, Learner, Page, drive
 from training.metrics import Row
 from training.options import BoardConfig
-from training.plots import chart, learning_curves
 from training.values import FILE as VALUES
 from training.values import write_values
 
@@ -417,17 +416,12 @@ class Run:
             files.write_csv(self.folder / name, table.names, table.rows)
 
     def finish(self) -> Certificate | None:
-        """Write tables, charts, learning curves, and certificate and values of the best model.
+        """Write tables, and certificate and values of the best model.
 
         The manifest of the run is written last. Returns the certificate; None if there is none,
         since nothing is proven of the best model.
         """
-        player = self.best_player
         self._write_tables()
-        for name, content in self.learner.charts(self.rows).items():
-            chart(content, self.folder / name)
-        title = f"{self.name} on {player.rules}, seed {self.config.seed}"
-        learning_curves(self.rows, player.rules, self.folder / "growth.png", title)
         return self._seal()
 
     def write_untrained(self) -> None:

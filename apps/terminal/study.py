@@ -16,6 +16,7 @@ from rich.console import Console
 import agents
 from apps.terminal import report, trainer
 from apps.terminal.progress import proven
+from apps.terminal.study_table import facts, goals_of, table, write_study
 from tictactoe_env.errors import printable
 from training.cluster import results
 from training.files import has_folder
@@ -24,7 +25,6 @@ from training.metrics import FILE as METRICS
 from training.metrics import Row, read_metrics, results_of
 from training.options import BoardConfig, check_unchanged, read_config
 from training.run import CONFIG, read_config_file
-from training.study import facts, goals_of, table, write_study
 
 
 def train_run(

@@ -14,7 +14,7 @@ import numpy as np
 
 from apps.players.seat import run_seat
 from apps.players.thoughts import OWN, thoughts
-from apps.terminal import battle, position, report
+from apps.terminal import battle, charts, position, report
 from apps.terminal.interpreter import command
 from tictactoe_env.certificates.certificate import FILE as CERTIFICATE
 from tictactoe_env.certificates.content import Certificate
@@ -159,6 +159,7 @@ def train(
         except KeyboardInterrupt:
             return ended_at_once(run)
         if not run.is_complete:
+            charts.draw(run)
             certificate = run.finish()
             battle.example_of(run.best_player, run.side, run.name, console)
             print_values(run, console)
@@ -296,6 +297,7 @@ def train_rivals(
                 report.say(printable(complete_text(run)), console)
         else:
             for run in runs:
+                charts.draw(run)
                 print_certificate(run, run.finish(), console)
             battle.of_rivals({run.label: (run.best_player, run.side) for run in runs}, console)
     export(page, folder, export_sb3, console)

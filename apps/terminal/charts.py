@@ -13,7 +13,8 @@ from tictactoe_env.exact.match import best_achievable
 from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.files import write_file
 from tictactoe_env.rules import Rules
-from training.learner import Chart, Panels
+from training.learner import Chart
+from training.run import Run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,6 +26,14 @@ UNBEATABLE, ALWAYS = "#009e73", "#cc79a7"
 WIDE = {"color": UNBEATABLE, "linewidth": 5, "alpha": 0.4}  # seen under thinner lines
 CURVES = 9  # of a chart with its legend inside; with more curves it is beside them
 Rows = Sequence[Mapping[str, Any]]
+
+
+def draw(run: Run) -> None:
+    """Draw the charts of a run into its folder: those of its learner, and growth.png."""
+    for name, content in run.learner.charts(run.rows).items():
+        chart(content, run.folder / name)
+    title = f"{run.name} on {run.config.rules}, seed {run.config.seed}"
+    learning_curves(run.rows, run.config.rules, run.folder / "growth.png", title)
 
 
 def learning_curves(rows: Rows, rules: Rules, path: Path, title: str) -> None:
@@ -127,21 +136,19 @@ def _held(rows: Rows, name: str, steps: Any) -> Any:
     return np.where(at < 0, np.nan, values[np.maximum(at, 0)])
 
 
-def chart(content: Chart | Panels, path: Path) -> None:
-    """Draw the curves of a chart, or several charts side by side."""
+def chart(content: Chart, path: Path) -> None:
+    """Draw the curves of a chart."""
     from matplotlib.ticker import MaxNLocator
 
-    charts = content if isinstance(content, tuple) else (content,)
-    figure, panels = _figure(len(charts), 7)
-    for axes, one in zip(panels, charts, strict=True):
-        for name, style, ys in one.curves:
-            axes.plot(one.xs, ys, style, label=name)
-        axes.set(xlabel=one.x_label, ylabel=one.y_label, title=one.title)
-        if all(float(x).is_integer() for x in one.xs):
-            axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-        beside: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1, 0.5)}
-        axes.legend(fontsize=8, **(beside if len(one.curves) > CURVES else {}))
-        axes.grid(alpha=0.3)
+    figure, (axes,) = _figure(1, 7)
+    for name, style, ys in content.curves:
+        axes.plot(content.xs, ys, style, label=name)
+    axes.set(xlabel=content.x_label, ylabel=content.y_label, title=content.title)
+    if all(float(x).is_integer() for x in content.xs):
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    beside: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1, 0.5)}
+    axes.legend(fontsize=8, **(beside if len(content.curves) > CURVES else {}))
+    axes.grid(alpha=0.3)
     _write(figure, path)
 
 

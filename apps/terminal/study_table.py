@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from apps.terminal.charts import study_chart
 from tictactoe_env.exact.evaluation import best_play_x
 from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.files import write_file
@@ -22,7 +23,6 @@ from tictactoe_env.rules import SIDES, Rules
 from training.files import write_csv
 from training.metrics import results_of
 from training.options import BoardConfig
-from training.plots import study_chart
 
 GOALS = {
     "always_wins": "wins against everybody",  # what X can reach where it wins with best play

@@ -3,9 +3,9 @@
 import pytest
 from matplotlib.figure import Figure
 
+from apps.terminal.charts import chart, learning_curves, study_chart
 from tictactoe_env.rules import Rules
 from training.learner import Chart
-from training.plots import chart, learning_curves, study_chart
 
 
 def rows(*wins, safe_from=9):
@@ -78,10 +78,9 @@ def test_where_x_wins_the_charts_show_when_it_wins_against_everybody(tmp_path, d
     assert shares == [0, 0, 100, 100]
 
 
-def test_charts_are_panels_of_curves_over_the_same_numbers(tmp_path, drawn):
+def test_a_chart_has_curves_over_the_same_numbers(tmp_path, drawn):
     curves = [("as X", "C0-", [1.0, 50.0]), ("as O", "C1.", [0.0, 3.0])]
-    one = Chart("illegal", "steps", "%", [10, 20.5], curves)
-    chart((one, one), tmp_path / "chart.png")
-    for axes in drawn[0].axes:
-        assert lines(axes) == {"as X": [[10, 20.5], [1, 50]], "as O": [[10, 20.5], [0, 3]]}
-        assert (axes.get_xlabel(), axes.get_ylabel()) == ("steps", "%")
+    chart(Chart("illegal", "steps", "%", [10, 20.5], curves), tmp_path / "chart.png")
+    (axes,) = drawn[0].axes
+    assert lines(axes) == {"as X": [[10, 20.5], [1, 50]], "as O": [[10, 20.5], [0, 3]]}
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("steps", "%")
