@@ -21,7 +21,6 @@ They reward networks that beat each other, in one game each. The presets are its
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import numpy as np
@@ -38,7 +37,7 @@ from training.league import (
     points,
     values_of_ends,
 )
-from training.learner import Arrays, Chart, Learner, Table
+from training.learner import Arrays, Learner, Table
 from training.options import BoardConfig, Count, Natural, NotNegative, Positive, Share, option
 from training.perceptron import ACTIVATIONS, Weights, layers_of, size_of
 from training.search_space import Range
@@ -228,18 +227,11 @@ class Evolution(Learner):
         }
 
     def tables(self) -> dict[str, Table]:
-        """The games of the league by length for each generation."""
+        """The games of each league by length, and those that an illegal move ended."""
         lengths = [f"length_{length}" for length in range(1, self.config.rules.cells + 1)]
-        rows = [[number, *counts] for number, counts in enumerate(self.history)]
-        return {"league.csv": Table(["generation", *lengths, "disqualified"], rows)}
-
-    def charts(self, rows: Sequence[Mapping[str, float]]) -> dict[str, Chart]:
-        """The games of the league by length, and those that an illegal move ended."""
-        *lengths, disqualified = np.transpose(self.history).tolist()
-        axes = "generation", f"games, of {sum(self.history[0][:-1]):,}", range(len(self.history))
-        curves = [(f"{n} marks", f"C{n}-", counts) for n, counts in enumerate(lengths, 1)]
-        curves.append(("ended by an illegal move", "k--", disqualified))
-        return {"league.png": Chart("games by length", *axes, curves)}
+        rows = [(number, *counts) for number, counts in enumerate(self.history)]
+        names = ("generation", *lengths, "disqualified")
+        return {"league.csv": Table(names, rows, "the games of each league", "games")}
 
     def model(self) -> Arrays:
         """The best network."""

@@ -37,7 +37,7 @@ from tictactoe_env.exact.tables import TabularPolicy
 from tictactoe_env.observation import observe
 from tictactoe_env.policy import sample
 from training.files import read_csv
-from training.learner import Arrays, Chart, Learner, Table
+from training.learner import Arrays, Learner, Table
 from training.options import (
     BoardConfig,
     Count,
@@ -346,12 +346,10 @@ class ValueNet(Learner):
             "levels.csv": Table(["level", *RESULTS], matches),
         }
 
-    def charts(self, rows: Sequence[Mapping[str, float]]) -> dict[str, Chart]:
+    def charts(self, rows: Sequence[Mapping[str, float]]) -> dict[str, Table]:
         """The losses of the champions."""
-        level, *losses = ([row[name] for row in rows] for name in NOTES)
-        curves = list(zip(NOTES[1:], ("C0-", "C1-"), losses, strict=True))
-        title, error = "losses of the champions", "mean squared error of a mean result"
-        return {"losses.png": Chart(title, "level", error, level, curves)}
+        labels = {"title": "losses of the champions", "y_label": "mean squared error"}
+        return {"losses.png": Table.of(rows, *NOTES, **labels)}
 
 
 begin = ValueNet

@@ -5,7 +5,7 @@ from matplotlib.figure import Figure
 
 from apps.terminal.charts import chart, learning_curves, study_chart
 from tictactoe_env.rules import Rules
-from training.learner import Chart
+from training.learner import Table
 
 
 def rows(*wins, safe_from=9):
@@ -78,9 +78,9 @@ def test_where_x_wins_the_charts_show_when_it_wins_against_everybody(tmp_path, d
     assert shares == [0, 0, 100, 100]
 
 
-def test_a_chart_has_curves_over_the_same_numbers(tmp_path, drawn):
-    curves = [("as X", "C0-", [1.0, 50.0]), ("as O", "C1.", [0.0, 3.0])]
-    chart(Chart("illegal", "steps", "%", [10, 20.5], curves), tmp_path / "chart.png")
+def test_a_chart_shows_columns_as_curves_over_the_first_one(tmp_path, drawn):
+    rows = [{"as_x": 1.0, "as_o": 0.0, "steps": 10}, {"as_x": 50.0, "as_o": 3.0, "steps": 20}]
+    chart(Table.of(rows, "steps", "as_o", "as_x", y_label="%"), tmp_path / "chart.png")
     (axes,) = drawn[0].axes
-    assert lines(axes) == {"as X": [[10, 20.5], [1, 50]], "as O": [[10, 20.5], [0, 3]]}
+    assert lines(axes) == {"as o": [[10, 20], [0, 3]], "as x": [[10, 20], [1, 50]]}
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("steps", "%")

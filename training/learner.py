@@ -26,8 +26,9 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 from numpy.typing import NDArray
@@ -126,12 +127,13 @@ class Learner(ABC):
         """Tables to write into the run's folder at each evaluation, by file name (`league.csv`)."""
         return {}
 
-    def charts(self, rows: Sequence[Mapping[str, float]]) -> Mapping[str, Chart]:
-        """Charts for the run's folder, by file name (`league.png`).
+    def charts(self, rows: Sequence[Mapping[str, float]]) -> dict[str, Table]:
+        """Tables to draw at the end of a training, by file name; by default, those with a title.
 
-        They are drawn at the end of a training. rows: those of metrics.csv.
+        rows: those of metrics.csv.
         """
-        return {}
+        tables = self.tables().items()
+        return {str(Path(name).with_suffix(".png")): one for name, one in tables if one.title}
 
 
 class Page(Protocol):
@@ -151,21 +153,17 @@ class Page(Protocol):
 
 @dataclass(frozen=True)
 class Table:
-    """A table for a CSV file: the names of its columns, and its rows."""
+    """A table for a CSV file, or for a chart, which shows its columns as curves over the first."""
 
     names: Sequence[str]
-    rows: Iterable[Sequence[Any]]
+    rows: Sequence[Sequence[Any]]
+    title: str = ""
+    y_label: str = ""
 
-
-@dataclass(frozen=True)
-class Chart:
-    """Curves over the same numbers `xs`. A curve is (name, matplotlib's format "C0-", numbers)."""
-
-    title: str
-    x_label: str
-    y_label: str
-    xs: Sequence[float]
-    curves: Sequence[tuple[str, str, Sequence[float]]]
+    @classmethod
+    def of(cls, rows: Sequence[Mapping[str, Any]], *names: str, **labels: str) -> Table:
+        """The columns with these names, of rows such as those of metrics.csv."""
+        return cls(names, [[row[name] for name in names] for row in rows], **labels)
 
 
 def crossed(before: int, after: int, every: int) -> bool:

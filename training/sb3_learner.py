@@ -23,10 +23,10 @@ from tictactoe_env.observation import observation_space
 from tictactoe_env.rules import SIDES
 from tictactoe_env.sb3 import TicTacToeVecEnv
 from training.goals import limit_of
-from training.learner import Arrays, BoardPlayer, Chart, Learner, State, crossed
+from training.learner import Arrays, BoardPlayer, Learner, State, Table, crossed
 from training.network_policy import joined, parted
 from training.selfplay import SelfPlay
-from training.tally import Tally, windows_chart
+from training.tally import DRAWS, LOSSES, WINDOW, WINS, Tally
 from training.task import TaskConfig
 from training.torch_arrays import load_moments, load_weights, moments_of, use_torch, weights_of
 
@@ -152,10 +152,11 @@ class SB3Learner(Learner):
             found["refutations"] = len(self.pool.refutations or ())
         return found
 
-    def charts(self, rows: Sequence[Mapping[str, float]]) -> dict[str, Chart]:
+    def charts(self, rows: Sequence[Mapping[str, float]]) -> dict[str, Table]:
         """Wins, draws and losses in windows of 1,000 games."""
         title = f"training games against {self.config.opponents}, seed {self.config.seed}"
-        return {"windows.png": windows_chart(rows, title)}
+        labels = {"title": title, "y_label": f"training games of {WINDOW:,}"}
+        return {"windows.png": Table.of(rows, "steps", WINS, DRAWS, LOSSES, **labels)}
 
     def scalars(self) -> dict[str, float]:
         """What the algorithm has logged for TensorBoard since the last call."""

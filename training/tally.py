@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
-
-from training.learner import Chart
 
 WINDOW = 1_000  # games
 # Columns of metrics.csv. They hold the results of the last complete window.
 WINS, DRAWS, LOSSES = (f"{result}_in_{WINDOW}_games" for result in ("wins", "draws", "losses"))
 MOST = f"most_wins_in_{WINDOW}_games"
 WINDOW_COLUMNS = (WINS, DRAWS, LOSSES, MOST)
-# The curves of windows.png: column of metrics.csv, name, colour.
-CURVES = ((WINS, "wins", "#0072b2"), (DRAWS, "draws", "#999999"), (LOSSES, "losses", "#d55e00"))
 
 
 @dataclass
@@ -48,13 +44,3 @@ class Tally:
         return dict(
             zip(("games", *WINDOW_COLUMNS), (self.games, *self.last, self.best), strict=True)
         )
-
-
-def windows_chart(rows: Sequence[Mapping[str, float]], title: str) -> Chart:
-    """Wins, draws and losses per 1,000 training games. rows: those of metrics.csv."""
-    curves = [
-        (f"{name} {rows[-1][column]:.0f}", colour, [row[column] for row in rows])
-        for column, name, colour in CURVES
-    ]
-    steps = [row["steps"] / 1000 for row in rows]
-    return Chart(title, "steps, thousands", f"training games of {WINDOW:,}", steps, curves)

@@ -13,7 +13,7 @@ from tictactoe_env.exact.match import best_achievable
 from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.files import write_file
 from tictactoe_env.rules import Rules
-from training.learner import Chart
+from training.learner import Table
 from training.run import Run
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 COLOURS = {"win": "#0072b2", "draw": "#999999", "loss": "#d55e00"}
 UNBEATABLE, ALWAYS = "#009e73", "#cc79a7"
 WIDE = {"color": UNBEATABLE, "linewidth": 5, "alpha": 0.4}  # seen under thinner lines
-CURVES = 9  # of a chart with its legend inside; with more curves it is beside them
+PALETTE = (*COLOURS.values(), UNBEATABLE, ALWAYS, "#56b4e9", "#e69f00", "#f0e442", "brown", "black")
 Rows = Sequence[Mapping[str, Any]]
 
 
@@ -136,18 +136,18 @@ def _held(rows: Rows, name: str, steps: Any) -> Any:
     return np.where(at < 0, np.nan, values[np.maximum(at, 0)])
 
 
-def chart(content: Chart, path: Path) -> None:
-    """Draw the curves of a chart."""
+def chart(table: Table, path: Path) -> None:
+    """Draw the columns of a table as curves over the first one, which holds whole numbers."""
     from matplotlib.ticker import MaxNLocator
 
-    figure, (axes,) = _figure(1, 7)
-    for name, style, ys in content.curves:
-        axes.plot(content.xs, ys, style, label=name)
-    axes.set(xlabel=content.x_label, ylabel=content.y_label, title=content.title)
-    if all(float(x).is_integer() for x in content.xs):
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    beside: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1, 0.5)}
-    axes.legend(fontsize=8, **(beside if len(content.curves) > CURVES else {}))
+    figure, (axes,) = _figure(1, 8)
+    axes.set_prop_cycle(color=PALETTE)
+    xs, *columns = zip(*table.rows, strict=True)
+    for name, ys in zip(table.names[1:], columns, strict=True):
+        axes.plot(xs, ys, label=name.replace("_", " "))
+    axes.set(xlabel=table.names[0], ylabel=table.y_label, title=table.title)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), fontsize=8)
     axes.grid(alpha=0.3)
     _write(figure, path)
 
