@@ -35,7 +35,7 @@ def small_config(agent, **changes):
     """The configuration of a small run of two or more evaluations."""
     page = agents.page(agent)
     arguments = [agent, *options_of_run(agent)]
-    typed = train.command_line(page).parse(arguments)
+    typed = train.command_line(page, train.GENERAL).parse(arguments)
     return train.entry_of(page, typed, {}).config.but(**changes)
 
 

@@ -45,7 +45,9 @@ NETWORKS = pytest.mark.parametrize("agent", list(OPTIONS))
 
 def config_of(agent, *options):
     page = agents.page(agent)
-    typed = train.command_line(page).parse([agent, *OPTIONS[agent].split(), *options])
+    typed = train.command_line(page, train.GENERAL).parse(
+        [agent, *OPTIONS[agent].split(), *options]
+    )
     return page, train.entry_of(page, typed, {}).config
 
 

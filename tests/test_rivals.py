@@ -11,6 +11,7 @@ import agents
 import train
 from agents import TRAINABLE
 from agents.tabular_q import TabularQ
+from apps.terminal import rivals
 from tictactoe_env.certificates.certificate import read, table_of, verify
 from tictactoe_env.rules import Rules
 from training import run as runs
@@ -45,7 +46,7 @@ def assert_same_rivals(one, other):
 def test_agents_that_can_meet_a_rival_are_those_with_a_pool_of_snapshots(agent):
     learner = agents.page(agent).begin(small_config(agent))
     can_meet = type(learner).meet is not Learner.meet
-    assert can_meet == train.has_snapshots(agents.page(agent)) == hasattr(learner, "pool")
+    assert can_meet == rivals.has_snapshots(agents.page(agent)) == hasattr(learner, "pool")
     if not can_meet:
         with pytest.raises(NotImplementedError):
             learner.meet(fixed_table(RULES))

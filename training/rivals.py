@@ -17,18 +17,23 @@ run are those of the whole training, the turns of the other learner included.
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 from training.files import write_folder
 from training.learner import Learner, drive
 from training.run import Observer, Run
+from training.selfplay import RIVAL
 
 
 class RivalRun(Run):
-    """The run of one of the two learners. label: its name in what is printed."""
+    """The run of one of the two learners."""
 
-    label: str = ""
+    @property
+    def name(self) -> str:
+        """The name of the agent and its preset; that of the second learner says what it is."""
+        return f"{super().name} ({RIVAL})" if "rival_of" in self.related else super().name
 
     def stop_text(self) -> str:
         """The end of a turn."""
@@ -52,22 +57,23 @@ class Rivals:
         configs: list[Any] = [run.config for run in self.runs]
         self.turn_steps: int = max(config.snapshot_every for config in configs)
 
-    def resume(self) -> None:
-        """Continue from the checkpoint of both. Raises as `Run.resume` does."""
+    def resume(self, learn_from: str = "") -> Counter[str]:
+        """Continue from the checkpoint of both, as `Run.resume` does; none learns from games."""
         for run, other in zip(self.runs, self.runs[::-1], strict=True):
             run.learner.know(other.learner)
             run.read()
         if not self.is_complete:
             for run in self.runs:
                 run.begin_again()
+        return Counter()
 
     @property
     def is_complete(self) -> bool:
         """Whether both are at their end, and lack none of their files."""
-        return self.is_at_their_end and all(run.is_complete for run in self.runs)
+        return self.is_at_its_end and all(run.is_complete for run in self.runs)
 
     @property
-    def is_at_their_end(self) -> bool:
+    def is_at_its_end(self) -> bool:
         """Whether both have made their steps, or both have reached the goal."""
         if not all(run.rows for run in self.runs):  # each learner has at least one turn
             return False
@@ -82,12 +88,12 @@ class Rivals:
         """Train until both have made their steps or reached the goal, or until Ctrl-C."""
         first, second = self.runs
         with first.observed(observers[0]), second.observed(observers[1]):
-            is_over = self.is_at_their_end
+            is_over = self.is_at_its_end
             while not is_over:
                 self.turn()
                 are_judged = all(run.rows for run in self.runs)  # each has a best model to save
                 is_stopped = are_judged and any(run.is_interrupted for run in self.runs)
-                is_over = is_stopped or self.is_at_their_end
+                is_over = is_stopped or self.is_at_its_end
                 if is_over or (are_judged and first.is_checkpoint_due):
                     self.save()
 

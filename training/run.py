@@ -153,6 +153,11 @@ class Run:
         return f"{self.page.AGENT}-{self.preset}" if self.preset else self.page.AGENT
 
     @property
+    def runs(self) -> tuple[Run, ...]:
+        """The run itself; two rivals have two."""
+        return (self,)
+
+    @property
     def done(self) -> int:
         """The steps made so far."""
         return self.learner.steps

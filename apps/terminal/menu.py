@@ -23,7 +23,7 @@ from apps.terminal.installed import OF_EVERY_RUN, require, what_to_do
 from apps.terminal.interpreter import command
 from apps.terminal.replay import print_list, watch
 from apps.terminal.talk import Talk, number, one_of, seconds
-from apps.terminal.trainer import name_of, new_folder, train
+from apps.terminal.trainer import new_folder, train
 from apps.terminal.tree import tree_text, trie_text
 from tictactoe_env.certificates.certificate import FILE
 from tictactoe_env.errors import printable
@@ -231,9 +231,12 @@ class Menu:
         config = page.Config(
             **{**options, "steps": self.talk.ask(question, number(1, default=default))}
         )
-        folder = new_folder(name_of(page, preset), config.seed, self.talk.console)
+        name = f"{page.AGENT}-{preset}" if preset else page.AGENT
+        folder = new_folder(name, config.seed, self.talk.console)
+        from training.run import Run
+
         try:
-            train(page, config, preset, self.talk.console, folder=folder, until=until)
+            train(Run(folder, page, config, until, preset), self.talk.console)
         except KeyboardInterrupt:
             self.talk.say("the training ended at once, before anything was saved")
         return folder

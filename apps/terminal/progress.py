@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -137,13 +137,15 @@ class Display:
 
 
 @contextmanager
-def shown(run: Run, name: str, console: Console, is_live: bool = True) -> Iterator[Display]:
-    """The display of a run that is trained now."""
-    display = Display(name, run.config.steps, run.done, console, is_live)
+def shown(runs: Sequence[Run], console: Console) -> Iterator[list[Display]]:
+    """The displays of runs that are trained now; those of two are not live."""
+    is_live = len(runs) == 1
+    displays = [Display(run.name, run.config.steps, run.done, console, is_live) for run in runs]
     try:
-        yield display
+        yield displays
     finally:
-        display.stop()
+        for display in displays:
+            display.stop()
 
 
 def proven(results: Evaluation) -> str:

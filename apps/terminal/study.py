@@ -24,7 +24,7 @@ from training.goals import check_goal, goal_text
 from training.metrics import FILE as METRICS
 from training.metrics import Row, read_metrics, results_of
 from training.options import BoardConfig, check_unchanged, read_config
-from training.run import CONFIG, read_config_file
+from training.run import CONFIG, Run, read_config_file
 
 
 def train_run(
@@ -44,8 +44,8 @@ def train_run(
         if not is_resumed:
             shutil.rmtree(folder, ignore_errors=True)  # killed before its first checkpoint
         try:
-            about = agents.page(agent), config, preset, Console(file=log)
-            trainer.train(*about, folder=folder, until=until, is_resumed=is_resumed)
+            run = Run(folder, agents.page(agent), config, until, preset)
+            trainer.train(run, Console(file=log), is_resumed=is_resumed)
             return read_metrics(folder / METRICS), ""
         except Exception as error:
             traceback.print_exc(file=log)

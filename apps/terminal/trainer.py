@@ -6,7 +6,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,18 +20,14 @@ from tictactoe_env.certificates.certificate import FILE as CERTIFICATE
 from tictactoe_env.certificates.content import Certificate
 from tictactoe_env.errors import printable
 from tictactoe_env.exact.positions import TABULATED
+from training.goals import goal_text
 from training.selfplay import RIVAL
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from training.options import BoardConfig
-    from training.rivals import RivalRun
-
-
-def name_of(page: Any, preset: str | None) -> str:
-    """The name of the agent, followed by that of the preset if there is one."""
-    return f"{page.AGENT}-{preset}" if preset else str(page.AGENT)
+    from training.rivals import Rivals
+    from training.run import Run
 
 
 def new_folder(name: str, seed: int, console: Console) -> Path:
@@ -117,60 +113,74 @@ def way_to_go_on(run: Any) -> Iterator[None]:
 
 
 def train(
-    page: Any,
-    config: BoardConfig,
-    preset: str | None,
+    training: Run | Rivals,
     console: Console,
     *,
-    folder: Path,
-    until: str = "steps",
     is_resumed: bool = False,
     learn_from: str = "",
     export_sb3: Path | None = None,
 ) -> int:
-    """Train, write the run into a folder, and print its certificate; the exit code.
+    """Train, write the run or those of two rivals, and print their certificates; the exit code.
 
-    0: the goal `until` was reached, or there was none; 1: it was not reached; 130: a second Ctrl-C
-    ended the training at once. Raises KeyboardInterrupt if nothing was saved by then. learn_from:
-    games that a resumed run takes in, if it learns from games.
+    0: the goal was reached, by both if there are two, or there was none; 1: it was not reached;
+    130: a second Ctrl-C ended the training at once. Raises KeyboardInterrupt if nothing was saved
+    by then. learn_from: games that a resumed run takes in, if it learns from games.
     """
     from apps.terminal import progress
-    from training.goals import goal_text
-    from training.run import Run
 
-    refuse_export(page, export_sb3)
-    with warnings_on(console):
-        run = Run(folder, page, config, until, preset)
-    if goal := goal_text(until, config.rules):
+    runs: tuple[Run, ...] = training.runs
+    first = runs[0]
+    refuse_export(first.page, export_sb3)
+    if goal := goal_text(first.until, first.config.rules):
         report.say(goal, console)
     if not is_resumed:
-        run.check_folder()
-    with warnings_on(console), way_to_go_on(run), run.held():
+        for run in runs:
+            run.check_folder()
+    with ExitStack() as held:
+        held.enter_context(warnings_on(console))
+        held.enter_context(way_to_go_on(first))
+        for run in runs:
+            held.enter_context(run.held())
         try:
             if is_resumed:
-                counts = run.resume(learn_from)
+                counts = training.resume(learn_from)
                 if counts:
                     report.say(learned_text(counts), console)
             else:
-                run.start()
-            if not run.is_at_its_end:
-                with progress.shown(run, page.AGENT, console) as display:
-                    run.train(display)
+                for run in runs:
+                    run.start()
+            if not training.is_at_its_end:
+                with progress.shown(runs, console) as displays:
+                    training.train(*displays)
         except KeyboardInterrupt:
-            return ended_at_once(run)
-        if not run.is_complete:
-            charts.draw(run)
-            certificate = run.finish()
-            battle.example_of(run.best_player, run.side, run.name, console)
-            print_values(run, console)
-            print_certificate(run, certificate, console)
-    export(page, folder, export_sb3, console)
-    look = f"look: {command('evaluate.py', str(folder))}"
-    said = complete_text(run) if run.is_complete else f"saved: {folder}"
-    report.say(printable(f"{said}   {look}"), console)
-    if (folder / CERTIFICATE).exists():
-        report.say(printable(ways_on(folder, run.side)), console)
-    return verdict(run, until, lambda text: report.say(text, console))
+            return ended_at_once(first)
+        if not training.is_complete:
+            finish(runs, console)
+    export(first.page, first.folder, export_sb3, console)
+    folders = [str(run.folder) for run in runs]
+    said = [complete_text(run) for run in runs]
+    if not training.is_complete:
+        said = [f"saved: {' and '.join(folders)}"]
+    said[-1] += f"   look: {command('evaluate.py', *folders)}"
+    said += [ways_on(run) for run in runs if (run.folder / CERTIFICATE).exists()]
+    for text in said:
+        report.say(printable(text), console)
+    return verdict(runs, lambda text: report.say(text, console))
+
+
+def finish(runs: tuple[Run, ...], console: Console) -> None:
+    """Write the files of runs that have ended, and show how they play and what is proven."""
+    certificates = []
+    for run in runs:
+        charts.draw(run)
+        certificates.append(run.finish())
+    if len(runs) == 1:
+        battle.example_of(runs[0].best_player, runs[0].side, runs[0].name, console)
+        print_values(runs[0], console)
+    else:
+        battle.of_rivals({run.name: (run.best_player, run.side) for run in runs}, console)
+    for run, certificate in zip(runs, certificates, strict=True):
+        print_certificate(run, certificate, console)
 
 
 def complete_text(run: Any) -> str:
@@ -182,11 +192,11 @@ def complete_text(run: Any) -> str:
     )
 
 
-def ways_on(folder: Path, side: str) -> str:
+def ways_on(run: Run) -> str:
     """How to check the certificate of a run, and to play against it as the side that it learned."""
-    seat = "--x" if side == "X" else "--o"
-    check = command("evaluate.py", "--verify", str(folder))
-    return f"check: {check}   play: {command('play.py', seat, str(folder))}"
+    seat, folder = "--x" if run.side == "X" else "--o", str(run.folder)
+    check = command("evaluate.py", "--verify", folder)
+    return f"check: {check}   play: {command('play.py', seat, folder)}"
 
 
 def print_certificate(run: Any, found: Certificate | None, console: Console) -> None:
@@ -229,125 +239,25 @@ def learned_text(counts: Mapping[str, int]) -> str:
     return f"{text}, left out {', '.join(reasons)}" if reasons else text
 
 
-def is_done(run: Any, until: str) -> bool:
-    """Whether a run has reached its goal, or is optimal: more training cannot improve it."""
-    return until in run.first_reached or "optimal" in run.first_reached
+def verdict(runs: tuple[Run, ...], say: Callable[[str], None]) -> int:
+    """Print how to continue if a goal was not reached; the exit code.
 
-
-def verdict(run: Any, until: str, say: Callable[[str], None]) -> int:
-    """Print how to continue if the goal was not reached; the exit code.
-
-    The goal of a run that is trained as one side is that of its side.
+    The goal of a run that is trained as one side is that of its side. A run that is optimal is
+    done whatever its goal is: more training cannot improve it.
     """
-    if is_done(run, until):
-        return 0
-    steps = run.rows[-1]["steps"]
-    words = ["train.py", "--resume", str(run.folder)]
-    if steps >= run.config.steps:  # a round may end beyond the steps that were asked for
-        words += ["--steps", str(2 * steps or 1_000)]
-    if until != "steps":
-        words += ["--until", until]
-    say(printable(f"continue with: {command(*words)}"))
-    if until == "steps":
-        return 0
-    goal = until if run.side == "both" else f"{until} as {run.side}"
-    say(f"{goal} was not reached within {steps:,} steps")
-    return 1
-
-
-# --- two learners --------------------------------------------------------------------------------
-
-
-def train_rivals(
-    entries: tuple[Any, Any],
-    console: Console,
-    *,
-    folder: Path,
-    until: str = "steps",
-    is_resumed: bool = False,
-    export_sb3: Path | None = None,
-) -> int:
-    """Train two learners against each other; the exit code, as that of `train`.
-
-    entries: page, configuration, preset and name of each. The runs are FOLDER and FOLDER-rival.
-    """
-    from apps.terminal import progress
-    from training.rivals import Rivals
-
-    page = entries[0].page
-    refuse_export(page, export_sb3)
-    with warnings_on(console):
-        runs = rival_runs(entries, folder, until)
-    rivals, new = Rivals(*runs), () if is_resumed else runs
-    for run in new:
-        run.check_folder()
-    with warnings_on(console), way_to_go_on(runs[0]), runs[0].held(), runs[1].held():
-        try:
-            if is_resumed:
-                rivals.resume()
-            for run in new:
-                run.start()
-            first, second = (progress.shown(run, run.label, console, False) for run in runs)
-            with first as one, second as other:
-                rivals.train(one, other)
-        except KeyboardInterrupt:
-            return ended_at_once(runs[0])
-        if rivals.is_complete:
-            for run in runs:
-                report.say(printable(complete_text(run)), console)
-        else:
-            for run in runs:
-                charts.draw(run)
-                print_certificate(run, run.finish(), console)
-            battle.of_rivals({run.label: (run.best_player, run.side) for run in runs}, console)
-    export(page, folder, export_sb3, console)
-    folders = [str(run.folder) for run in runs]
-    look = command("evaluate.py", *folders)
-    if not rivals.is_complete:
-        report.say(printable(f"saved: {' and '.join(folders)}   look: {look}"), console)
-    return verdict_on_rivals(runs, until, lambda text: report.say(text, console))
-
-
-def rival_runs(entries: tuple[Any, Any], folder: Path, until: str) -> tuple[RivalRun, RivalRun]:
-    """The runs of two learners, in FOLDER and FOLDER-rival."""
-    from training.rivals import RivalRun
-
-    folders = folder, rival_folder(folder)
-    names = [entry.name for entry in entries]
-    relations = {"rival": folders[1].name}, {"rival_of": folder.name}
-    first, second = (
-        RivalRun(
-            folders[number],
-            entry.page,
-            entry.config,
-            until,
-            entry.preset,
-            related=relations[number],
-            checkpoint=folder / "checkpoint" / ("rival" if number else ""),
-        )
-        for number, entry in enumerate(entries)
-    )
-    first.label = names[0]
-    second.label = names[1] if names[0] != names[1] else f"{names[1]} ({RIVAL})"
-    return first, second
-
-
-def verdict_on_rivals(
-    runs: tuple[RivalRun, RivalRun], until: str, say: Callable[[str], None]
-) -> int:
-    """Print how to continue if a goal was not reached by both; the exit code."""
-    missed = [run for run in runs if not is_done(run, until)]
+    until, folder = runs[0].until, runs[0].folder
+    missed = [run for run in runs if not {until, "optimal"} & set(run.first_reached)]
     if not missed:
         return 0
-    words = ["train.py", "--resume", str(runs[0].folder)]
-    steps = max(run.rows[-1]["steps"] for run in runs)
-    if all(run.rows[-1]["steps"] >= run.config.steps for run in runs):
-        words += ["--steps", str(2 * steps)]
+    words, made = ["train.py", "--resume", str(folder)], [run.rows[-1]["steps"] for run in runs]
+    if all(steps >= run.config.steps for run, steps in zip(runs, made, strict=True)):
+        words += ["--steps", str(2 * max(made) or 1_000)]
     words += ["--until", until] * (until != "steps")
     say(printable(f"continue with: {command(*words)}"))
     if until == "steps":
         return 0
     for run in missed:
-        steps = run.rows[-1]["steps"]
-        say(f"{until} was not reached by {printable(run.label)} within {steps:,} steps")
+        goal = until if run.side == "both" else f"{until} as {run.side}"
+        steps = f"{run.rows[-1]['steps']:,} steps"
+        say(f"{goal} was not reached by {printable(run.name)} within {steps}")
     return 1

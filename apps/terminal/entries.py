@@ -1,0 +1,133 @@
+"""What train.py trains: the command line of an agent, and its configuration from what was typed."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import agents
+from apps.terminal.command_line import CommandLine, Option
+from tictactoe_env.errors import unknown_name
+from tictactoe_env.exact.positions import TABULATED
+from tictactoe_env.notation import parse_size
+from training.options import BoardConfig, check_unchanged, options_of, read_config
+
+AGENT = Option("agent", "the agent to train; taken from the run with --resume", kind="argument")
+OF_AGENTS = [
+    Option(
+        "preset",
+        "use the options of this preset (AGENT --help lists the presets); options that are given "
+        "override them",
+        metavar="NAME",
+    ),
+    Option(
+        "board",
+        "rows, columns and marks in a row of the board, in place of --rows, --cols and --k",
+        parse_size,
+        metavar="3x4x3",
+    ),
+]
+USAGE = "train.py AGENT [options], or train.py --resume RUN [options]"
+ABOUT = "Train an agent against a pool of opponents, and prove how well it plays."
+
+
+def general_line(general: Sequence[Option]) -> CommandLine:
+    """The command line without an agent, whose help lists them."""
+    more = "train.py AGENT --help lists the options of an agent."
+    epilog = f"agents:\n{listed(agents.TRAINABLE)}\n\n{more}"
+    return CommandLine("train.py", [AGENT, *general, *OF_AGENTS], USAGE, ABOUT, epilog)
+
+
+def command_line(page: Any, general: Sequence[Option] = (), prog: str = "train.py") -> CommandLine:
+    """The command line of an agent: general options, and the fields of its Config."""
+    options = [
+        Option(
+            name,
+            known.description or "",
+            known.rebuild_annotation(),
+            known.default,
+            kind="switch" if known.annotation is bool else "value",
+            group="Configuration",
+        )
+        for name, known in options_of(page.Config).items()
+    ]
+    presets = {
+        name: preset.sentence + (" (a copy, weaknesses included)" if preset.weak else "")
+        for name, preset in agents.presets(page.AGENT).items()
+    }
+    epilog = f"{page.AGENT} has no presets."
+    if presets:
+        epilog = f"presets of {page.AGENT}:\n{listed(presets)}"
+    cells = page.Config.CELLS
+    size = f"of at most {cells} cells" if cells <= TABULATED else "of any size"
+    epilog += f"\n\nboards of {page.AGENT}: {size}"
+    return CommandLine(prog, [AGENT, *general, *OF_AGENTS, *options], USAGE, ABOUT, epilog)
+
+
+def listed(sentences: Mapping[str, str]) -> str:
+    """Names with their sentences, one below the other, at most 80 columns wide."""
+    width = max(map(len, sentences)) + 4
+    return "\n".join(
+        textwrap.fill(
+            sentence,
+            80,
+            initial_indent=f"  {name}".ljust(width),
+            subsequent_indent=" " * width,
+            break_on_hyphens=False,
+        )
+        for name, sentence in sentences.items()
+    )
+
+
+def saved_config(folder: Path) -> dict[str, Any]:
+    """The content of a run's config.json: agent, config, versions. DamagedFileError for another."""
+    from training.run import read_config_file
+
+    return read_config_file(folder)
+
+
+class Entry(NamedTuple):
+    """What is trained: the page of an agent, its configuration, and the name of its preset."""
+
+    page: Any
+    config: Any
+    preset: str | None
+
+    @property
+    def name(self) -> str:
+        """The name of the agent, followed by that of the preset if there is one."""
+        return f"{self.page.AGENT}-{self.preset}" if self.preset else str(self.page.AGENT)
+
+
+def entry_of(page: Any, typed: Mapping[str, Any], saved: dict[str, Any], **defaults: Any) -> Entry:
+    """What is trained, from the options or from a resumed run.
+
+    defaults: options that apply where neither the command line nor the preset gives another value.
+    """
+    known = options_of(page.Config)
+    chosen = {name: value for name, value in typed.items() if name in known}
+    preset = typed.get("preset")
+    if saved:
+        config = resumed(page, chosen, typed["resume"], saved)
+        return Entry(page, config, saved.get("preset"))
+    presets = agents.presets(page.AGENT)
+    if preset is not None and preset not in presets:
+        if not presets:
+            raise ValueError(f"{page.AGENT} has no presets: leave --preset {preset} out")
+        raise unknown_name(f"preset of {page.AGENT}", preset, presets)
+    options = presets[preset].options if preset else {}
+    return Entry(page, page.Config(**{**defaults, **options, **chosen}), preset)
+
+
+def resumed(
+    page: Any, chosen: Mapping[str, Any], folder: Path, saved: dict[str, Any]
+) -> BoardConfig:
+    """The configuration of a resumed run. Raises ValueError if more than `steps` would change."""
+    path = folder / "config.json"
+    before = read_config(page.Config, saved["config"], path)
+    kept = {name: value for name, value in chosen.items() if name != "learn_from"}  # more games
+    config = before.but(**kept)
+    check_unchanged(config, before, folder)
+    return config

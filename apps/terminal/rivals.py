@@ -1,0 +1,125 @@
+"""`train.py AGENT --rival 'AGENT ...'`: what the two learners are, new ones or those of a run."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import agents
+from apps.terminal.command_line import with_size
+from apps.terminal.entries import Entry, command_line, entry_of, saved_config
+from tictactoe_env.opponents import parse_pool, split_options
+from training.options import options_of
+from training.selfplay import RIVAL
+
+if TYPE_CHECKING:
+    from training.rivals import Rivals
+
+Pair = tuple[Entry, Entry]
+
+
+def refuse_half(entry: Entry, saved: Mapping[str, Any], resume: Path | None) -> None:
+    """Raise ValueError if one learner would be trained where there are, or should be, two."""
+    if resume and "rival_of" in saved:
+        first = resume.with_name(str(saved["rival_of"]))
+        raise ValueError(f"{resume} was trained with its rival: --resume {first} continues both")
+    if has_snapshots(entry.page) and meets_rival(entry):
+        raise ValueError(
+            f"the opponents {entry.config.opponents!r} name a rival: give its agent, such as "
+            f"--rival {entry.page.AGENT}"
+        )
+
+
+def has_snapshots(page: Any) -> bool:
+    """Whether snapshots are among the opponents of an agent, its own or those of a rival."""
+    return "snapshots" in page.Config.model_fields
+
+
+def meets_rival(entry: Entry) -> bool:
+    """Whether snapshots of a rival are among the opponents."""
+    return any(split_options(name)[0] == RIVAL for name, _ in parse_pool(entry.config.opponents))
+
+
+def new_pair(page: Any, typed: dict[str, Any]) -> Pair:
+    """The two that are trained against each other.
+
+    The rival gets the board and the steps that were typed, by default the next seed, and where the
+    other learns one side, the other side. Raises ValueError for two that do not fit together.
+    """
+    rival_page, own = rival_of(typed["rival"])
+    first = entry_with_rival(page, typed)
+    shared: dict[str, Any] = {
+        name: typed[name] for name in ("steps", "rows", "cols", "k") if name in typed
+    }
+    defaults: dict[str, Any] = {"seed": first.config.seed + 1}
+    side = getattr(first.config, "side", "both")
+    if side != "both" and "side" in options_of(rival_page.Config):
+        defaults["side"] = "O" if side == "X" else "X"
+    second = entry_with_rival(rival_page, {**shared, **own}, **defaults)
+    if first.config.rules != second.config.rules:
+        raise ValueError(
+            f"rivals play on the same board, got {first.config.rules} and {second.config.rules}"
+        )
+    if side != "both" and getattr(second.config, "side", "both") == side:
+        raise ValueError(
+            f"both learn {side} only, so they never meet: give one of them another side"
+        )
+    return first, second
+
+
+def rival_of(text: str) -> tuple[Any, dict[str, Any]]:
+    """The page and the options of the text of --rival. Raises ValueError for any other text."""
+    try:
+        agent, *options = shlex.split(text)
+    except ValueError:
+        raise ValueError(f"--rival: expected an agent and its options, got {text!r}") from None
+    page = agents.page(agent)
+    return page, with_size(command_line(page, prog="train.py: --rival").parse([agent, *options]))
+
+
+def entry_with_rival(page: Any, typed: dict[str, Any], **defaults: Any) -> Entry:
+    """An agent whose only opponent is its rival, unless others are typed."""
+    if not has_snapshots(page):
+        raise ValueError(f"{page.AGENT} has no snapshots for a rival: take an agent such as dqn")
+    entry = entry_of(page, {"opponents": RIVAL, **typed}, {}, **defaults)
+    if not meets_rival(entry):
+        raise ValueError(
+            f"the opponents {entry.config.opponents!r} of {page.AGENT} lack its rival: write "
+            f'something like "{RIVAL}:0.5,random:0.5"'
+        )
+    return entry
+
+
+def saved_pair(page: Any, typed: dict[str, Any], saved: dict[str, Any]) -> Pair:
+    """The two of a resumed run. The steps that were typed are those of both."""
+    folder: Path = typed["resume"]
+    other = folder.with_name(str(saved["rival"]))
+    saved_other = saved_config(other)
+    if saved_other.get("rival_of") != folder.name:
+        raise ValueError(f"{other} was not trained with {folder}: was one of them renamed?")
+    steps = {name: typed[name] for name in ("steps",) if name in typed}
+    rival_page = agents.page(saved_other["agent"])
+    second = entry_of(rival_page, {"resume": other, **steps}, saved_other)
+    return entry_of(page, typed, saved), second
+
+
+def runs_of(pair: tuple[Entry, ...], folder: Path, until: str) -> Rivals:
+    """The training of two learners, in FOLDER and FOLDER-rival."""
+    from apps.terminal.trainer import rival_folder
+    from training.rivals import RivalRun, Rivals
+
+    first, second = pair
+    other, checkpoint = rival_folder(folder), folder / "checkpoint"
+    return Rivals(
+        RivalRun(
+            *(folder, first.page, first.config, until, first.preset),
+            related={"rival": other.name},
+        ),
+        RivalRun(
+            *(other, second.page, second.config, until, second.preset),
+            related={"rival_of": folder.name},
+            checkpoint=checkpoint / "rival",
+        ),
+    )
