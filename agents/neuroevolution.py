@@ -3,18 +3,16 @@
 A (mu + lambda) evolution strategy with self-adapted mutations (Beyer and Schwefel 2002), after the
 league of blog.dimitars.dev. A network gives each cell a score and plays the highest one, even if it
 is taken: an illegal move disqualifies. In a generation every network plays every other on both
-sides. The best `winners` survive, and mutated clones of random winners replace the others.
-
-The blog counts points: 3/1/0 as in football, or 1/1/0 and -10 for a disqualification ("punished").
-They reward networks that beat each other, in one game each. The presets are its experiments. Here:
+sides. The best `winners` survive, and mutated clones of random winners replace the others. The
+presets are experiments of the blog, where the points of these games decide. The differences here:
 
 - Fitness is the exact expected result against `opponents`. The network itself slips, so that its
   moves in positions that it would never reach count too (a trembling hand, Selten 1975).
 - Best responses to the best network join the opponents, as in the double oracle algorithm (McMahan,
   Gordon and Blum 2003): a way to win against the best networks becomes frequent in these games.
 - The magnitude of mutations and the share of weights that change mutate too, in each network.
-- In some clones a hidden unit is re-initialised instead (`rebirth`): it makes the clone play
-  another legal move in a position from the worst of a few games of its parent.
+- In some clones a hidden unit is re-initialised instead (`rebirth`), for another move in a game
+  that its parent has lost.
 - Among networks of equal fitness the youngest is first (neutral drift), and with `distinct` the
   others come last. Otherwise the winners soon are copies.
 """
@@ -27,16 +25,7 @@ import numpy as np
 
 from tictactoe_env.exact.tables import TabularPolicy
 from tictactoe_env.opponents import make_opponent, parse_pool
-from training.league import (
-    O_ILLEGAL,
-    X_ILLEGAL,
-    Floats,
-    GameGraph,
-    Moves,
-    Rows,
-    points,
-    values_of_ends,
-)
+from training.league import Floats, GameGraph, Moves, Rows, mean_points, values_of_ends
 from training.learner import Arrays, Learner, Table
 from training.options import BoardConfig, Count, Natural, NotNegative, Positive, Share, option
 from training.perceptron import ACTIVATIONS, Weights, layers_of, size_of
@@ -51,16 +40,13 @@ STORY = (
 UNIT = "generations"
 GOAL = "unbeatable"
 SMALL = "--league 20 --winners 5 --judge-every 15 --steps 45"
-POINTS = {  # of a win, a draw, a loss, a disqualification
-    "football": (3.0, 1.0, 0.0, 0.0),
-    "punished": (1.0, 1.0, 0.0, -10.0),
-}
-MIN_MAGNITUDE, MAX_MAGNITUDE = 1e-4, 10.0  # of self-adapted mutations
+POINTS = {"football": (3, 1, 0, 0), "punished": (1, 1, 0, -10)}  # win, draw, loss, illegal move
+Fitness = Literal["exact", "football", "punished"]
+MAGNITUDES = (1e-4, 10.0)  # of self-adapted mutations
 SAMPLED_UNITS = 8  # the one with the smallest outgoing weights is re-initialised
 MAX_RADIUS = 4  # inputs that differ from its position when the output of such a unit is 0
-MAX_MARGIN = 1.0  # by which such a unit makes another move the one of the highest score, at most
 SINGLE_THREAD = 250_000  # multiplications; above this OpenBLAS starts threads, which is slower
-GROUP = 8  # networks that are evaluated at a time
+GROUP = 8  # networks that are evaluated at a time, so that the arrays fit the cache
 
 
 class Config(BoardConfig):
@@ -70,9 +56,7 @@ class Config(BoardConfig):
     judge_every: Count = option(50, "Generations between two exact evaluations.")
     league: Count = option(100, "Number of networks; each plays each other on both sides.")
     winners: Count = option(20, "Number of networks that survive unchanged; below --league.")
-    fitness: Literal["exact", "football", "punished"] = option(
-        "exact", "Fitness: exact, or the points of the league, 3/1/0 or 1/1/0/-10."
-    )
+    fitness: Fitness = option("exact", "Exact result, or points of the league: 3/1/0, 1/1/0/-10.")
     opponents: str = option("random", "Opponents of the exact fitness, as name:weight,...")
     responses: Natural = option(50, "Best responses that the opponents use, the newest; 0: none.")
     respond_every: Count = option(10, "Generations between two best responses to the best network.")
@@ -101,18 +85,12 @@ class Config(BoardConfig):
             raise ValueError("rebirth needs hidden units, relu and planes: set it to 0")
 
 
-SEARCH = {
-    "responses": Range(5, 100, log=True),
-    "loss_penalty": Range(1.0, 6.0),
-    "mutation": Range(0.1, 2.0, log=True),
-    "rebirth": Range(0.0, 0.6),
-}
+SEARCH = {"mutation": Range(0.1, 2.0, log=True), "rebirth": Range(0.0, 0.6)}
 
 
 class Layout:
-    """The places of the hidden, output and direct layers in the weights (P,) of a network.
+    """The hidden, output and direct layers of a network in its weights (P,), and what it sees.
 
-    graph: the S positions that networks see.
     shapes: (inputs, units) of each layer; the last input of the hidden and output layers is a bias.
     scale: (P,) the standard deviation of the initial weights, and the scale of mutations.
     """
@@ -121,40 +99,27 @@ class Layout:
         self.config, hidden, cells = config, config.hidden, config.rules.cells
         self.graph = GameGraph(config.rules, config.symmetry, config.inputs)
         inputs = self.graph.inputs.shape[1]
-        self.shapes = [
-            (inputs, hidden),
-            (hidden + 1 if hidden else 0, cells),
-            (inputs if config.direct or hidden == 0 else 0, cells),
-        ]
-        self.size, self.cells = size_of(self.shapes), cells
+        outputs, direct = hidden + (hidden > 0), inputs * (config.direct or hidden == 0)
+        self.shapes = [(inputs, hidden), (outputs, cells), (direct, cells)]
         # about half of the inputs are not zero
         spread = (np.sqrt((cells + 1) / 2), np.sqrt(max(hidden, 1)), 1.0)
-        scales = [1 / by if config.scaled else 1.0 for by in spread]
-        self.scale = np.repeat(scales, [size_of([shape]) for shape in self.shapes]).astype(
-            np.float32
-        )
+        scales = np.array([1 / by if config.scaled else 1.0 for by in spread], dtype=np.float32)
+        self.scale: Weights = np.repeat(scales, [size_of([shape]) for shape in self.shapes])
 
     def first(self, count: int, rng: np.random.Generator) -> Weights:
-        """New networks with normally distributed weights (B, P).
-
-        The biases of hidden ReLU units are lowered by 1, so that each is active in few positions.
-        """
-        networks = rng.standard_normal((count, self.size), dtype=np.float32) * self.scale
-        if self.config.activation == "relu":
+        """New networks with normally distributed weights (B, P)."""
+        networks = rng.standard_normal((count, len(self.scale)), dtype=np.float32) * self.scale
+        if self.config.activation == "relu":  # lower biases: a unit is active in few positions
             layers_of(networks, self.shapes)[0][:, -1:] -= 1
         return networks
 
     def moves(self, networks: Weights) -> Moves:
-        """The cells that networks (B, P) play in all positions: (B, S), the lowest of equals.
-
-        GROUP networks are evaluated at a time, so that the arrays fit the cache.
-        """
+        """The cells that networks (B, P) play in all positions: (B, S), the lowest of equals."""
         moves = np.empty((len(networks), self.graph.size), dtype=np.uint8)
         chunk = max(1, SINGLE_THREAD // max(rows * columns for rows, columns in self.shapes))
         for first in range(0, len(networks), GROUP):
-            group = slice(first, first + GROUP)
             for start in range(0, self.graph.size, chunk):
-                part = slice(start, start + chunk)
+                group, part = slice(first, first + GROUP), slice(start, start + chunk)
                 scores = self.scores(networks[group], self.graph.inputs[part])
                 moves[group, part] = scores.argmax(axis=2)
         return moves
@@ -162,7 +127,7 @@ class Layout:
     def scores(self, networks: Weights, inputs: Weights) -> Weights:
         """The scores (B, C, cells) that networks (B, P) give the cells of boards (C, inputs)."""
         hidden, output, direct = layers_of(networks, self.shapes)
-        shape = (len(networks), len(inputs), self.cells)
+        shape = (len(networks), len(inputs), self.config.rules.cells)
         scores = inputs @ direct if direct.size else np.zeros(shape, dtype=np.float32)
         if hidden.size:
             units = ACTIVATIONS[self.config.activation].of(inputs @ hidden)
@@ -179,9 +144,9 @@ def player(config: Config, model: Arrays) -> TabularPolicy:
 class Evolution(Learner):
     """The league: the winners of the last generation, followed by their clones.
 
-    networks: (N, P) weights. magnitudes, shares: (N,) of their mutations. moves: (N, S).
-    fitness: (N,). responses: (R, S) the moves of the best responses, the oldest first. history: for
-    each generation the number of games by length, 1 to cells, and of disqualifications.
+    networks: (N, P) weights. magnitudes, shares: (N,) of their mutations. moves: (N, S) in the
+    positions that they see. fitness: (N,). responses: (R, S) the moves of the best responses, the
+    oldest first. history: the rows of league.csv.
     """
 
     MEMBERS = ("networks", "magnitudes", "shares", "moves", "fitness")
@@ -189,39 +154,36 @@ class Evolution(Learner):
 
     def __init__(self, config: Config):
         self.config, self.layout = config, Layout(config)
-        self.graph = self.layout.graph
-        self.end_values = values_of_ends(config.loss_penalty, config.illegal_penalty)
+        self.graph = graph = self.layout.graph
+        exact = (1.0, 0.0, -config.loss_penalty, -config.illegal_penalty)
+        self.end_values = values_of_ends(*POINTS.get(config.fitness, exact))
         self.rng = np.random.default_rng(config.seed)
-        self.opponents = [
-            (self.graph.probs(make_opponent(name, config.rules)), weight)
-            for name, weight in parse_pool(config.opponents)
-        ]
+        names, self.weights = zip(*parse_pool(config.opponents), strict=True)
+        tables = [graph.probs(make_opponent(name, config.rules)) for name in names]
+        self.opponents = np.stack(tables)
         self.history: list[list[int]] = []
         self.networks = self.layout.first(config.league, self.rng)
         self.magnitudes = np.full(config.league, config.mutation)
         self.shares = np.full(config.league, config.mutation_share)
-        self.moves = np.empty((config.league, self.graph.size), dtype=np.uint8)
+        self.moves = np.empty((config.league, graph.size), dtype=np.uint8)
         self.fitness = np.zeros(config.league)
-        self.responses = np.empty((0, self.graph.size), dtype=np.uint8)
+        self.responses = np.empty((0, graph.size), dtype=np.uint8)
         self._play_from(0)
 
     def advance(self, most: int) -> None:
         """Make `most` generations."""
         for _ in range(most):
             self.generation()
-            self.steps += 1
 
     def policy(self) -> TabularPolicy:
         """The policy of the best network."""
-        return self.graph.policy(self.moves[self.best()])
+        return self.graph.policy(self.moves[self.ranking()[0]])
 
     def notes(self) -> dict[str, float]:
-        """Disqualifications, mean length, best fitness and median magnitude in the last league."""
-        *lengths, disqualified = self.history[-1]
-        games = sum(lengths)
+        """Share of disqualifications, best fitness and median magnitude in the last league."""
+        _, *lengths, disqualified = self.history[-1]
         return {
-            "disqualified": disqualified / games,
-            "mean_length": sum(n * count for n, count in enumerate(lengths, 1)) / games,
+            "disqualified": disqualified / sum(lengths),
             "best_fitness": float(self.fitness.max()),
             "mutation": float(np.median(self.magnitudes)),
         }
@@ -229,13 +191,12 @@ class Evolution(Learner):
     def tables(self) -> dict[str, Table]:
         """The games of each league by length, and those that an illegal move ended."""
         lengths = [f"length_{length}" for length in range(1, self.config.rules.cells + 1)]
-        rows = [(number, *counts) for number, counts in enumerate(self.history)]
         names = ("generation", *lengths, "disqualified")
-        return {"league.csv": Table(names, rows, "the games of each league", "games")}
+        return {"league.csv": Table(names, self.history, "the games of each league", "games")}
 
     def model(self) -> Arrays:
         """The best network."""
-        return {"network": self.networks[self.best()]}
+        return {"network": self.networks[self.ranking()[0]]}
 
     def generation(self) -> None:
         """Keep the winners and replace the others by mutated clones of them."""
@@ -251,38 +212,33 @@ class Evolution(Learner):
         self._reinitialise(config.winners + np.flatnonzero(is_reborn))
         self._mutate(config.winners + np.flatnonzero(~is_reborn))
         self._play_from(config.winners)
+        self.steps += 1
 
     def ranking(self) -> Rows:
-        """All networks from the best to the worst, the youngest first among equals."""
+        """All networks, the best one, which plays, first, and of equal ones the youngest."""
         fitness = np.round(self.fitness, 9)  # the order of summation must not make a difference
         order = np.lexsort((-np.arange(len(fitness)), -fitness))
-        if not self.config.distinct:
-            return order
-        differs = np.diff(fitness[order], prepend=np.inf) != 0
-        return np.concatenate([order[differs], order[~differs]])
+        is_copy = (np.diff(fitness[order], prepend=np.inf) == 0) & self.config.distinct
+        return np.concatenate([order[~is_copy], order[is_copy]])
 
-    def best(self) -> int:
-        """The network that plays: the first of the ranking."""
-        return int(self.ranking()[0])
-
-    def met(self) -> list[Floats]:
-        """The probabilities (S, cells) of each opponent's moves, best responses included."""
-        tables, share = [table for table, _ in self.opponents], self.config.response_share
+    def met(self) -> Floats:
+        """The probabilities (O, S, cells) of the opponents' moves, best responses included."""
         if not len(self.responses):
-            return tables
-        used = (self.responses[..., None] == np.arange(self.config.rules.cells)).mean(axis=0)
-        return [(1 - share) * table + share * used for table in tables]
+            return self.opponents
+        used = np.eye(self.config.rules.cells)[self.responses].mean(axis=0)
+        share = self.config.response_share
+        return (1 - share) * self.opponents + share * used
 
     def _respond(self) -> None:
         """Add a best response to the best network to the opponents, and compute the fitness."""
-        config, graph = self.config, self.graph
-        best = graph.successors(self.moves[[self.best()]])[:, 0]
-        response = graph.best_response(best, self.end_values, config.slip, self.rng)
+        config, successors = self.config, self.graph.successors(self.moves)
+        best = successors[:, self.ranking()[0]]
+        response = self.graph.best_response(best, self.end_values, config.slip, self.rng)
         self.responses = np.concatenate([self.responses, response[None]])[-config.responses :]
-        self._judge_from(0, graph.successors(self.moves))
+        self._judge_from(0, successors)
 
     def _reinitialise(self, networks: Rows) -> None:
-        """Re-initialise a hidden unit of each of these networks.
+        """Re-initialise a hidden unit of each of these networks, for another move in a bad game.
 
         The unit is the one with the smallest outgoing weights among SAMPLED_UNITS. Its output is 1
         in a position of the network's worst game, and lower by 1 / radius for each input that
@@ -291,14 +247,10 @@ class Evolution(Learner):
         if not len(networks):
             return
         config, rng, graph = self.config, self.rng, self.graph
-        weights = [weight for _, weight in self.opponents]
-        opponent = self.met()[rng.choice(len(weights), p=weights)]
+        opponent = rng.choice(self.met(), p=self.weights)
         successors = graph.successors(self.moves[networks])
-        places = graph.positions_of_worst_games(
-            successors, opponent, self.end_values, config.slip, rng
-        )
-        has_moved = places >= 0
-        for number, place in zip(networks[has_moved], places[has_moved], strict=True):
+        places = graph.worst_positions(successors, opponent, self.end_values, config.slip, rng)
+        for number, place in zip(networks, places, strict=True):
             network = self.networks[number : number + 1]
             (hidden,), (output,), _ = layers_of(network, self.layout.shapes)
             units = rng.integers(config.hidden, size=SAMPLED_UNITS)
@@ -311,46 +263,38 @@ class Evolution(Learner):
             legal = np.flatnonzero(~graph.taken[place])
             others = legal[legal != self.moves[number, place]]
             cell = rng.choice(others if len(others) else legal)
-            output[unit, cell] = scores.max() - scores[cell] + MAX_MARGIN * rng.random()
+            output[unit, cell] = scores.max() - scores[cell] + rng.random()
 
     def _mutate(self, chosen: Rows) -> None:
         """Mutate the magnitudes and shares of these networks, then their weights."""
-        config, rng = self.config, self.rng
+        rng, scale, adaptation = self.rng, self.layout.scale, self.config.adaptation
         magnitudes, shares = self.magnitudes[chosen], self.shares[chosen]
-        networks = self.networks[chosen]
-        if config.adaptation:
-            magnitudes *= np.exp(config.adaptation * rng.standard_normal(len(magnitudes)))
-            shares *= np.exp(config.adaptation * rng.standard_normal(len(shares)))
-            np.clip(magnitudes, MIN_MAGNITUDE, MAX_MAGNITUDE, out=magnitudes)
-            np.clip(shares, 1 / self.layout.size, 1, out=shares)
-        changes = rng.random(networks.shape, dtype=np.float32) < shares[:, None]
-        change = rng.random(networks.shape, dtype=np.float32) * 2 - 1
-        networks += changes * change * magnitudes[:, None].astype(np.float32) * self.layout.scale
+        if adaptation:
+            factors = np.exp(adaptation * rng.standard_normal((2, len(chosen))))
+            magnitudes = np.clip(magnitudes * factors[0], *MAGNITUDES)
+            shares = np.clip(shares * factors[1], 1 / len(scale), 1)
+        changes = rng.random((len(chosen), len(scale)), dtype=np.float32) < shares[:, None]
+        change = rng.random(changes.shape, dtype=np.float32) * 2 - 1
+        self.networks[chosen] += changes * change * magnitudes[:, None].astype(np.float32) * scale
         self.magnitudes[chosen], self.shares[chosen] = magnitudes, shares
-        self.networks[chosen] = networks
 
     def _play_from(self, first: int) -> None:
         """Compute the moves of the networks from `first` on, play the league, judge them."""
-        graph = self.graph
         self.moves[first:] = self.layout.moves(self.networks[first:])
-        successors = graph.successors(self.moves)
-        ends, length = graph.league(successors)
+        successors = self.graph.successors(self.moves)
+        ends, counts = self.graph.league(successors)
+        self.history.append([len(self.history), *counts])
         if self.config.fitness == "exact":
             self._judge_from(first, successors)
         else:
-            self.fitness = points(ends, *POINTS[self.config.fitness])
-        lengths = np.bincount(length.ravel(), minlength=self.config.rules.cells + 1)[1:]
-        disqualified = int(np.isin(ends, (X_ILLEGAL, O_ILLEGAL)).sum())
-        self.history.append([*lengths.tolist(), disqualified])
+            self.fitness = mean_points(ends, self.end_values)
 
     def _judge_from(self, first: int, successors: Rows) -> None:
         """Compute the exact fitness of the networks from `first` on."""
+        graph, ends, slip = self.graph, self.end_values, self.config.slip
         new = np.ascontiguousarray(successors[:, first:])
-        parts = [
-            weight * self.graph.results(new, opponent, self.end_values, self.config.slip)
-            for opponent, (_, weight) in zip(self.met(), self.opponents, strict=True)
-        ]
-        self.fitness[first:] = np.sum(parts, axis=0)
+        results = [graph.results(new, opponent, ends, slip) for opponent in self.met()]
+        self.fitness[first:] = np.array(self.weights) @ results
 
 
 begin = Evolution

@@ -14,7 +14,7 @@ from training.league import values_of_ends
 
 X_WON, DRAWN, O_WON, X_ILLEGAL, O_ILLEGAL, NOT_PLAYED = range(6)
 SMALL = Config(league=12, winners=4, steps=20, judge_every=10, seed=3, respond_every=3)
-EVEN = values_of_ends(loss=1.0, illegal=2.0)
+EVEN = values_of_ends(win=1, draw=0, loss=-1, illegal=-2)
 PLAIN = SMALL.but(symmetry=False, inputs="grid", rebirth=0.0)
 VARIANTS = {
     "default": SMALL,
@@ -47,14 +47,17 @@ def plain_game(x, o, rules):
 def test_a_league_by_look_up_is_the_games_played_one_by_one(evolution):
     graph, rules = evolution.graph, evolution.config.rules
     players = [graph.policy(moves) for moves in evolution.moves]
-    ends, lengths = graph.league(graph.successors(evolution.moves))
+    ends, counts = graph.league(graph.successors(evolution.moves))
+    lengths = []
     for x, player in enumerate(players):
         for o, other in enumerate(players):
-            expected = (NOT_PLAYED, 0) if x == o else plain_game(player, other, rules)
-            assert (ends[x, o], lengths[x, o]) == expected
-    *by_length, disqualified = evolution.history[-1]
-    assert by_length == [int((lengths == length).sum()) for length in range(1, rules.cells + 1)]
-    assert disqualified == int(np.isin(ends, (X_ILLEGAL, O_ILLEGAL)).sum())
+            end, length = (NOT_PLAYED, 0) if x == o else plain_game(player, other, rules)
+            assert ends[x, o] == end
+            lengths.append(length)
+    by_length = [lengths.count(length) for length in range(1, rules.cells + 1)]
+    disqualified = int(np.isin(ends, (X_ILLEGAL, O_ILLEGAL)).sum())
+    assert counts == [*by_length, disqualified]
+    assert evolution.history[-1] == [len(evolution.history) - 1, *counts]
 
 
 @pytest.mark.parametrize(("name", "slip"), [("random", 0.0), ("minimax-slip=0.6", 0.25)])
@@ -101,7 +104,7 @@ def test_the_leagues_are_tabled_and_charted():
 def test_a_best_response_leaves_a_network_no_more_than_any_opponent_can(evolution):
     """match.best_responses is computed by other code: its value is the smallest possible."""
     graph, rules = evolution.graph, evolution.config.rules
-    ends, rng = values_of_ends(loss=1.0, illegal=1.0), np.random.default_rng(0)
+    ends, rng = values_of_ends(win=1, draw=0, loss=-1, illegal=-1), np.random.default_rng(0)
     for moves in evolution.moves[:4]:
         successors = graph.successors(moves[None])
         response = graph.best_response(successors[:, 0], ends, 0.0, rng)

@@ -134,7 +134,7 @@ class GameGraph:
             total += values[0] / 2
         return total
 
-    def positions_of_worst_games(
+    def worst_positions(
         self,
         successors: Rows,
         opponent: Floats,
@@ -142,9 +142,10 @@ class GameGraph:
         slip: float,
         rng: np.random.Generator,
     ) -> Rows:
-        """A position of each network from the worst of SAMPLED_GAMES games: (B,), -1 for none.
+        """A position of each network from the worst of SAMPLED_GAMES games: (B,).
 
-        It is drawn from the positions of that game in which the network was to move.
+        It is drawn from the positions of that game in which the network was to move; without any,
+        it is the empty board.
         """
         shape = (successors.shape[1], SAMPLED_GAMES)
         networks, sides = np.arange(shape[0])[:, None], rng.integers(2, size=shape)
@@ -163,13 +164,13 @@ class GameGraph:
         worst = (results + rng.random(shape) / 10).argmin(axis=1)  # ties at random
         path = path[:, networks[:, 0], worst]
         chosen = np.where(path >= 0, rng.random(path.shape), -1.0).argmax(axis=0)
-        return path[chosen, networks[:, 0]]
+        return np.maximum(path[chosen, networks[:, 0]], 0)
 
-    def league(self, successors: Rows) -> tuple[Rows, Rows]:
+    def league(self, successors: Rows) -> tuple[Rows, list[int]]:
         """The ends of all games of the league, X on the first axis, O on the second: (N, N).
 
-        Also the marks on the board at the end: (N, N). Games of a network against itself are
-        NOT_PLAYED and have 0 marks.
+        Games of a network against itself are NOT_PLAYED. Also the number of games by the marks on
+        the board at the end, 1 to cells, and then of those that an illegal move ended.
         """
         count, leads = successors.shape[1], successors.ravel()
         movers = (np.arange(count)[:, None], np.arange(count)[None])
@@ -179,19 +180,20 @@ class GameGraph:
             length += state < self.size
             state = leads[state * count + movers[ply % 2]]
         ends = state - self.size
-        length -= ends >= X_ILLEGAL  # an illegal move leaves no mark
         np.fill_diagonal(ends, NOT_PLAYED)
         np.fill_diagonal(length, 0)
-        return ends, length
+        is_illegal = (ends == X_ILLEGAL) | (ends == O_ILLEGAL)
+        length -= is_illegal  # an illegal move leaves no mark
+        by_length = np.bincount(length.ravel(), minlength=self.rules.cells + 1)[1:]
+        return ends, [*by_length.tolist(), int(is_illegal.sum())]
 
 
-def values_of_ends(loss: float, illegal: float) -> Floats:
-    """The value of each end, for X and for O, given the penalties: (2, ENDS)."""
-    return np.array([(1.0, 0.0, -loss, -illegal, 1.0), (-loss, 0.0, 1.0, 1.0, -illegal)])
+def values_of_ends(win: float, draw: float, loss: float, illegal: float) -> Floats:
+    """The value of each end, for X and for O: (2, ENDS). illegal: that of one's own such move."""
+    return np.array([(win, draw, loss, illegal, win), (loss, draw, win, win, illegal)])
 
 
-def points(ends: Rows, win: float, draw: float, loss: float, disqualified: float) -> Floats:
-    """The mean points of each network from a league with these ends (N, N): (N,)."""
-    as_x = np.array([win, draw, loss, disqualified, win, 0.0])[ends]
-    as_o = np.array([loss, draw, win, win, disqualified, 0.0])[ends]
+def mean_points(ends: Rows, end_values: Floats) -> Floats:
+    """The mean value of each network's games in a league with these ends (N, N): (N,)."""
+    as_x, as_o = np.append(end_values, np.zeros((2, 1)), axis=1)[:, ends]  # 0 for NOT_PLAYED
     return (as_x.sum(axis=1) + as_o.sum(axis=0)) / (2 * (len(ends) - 1))
