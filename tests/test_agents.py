@@ -73,8 +73,7 @@ REFUSED = [
     ("neuroevolution", {"winners": 100}, "winners"),
     ("neuroevolution", {"hidden": 0}, "rebirth"),
     ("tictacnet", {"rewards": (1.0, -0.5, -1.0)}, "rewards"),
-    ("trie", {"lookup": "sequence"}, "one-tie"),
-    ("trie", {"rule": "one-tie", "untried": "draw"}, "counting"),
+    ("trie", {"untried": "never"}, "'tophep'"),
     ("value_net", {"k": 1}, "k"),
     ("dqn", {"threads": 1_000_000}, "threads"),
 ]

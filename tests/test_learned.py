@@ -143,7 +143,7 @@ def test_resume_takes_in_what_was_played_and_the_games_of_files(folder, capsys):
     verify(content)
     assert (load_policy(YOUNG).table == model.table).all()
     taken = [(one["file"], one["games"], one["at"]) for one in content.stated.training["learned"]]
-    assert (taken, model.trie.games) == ([(learned.FILE, 1, 20), ("games.txt", 1, 20)], 22)
+    assert (taken, model.trie.visits[0]) == ([(learned.FILE, 1, 20), ("games.txt", 1, 20)], 22)
     games.write_text(f"{games.read_text()}c1 b1 c2 b2 c3\n{played.line()}\n")
     told = resumed(capsys, *learn_from, "--steps", "30")
     assert "took in 1 game, left out 3 learned before" in told
@@ -162,7 +162,7 @@ def test_the_learner_begins_with_its_first_game_and_learns_from_every_game_of_a_
     probs = seat.policy.probs(replay(parse_game("a1", RULES), RULES)[-1:])[0]
     assert probs[1] == 0, "another reply to the first move, the second time"
     assert train.main(["--resume", LEARNER, "--steps", "10"]) == 0
-    assert agents.load(Path(LEARNER)).trie.games >= 3
+    assert agents.load(Path(LEARNER)).trie.visits[0] >= 3
 
 
 def test_the_learner_plays_its_own_board_only(folder, capsys):

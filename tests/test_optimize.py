@@ -109,11 +109,15 @@ def test_a_search_prints_the_command_that_makes_its_best_trial_again(tmp_path, c
     assert not is_proven or f"{results[0]} steps" in again
 
 
-def test_options_that_contradict_each_other_are_a_failed_trial_with_its_reason(tmp_path, capsys):
-    options = ["trie", "--preset", "tophep", "--steps", "40"]
+def test_options_that_contradict_each_other_are_a_failed_trial_with_its_reason(
+    tmp_path, capsys, monkeypatch
+):
+    places = {"rewards": ("1.0,0.5,0.0", "1.0,0.0,-1.0")}
+    monkeypatch.setattr(agents.page("tictacnet"), "SEARCH", places)
+    options = ["tictacnet", "--games", "8", "--steps", "40"]
     search(tmp_path / "s", 4, "--seeds-per-trial", 1, agent_and_options=options)
     failed = [one for one in trials_of(tmp_path / "s") if "failed" in one.user_attrs]
-    assert 0 < len(failed) == capsys.readouterr().out.count("untried is of the rule counting")
+    assert 0 < len(failed) == capsys.readouterr().out.count("rewards must be")
     assert {one.state for one in failed} == {TrialState.PRUNED}
 
 

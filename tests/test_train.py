@@ -69,8 +69,8 @@ def test_a_preset_names_the_run_and_other_options_override_it(tmp_path, monkeypa
     assert train.main(["trie", "--preset", "tophep", "--steps", "100", "--side", "X"]) == 0
     run = tmp_path / "runs" / "trie-tophep-0"
     saved = read_json(run / "config.json")
-    chosen = {name: saved["config"][name] for name in ("rule", "opponents", "side", "steps")}
-    assert chosen == {"rule": "one-tie", "opponents": "minimax", "side": "X", "steps": 100}
+    chosen = {name: saved["config"][name] for name in ("untried", "opponents", "side", "steps")}
+    assert chosen == {"untried": "tophep", "opponents": "minimax", "side": "X", "steps": 100}
     assert train.main(["--resume", str(run), "--steps", "150"]) == 0
     assert saved["preset"] == read_json(run / "config.json")["preset"] == "tophep"
     assert read(run).stated.preset == "tophep"

@@ -10,7 +10,7 @@ from text_cases import refuses
 import train
 from agents import presets
 from agents import trie as page
-from agents.trie import Config, Trie, TriePolicy
+from agents.trie import TREES, Config, TriePolicy
 from apps.terminal.tree import trie_text
 from tictactoe_env.exact.evaluation import evaluate
 from tictactoe_env.exact.solver import solve
@@ -18,14 +18,13 @@ from tictactoe_env.games.game import Game, parse_lines
 from tictactoe_env.games.store import GameStore
 from tictactoe_env.notation import parse_cell, parse_game
 from training import checkpoint
-from training.sequences import averaged
 
 SMALL = Config(steps=200, judge_every=200)
 DRAWN_GAME = "b2 a1 c3 a3 a2 c2 b1 b3 c1"
 
 
-def taught(*games, rule="counting"):
-    trie = Trie(Config(rule=rule))
+def taught(*games, untried="last"):
+    trie = TREES[untried](Config(untried=untried))
     for game in games:
         trie.learn(parse_game(game, RULES))
     return trie
@@ -43,10 +42,10 @@ def cells(text):
 def test_sequences_that_lead_to_the_same_position_are_merged_in_play_and_counted():
     trie = taught("a1 b1 a2 b2 a3", "a2 b2 a1 b1 c1 b3", "a2 b1 a1 b2 a3")
     boards = np.concatenate(list(map(board, ("XO./XO./...", "X../.../...", "..X/.../..."))))
-    assert [trie.sequences[at] for at in trie.positions.rows(boards)] == [3, 1, 0]
+    assert [trie.visits[at] for at in trie.positions.rows(boards)] == [3, 1, 0]
     assert TriePolicy(trie).is_new(boards).tolist() == [False, False, True]
     assert moves(trie, "XO./XO./...") == cells("a3")  # though O won in one of the three
-    assert len(trie) == 5 + 6 + 4  # the third begins as the second
+    assert len(trie.edges) == 5 + 6 + 4  # the third begins as the second
 
 
 MIXED = f"""
@@ -69,13 +68,13 @@ def test_a_file_is_learned_first_and_what_is_left_out_is_said(tmp_path, recwarn)
     learner = trained(page, config)
     (said,) = (str(warning.message) for warning in recwarn)
     assert LEFT_OUT in said
-    assert (learner.trie.games, learner.steps) == (2, 0)
+    assert (learner.trie.visits[0], learner.steps) == (2, 0)
     assert not learner.policy().is_new(board("XO./XO./..."))[0]
     file.unlink()  # a training that continues does not read it again
     rest = page.begin(config)
     rest.restore(learner.model(), learner.state())
     rest.advance(1)
-    assert rest.trie.games == 3
+    assert rest.trie.visits[0] == 3
 
 
 def test_a_file_with_a_wrong_line_or_without_a_game_is_refused(tmp_path):
@@ -118,10 +117,9 @@ def test_what_it_proves_is_true_and_a_saved_tree_is_the_same():
     assert (known != 0).sum() > 500
     assert (known[known != 0] == value[known != 0]).all()
     again = page.player(Config(), learner.model())
-    assert vars(again.trie).keys() == vars(learner.trie).keys()
-    for name in set(vars(again.trie)) - {"positions", "config"}:
+    for name in ("edges", "rows", "results", "visits", "total", "known", "score"):
         assert getattr(again.trie, name) == getattr(learner.trie, name), name
-    assert len(page.player(Config(), page.begin(Config()).model()).trie) == 0
+    assert not page.player(Config(), page.begin(Config()).model()).trie.edges
 
 
 def test_counting_takes_the_best_mean_and_tries_what_is_new_in_training_only():
@@ -135,25 +133,37 @@ def test_counting_takes_the_best_mean_and_tries_what_is_new_in_training_only():
 @pytest.mark.parametrize(("untried", "then"), [("draw", "all but a1"), ("last", "a1")])
 def test_a_move_that_was_never_tried_may_count_as_almost_a_draw(untried, then):
     """After b2 X has drawn; after a1 it has lost, by a game that proves nothing about a1."""
-    trie, a1 = Trie(Config(untried=untried)), cells("a1")
+    trie, a1 = taught(untried=untried), cells("a1")
     trie.learn(parse_game("a1 b2 b1 c1 c2 a3", RULES))
     assert moves(trie, ".../.../...") == (a1 if then == "a1" else set(range(9)) - a1)
     trie.learn(parse_game(DRAWN_GAME, RULES))
     assert moves(trie, ".../.../...") == cells("b2")
 
 
-def test_one_tie_makes_a_move_good_to_the_other_rule_only():
+def test_tophep_calls_a_move_good_that_drew_once_and_looks_it_up_by_sequence():
     """O has to stop a3. b1 lost ten times and drew once; the others, a3 too, have only lost."""
     lost = [f"a1 b2 a2 {name} a3" for name in ("c1", "c2", "c3", "b3", *["b1"] * 10)]
     games = [*lost, "a1 b2 a2 a3 c1 c3 b1", "a1 b2 a2 b1 b3 a3 c1 c2 c3"]
-    assert moves(taught(*games, rule="one-tie"), "X../XO./...") == cells("b1")
     assert moves(taught(*games), "X../XO./...") == cells("a3")
-    trie = taught("a1 b1 a2 b2 a3", rule="one-tie")
-    assert moves(trie, "XO./XO./...") == cells("a3"), "what ended a game well"
-    assert moves(trie, ".../.../...") == set(range(9)) - cells("a1"), "then what is new"
-    for rule in ("counting", "one-tie"):  # nothing is known: random moves on free cells
-        probs = TriePolicy(taught(rule=rule)).probs(board("X.O/.../..."))
-        assert probs == pytest.approx(np.array([[0, 1, 0, 1, 1, 1, 1, 1, 1]]) / 7)
+
+    def chosen(trie, *line):
+        node = at = 0
+        for cell in map(parse_cell, line, [RULES] * len(line)):
+            node, at = trie.after_move(node, cell), trie.after[at][cell]
+        return {trie.choose(at, draw, node) for draw in np.arange(9) / 9 + 0.01}
+
+    trie = taught(*games, untried="tophep")
+    assert chosen(trie, "a1", "b2", "a2") == cells("b1")
+    assert chosen(trie, "a2", "b2", "a1") == cells("b1 c1 a3 b3 c2 c3"), "another sequence"
+    trie = taught("a1 b1 a2 b2 a3", untried="tophep")
+    assert chosen(trie, "a1", "b1", "a2", "b2") == cells("a3"), "what ended a game well"
+    assert chosen(trie) == set(range(9)) - cells("a1"), "then what is new"
+
+
+@pytest.mark.parametrize("untried", TREES)
+def test_a_tree_without_a_game_moves_at_random(untried):
+    probs = TriePolicy(taught(untried=untried)).probs(board("X.O/.../..."))
+    assert probs == pytest.approx(np.array([[0, 1, 0, 1, 1, 1, 1, 1, 1]]) / 7)
 
 
 TOPHEP = {**presets("trie")["tophep"].options, "judge_every": 5_000}
@@ -165,15 +175,16 @@ def test_the_preset_tophep_is_that_system_which_does_not_merge_sequences():
     found, results = learner.about()["by_sequence"], evaluate(learner.policy()).o
     assert [results.win, results.draw, results.loss] == pytest.approx([0.4, 0.37, 0.23], abs=0.04)
     assert found["as_o"]["worst_case_loss"] == pytest.approx(0.9583, abs=1e-4)
-    untrained = evaluate(averaged(Trie(Config(rule="one-tie", lookup="sequence")).tree())).o
+    untrained = evaluate(TriePolicy(taught(untried="tophep"))).o
     rates = [untrained.win, untrained.draw, untrained.loss]
     assert rates == pytest.approx([0.2881, 0.1270, 0.5849], abs=5e-5)
 
 
-@pytest.mark.parametrize(("side", "sides"), [("both", [0, 1]), ("O", [1, 1])])
-def test_it_plays_the_side_that_was_asked_for_and_learns_from_every_game(monkeypatch, side, sides):
-    play = Mock(side_effect=page.play)
-    monkeypatch.setattr(page, "play", play)
-    learner = trained(page, SMALL.but(side=side))
-    assert [call.args[2] for call in play.call_args_list] == 100 * sides
-    assert learner.trie.games == learner.steps == 200 < len(learner.trie)
+@pytest.mark.parametrize(("side", "x_moved"), [("both", {True, False}), ("O", {False})])
+def test_it_plays_the_side_that_was_asked_for_and_learns_from_every_game(side, x_moved):
+    learner = page.begin(SMALL.but(side=side, opponents="random", epsilon=0.0))
+    learner.trie.choose = Mock(wraps=learner.trie.choose)
+    learner.advance(200)
+    rows = [call.args[0] for call in learner.trie.choose.call_args_list]
+    assert set(learner.trie.positions.x_to_move[rows]) == x_moved
+    assert learner.trie.visits[0] == learner.steps == 200 < len(learner.trie.edges)

@@ -12,7 +12,6 @@ from __future__ import annotations
 import hashlib
 import os
 import warnings
-from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -90,19 +89,20 @@ class GamesLearner(Learner):
     """A learner that also learns from finished games of others.
 
     A saved run of it learns from the games that people play with it. learned: what it has learned
-    so far, one entry a file. played: the last game of `learned.db` among it.
+    so far, one entry a file. trie: `trie.learn` takes the moves of a finished game.
     """
 
     STATE: ClassVar[tuple[str, ...]] = ("learned",)
+    trie: Any
 
     def __init__(self, config: Any):
         self.config = config
         self.learned: list[dict[str, Any]] = []
-        self.played = 0
 
-    @abstractmethod
-    def learn(self, cells: Sequence[int]) -> None:
-        """Learn from a finished game of legal moves."""
+    @property
+    def played(self) -> int:
+        """The last game of `learned.db` that it has learned from."""
+        return max((entry.get("through", 0) for entry in self.learned), default=0)
 
     def learn_first(self, path: str) -> None:
         """Learn the games of a file, if there is one and the training only begins.
@@ -127,7 +127,7 @@ class GamesLearner(Learner):
         """Learn the games of a file that are new. known: games that were learned in another way."""
         games, begin, record = games_in(Path(path), self.config.rules, self.learned)
         new = [game for game in games[begin:] if replace(game, id=None) not in known]
-        counts = teach(self.learn, new, self.config.rules)
+        counts = teach(self.trie.learn, new, self.config.rules)
         self._note(counts, **record)
         counts[AGAIN] += len(games) - len(new)
         return +counts
@@ -144,10 +144,9 @@ class GamesLearner(Learner):
         FileNotFoundError for a file that cannot be read.
         """
         games = since(run, self.played)
-        counts = teach(self.learn, games, self.config.rules)
+        counts = teach(self.trie.learn, games, self.config.rules)
         if games:
-            self.played = games[-1].id or 0
-            self._note(counts, file=FILE, through=self.played)
+            self._note(counts, file=FILE, through=games[-1].id)
         if file:
             counts += self._learn_file(file, {replace(game, id=None) for game in since(run, 0)})
         return counts

@@ -30,19 +30,20 @@ Rows = NDArray[np.intp]
 class SequenceTree:
     """The tree of a player: its nodes, and the probabilities of its moves there.
 
-    rows: (N,) the position of each node. children: (N, cells) the node after a move, -1 for none;
-    a child has a higher number than its parent. probs: (N, cells) of legal moves, rows sum to 1;
-    those of a finished game are ignored.
+    rows: (N,) the position of each node. edges: (N - 1,) the move to each node after the first, as
+    cell + cells * the node before it. probs: (N, cells) of legal moves, rows sum to 1; those of a
+    finished game are ignored.
 
     The S states are the nodes, followed by all positions. rows: (S,) their positions. after:
     (S, cells) the state after each move. legal: (S, cells) bool. random, probs: (S, cells) the
     probabilities of random play and of the player.
     """
 
-    def __init__(self, rules: Rules, rows: Rows, children: Rows, probs: Floats):
+    def __init__(self, rules: Rules, rows: list[int], edges: list[int], probs: Floats):
         self.rules, self.positions = rules, positions_of(rules)
         outside = len(rows) + self.positions.children
-        self.after = np.concatenate([np.where(children >= 0, children, outside[rows]), outside])
+        self.after = np.concatenate([outside[rows], outside])
+        self.after.flat[edges] = np.arange(1, len(rows))
         self.rows = np.concatenate([rows, np.arange(len(outside))])
         self.legal = self.positions.children[self.rows] >= 0
         self.random = self.legal / np.maximum(self.legal.sum(axis=1, keepdims=True), 1)

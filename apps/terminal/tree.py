@@ -16,22 +16,21 @@ LEAST = 0.0005  # smallest probability of a move that is shown: 0.1 %, rounded
 
 def trie_text(trie: Any, depth: int) -> str:
     """The games in a trie up to a depth, one node per line: its move, and their results."""
-    size, reached = trie.rules.cells, sum(count > 0 for count in trie.sequences)
+    reached = sum(visits > 0 for visits in trie.visits)
     lines = [
-        f"{trie.games:,} games, {len(trie):,} sequences of moves, "
-        f"{reached:,} positions of {len(trie.after):,}"
+        f"{trie.visits[0]:,} games, {len(trie.edges):,} sequences of moves, "
+        f"{reached:,} positions of {len(trie.visits):,}"
     ]
-    waiting = [(0, 0)]
+    waiting = [(0, 0, "")]
     while waiting:
-        node, ply = waiting.pop()
+        node, ply, move = waiting.pop()
         if node:
-            x, drawn, o = (result[node] for result in trie.results)
+            x, drawn, o = trie.results[node]
             ended = f"X won {x:,}, drawn {drawn:,}, O won {o:,}"
-            cell = cell_text(trie.keys[node] % size, trie.rules)
-            lines.append(f"{'  ' * (ply - 1)}{ply}. {SIDES[(ply - 1) % 2]} {cell}   {ended}")
-        if ply < depth:
-            children = (trie.after_move(node, cell) for cell in reversed(range(size)))
-            waiting += [(child, ply + 1) for child in children if child >= 0]
+            lines.append(f"{'  ' * (ply - 1)}{ply}. {SIDES[(ply - 1) % 2]} {move}   {ended}")
+        for cell in reversed(range(trie.cells)) if ply < depth else ():
+            if (child := trie.after_move(node, cell)) >= 0:
+                waiting.append((child, ply + 1, cell_text(cell, trie.config.rules)))
     return "\n".join(lines)
 
 
