@@ -2,12 +2,12 @@
 
 Deep Q-learning (Mnih et al. 2015, https://www.nature.com/articles/nature14236): the value of a move
 is the expected reward at the end of the game, and the player makes the move of the highest value.
-This is the `MaskableDQN` of tictactoe_env/sb3, which leaves occupied cells out of exploration, of
-the greedy move and of the target, with double Q-learning (van Hasselt et al. 2016,
-https://arxiv.org/abs/1509.06461): the network chooses the next move, and the target network gives
-its value. The differences to it are:
+The update is that of double Q-learning (van Hasselt et al. 2016, https://arxiv.org/abs/1509.06461):
+the network chooses the next move, and the target network gives its value. Games, replay buffer and
+loop are those of the `DQN` of Stable-Baselines3. The differences to it are:
 
-- The mask is read from the board, so that a saved model plays by itself.
+- Occupied cells are left out of exploration, of the greedy move and of the target. The network
+  reads them from the board, so that a saved model plays by itself.
 - The network sees each board in canonical form. Moves that are images of each other under a
   symmetry of the board share a value.
 - Many games are played in parallel, and each step is followed by one update on a large batch. The
@@ -26,24 +26,23 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
-from stable_baselines3.common.utils import LinearSchedule, polyak_update
-from stable_baselines3.dqn.policies import QNetwork
+from stable_baselines3 import DQN
+from stable_baselines3.common.utils import FloatSchedule, LinearSchedule, polyak_update
+from stable_baselines3.dqn.policies import DQNPolicy, QNetwork
 from torch.nn import functional
 
 from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.rules import Rules
-from tictactoe_env.sb3 import MaskableDQN, MaskableDQNPolicy
 from training.board_network import Opening, encoder_options, planes_of
 from training.canonical import CanonicalBoards
-from training.learner import Arrays, State
+from training.learner import Arrays, State, crossed
 from training.network_policy import LivePolicy, live_policy, parted
-from training.options import Count, Layers, Natural, NotNegative, Positive, Share, option
+from training.options import Count, Layers, Natural, Positive, Rewards, Share, option
 from training.replay_buffer import MoveBuffer
 from training.sb3_learner import SB3Learner, environment, policy_of, write_zip
 from training.search_space import Range
 from training.selfplay import OPPONENTS
-from training.task import SNAPSHOTS, TaskConfig
+from training.task import REWARDS, SNAPSHOTS, TaskConfig
 from training.torch_arrays import ACTIVATIONS, load_weights, weights_of
 from training.values import ValuedTable, reward_scale
 
@@ -73,14 +72,14 @@ class Config(TaskConfig):
     exploring_starts: Share = option(
         0.2, "Share of the games that start from a random board.", larger=0.1
     )
-    loss_penalty: NotNegative = option(2.0, "Penalty of a loss; its reward is minus this number.")
+    rewards: Rewards = option((1.0, 0.0, -2.0), REWARDS)
     hidden: Layers = option((256, 256), "Units of the hidden layers.")
     learning_rate: Positive = option(2e-3, "Learning rate at the start.")
     epsilon_end: Share = option(0.2, "Lowest probability of a random legal move.")
-    anneal_steps: Count = option(500_000, "Steps in which the learning rate falls linearly.")
     learning_starts: Natural = option(2_048, "Steps of random play before the first update.")
     batch_size: Count = option(1_024, "Number of moves in the batch of an update.")
     learning_rate_end: Positive = 1e-4
+    anneal_steps: Count = 500_000  # in which the learning rate falls linearly
     epsilon: Share = 1.0  # at the start
     epsilon_fraction: Share = 0.2  # of `anneal_steps`, in which epsilon falls linearly
     epsilon_decay: Share = 0.0  # or the factor on it at each step after `learning_starts`
@@ -134,40 +133,20 @@ class BoardQNetwork(QNetwork):
         return values.masked_fill(self.opening.forbidden(planes), LOWEST)
 
 
-class BoardDQNPolicy(MaskableDQNPolicy):
-    """The network and the target network, which plays if it is a running average (`averaged`).
+class BoardDQNPolicy(DQNPolicy):
+    """The network and the target network. board: further arguments of `BoardQNetwork`."""
 
-    board: further arguments of `BoardQNetwork`.
-    """
-
-    def __init__(
-        self, *arguments: Any, board: Mapping[str, Any], averaged: bool = True, **options: Any
-    ):
-        self.board, self.averaged = board, averaged
+    def __init__(self, *arguments: Any, board: Mapping[str, Any], **options: Any):
+        self.board = board
         super().__init__(*arguments, **options)
-
-    @property
-    def player(self) -> BoardQNetwork:
-        """The network that plays."""
-        return self.q_net_target if self.averaged else self.q_net  # type: ignore[return-value]
-
-    @property
-    def other(self) -> BoardQNetwork:
-        """The network that does not play; it is needed to continue a training."""
-        return self.q_net if self.averaged else self.q_net_target  # type: ignore[return-value]
 
     def make_q_net(self) -> BoardQNetwork:
         """A new network."""
         options = self._update_features_extractor(self.net_args, features_extractor=None)
         return BoardQNetwork(**options, **self.board).to(self.device)
 
-    def action_values(self, observations: Any) -> torch.Tensor:
-        """Values of the moves (B, cells) by the network that plays."""
-        return self.player(observations)
-
     def _get_constructor_parameters(self) -> dict[str, Any]:
-        own = {"board": self.board, "averaged": self.averaged}
-        return {**super()._get_constructor_parameters(), **own}
+        return {**super()._get_constructor_parameters(), "board": self.board}
 
 
 def policy_options(config: Config) -> dict[str, Any]:
@@ -175,7 +154,6 @@ def policy_options(config: Config) -> dict[str, Any]:
     names = ("rules", "symmetry", "opening", "output")
     return {
         "board": {name: getattr(config, name) for name in names},
-        "averaged": config.target_every == 0,
         "net_arch": list(config.hidden),
         "activation_fn": ACTIVATIONS[config.activation],
         **encoder_options(config.encoding, config.rules),
@@ -186,8 +164,8 @@ def policy_options(config: Config) -> dict[str, Any]:
 
 def player(config: Config, model: Arrays) -> ValuedTable | LivePolicy:
     """The player of a saved model, on the CPU whatever `config.device` is."""
-    rules, worth = config.rules, reward_scale(config.results, config.discount)
-    network = policy_of(BoardDQNPolicy, config, **policy_options(config)).player
+    rules, worth = config.rules, reward_scale(config.rewards, config.discount)
+    network = policy_of(BoardDQNPolicy, config, **policy_options(config)).q_net
     load_weights(network, parted(model, rules)[0])
     if rules.cells > TABULATED:
         return live_policy(config, model, network.move_scores, worth=worth)
@@ -200,72 +178,57 @@ def player(config: Config, model: Arrays) -> ValuedTable | LivePolicy:
 # --- the update ----------------------------------------------------------------------------------
 
 
-class BoardDQN(MaskableDQN):
-    """`MaskableDQN` with masks from the boards and schedules over `anneal_steps`.
+class BoardDQN(DQN):
+    """Stable-Baselines3's `DQN` with legal moves only, and double Q-learning.
 
-    target_every: steps between two copies of the network to the target network; 0 for a running
-    average.
+    rng: draws the random moves. averages: whether the target network is a running average of the
+    network, and plays. `DQNLearner` sets the probability of a random move and the learning rate.
     """
 
-    policy: BoardDQNPolicy
-    anneal_steps: int = 1
-    epsilon_decay: float = 0.0
-    target_every: int = 0
+    rng: np.random.Generator
+    averages: bool
 
-    def _update_current_progress_remaining(self, num_timesteps: int, total_timesteps: int) -> None:
-        self._current_progress_remaining = max(0.0, 1.0 - num_timesteps / self.anneal_steps)
+    @property
+    def player(self) -> BoardQNetwork:
+        """The network that plays."""
+        return self.q_net_target if self.averages else self.q_net  # type: ignore[return-value]
 
-    def legal(self, observations: Any) -> NDArray[np.bool_]:
-        """Which moves may be made: (B, cells), also for one observation."""
-        planes: Any = self.policy.obs_to_tensor(observations)[0]
-        return ~self.policy.player.opening.forbidden(planes).cpu().numpy()
-
-    def _current_masks(self) -> NDArray[np.bool_]:
-        return self.legal(self._last_obs)
-
-    def predict(self, observation: Any, *arguments: Any, **keywords: Any) -> Any:
-        """The moves of the highest value if `deterministic`, else epsilon-greedy legal moves."""
-        if keywords.get("action_masks") is None:
-            keywords["action_masks"] = self.legal(observation)
-        return super().predict(observation, *arguments, **keywords)
-
-    def _exploration_rates(self, observation: Any) -> Any:
-        planes: Any = self.policy.obs_to_tensor(observation)[0]
-        drawn = self.policy.player.opening.drawn(planes).cpu().numpy()
-        return np.where(drawn, 1.0, self.exploration_rate)
-
-    def _store_transition(
-        self, replay_buffer: Any, action: Any, new_obs: Any, reward: Any, dones: Any, infos: Any
-    ) -> None:
-        # All games at once. The next board of a finished game is never used, so any board will do.
-        replay_buffer.add(self._last_obs, new_obs, action, reward, dones, infos)
-        self._last_obs = new_obs
-        self._last_action_masks = self._current_masks()
+    def _sample_action(
+        self, learning_starts: int, action_noise: Any = None, n_envs: int = 1
+    ) -> tuple[Any, Any]:
+        """An epsilon-greedy move for each game; before `learning_starts` a random legal one."""
+        planes, opening = torch.as_tensor(self._last_obs, device=self.device), self.player.opening
+        legal = ~opening.forbidden(planes).cpu().numpy()
+        moves = np.where(legal, self.rng.random(legal.shape), -1.0).argmax(axis=1)
+        if self.num_timesteps >= learning_starts:
+            with torch.no_grad():
+                greedy = self.player(planes).argmax(dim=1).cpu().numpy()
+            epsilon = np.where(opening.drawn(planes).cpu().numpy(), 1.0, self.exploration_rate)
+            moves = np.where(self.rng.random(n_envs) < epsilon, moves, greedy)
+        return moves, moves
 
     def _on_step(self) -> None:
-        self.update_exploration()
-        if self.target_every and self.num_timesteps % self.target_every < self.n_envs:
-            self.q_net_target.load_state_dict(self.q_net.state_dict())
-
-    def update_exploration(self) -> None:
-        """Set the probability of a random move by the schedule."""
-        self._update_current_progress_remaining(self.num_timesteps, self._total_timesteps)
-        rate = self.exploration_schedule(self._current_progress_remaining)
-        if self.epsilon_decay:
-            steps = max(0, self.num_timesteps - self.learning_starts)
-            decayed = self.exploration_initial_eps * self.epsilon_decay**steps
-            rate = max(self.exploration_final_eps, decayed)
-        self.exploration_rate = rate
+        """Nothing, where `DQN` follows its schedules."""
 
     def train(self, gradient_steps: int, batch_size: int = 100) -> None:
         """Make updates of q_tm1[a_tm1] towards r_t + discount * q_target_t[argmax q_t]."""
-        super().train(gradient_steps, batch_size)
-        if not self.target_every:
-            polyak_update(self.q_net.parameters(), self.q_net_target.parameters(), self.tau)
-        self.logger.record("rollout/exploration_rate", self.exploration_rate)
-
-    def _loss(self, values: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
-        return functional.mse_loss(values, target)
+        optimizer, buffer = self.policy.optimizer, self.replay_buffer
+        self._update_learning_rate(optimizer)
+        for _ in range(gradient_steps):
+            batch: Any = buffer.sample(batch_size)  # type: ignore[union-attr]
+            with torch.no_grad():
+                best = self.q_net(batch.next_observations).argmax(dim=1, keepdim=True)
+                q_t = self.q_net_target(batch.next_observations).gather(1, best)
+                target = batch.rewards + (1 - batch.dones) * self.gamma * q_t
+            q_tm1 = self.q_net(batch.observations).gather(1, batch.actions.long())
+            loss = functional.mse_loss(q_tm1, target)
+            optimizer.zero_grad()
+            loss.backward()  # type: ignore[no-untyped-call]
+            torch.nn.utils.clip_grad_norm_(self.q_net.parameters(), self.max_grad_norm)
+            optimizer.step()
+            if self.averages:
+                polyak_update(self.q_net.parameters(), self.q_net_target.parameters(), self.tau)
+            self.logger.record("train/loss", loss.item())
 
 
 def build(config: Config) -> BoardDQN:
@@ -275,7 +238,7 @@ def build(config: Config) -> BoardDQN:
         algorithm = BoardDQN(
             BoardDQNPolicy,
             environment(config),
-            learning_rate=LinearSchedule(config.learning_rate, config.learning_rate_end, 1.0),
+            learning_rate=config.learning_rate,
             buffer_size=config.buffer_size,
             learning_starts=config.learning_starts,
             batch_size=config.batch_size,
@@ -285,20 +248,35 @@ def build(config: Config) -> BoardDQN:
             replay_buffer_class=MoveBuffer,
             replay_buffer_kwargs={"seed": config.seed},
             target_update_interval=config.num_envs,
-            exploration_fraction=config.epsilon_fraction,
-            exploration_initial_eps=config.epsilon,
-            exploration_final_eps=config.epsilon_end,
-            double_q=True,
             policy_kwargs=policy_options(config),
             device=config.device,
         )
     algorithm.rng = np.random.default_rng(config.seed)
-    algorithm.anneal_steps, algorithm.epsilon_decay = config.anneal_steps, config.epsilon_decay
-    algorithm.target_every = config.target_every
+    algorithm.averages = config.target_every == 0
     return algorithm
 
 
 # --- the learner ---------------------------------------------------------------------------------
+
+
+def epsilon_at(config: Config, steps: int) -> float:
+    """The probability of a random move after some steps."""
+    if config.epsilon_decay:
+        learned = max(0, steps - config.learning_starts)
+        return max(config.epsilon_end, config.epsilon * config.epsilon_decay**learned)
+    schedule = LinearSchedule(config.epsilon, config.epsilon_end, config.epsilon_fraction)
+    return schedule(left(config, steps))
+
+
+def learning_rate_at(config: Config, steps: int) -> float:
+    """The learning rate after some steps."""
+    schedule = LinearSchedule(config.learning_rate, config.learning_rate_end, 1.0)
+    return schedule(left(config, steps))
+
+
+def left(config: Config, steps: int) -> float:
+    """The share of `anneal_steps` that is left."""
+    return max(0.0, 1.0 - steps / config.anneal_steps)
 
 
 class DQNLearner(SB3Learner):
@@ -312,11 +290,27 @@ class DQNLearner(SB3Learner):
     @property
     def network(self) -> BoardQNetwork:
         """The network that plays."""
-        return self.algorithm.policy.player
+        return self.algorithm.player
+
+    @property
+    def other(self) -> BoardQNetwork:
+        """The network that does not play; it is needed to continue a training."""
+        algorithm = self.algorithm
+        return algorithm.q_net if algorithm.averages else algorithm.q_net_target
+
+    def start_round(self, steps: int) -> None:
+        """Take a snapshot if one is due, follow the schedules, copy the network if that is due."""
+        super().start_round(steps)
+        config, algorithm, after = self.config, self.algorithm, steps + self.round_steps
+        algorithm.exploration_rate = epsilon_at(config, steps)
+        algorithm.lr_schedule = FloatSchedule(learning_rate_at(config, after))
+        if config.target_every and crossed(steps, after, config.target_every):
+            algorithm.q_net_target.load_state_dict(algorithm.q_net.state_dict())
 
     def notes(self) -> dict[str, float]:
         """The results of the games, epsilon, copies to the target network, value of the start."""
-        config, found = self.config, {**super().notes(), "epsilon": self.algorithm.exploration_rate}
+        config, found = self.config, super().notes()
+        found["epsilon"] = epsilon_at(config, self.steps)
         if config.target_every:
             found["target updates"] = self.steps // config.target_every
         if config.side != "O":
@@ -330,7 +324,7 @@ class DQNLearner(SB3Learner):
         algorithm: Any = self.algorithm
         return {
             **super().state(),
-            "other": weights_of(algorithm.policy.other),
+            "other": weights_of(self.other),
             "buffer": algorithm.replay_buffer.state_dict(),
             "exploration": algorithm.rng,
         }
@@ -339,19 +333,18 @@ class DQNLearner(SB3Learner):
         """Continue from a saved training."""
         super().restore(model, state)
         algorithm: Any = self.algorithm
-        load_weights(algorithm.policy.other, state["other"])
+        load_weights(self.other, state["other"])
         algorithm.replay_buffer.load_state_dict(state["buffer"])
         algorithm.rng = state["exploration"]
-        algorithm.update_exploration()
 
 
 begin = DQNLearner
 
 
 def export_sb3(config: Config, model: Arrays, path: Path) -> None:
-    """Write Stable-Baselines3's own zip, for `MaskableDQN.load` of `tictactoe_env.sb3`.
+    """Write Stable-Baselines3's own zip, for its `DQN.load`.
 
-    In a clone of this repository `BoardDQN.load` continues its training.
+    It loads wherever `tictactoe_env[sb3]` is installed, by the same version of Python.
     """
     algorithm = build(config.but(device="cpu"))
     for network in (algorithm.q_net, algorithm.q_net_target):

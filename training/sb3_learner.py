@@ -222,7 +222,7 @@ def environment(config: TaskConfig) -> TicTacToeVecEnv:
         **asdict(config.rules),
         side="random" if config.side == "both" else config.side,
         early_draw=config.early_draw,
-        rewards=dict(zip(("win", "draw", "loss"), config.results, strict=True)),
+        rewards=dict(zip(("win", "draw", "loss"), config.rewards, strict=True)),
         observation="planes",
     )
     env.seed(config.seed)

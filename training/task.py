@@ -12,10 +12,9 @@ from tictactoe_env.rules import MAX_BITS
 from training.options import (
     BoardConfig,
     Count,
-    Finite,
     Kept,
     Natural,
-    NotNegative,
+    Rewards,
     Share,
     Size,
     Threads,
@@ -26,6 +25,7 @@ SNAPSHOTS = (
     "Environment steps between two snapshots; used only if self or best-response is an opponent, "
     "for counterexamples, and as the length of a turn against a rival."
 )
+REWARDS = "Rewards of a win, a draw and a loss."
 Activation = Literal["relu", "tanh", "silu"]
 Device = Literal["cpu", "cuda"]
 RANDOM = "random"  # instead of a cell, in the option `opening`
@@ -58,30 +58,16 @@ class TaskConfig(BoardConfig):
         "Cell in which the learner must open as X, such as b2; random for any cell, all equally "
         "likely; empty for the cell that it chooses.",
     )
-    early_draw: bool = option(
-        False, "Whether a game ends as a draw as soon as neither side can complete a line."
-    )
-    win_reward: Finite = option(1.0, "Reward of a win.")
-    draw_reward: Finite = option(0.0, "Reward of a draw.")
-    loss_penalty: NotNegative = option(1.0, "Penalty of a loss; its reward is minus this number.")
-    refutations: Natural = option(
-        0,
-        "Environment steps after which the network stands still, and the agent learns from its "
-        "proofs which moves lose, on boards of more than 12 cells; a proof counts as the steps of "
-        "one round of games; 0 for never.",
-    )
+    rewards: Rewards = option((1.0, 0.0, -1.0), REWARDS)
     proof_positions: Count = option(
         3_000_000,
         "Positions of the largest proof in an evaluation, on boards of more than 12 cells; a side "
         "that can meet more is sampled against random play, and nothing is proven of it.",
     )
-    encoding: Literal["planes", "grid", "lines"] = option(
-        "planes",
-        "Input of the network: planes (own marks, the opponent's marks), grid (1 own, -1 opponent, "
-        "0 free), or lines (planes, and how many marks each side has on the lines that it can "
-        "still complete).",
-    )
 
+    early_draw: bool = False  # whether a game ends where neither side can complete a line
+    encoding: Literal["planes", "grid", "lines"] = "planes"  # of a board: training/board_network.py
+    refutations: Natural = 0  # or steps after which only proofs teach: `SB3Learner.stands_still`
     symmetry: bool = True  # whether symmetric boards are one board to the network
     discount: Share = 1.0  # for each move of the learner
     activation: Activation = "relu"
@@ -112,11 +98,6 @@ class TaskConfig(BoardConfig):
     def opens_at_random(self) -> bool:
         """Whether all first moves are equally likely."""
         return self.opening == RANDOM
-
-    @property
-    def results(self) -> tuple[float, float, float]:
-        """The rewards of a win, a draw and a loss."""
-        return self.win_reward, self.draw_reward, -self.loss_penalty
 
     def opened(self, policy: Table) -> Table:
         """The policy as it opens: with the opening "random", all first moves are equally likely.
