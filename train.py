@@ -69,8 +69,8 @@ GENERAL = [
     ),
     Option(
         "export_sb3",
-        "also write the model as a zip of Stable-Baselines3: for MaskablePPO.load of sb3_contrib "
-        "(maskable_ppo) or MaskableDQN.load of tictactoe_env.sb3 (dqn)",
+        "also write the model as a zip of Stable-Baselines3: for its DQN.load (dqn), or for "
+        "MaskablePPO.load of sb3_contrib (maskable_ppo)",
         Path,
         metavar="FILE",
     ),

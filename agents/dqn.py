@@ -2,14 +2,13 @@
 
 Deep Q-learning (Mnih et al. 2015, https://www.nature.com/articles/nature14236): the value of a move
 is the expected reward at the end of the game, and the player makes the move of the highest value.
-The update is that of double Q-learning (van Hasselt et al. 2016, https://arxiv.org/abs/1509.06461):
-the network chooses the next move, and the target network gives its value. Games, replay buffer and
-loop are those of the `DQN` of Stable-Baselines3. The differences to it are:
+The differences to the `DQN` of Stable-Baselines3 are:
 
 - Occupied cells are left out of exploration, of the greedy move and of the target. The network
   reads them from the board, so that a saved model plays by itself.
-- The network sees each board in canonical form. Moves that are images of each other under a
-  symmetry of the board share a value.
+- Double Q-learning (van Hasselt et al. 2016, https://arxiv.org/abs/1509.06461): the network chooses
+  the next move, and the target network gives its value.
+- The network sees each board in canonical form. Moves that are images of each other share a value.
 - Many games are played in parallel, and each step is followed by one update on a large batch. The
   loss is the squared error, because the value is a mean and not a median. There is no discount.
 - The target network is a running average of the network. It is less noisy, so it plays.
@@ -20,8 +19,7 @@ docs/agents.md says what is learned from which opponents, and how the presets `d
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -29,21 +27,20 @@ import torch
 from stable_baselines3 import DQN
 from stable_baselines3.common.utils import FloatSchedule, LinearSchedule, polyak_update
 from stable_baselines3.dqn.policies import DQNPolicy, QNetwork
-from torch.nn import functional
 
 from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.rules import Rules
-from training.board_network import Opening, encoder_options, planes_of
+from training.board_network import Opening, network_options, planes_of
 from training.canonical import CanonicalBoards
 from training.learner import Arrays, State, crossed
 from training.network_policy import LivePolicy, live_policy, parted
 from training.options import Count, Layers, Natural, Positive, Rewards, Share, option
 from training.replay_buffer import MoveBuffer
-from training.sb3_learner import SB3Learner, environment, policy_of, write_zip
+from training.sb3_learner import SB3Learner, environment, export_zip, policy_of
 from training.search_space import Range
 from training.selfplay import OPPONENTS
-from training.task import REWARDS, SNAPSHOTS, TaskConfig
-from training.torch_arrays import ACTIVATIONS, load_weights, weights_of
+from training.task import LARGER_POOL, REWARDS, SNAPSHOTS, STARTS, TaskConfig
+from training.torch_arrays import load_weights, weights_of
 from training.values import ValuedTable, reward_scale
 
 AGENT = "dqn"
@@ -57,21 +54,14 @@ SMALL = (
     "--num-envs 64 --judge-every 1024 --hidden 32 --snapshot-every 512 --batch-size 64 "
     "--learning-starts 256 --opponents minimax-slip=0.5:0.5,self:0.5"
 )
-LOWEST = torch.finfo(torch.float32).min  # of an illegal move; not -inf, as -inf * 0 is NaN
 
 
 class Config(TaskConfig):
     """The options of a training, in environment steps; no schedule depends on `steps`."""
 
-    opponents: str = option(
-        "minimax-slip=0.8:0.75,self:0.25",
-        OPPONENTS,
-        larger="best-response:0.5,self:0.45,random:0.05",
-    )
+    opponents: str = option("minimax-slip=0.8:0.75,self:0.25", OPPONENTS, larger=LARGER_POOL)
     snapshot_every: Count = option(16_384, SNAPSHOTS, larger=24_576)
-    exploring_starts: Share = option(
-        0.2, "Share of the games that start from a random board.", larger=0.1
-    )
+    exploring_starts: Share = option(0.2, STARTS, larger=0.1)
     rewards: Rewards = option((1.0, 0.0, -2.0), REWARDS)
     hidden: Layers = option((256, 256), "Units of the hidden layers.")
     learning_rate: Positive = option(2e-3, "Learning rate at the start.")
@@ -81,9 +71,9 @@ class Config(TaskConfig):
     learning_rate_end: Positive = 1e-4
     anneal_steps: Count = 500_000  # in which the learning rate falls linearly
     epsilon: Share = 1.0  # at the start
-    epsilon_fraction: Share = 0.2  # of `anneal_steps`, in which epsilon falls linearly
+    epsilon_steps: Count = 100_000  # in which epsilon falls linearly
     epsilon_decay: Share = 0.0  # or the factor on it at each step after `learning_starts`
-    output: Literal["none", "tanh"] = "none"
+    tanh: bool = False  # whether the values are limited by a tanh
     optimizer: Literal["adam", "sgd"] = "adam"
     buffer_size: Count = 500_000
     average: Share = 0.02  # weight of the network in the running average, which plays
@@ -100,43 +90,37 @@ SEARCH = {
 # --- the network ---------------------------------------------------------------------------------
 
 
-OUTPUTS = {"none": torch.nn.Identity, "tanh": torch.nn.Tanh}
-OPTIMIZERS = {"adam": torch.optim.Adam, "sgd": torch.optim.SGD}
-
-
 class BoardQNetwork(QNetwork):
-    """Values of the moves (B, cells) of observations (B, 2, rows, cols), LOWEST for illegal ones.
+    """Values of the moves (B, cells) of observations (B, 2, rows, cols), -inf for illegal ones.
 
-    Moves that the option `opening` forbids are illegal too. The network is evaluated once for each
-    distinct canonical board of a batch. There are only 627 of them on 3x3.
+    Moves that the option `opening` forbids are illegal too.
     """
 
     def __init__(
-        self, *arguments: Any, rules: Rules, symmetry: bool, opening: str, output: str, **more: Any
+        self, *arguments: Any, rules: Rules, symmetry: bool, opening: str, tanh: bool, **more: Any
     ):
         super().__init__(*arguments, **more)
         self.canonical = CanonicalBoards(rules, symmetry)
         self.opening = Opening(opening, rules)
-        self.q_net.append(OUTPUTS[output]())
+        if tanh:
+            self.q_net.append(torch.nn.Tanh())
 
-    def forward(self, obs: Any) -> torch.Tensor:
-        """Values for the side whose marks are plane 0."""
+    def forward(self, obs: Any, distinct: bool = True) -> torch.Tensor:
+        """Values for the side whose marks are plane 0.
+
+        distinct: whether to evaluate each distinct canonical board once, of which 3x3 has 627.
+        """
         planes = obs.float()
-        boards, which, cells = self.canonical.distinct(planes)
+        seen = self.canonical.distinct if distinct else self.canonical.each
+        boards, which, cells = seen(planes)
         values = super().forward(boards)[which].gather(1, cells)
-        return values.masked_fill(self.opening.forbidden(planes), LOWEST)
-
-    def move_scores(self, planes: torch.Tensor) -> torch.Tensor:
-        """The same values of planes (B, 2, rows, cols); equal boards are not looked for."""
-        boards, cells = self.canonical.each(planes.float())
-        values = super().forward(boards).gather(1, cells)
-        return values.masked_fill(self.opening.forbidden(planes), LOWEST)
+        return values.masked_fill(self.opening.forbidden(planes), -torch.inf)
 
 
 class BoardDQNPolicy(DQNPolicy):
     """The network and the target network. board: further arguments of `BoardQNetwork`."""
 
-    def __init__(self, *arguments: Any, board: Mapping[str, Any], **options: Any):
+    def __init__(self, *arguments: Any, board: dict[str, Any], **options: Any):
         self.board = board
         super().__init__(*arguments, **options)
 
@@ -145,19 +129,15 @@ class BoardDQNPolicy(DQNPolicy):
         options = self._update_features_extractor(self.net_args, features_extractor=None)
         return BoardQNetwork(**options, **self.board).to(self.device)
 
-    def _get_constructor_parameters(self) -> dict[str, Any]:
-        return {**super()._get_constructor_parameters(), "board": self.board}
-
 
 def policy_options(config: Config) -> dict[str, Any]:
     """The arguments of `BoardDQNPolicy`."""
-    names = ("rules", "symmetry", "opening", "output")
+    names = ("rules", "symmetry", "opening", "tanh")
     return {
         "board": {name: getattr(config, name) for name in names},
         "net_arch": list(config.hidden),
-        "activation_fn": ACTIVATIONS[config.activation],
-        **encoder_options(config.encoding, config.rules),
-        "optimizer_class": OPTIMIZERS[config.optimizer],
+        **network_options(config),
+        "optimizer_class": {"adam": torch.optim.Adam, "sgd": torch.optim.SGD}[config.optimizer],
         "optimizer_kwargs": {"fused": True},
     }
 
@@ -168,10 +148,9 @@ def player(config: Config, model: Arrays) -> ValuedTable | LivePolicy:
     network = policy_of(BoardDQNPolicy, config, **policy_options(config)).q_net
     load_weights(network, parted(model, rules)[0])
     if rules.cells > TABULATED:
-        return live_policy(config, model, network.move_scores, worth=worth)
+        return live_policy(config, model, partial(network, distinct=False), worth=worth)
     with torch.no_grad():
         values = network(planes_of(rules)).numpy()
-    values = np.where(values == LOWEST, -np.inf, values).astype(np.float32)
     return config.opened(ValuedTable(rules, values, worth))
 
 
@@ -182,11 +161,12 @@ class BoardDQN(DQN):
     """Stable-Baselines3's `DQN` with legal moves only, and double Q-learning.
 
     rng: draws the random moves. averages: whether the target network is a running average of the
-    network, and plays. `DQNLearner` sets the probability of a random move and the learning rate.
+    network, and plays.
     """
 
     rng: np.random.Generator
     averages: bool
+    replay_buffer: MoveBuffer
 
     @property
     def player(self) -> BoardQNetwork:
@@ -207,21 +187,26 @@ class BoardDQN(DQN):
             moves = np.where(self.rng.random(n_envs) < epsilon, moves, greedy)
         return moves, moves
 
+    def _store_transition(self, buffer: Any, move: Any, new_obs: Any, *more: Any) -> None:
+        # All games at once. The next board of a finished game is never used, so any board will do.
+        buffer.add(self._last_obs, new_obs, move, *more)
+        self._last_obs = new_obs
+
     def _on_step(self) -> None:
-        """Nothing, where `DQN` follows its schedules."""
+        """Nothing, where `DQN` follows its schedules: see `DQNLearner.start_round`."""
 
     def train(self, gradient_steps: int, batch_size: int = 100) -> None:
         """Make updates of q_tm1[a_tm1] towards r_t + discount * q_target_t[argmax q_t]."""
-        optimizer, buffer = self.policy.optimizer, self.replay_buffer
+        optimizer = self.policy.optimizer
         self._update_learning_rate(optimizer)
         for _ in range(gradient_steps):
-            batch: Any = buffer.sample(batch_size)  # type: ignore[union-attr]
+            batch = self.replay_buffer.sample(batch_size)
             with torch.no_grad():
                 best = self.q_net(batch.next_observations).argmax(dim=1, keepdim=True)
                 q_t = self.q_net_target(batch.next_observations).gather(1, best)
-                target = batch.rewards + (1 - batch.dones) * self.gamma * q_t
+                later = torch.where(batch.dones > 0, 0.0, self.gamma * q_t)
             q_tm1 = self.q_net(batch.observations).gather(1, batch.actions.long())
-            loss = functional.mse_loss(q_tm1, target)
+            loss = torch.nn.functional.mse_loss(q_tm1, batch.rewards + later)
             optimizer.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
             torch.nn.utils.clip_grad_norm_(self.q_net.parameters(), self.max_grad_norm)
@@ -264,19 +249,7 @@ def epsilon_at(config: Config, steps: int) -> float:
     if config.epsilon_decay:
         learned = max(0, steps - config.learning_starts)
         return max(config.epsilon_end, config.epsilon * config.epsilon_decay**learned)
-    schedule = LinearSchedule(config.epsilon, config.epsilon_end, config.epsilon_fraction)
-    return schedule(left(config, steps))
-
-
-def learning_rate_at(config: Config, steps: int) -> float:
-    """The learning rate after some steps."""
-    schedule = LinearSchedule(config.learning_rate, config.learning_rate_end, 1.0)
-    return schedule(left(config, steps))
-
-
-def left(config: Config, steps: int) -> float:
-    """The share of `anneal_steps` that is left."""
-    return max(0.0, 1.0 - steps / config.anneal_steps)
+    return float(np.interp(steps, [0, config.epsilon_steps], [config.epsilon, config.epsilon_end]))
 
 
 class DQNLearner(SB3Learner):
@@ -286,67 +259,40 @@ class DQNLearner(SB3Learner):
 
     def __init__(self, config: Config):
         super().__init__(config, build, player, config.num_envs)
-
-    @property
-    def network(self) -> BoardQNetwork:
-        """The network that plays."""
-        return self.algorithm.player
-
-    @property
-    def other(self) -> BoardQNetwork:
-        """The network that does not play; it is needed to continue a training."""
-        algorithm = self.algorithm
-        return algorithm.q_net if algorithm.averages else algorithm.q_net_target
+        networks = self.algorithm.q_net, self.algorithm.q_net_target
+        self.other, self.network = networks if self.algorithm.averages else networks[::-1]
 
     def start_round(self, steps: int) -> None:
-        """Take a snapshot if one is due, follow the schedules, copy the network if that is due."""
+        """Set epsilon and the learning rate, and copy the network to the target if that is due."""
         super().start_round(steps)
         config, algorithm, after = self.config, self.algorithm, steps + self.round_steps
+        rate = LinearSchedule(config.learning_rate, config.learning_rate_end, 1.0)
+        algorithm.lr_schedule = FloatSchedule(rate(max(0.0, 1.0 - after / config.anneal_steps)))
         algorithm.exploration_rate = epsilon_at(config, steps)
-        algorithm.lr_schedule = FloatSchedule(learning_rate_at(config, after))
         if config.target_every and crossed(steps, after, config.target_every):
             algorithm.q_net_target.load_state_dict(algorithm.q_net.state_dict())
 
     def notes(self) -> dict[str, float]:
-        """The results of the games, epsilon, copies to the target network, value of the start."""
-        config, found = self.config, super().notes()
-        found["epsilon"] = epsilon_at(config, self.steps)
-        if config.target_every:
-            found["target updates"] = self.steps // config.target_every
-        if config.side != "O":
-            empty = torch.zeros(1, 2, config.rows, config.cols, device=self.algorithm.device)
-            with torch.no_grad():
-                found["Q(start)"] = float(self.network.move_scores(empty).max())
+        """The results of the games, epsilon, and the value of the empty board."""
+        found = {**super().notes(), "epsilon": epsilon_at(self.config, self.steps)}
+        if self.config.side != "O":
+            empty = torch.zeros(1, 2, self.config.rows, self.config.cols)
+            found["Q(start)"] = float(self.network(empty.to(self.algorithm.device)).max())
         return found
 
     def state(self) -> State:
         """The other network, the replay buffer, the generator, and the state of `SB3Learner`."""
-        algorithm: Any = self.algorithm
-        return {
-            **super().state(),
-            "other": weights_of(self.other),
-            "buffer": algorithm.replay_buffer.state_dict(),
-            "exploration": algorithm.rng,
-        }
+        buffer, rng = self.algorithm.replay_buffer.state_dict(), self.algorithm.rng
+        own = {"other": weights_of(self.other), "buffer": buffer, "exploration": rng}
+        return {**super().state(), **own}
 
     def restore(self, model: Arrays, state: State) -> None:
         """Continue from a saved training."""
         super().restore(model, state)
-        algorithm: Any = self.algorithm
         load_weights(self.other, state["other"])
-        algorithm.replay_buffer.load_state_dict(state["buffer"])
-        algorithm.rng = state["exploration"]
+        self.algorithm.replay_buffer.load_state_dict(state["buffer"])
+        self.algorithm.rng = state["exploration"]
 
 
 begin = DQNLearner
-
-
-def export_sb3(config: Config, model: Arrays, path: Path) -> None:
-    """Write Stable-Baselines3's own zip, for its `DQN.load`.
-
-    It loads wherever `tictactoe_env[sb3]` is installed, by the same version of Python.
-    """
-    algorithm = build(config.but(device="cpu"))
-    for network in (algorithm.q_net, algorithm.q_net_target):
-        load_weights(network, parted(model, config.rules)[0])
-    write_zip(algorithm, path)
+export_sb3 = partial(export_zip, build, ("q_net", "q_net_target"))  # for `DQN.load`

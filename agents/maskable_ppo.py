@@ -22,7 +22,7 @@ docs/agents.md says what is learned from which opponents.
 from __future__ import annotations
 
 from collections.abc import Generator
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -37,16 +37,16 @@ from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.exact.tables import TabularPolicy
 from tictactoe_env.policy import one_hot
 from tictactoe_env.rules import Rules
-from training.board_network import Opening, encoder_options, planes_of
+from training.board_network import Opening, network_options, planes_of
 from training.canonical import CanonicalBoards
 from training.learner import Arrays, BoardPlayer, State
 from training.network_policy import LivePolicy, live_policy, parted
-from training.options import Count, Layers, NotNegative, Positive, Share, option
-from training.sb3_learner import SB3Learner, environment, policy_of, write_zip
+from training.options import Count, Layers, NotNegative, Positive, Share, constant, option
+from training.sb3_learner import SB3Learner, environment, export_zip, policy_of
 from training.search_space import Range
 from training.selfplay import OPPONENTS
-from training.task import SNAPSHOTS, TaskConfig
-from training.torch_arrays import ACTIVATIONS, load_weights, weights_of
+from training.task import LARGER_POOL, SNAPSHOTS, STARTS, TaskConfig
+from training.torch_arrays import load_weights, weights_of
 
 AGENT = "maskable_ppo"
 TITLE = "PPO"
@@ -57,7 +57,7 @@ STORY = (
 GOAL = "optimal"
 SMALL = (
     "--num-envs 64 --judge-every 1024 --hidden 32 --snapshot-every 512 "
-    "--opponents minimax-slip=0.5:0.5,self:0.5 --batch-size 256 --epochs 2"
+    "--opponents minimax-slip=0.5:0.5,self:0.5 --batch-size 256"
 )
 STORED = "observations actions values log_probs advantages returns action_masks"
 TAKEN = -1e8  # logit of an illegal move, as in sb3-contrib; not -inf, because -inf * 0 is NaN
@@ -66,27 +66,19 @@ TAKEN = -1e8  # logit of an illegal move, as in sb3-contrib; not -inf, because -
 class Config(TaskConfig):
     """The options of a training, in environment steps; no schedule depends on `steps`."""
 
-    opponents: str = option(
-        "minimax-slip=0.65:0.9,self:0.1",
-        OPPONENTS,
-        larger="best-response:0.5,self:0.45,random:0.05",
-    )
+    opponents: str = option("minimax-slip=0.65:0.9,self:0.1", OPPONENTS, larger=LARGER_POOL)
     snapshot_every: Count = option(65_536, SNAPSHOTS, larger=24_576)
-    exploring_starts: Share = option(
-        0.25, "Share of the games that start from a random board.", larger=0.1
-    )
+    exploring_starts: Share = option(0.25, STARTS, larger=0.1)
     num_envs: Count = option(1_024, "Number of games played in parallel.", larger=256)
     rollout_steps: Count = option(8, "Moves of each game before each update.", larger=32)
     batch_size: Count = option(2_048, "Number of moves in a minibatch.", larger=1_024)
-    epochs: Count = option(6, "Number of passes over a rollout in an update.", larger=4)
     hidden: Layers = option((128, 128), "Units of the hidden layers.", larger=(256, 256))
     learning_rate: Positive = option(4e-3, "Adam's learning rate at the start.", larger=1e-3)
     entropy_half: Count = option(
         150_000, "Steps after which the entropy coefficient has halved.", larger=300_000
     )
-    entropy_power: NotNegative = option(
-        2.0, "Power of the share of free cells by which entropy counts.", larger=0.0
-    )
+    entropy_power: NotNegative = constant(2.0, larger=0.0)  # of the share of free cells: its weight
+    epochs: Count = constant(6, larger=4)  # passes over a rollout in an update
     learning_rate_half: Count = 1_000_000  # steps after which the learning rate has halved
     entropy: NotNegative = 0.05  # the coefficient at the start, in units of the reward
     gae_lambda: Share = 0.9
@@ -120,10 +112,6 @@ class BoardPolicy(MaskableActorCriticPolicy):
         _, rows, cols = self.observation_space.shape  # type: ignore[misc]
         self.canonical = CanonicalBoards(Rules(rows, cols, 1), symmetry)
         self.opening, self.entropy_power = Opening(opening, Rules(rows, cols, 1)), entropy_power
-        self.board = {"symmetry": symmetry, "entropy_power": entropy_power, "opening": opening}
-
-    def _get_constructor_parameters(self) -> dict[str, Any]:
-        return {**super()._get_constructor_parameters(), **self.board}
 
     def log_probs_and_values(
         self, obs: Any, action_masks: Any = None
@@ -181,7 +169,7 @@ class BoardPolicy(MaskableActorCriticPolicy):
 
         planes: (B, 2, rows, cols). Equal boards are not looked for.
         """
-        boards, cells = self.canonical.each(planes.float())
+        boards, _, cells = self.canonical.each(planes.float())
         latent = self.mlp_extractor.forward_actor(self.features_extractor(boards))
         logits = self.action_net(latent).gather(1, cells)
         return logits.masked_fill(self.opening.forbidden(planes), TAKEN)
@@ -197,9 +185,8 @@ def policy_options(config: Config) -> dict[str, Any]:
         "symmetry": config.symmetry,
         "entropy_power": config.entropy_power,
         "opening": config.opening,
-        **encoder_options(config.encoding, config.rules),
+        **network_options(config),
         "net_arch": {"pi": list(config.hidden), "vf": list(config.hidden)},
-        "activation_fn": ACTIVATIONS[config.activation],
     }
 
 
@@ -307,13 +294,4 @@ class PPOLearner(SB3Learner):
 
 
 begin = PPOLearner
-
-
-def export_sb3(config: Config, model: Arrays, path: Path) -> None:
-    """Write Stable-Baselines3's own zip, for `MaskablePPO.load` of sb3-contrib.
-
-    It loads wherever `tictactoe_env[sb3]` is installed, by the same version of Python.
-    """
-    algorithm = build(config.but(device="cpu"))
-    load_weights(algorithm.policy, parted(model, config.rules)[0])
-    write_zip(algorithm, path)
+export_sb3 = partial(export_zip, build, ("policy",))  # for `MaskablePPO.load` of sb3-contrib

@@ -49,6 +49,6 @@ def test_on_the_largest_boards_only_images_share_a_canonical_board(rules):
     canonical, which, cells = network_input.distinct(planes)
     assert len(canonical) == len(classes)
     assert torch.equal(which[:200], which[400:])
-    same, same_cells = network_input.each(planes)
+    same, _, same_cells = network_input.each(planes)
     assert torch.equal(same, canonical[which])
     assert torch.equal(same_cells, cells)

@@ -21,9 +21,9 @@ def duel(name, **options):
 @pytest.mark.parametrize("epsilon", [0.0, 0.5, 1.0])
 def test_exploration_tosses_a_coin_for_each_game(epsilon):
     algorithm = dqn.build(SMALL)
-    algorithm.exploration_rate = epsilon
+    algorithm.exploration_rate, algorithm._last_obs = epsilon, OBSERVATIONS
     greedy, _ = algorithm.predict(OBSERVATIONS, deterministic=True)
-    chosen, _ = algorithm.predict(OBSERVATIONS)
+    chosen, _ = algorithm._sample_action(0, n_envs=len(BOARDS))
     assert (BOARDS[np.arange(len(BOARDS)), chosen] == 0).all()
     free = (BOARDS == 0).sum(axis=1)
     expected = epsilon * (1 - 1 / free).sum()  # how many random moves are not the greedy one
@@ -39,7 +39,7 @@ def test_the_target_takes_the_value_of_the_move_that_the_network_would_choose(mo
         for parameter in algorithm.q_net_target.parameters():
             parameter.add_(torch.randn(parameter.shape, generator=torch.Generator().manual_seed(1)))
     seen, loss = [], torch.nn.functional.l1_loss
-    monkeypatch.setattr(dqn.functional, "mse_loss", lambda q, r: seen.append(r) or loss(q, r))
+    monkeypatch.setattr(torch.nn.functional, "mse_loss", lambda q, r: seen.append(r) or loss(q, r))
     algorithm.learn(256)
     algorithm.replay_buffer.rng = np.random.default_rng(7)
     moves = algorithm.replay_buffer.sample(64)
@@ -51,8 +51,7 @@ def test_the_target_takes_the_value_of_the_move_that_the_network_would_choose(mo
     expected = torch.where(moves.dones > 0, moves.rewards, config.discount * following)
     torch.testing.assert_close(seen[-1], expected)
     assert seen[-1].abs().max() < 100  # the value of no occupied cell
-    rewards = np.float32([config.win_reward, config.draw_reward, -config.loss_penalty])
-    assert np.isin(moves.rewards[moves.dones > 0], rewards).all()
+    assert np.isin(moves.rewards[moves.dones > 0], np.float32(config.rewards)).all()
     assert (moves.rewards[moves.dones == 0] == 0).all()
 
 
@@ -67,17 +66,28 @@ def test_a_grid_shows_own_and_other_marks_with_opposite_signs_and_tanh_bounds_th
 
 
 def test_exploration_is_multiplied_at_each_step_down_to_its_end():
-    algorithm = dqn.build(duel("duel-first")).learn(3_200)
-    assert algorithm.exploration_rate == 0.999996**2_200
-    rates = {500: 1.0, 1_000: 1.0, 1_660_000: 0.999996**1_659_000, 2_000_000: 0.001}
-    for algorithm.num_timesteps, expected in rates.items():
-        algorithm.update_exploration()
-        assert algorithm.exploration_rate == expected
+    learner = dqn.begin(duel("duel-first"))
+    for steps in (500, 1_000, 3_200, 1_660_000, 2_000_000):
+        learner.start_round(steps)
+        expected = max(0.001, 0.999996 ** max(0, steps - 1_000))
+        assert learner.algorithm.exploration_rate == expected
+
+
+def test_epsilon_and_the_learning_rate_fall_whatever_the_length_of_the_run():
+    rates = {"learning_rate": 0.01, "learning_rate_end": 0.002, "anneal_steps": 3_200}
+    learner = dqn.begin(SMALL.but(**rates, epsilon_end=0.2, epsilon_steps=1_600))
+    for steps, rate, epsilon in ((0, 0.00992, 1.0), (1_568, 0.006, 0.216), (9_999, 0.002, 0.2)):
+        learner.start_round(steps)
+        assert learner.algorithm.lr_schedule(0.3) == pytest.approx(rate)
+        assert learner.algorithm.exploration_rate == pytest.approx(epsilon)
 
 
 def test_the_network_plays_and_is_copied_to_the_target_network_now_and_then():
     config = duel("duel-first", target_every=1_600, epsilon_end=0.0, epsilon=0.0)
-    first, copied, later = (dqn.build(config).learn(steps) for steps in (1_568, 1_600, 3_168))
+    learners = [dqn.begin(config) for _ in range(3)]
+    for learner, steps in zip(learners, (1_568, 1_600, 3_168), strict=True):
+        learner.advance(steps)
+    first, copied, later = (learner.algorithm for learner in learners)
 
     def are_equal(*networks):
         return torch.equal(*(parameters_to_vector(network.parameters()) for network in networks))
@@ -86,4 +96,4 @@ def test_the_network_plays_and_is_copied_to_the_target_network_now_and_then():
     assert not are_equal(first.q_net, first.q_net_target)
     assert not are_equal(copied.q_net_target, first.q_net_target)
     assert are_equal(later.q_net_target, copied.q_net_target)
-    assert later.policy.player is later.q_net
+    assert learners[2].network is later.q_net

@@ -38,7 +38,7 @@ GAMES = (
 )
 OPTIONS = {
     "dqn": f"{GAMES} --batch-size 16 --learning-starts 32",
-    "maskable_ppo": f"{GAMES} --batch-size 64 --epochs 1 --rollout-steps 8",
+    "maskable_ppo": f"{GAMES} --batch-size 64 --rollout-steps 8",
 }
 NETWORKS = pytest.mark.parametrize("agent", list(OPTIONS))
 
@@ -120,8 +120,9 @@ def test_live_values_are_those_of_the_table_on_small_boards(monkeypatch):
 
 def test_an_agent_that_learns_from_its_proofs_alone_becomes_unbeatable():
     """Its network stands still from the start on: it has learned from a single round of games."""
-    more = "--steps 40000 --judge-every 1280 --refutations 1 --side O --opponents best-response:1"
+    more = "--steps 40000 --judge-every 1280 --side O --opponents best-response:1"
     page, config = config_of("dqn", *more.split())
+    config = config.but(refutations=1)
     learner, models = page.begin(config), []
     drive(learner, config, lambda learner: bool(models.append(learner.model())))
     first, last = models[0], models[-1]

@@ -12,7 +12,8 @@ from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.notation import parse_cell
 from tictactoe_env.observation import observe
 from tictactoe_env.rules import Rules
-from training.task import RANDOM
+from training.task import RANDOM, TaskConfig
+from training.torch_arrays import ACTIVATIONS
 
 
 class Grid(BaseFeaturesExtractor):
@@ -57,11 +58,12 @@ class Lines(BaseFeaturesExtractor):
 ENCODINGS = {"planes": FlattenExtractor, "grid": Grid, "lines": Lines}
 
 
-def encoder_options(encoding: str, rules: Rules) -> dict[str, Any]:
-    """The arguments of a Stable-Baselines3 policy that set its encoding of a board."""
+def network_options(config: TaskConfig) -> dict[str, Any]:
+    """The arguments of a Stable-Baselines3 policy that set its encoding and its activation."""
     return {
-        "features_extractor_class": ENCODINGS[encoding],
-        "features_extractor_kwargs": {"rules": rules} if encoding == "lines" else {},
+        "features_extractor_class": ENCODINGS[config.encoding],
+        "features_extractor_kwargs": {"rules": config.rules} if config.encoding == "lines" else {},
+        "activation_fn": ACTIVATIONS[config.activation],
     }
 
 

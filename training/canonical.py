@@ -56,14 +56,12 @@ class CanonicalBoards(torch.nn.Module):
         """
         return self._turned(planes, self._codes(planes).argmin(dim=1))
 
-    def each(self, planes: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """The canonical planes (B, 2, rows, cols), and which of their cells score a board's cells.
-
-        cells: (B, cells), as those of `distinct`, which looks for equal boards first.
-        """
+    def each(self, planes: torch.Tensor) -> tuple[torch.Tensor, slice, torch.Tensor]:
+        """What `distinct` returns, if no equal boards are looked for: canonical is (B, ...)."""
         codes = self._codes(planes)
         leads_there = codes == codes.amin(dim=1, keepdim=True)
-        return self._turned(planes, codes.argmin(dim=1))[0], self._representatives(leads_there)
+        canonical, _ = self._turned(planes, codes.argmin(dim=1))
+        return canonical, slice(None), self._representatives(leads_there)
 
     def distinct(self, planes: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """The distinct canonical boards of a batch, and which of their cells score its cells.

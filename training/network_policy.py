@@ -83,8 +83,7 @@ class NetworkPolicy:
 
     def _values(self, boards: Boards) -> NDArray[np.float32]:
         """The scores (B, cells) on unfinished boards (B, cells), -inf for illegal moves."""
-        found = scores_of(self.scores, np.asarray(boards, dtype=np.int8), self.rules)
-        return np.where(found == np.finfo(np.float32).min, np.float32(-np.inf), found)
+        return scores_of(self.scores, np.asarray(boards, dtype=np.int8), self.rules)
 
 
 REFUTED = "refuted."  # how the names of their arrays begin, beside the weights

@@ -55,6 +55,11 @@ def option(default: Any, sentence: str, larger: Any = None) -> Any:
     return Field(default, description=sentence, json_schema_extra={"larger": larger})
 
 
+def constant(default: Any, larger: Any) -> Any:
+    """A field that is no option, and has another value on boards of more than 12 cells."""
+    return Field(default, json_schema_extra={"larger": larger})
+
+
 class BoardConfig(BaseModel):
     """The options that every agent has.
 

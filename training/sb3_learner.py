@@ -62,13 +62,9 @@ class SB3Learner(Learner):
         self.algorithm = build(config)
         self.algorithm.set_logger(Logger(None, []))
         self.algorithm.env.set_opponent(self.pool.pool())
+        self.network = self.algorithm.policy  # whose weights are the model
         self.callback = Rounds(self)
         self._is_refuted = False  # whether a proof has found no further move that loses
-
-    @property
-    def network(self) -> Any:
-        """The network whose weights are the model."""
-        return self.algorithm.policy
 
     def know(self, rival: Learner) -> None:
         """Say whose snapshots `restore` finds among the opponents as those of a rival."""
@@ -236,12 +232,18 @@ def policy_of(kind: Any, config: Any, **options: Any) -> Any:
         return kind(*seen, lambda _: config.learning_rate, **options)
 
 
-def write_zip(algorithm: Any, path: Path) -> None:
+def export_zip(
+    build: Callable[[Any], Any], networks: Sequence[str], config: Any, model: Arrays, path: Path
+) -> None:
     """Write Stable-Baselines3's own zip. Unlike ours, it executes code when it is loaded.
 
-    The classes of this repository are in it as code, so it loads where only `tictactoe_env[sb3]` is
-    installed. Such code is loaded by the Python version that wrote it (3.11 by 3.11).
+    networks: which attributes of the algorithm get the weights of the model. The classes of this
+    repository are in the zip as code, so it loads where only `tictactoe_env[sb3]` is installed, by
+    the Python version that wrote it (3.11 by 3.11).
     """
+    algorithm = build(config.but(device="cpu"))
+    for name in networks:
+        load_weights(getattr(algorithm, name), parted(model, config.rules)[0])
     pages = type(algorithm.policy).__module__.partition(".")[0]
     packages = [sys.modules[name] for name in (pages, "training")]
     for package in packages:

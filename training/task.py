@@ -25,6 +25,8 @@ SNAPSHOTS = (
     "Environment steps between two snapshots; used only if self or best-response is an opponent, "
     "for counterexamples, and as the length of a turn against a rival."
 )
+STARTS = "Share of the games that start from a random board."
+LARGER_POOL = "best-response:0.5,self:0.45,random:0.05"  # the opponents on larger boards
 REWARDS = "Rewards of a win, a draw and a loss."
 Activation = Literal["relu", "tanh", "silu"]
 Device = Literal["cpu", "cuda"]
@@ -43,7 +45,7 @@ class TaskConfig(BoardConfig):
     )
     device: Device = option("cpu", "Device on which the network is trained.")
     num_envs: Size = option(256, "Number of games played in parallel.")
-    exploring_starts: Share = option(0.0, "Share of the games that start from a random board.")
+    exploring_starts: Share = option(0.0, STARTS)
     counterexamples: Share = option(
         0.0,
         "Share of the games that start from a board from which the learner's newest snapshots can "

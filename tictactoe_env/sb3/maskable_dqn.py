@@ -165,13 +165,9 @@ class MaskableDQN(DQN):
             shape = np.size(actions), int(self.action_space.n)
             masks = np.ones(shape) if action_masks is None else action_masks
             explored = self.random_actions(checked_masks(masks, *shape))
-            explores = self.rng.random(len(explored)) < self._exploration_rates(observation)
+            explores = self.rng.random(len(explored)) < self.exploration_rate
             actions = np.where(explores, explored, actions.ravel()).reshape(actions.shape)
         return actions, state
-
-    def _exploration_rates(self, observation: Any) -> Any:
-        """The probability of a random action: one number, or one for each observation, (B,)."""
-        return self.exploration_rate
 
     def _store_transition(
         self, replay_buffer: Any, action: Any, new_obs: Any, reward: Any, dones: Any, infos: Any
@@ -206,7 +202,7 @@ class MaskableDQN(DQN):
             )
             target = self._target(replay_data)
             values = self.q_net(replay_data.observations).gather(1, replay_data.actions.long())
-            loss = self._loss(values, target)
+            loss = functional.smooth_l1_loss(values, target)
             losses.append(loss.item())
             self.policy.optimizer.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
@@ -224,7 +220,3 @@ class MaskableDQN(DQN):
             best = masked(choice, replay_data.next_action_masks).argmax(dim=1, keepdim=True)
             next_value = next_values.gather(1, best)
             return replay_data.rewards + (1 - replay_data.dones) * self.gamma * next_value
-
-    def _loss(self, values: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
-        """The Huber loss, as in `DQN`."""
-        return functional.smooth_l1_loss(values, target)

@@ -36,10 +36,6 @@ class MaskableDQNPolicy(DQNPolicy):
     It is the policy "MlpPolicy" of `MaskableDQN`.
     """
 
-    def action_values(self, observations: Any) -> torch.Tensor:
-        """Values (B, actions) of the actions, whether they are legal or not."""
-        return self.q_net(observations)
-
     def predict(
         self,
         observation: Any,
@@ -60,13 +56,10 @@ class MaskableDQNPolicy(DQNPolicy):
         self.set_training_mode(False)
         tensor, is_batch = self.obs_to_tensor(observation)
         with torch.no_grad():
-            values = self.action_values(tensor)
+            values = self.q_net(tensor)
             masks = torch.as_tensor(checked_masks(action_masks, *values.shape), device=self.device)
             actions = masked(values, masks).argmax(dim=1).cpu().numpy()
         return (actions if is_batch else actions.squeeze(axis=0)), state
-
-    def _predict(self, obs: Any, deterministic: bool = True) -> torch.Tensor:
-        return self.action_values(obs).argmax(dim=1)
 
 
 class MaskableCnnPolicy(MaskableDQNPolicy, CnnPolicy):
