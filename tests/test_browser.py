@@ -251,7 +251,7 @@ def test_another_opponent_or_side_is_chosen_and_the_game_that_was_left_is_there(
     seats(page, "dqn-duel-first", "human")
     says(page, "trained as X only", ".note")
     button(page, "Swap sides").click()
-    says(page, "untrained", "#seat-o-about")
+    says(page, "untrained", "#seat-O-about")
     field(page, "O is played by").select_option("runs/learner")
     expect(page.get_by_role("switch", name=re.compile("learns from this game"))).to_be_checked()
 
@@ -363,7 +363,7 @@ def test_a_kept_game_is_found_and_replayed_with_a_verdict_on_every_move(open_pag
     says(page, "Move 5 of 5: c1, X wins")
 
 
-VERDICTS = ("keeps the draw", "gives away.*decided", "keeps the win", "was lost", "wins at once")
+VERDICTS = ("keeps the draw", "gives away.*decided", "wins in 3", "is lost", "wins at once")
 
 
 # --- 8. players -----------------------------------------------------------------------------------
@@ -374,7 +374,7 @@ def test_a_player_is_looked_up_and_beaten_by_the_game_that_it_loses(open_page, f
     for name, sign in (("strong", "✓ unbeatable"), ("weak", "✗ can be beaten")):
         says(page, sign, f"a[href='/agents/runs/{name}'] .badge")
     page.locator("a[href='/agents/runs/weak']").click()
-    says(page, "as X and as O", ".statement")
+    says(page, ["as X (a1", "and as O (a1"], ".statement")
     button(page, "Show the game that it loses as O").click()
     line = list(certify(FIRST_FREE, "dqn").results["O"].losing_line)
     says(page, " ".join(line), ".losing-head")
@@ -393,7 +393,7 @@ def test_a_player_is_looked_up_and_beaten_by_the_game_that_it_loses(open_page, f
 
 def test_a_player_that_nobody_beats_shows_how_it_learned(open_page):
     page = open_page("/agents/runs/strong")
-    says(page, "nobody can beat it", ".statement")
+    says(page, "cannot be beaten", ".statement")
     expect(page.locator(".growth .plot svg")).to_have_count(2)
 
 
@@ -427,11 +427,12 @@ def test_what_is_not_there_or_does_not_answer_is_told_in_words_and_can_be_tried_
     ):
         page.route("**/api/**", refuse)
         button(page, "New game").click()
+        cell(page, "b2").click()
         says(page, "cannot go on")
         says(page, words, ".note")
         page.unroute_all()
         button(page, "Try again").click()
-        your_move(page, 0)
+        your_move(page, 2)
     for path, words in (("agents/x", "“x”"), ("games/9999", "“9999”"), ("nowhere", "/nowhere")):
         visit(page, f"/{path}")
         says(page, ["Nothing here", words], "main")

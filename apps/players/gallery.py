@@ -67,8 +67,12 @@ BUILT_IN = {
     "random": LISTED["random"],
     EASY: "perfect play that makes 30 % of its moves at random",
     **LISTED,
-    "search-depth=4": "alpha-beta search that looks four moves ahead",
-    "mcts-playouts=1000": "Monte-Carlo tree search, 1,000 playouts a move",
+    "search": "works out every game to its end",
+    "search-depth=1": "takes a win and blocks yours, but does not see a fork",
+    "search-depth=2": "thinks two moves ahead",
+    "search-depth=4": "thinks four moves ahead",
+    "mcts-playouts=50": "tries 50 games in its head before each move: plays well, with mistakes",
+    "mcts-playouts=1000": "tries 1,000 games in its head before each move",
 }
 """The listed players that need no training, with a sentence each."""
 LARGEST = {"depth": 6, "seconds": 5, "playouts": 5_000, "milliseconds": 5_000}

@@ -21,6 +21,16 @@ GROUPS: Mapping[str, str] = {
     "other": "Added by other packages",
 }
 """The groups in the order of a list, with their headings."""
+ABOUT: Mapping[str, str] = {
+    "easy": "They make mistakes. Begin here.",
+    "strong": "They calculate, and seldom make a mistake.",
+    "perfect": "They calculate every game to its end. Nobody can beat them.",
+    "proven": "They have learned to play, and come with the program. No line of play beats them.",
+    "beatable": "Trained, but somebody can beat them. Each shows a game that it loses.",
+    "run": "Trained on this computer: make train trains one.",
+    "other": "They belong to other packages on this computer.",
+}
+"""What the players of a group are, in a sentence or two."""
 EASY_PLAYERS = ("random", EASY, EASY_BEYOND, LEARNER_FOLDER.as_posix())
 PERFECT_PLAYERS = ("minimax", "minimax-first", "search")
 

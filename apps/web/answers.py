@@ -126,10 +126,19 @@ class AgentSummary(Answer):
     max_cells: int
 
 
+class Group(Answer):
+    """A group of players, as a list shows it."""
+
+    id: str
+    heading: str
+    about: str
+
+
 class AgentsAnswer(Answer):
-    """Every agent that can be chosen, and the boards to choose from."""
+    """Every agent that can be chosen, the groups of a list, and the boards to choose from."""
 
     agents: list[AgentSummary]
+    groups: list[Group]
     boards: list[BoardSize]
     unread: int
     """Certificates that are not read yet, so that nobody waits for many: ask again for them."""
@@ -141,6 +150,8 @@ class AgentAnswer(AgentSummary):
     certificate: dict[str, Any] | None
     """What is proven of the agent, see `tictactoe_env.certificates`; without the moves."""
     reason: str
+    verdict: str
+    """What is proven, in words, such as "PROVEN on 3x3, 3 in a row: cannot be beaten"."""
     story: str
     """How such an agent learns, in plain sentences; empty for one that does not learn."""
     unit: str

@@ -18,6 +18,7 @@ from fastapi.responses import Response
 
 from apps.players.boards import BOARDS
 from apps.players.gallery import BrokenPlayerError, Entry, Gallery, Place, read_entries
+from apps.players.groups import ABOUT, GROUPS
 from apps.players.thoughts import EXPECTED
 from apps.players.titles import story_of, title_of, unit_of
 from apps.web import requests
@@ -78,7 +79,7 @@ class Api:
         entries = await self.scans.run(self.gallery.listed)
         of_runs = [entry.rules for entry in entries if entry.rules and not entry.broken]
         boards = list(dict.fromkeys([*BOARDS, *of_runs]))
-        return {"agents": entries, "boards": boards, "unread": unread}
+        return {"agents": entries, "groups": groups(), "boards": boards, "unread": unread}
 
     async def read(self, places: Sequence[Place]) -> Sequence[Place]:
         """Read certificates for SCAN_SECONDS; those that are left."""
@@ -100,21 +101,19 @@ class Api:
         """One agent with its certificate, or with the reason why there is none."""
         entry = await self.entry(id, anew=True)  # its files may have changed
         if entry.broken:
-            proven, reason = None, f"{entry.id} is broken: {entry.about}"
+            proven = {"certificate": None, "reason": f"{entry.id} is broken: {entry.about}"}
         else:
-            proven, reason = await self.proofs.of(entry, partial(self.prove, entry))
-        summary = dict(AgentSummary.model_validate(await self.entry(entry.id)))  # maybe broken now
-        story = story_of(entry.agent) if entry.kind != "agent" else ""
-        about = {"story": story, "unit": unit_of(entry.agent)}
-        return {**summary, "certificate": proven, "reason": reason, **about}
+            proven = await self.proofs.of(entry, partial(self.prove, entry))
+        return described(await self.entry(entry.id), proven)  # maybe broken now
 
-    async def prove(self, entry: Entry) -> tuple[Json | None, str]:
+    async def prove(self, entry: Entry) -> Json:
         """The verified certificate of an agent without the moves, or why there is none."""
         try:
             lane = self.quick if is_registered(entry) else self.heavy
-            return await self.of_all_moves(lane, entry, Rules(), "certificate", entry), ""
+            found = await self.of_all_moves(lane, entry, Rules(), "certificate", entry)
+            return {**found, "reason": ""}
         except (ValueError, TooSlowError) as error:
-            return None, str(error)[:500]
+            return {"certificate": None, "reason": str(error)[:500]}
 
     async def of_all_moves(
         self, lane: AnyLane, entry: Entry, rules: Rules, what: str, *asked: Any
@@ -326,16 +325,26 @@ class Api:
         return {**found, "reason": ""}
 
 
+def groups() -> list[Json]:
+    """The values of `apps.web.answers.Group`."""
+    return [{"id": id, "heading": heading, "about": ABOUT[id]} for id, heading in GROUPS.items()]
+
+
+def described(entry: Entry, proven: Json) -> Json:
+    """The values of `apps.web.answers.AgentAnswer`. proven: its certificate, reason and verdict."""
+    story = story_of(entry.agent) if entry.kind != "agent" else ""
+    about = {"story": story, "unit": unit_of(entry.agent)}
+    return {**AgentSummary.model_validate(entry).model_dump(), "verdict": "", **proven, **about}
+
+
 class Proofs:
     """What was proven of the last agents, by the sha256 of their certificates: each once."""
 
     def __init__(self) -> None:
-        self._known: dict[str, tuple[Json | None, str]] = {}  # the one asked for last stands last
+        self._known: dict[str, Json] = {}  # the one asked for last stands last
         self._begun: dict[str, anyio.Event] = {}
 
-    async def of(
-        self, entry: Entry, prove: Callable[[], Awaitable[tuple[Json | None, str]]]
-    ) -> tuple[Json | None, str]:
+    async def of(self, entry: Entry, prove: Callable[[], Awaitable[Json]]) -> Json:
         """What `prove` answers, or has answered for the same certificate before."""
         key = entry.sha256 or entry.id
         while key in self._begun:  # another request for the same certificate

@@ -140,9 +140,10 @@ class Work:
         return teach([seat.pupil for seat in seats if seat.pupil is not None], game)
 
     def certificate(self, entry: Entry) -> dict[str, Any]:
-        """The certificate of a player, verified or computed, without its moves."""
-        content = self.gallery.certificate_of(entry).to_json()
-        return {name: value for name, value in content.items() if name != "moves"}
+        """The certificate of a player, verified or computed, without its moves, and its verdict."""
+        found = self.gallery.certificate_of(entry)
+        content = {name: value for name, value in found.to_json().items() if name != "moves"}
+        return {"certificate": content, "verdict": found.claim}
 
     def certificate_file(self, entry: Entry) -> bytes:
         """The whole certificate of an agent, verified or computed, as the text of a file."""

@@ -1,106 +1,214 @@
-// The list of players, as cards.
+// The list of players, and the page of one: what is proven of it, a game that it loses, how it learned.
 
-import { h } from "./dom.js";
-import { getAgents } from "./server.js";
+import { agent, agents, certificateFile, growth } from "./data.js";
+import { html, markIcon } from "./dom.js";
+import { growthChart } from "./growth.js";
+import { Replay } from "./replay.js";
+import { resultsTable } from "./results.js";
+import { cellOf, other, standing } from "./rules.js";
 import {
-  GROUPS,
-  aboutText,
+  HUMAN,
+  SIDES,
   agentPath,
   boardName,
-  capital,
+  gamePath,
   learnedText,
   oneSided,
+  plural,
+  sentences,
 } from "./words.js";
 
 export async function agentsPage(_, __, signal) {
-  const list = h("div", {});
-  let known = "";
-  const show = async () => {
-    const { agents } = await getAgents(signal);
-    const shown = JSON.stringify(agents);
-    if (shown === known) return;
-    known = shown;
-    list.replaceChildren(...groupsOf(agents));
-  };
-  await show();
-  const again = () => show().catch(() => {}); // the server has been stopped: the list stays
-  addEventListener("focus", again);
-  const element = h("div", { class: "page wide" }, h("h1", { tabindex: "-1" }, "Players"), list);
-  return { title: "Players", element, leave: () => removeEventListener("focus", again) };
+  const { agents: all, groups } = await agents(signal);
+  const listed = groups
+    .map((group) => ({ ...group, members: all.filter((agent) => agent.group === group.id) }))
+    .filter(({ id, members }) => members.length > 0 || id === "run");
+  const section = ({ id, heading, about, members }) => html`
+    <h2 id=${`group-${id}`} tabindex="-1">${heading}</h2>
+    <p class="count">${about}</p>
+    <ul class="agents">${members.map(card)}</ul>`;
+  const jump = ({ id, heading }) => html`<li><a href=${`#group-${id}`}>${heading}</a></li>`;
+  const element = html`
+    <div class="page wide">
+      <h1 tabindex="-1">Players</h1>
+      <ul class="jumps" aria-label="Groups of players">${listed.map(jump)}</ul>
+      ${listed.map(section)}
+    </div>`;
+  return { title: "Players", element };
 }
 
-/** The groups that have members, and the runs always, with links to each above them. */
-function groupsOf(agents) {
-  const groups = GROUPS.map(([id, heading, about]) => ({
-    id: `group-${id}`,
-    heading,
-    about,
-    members: agents.filter((agent) => agent.group === id),
-  })).filter(({ id, members }) => members.length > 0 || id === "group-run");
-  const links = groups.map(({ id, heading }) => h("li", {}, h("a", { href: `#${id}` }, heading)));
-  return [
-    h("ul", { class: "jumps", "aria-label": "Groups of players" }, links),
-    ...groups.flatMap(({ id, heading, about, members }) => [
-      h("h2", { id, tabindex: "-1" }, heading),
-      h("p", { class: "count" }, about),
-      members.length ? h("ul", { class: "agents" }, members.map(card)) : h("p", {}, NONE),
-    ]),
-  ];
+function card(agent) {
+  const known = agent.results || whatItIs(agent);
+  const text = sentences(known.replaceAll(" %", "\u00a0%"), agent.method, learnedText(agent));
+  return html`
+    <li>
+      <a class=${agent.broken ? "agent broken" : "agent"} href=${agentPath(agent.id)} data-title=${agent.label}>
+        <strong>${agent.label}</strong>${badge(agent)}
+        <span class="about">${text}</span>
+        ${agent.group === "run" && html`<span class="id">${agent.id}</span>`}
+      </a>
+    </li>`;
 }
-
-const NONE = [
-  "None yet. This trains one: ",
-  h("code", {}, "make train"),
-  ". It appears here when you come back to this page.",
-];
-
-const card = (agent) =>
-  h(
-    "li",
-    {},
-    h(
-      "a",
-      {
-        class: `agent${agent.broken ? " broken" : ""}`,
-        href: agentPath(agent.id),
-        "data-title": agent.label,
-      },
-      h("strong", {}, agent.label),
-      badge(agent),
-      h("span", { class: "about" }, shortDescription(agent)),
-      agent.group === "run" && h("span", { class: "id" }, agent.id), // the folder
-    ),
-  );
 
 /** What is proven of a player, as a sign with words; nothing where nothing is proven. */
-export function badge(agent) {
-  if (agent.broken) return h("span", { class: "badge beaten" }, "! damaged");
-  const isClaim = agent.kind === "run" && !agent.verified;
-  if (isClaim) return h("span", { class: "badge" }, "not checked yet");
+function badge(agent) {
+  const of = (kind, text) => html`<span class=${`badge ${kind}`}>${text}</span>`;
+  if (agent.broken) return of("beaten", "! damaged");
+  if (agent.kind === "run" && !agent.verified) return of("", "not checked yet");
   if (agent.unbeatable === null) return null;
   const only = agent.side ? ` as ${agent.side}` : "";
-  return agent.unbeatable
-    ? h("span", { class: "badge proven" }, `✓ unbeatable${only}`)
-    : h("span", { class: "badge beaten" }, `✗ can be beaten${only}`);
+  return agent.unbeatable ? of("proven", `✓ unbeatable${only}`) : of("beaten", `✗ can be beaten${only}`);
 }
 
 /** What a player is, in a few sentences. */
-export function description(agent) {
+function whatItIs(agent) {
   if (agent.broken) return agent.about;
   const board = agent.board ? boardName(agent.board) : agent.boards;
-  const what = agent.kind === "agent" ? `${aboutText(agent)} · ` : "";
-  const texts = [`${what}${capital(board)}`, capital(oneSided(agent))];
-  return joined([...texts, learnedText(agent)]);
+  return sentences(agent.kind === "agent" && agent.about, board, oneSided(agent));
 }
 
-/** The same on a card, where what is known of its strength stands instead of the board. */
-function shortDescription(agent) {
-  if (agent.broken || !agent.results) return joined([description(agent), agent.method]);
-  return joined([agent.results.replaceAll(" %", "\u00a0%"), agent.method, learnedText(agent)]);
+export async function agentPage([id], _, signal) {
+  const [found, known] = await Promise.all([agent(id, signal), agents(signal)]);
+  found.label = known.agents.find((one) => one.id === found.id)?.label ?? found.title;
+  const { certificate } = found;
+  const sides = certificate ? trainedSides(certificate) : [];
+  const replays = [];
+  const lost = oneOf(sides.map((side) => losing(found, side, replays)).filter(Boolean));
+  const { steps } = certificate ? await growth(found.id, signal).catch(() => ({ steps: [] })) : { steps: [] };
+  const why = found.broken
+    ? `Its file is damaged, so it cannot play: ${found.about}`
+    : `Nothing is proven of it here: ${found.reason}.`;
+  const sign = found.unbeatable ?? !lost.length ? "✓" : "✗";
+  const statement = certificate
+    ? html`<p class=${`statement ${sign === "✓" ? "proven" : "beaten"}`}><strong>${sign} ${sentences(found.verdict)}</strong></p>`
+    : html`<p class=${found.broken ? "error" : "statement"}>${why}</p>`;
+  const element = html`
+    <div class="page wide">
+      <div class="agent-head">
+        <h1 tabindex="-1">${found.label}</h1>
+        <p class="lead"><span>${sentences(whatItIs(found), learnedText(found))}</span><code>${found.id}</code></p>
+      </div>
+      <div class="said">${statement}${!found.broken && playLinks(found, lost.length === 0)}</div>
+      ${lost}
+      ${certificate && [resultsTable(certificate, sides), story(found), growthChart(steps, sides, found.unit), facts(found)]}
+    </div>`;
+  return { title: found.label, element, leave: () => replays.forEach((replay) => replay.leave()) };
 }
 
-const joined = (texts) =>
-  texts
-    .filter(Boolean)
-    .map((text) => text.replace(/\.$/, ""))
-    .join(". ") + ".";
+/** The sides of a certificate that an agent was trained to play. */
+function trainedSides(certificate) {
+  const certified = SIDES.filter((side) => `as_${side.toLowerCase()}` in certificate);
+  const { side } = certificate.config ?? {};
+  return certified.includes(side) ? [side] : certified;
+}
+
+/**
+ * The ways to a game against an agent; first where it plays the side that it was trained for.
+ * isPrimary: whether the first one is the main button of the page.
+ */
+function playLinks(agent, isPrimary) {
+  const board = agent.board ?? { rows: 3, cols: 3, k: 3 };
+  const link = (side, number) => html`
+    <a class=${isPrimary && number === 0 ? "button primary" : "button"}
+      href=${gamePath({ [side]: HUMAN, [other(side)]: agent.id }, board)}>You play ${markIcon(side)}</a>`;
+  const only = `It was ${oneSided(agent)}: if you play ${agent.side}, it makes untrained moves.`;
+  return html`
+    <p class="buttons">
+      ${(agent.side === "X" ? ["O", "X"] : SIDES).map(link)}
+      ${agent.side && html`<span class="only">${only}</span>`}
+    </p>`;
+}
+
+/** The shortest game that the agent loses as one side, to replay and to play. */
+function losing(agent, side, replays) {
+  const { board, [`as_${side.toLowerCase()}`]: part } = agent.certificate;
+  const names = part.losing_line;
+  if (!names) return null;
+  const cells = names.map((name) => cellOf(name, board));
+  const { ended, result } = standing(cells, board);
+  const replay = new Replay({ board, cells, ended, result }, { X: null, O: null, [side]: agent });
+  replays.push(replay);
+  const play = gamePath({ [other(side)]: HUMAN, [side]: agent.id }, board, { line: cells.join(",") });
+  const isRandom = part.worst_case_loss < 1 - 1e-9; // else somebody wins every game against it
+  return html`
+    <section class="losing" aria-label=${`The game that it loses as ${side}`}>
+      <div class="losing-head">
+        <h2>The game that it loses as ${markIcon(side)}</h2>
+        <span>The shortest one: ${names.join(" ")}</span>
+        <a class="button primary" href=${play}>Beat it yourself</a>
+        ${isRandom && html`<span class="count">It moves at random: this may take several tries.</span>`}
+      </div>
+      ${replay.element}
+    </section>`;
+}
+
+/** Of two losing games one is seen at a time, and a button leads to the other one. */
+function oneOf(losing) {
+  losing.forEach((section, number) => {
+    section.hidden = number > 0;
+    const next = losing[1 - number];
+    if (!next) return;
+    const show = () => {
+      [section.hidden, next.hidden] = [true, false];
+      next.querySelector("button").focus();
+    };
+    const text = next.ariaLabel.replace("The game", "Show the game");
+    section.firstElementChild.append(html`<button type="button" @click=${show}>${text}</button>`);
+  });
+  return losing;
+}
+
+/** How it learned: the kind of learning, and what this training took. */
+function story({ story, method, unit, certificate, kind }) {
+  if (!story) return null;
+  const { steps, games, seconds, first_unbeatable: first } = certificate.training ?? {};
+  const counted = (count) => plural(count, unit.replace(/s$/, ""));
+  const time = seconds && (seconds < 100 ? plural(Math.ceil(seconds), "second") : plural(Math.round(seconds / 60), "minute"));
+  const length = steps && [counted(steps), games && `in ${plural(games, "game")}`].filter(Boolean).join(" ");
+  const text = sentences(
+    method,
+    story,
+    length && `It trained for ${length}${time ? `, which took ${time}` : ""}`,
+    first?.steps && `After ${counted(first.steps)} it was proven unbeatable for the first time`,
+    kind === "trained" && "The record of its training is not in the package: a run of your own shows how it grew",
+  );
+  return html`<section><h2>How it learned</h2><p>${text}</p></section>`;
+}
+
+/** What the certificate says of the training; unlike the results, this cannot be verified. */
+function facts({ id, certificate }) {
+  const { training, seed, config, versions } = certificate;
+  const rows = Object.entries({
+    agent: certificate.agent,
+    seed,
+    steps: training?.steps,
+    seconds: training?.seconds,
+    ...config,
+    ...versions,
+    "sha256 of the moves": certificate.sha256_of_moves,
+  });
+  const shown = (value) => (typeof value === "object" ? JSON.stringify(value) : String(value));
+  const file = certificateFile(id);
+  const name = `${id.replace(/\.json$/, "").replace(/[^A-Za-z0-9.=_-]+/g, "-")}.json`;
+  const download = html`
+    <p>
+      The certificate holds every move of this player. From these moves alone, every exact result on
+      this page can be computed again.
+    </p>
+    <p><a class="button" href=${file ?? ""} download=${name}>Download the certificate</a></p>
+    <p>
+      In the folder of the file, with the Python in which tictactoe-env is installed:
+      <code>python -m tictactoe_env.certificates ${name}</code>
+    </p>`;
+  return html`
+    <section>
+      <h2>Check it yourself</h2>
+      ${file && download}
+      <details>
+        <summary>Settings of the training, as its author states them</summary>
+        <dl>
+          ${rows.filter(([, value]) => value ?? false).map(([name, value]) => html`<dt>${name}</dt><dd>${shown(value)}</dd>`)}
+        </dl>
+      </details>
+    </section>`;
+}

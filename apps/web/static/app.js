@@ -1,25 +1,21 @@
 // Shows the page that belongs to an address. Links between pages are followed without a reload.
 
-import { agentPage } from "./agent.js";
-import { agentsPage } from "./agents.js";
-import { coloursButton } from "./colours.js";
-import { announce, h } from "./dom.js";
-import { gamePage } from "./game.js";
-import { gamesPage } from "./games.js";
+import { agentPage, agentsPage } from "./agents.js";
+import { addressOf, here } from "./data.js";
+import { announce, fill, html, icon, link, patiently } from "./dom.js";
+import { gamePage, gamesPage } from "./games.js";
+import { memory } from "./memory.js";
 import { playPage } from "./play.js";
-import { waiting } from "./waiting.js";
 
+/** Addresses, what makes their pages, and what is shown while they are made. */
 const PAGES = [
-  [/^\/$/, playPage, { title: "Play", what: "Looking for the players" }],
-  [/^\/games$/, gamesPage, { title: "Games", what: "Looking for the games" }],
-  [/^\/games\/([^/]+)$/, gamePage, { title: "A game", what: "Looking for the game" }],
-  [/^\/agents$/, agentsPage, { title: "Players", what: "Looking for the players" }],
-  [
-    /^\/agents\/(.+)$/,
-    agentPage,
-    { title: "A player", what: "Working out every game that can be played against it" },
-  ],
+  [/^\/$/, playPage, "Play", "Looking for the players"],
+  [/^\/games$/, gamesPage, "Games", "Looking for the games"],
+  [/^\/games\/([^/]+)$/, gamePage, "A game", "Looking for the game"],
+  [/^\/agents$/, agentsPage, "Players", "Looking for the players"],
+  [/^\/agents\/(.+)$/, agentPage, "A player", "Working out every game that can be played against it"],
 ];
+const COLOURS = { system: "as the system", light: "light", dark: "dark" };
 
 const main = document.getElementById("main");
 let current = null;
@@ -28,31 +24,47 @@ let asked = new AbortController();
 async function show(isFirst = false) {
   asked.abort();
   const { signal } = (asked = new AbortController());
-  const { pathname, search } = location;
-  const [pattern, make, about] = PAGES.find(([one]) => one.test(pathname)) ?? [];
-  markNavigation(pathname);
+  const [path, query] = here().split("?");
+  const [pattern, make, title, what] = PAGES.find(([one]) => one.test(path)) ?? [];
+  markNavigation(path);
   let page;
-  const title = history.state?.title ?? about?.title;
-  const done = make ? waiting(main, { ...about, title }, cancel) : () => {};
-  signal.addEventListener("abort", done);
   try {
-    if (!make) throw new Error(`There is no page at ${pathname}.`);
-    const parts = pattern.exec(pathname).slice(1).map(decoded);
-    page = await make(parts, new URLSearchParams(search), signal);
+    if (!make) throw new Error(`There is no page at ${path}.`);
+    const parts = pattern.exec(path).slice(1).map(decoded);
+    const making = make(parts, new URLSearchParams(query), signal);
+    page = await patiently(making, (time) => {
+      if (!signal.aborted) showWaiting(history.state?.title ?? title, what, time);
+    });
   } catch (error) {
     page = { title: "Not found", element: missing(error) };
-  } finally {
-    done();
   }
   if (signal.aborted) return page.leave?.();
   current?.leave?.();
   current = page;
-  main.replaceChildren(page.element);
+  fill(main, page.element);
   document.title = `${page.title} · tic-tac-toe`;
   if (isFirst) return;
   scrollTo(0, 0);
   main.querySelector("h1")?.focus({ preventScroll: true });
   announce(page.title);
+}
+
+/** Say what is worked out for a page, and for how long, and how to leave. */
+function showWaiting(title, what, time) {
+  const seconds = main.querySelector(".waiting .seconds");
+  if (seconds) return fill(seconds, time);
+  announce(`${what}.`);
+  scrollTo(0, 0);
+  fill(
+    main,
+    html`
+      <div class="page wide waiting">
+        <h1 tabindex="-1">${title}</h1>
+        <p><span class="busy">${what} …</span><span class="seconds">${time}</span></p>
+        <progress aria-label=${what}></progress>
+        <p><button type="button" @click=${cancel}>Cancel</button></p>
+      </div>`,
+  );
 }
 
 /** Leave a page that is being made: back to where one came from, or to the list of players. */
@@ -63,8 +75,8 @@ function cancel() {
 }
 
 /** title: of the page, if the link that leads there knows it, to be shown while it is made. */
-function go(address, title) {
-  history.pushState({ isFollowed: true, title }, "", address);
+function go(path, title) {
+  history.pushState({ isFollowed: true, title }, "", addressOf(path));
   return show();
 }
 
@@ -83,49 +95,55 @@ function decoded(part) {
   }
 }
 
-function markNavigation(pathname) {
-  for (const link of document.querySelectorAll("nav a")) {
-    const path = new URL(link.href).pathname;
-    const isHere = path === "/" ? pathname === "/" : pathname.startsWith(path);
-    if (isHere) link.setAttribute("aria-current", "page");
-    else link.removeAttribute("aria-current");
+function markNavigation(path) {
+  for (const one of document.querySelectorAll("nav a")) {
+    const isHere = one.dataset.path === "/" ? path === "/" : path.startsWith(one.dataset.path);
+    one.ariaCurrent = isHere ? "page" : null;
   }
 }
 
-function missing(error) {
-  return h(
-    "div",
-    { class: "page" },
-    h("h1", { tabindex: "-1" }, "Nothing here"),
-    h("p", { class: "error" }, error.message),
-    h(
-      "p",
-      { class: "buttons" },
-      h("a", { class: "button primary", href: "/" }, "Play a game"),
-      h("a", { class: "button", href: "/agents" }, "See all players"),
-    ),
-  );
+const missing = (error) => html`
+  <div class="page">
+    <h1 tabindex="-1">Nothing here</h1>
+    <p class="error">${error.message}</p>
+    <p class="buttons">
+      <a class="button primary" href="/">Play a game</a>
+      <a class="button" href="/agents">See all players</a>
+    </p>
+  </div>`;
+
+/** The switch between the colours of the system, light ones and dark ones. theme.js sets them first. */
+function coloursButton() {
+  const order = Object.keys(COLOURS);
+  const chosen = () => Math.max(0, order.indexOf(memory.get("colours", "system")));
+  const button = html`<button type="button" class="round quiet colours"></button>`;
+  const show = () => {
+    const name = order[chosen()];
+    document.documentElement.dataset.colours = name;
+    fill(button, icon(name), html`<span class="word">Colours</span>`);
+    button.title = button.ariaLabel = `Colours: ${COLOURS[name]}`;
+  };
+  button.addEventListener("click", () => {
+    memory.set("colours", order[(chosen() + 1) % order.length]);
+    show();
+    announce(button.title);
+  });
+  show();
+  return button;
 }
 
 document.addEventListener("click", (event) => {
-  const link = event.target.closest("a[href]");
-  if (
-    !link ||
-    link.hasAttribute("download") ||
-    event.button !== 0 ||
-    event.ctrlKey ||
-    event.metaKey ||
-    event.shiftKey ||
-    event.altKey
-  )
-    return;
-  const address = new URL(link.href);
-  if (address.origin !== location.origin) return;
+  const clicked = event.target.closest("a[href]:not([download])");
+  const isOther = event.ctrlKey || event.metaKey || event.shiftKey || event.altKey;
+  if (!clicked || event.button !== 0 || isOther) return;
+  const { path, title } = clicked.dataset;
+  if (!path && clicked.getAttribute("href")[0] !== "#") return;
   event.preventDefault();
-  if (link.getAttribute("href").startsWith("#")) return jump(address.hash.slice(1));
-  go(address, link.dataset.title);
+  if (path) go(path, title);
+  else jump(clicked.hash.slice(1));
 });
 addEventListener("popstate", () => show());
 
+document.querySelectorAll("header a").forEach(link);
 document.querySelector("nav").after(coloursButton());
 show(true);

@@ -1,35 +1,55 @@
-// Elements, pictures on buttons, and announcements for screen readers.
+// Elements from templates, marks and pictures, waiting, and announcements for screen readers.
 
-/** A new element. Attributes on... are listeners; null, undefined and false are left out. */
-export function h(tag, attributes = {}, ...children) {
-  return fill(document.createElement(tag), attributes, children);
+import { addressOf } from "./data.js";
+
+const HOLE = "hole:";
+const PATIENCE = 300; // milliseconds before anything is said of what takes long
+
+/**
+ * The element of a template: html`<p class=${name} @click=${listener}>${content}</p>`. Content is
+ * a text, an element, a list of these, or nothing: null, undefined, false. Of an attribute, true
+ * sets it, and nothing leaves it out. @ is before an event; the server forbids inline listeners.
+ */
+export function html(texts, ...holes) {
+  const place = (_, n) => (texts[n].endsWith("=") ? `"${HOLE}${n}"` : `<!--${HOLE}${n}-->`);
+  const template = document.createElement("template");
+  template.innerHTML = String.raw({ raw: texts }, ...holes.map(place)).trim();
+  const { content } = template;
+  const filled = (text) => (text.startsWith(HOLE) ? holes[text.slice(HOLE.length)] : text);
+  for (const element of content.querySelectorAll("*"))
+    for (const { name, value } of [...element.attributes])
+      setAttribute(element, name, filled(value));
+  content.querySelectorAll("a[href^='/']").forEach(link);
+  const walker = document.createTreeWalker(content, NodeFilter.SHOW_COMMENT);
+  const comments = [];
+  while (walker.nextNode()) comments.push(walker.currentNode);
+  for (const comment of comments) comment.replaceWith(...shown(filled(comment.data)));
+  return content.childNodes.length === 1 ? content.firstChild : content;
 }
 
-/** A new SVG element. */
-export function svg(tag, attributes = {}, ...children) {
-  return fill(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
+function setAttribute(element, name, value) {
+  if (name[0] === "@") {
+    element.removeAttribute(name);
+    element.addEventListener(name.slice(1), value);
+  } else if (typeof value === "string" || typeof value === "number")
+    element.setAttribute(name, value);
+  else element.toggleAttribute(name, Boolean(value));
 }
 
-function fill(element, attributes, children) {
-  for (const [name, value] of Object.entries(attributes)) {
-    if (value === null || value === undefined || value === false) continue;
-    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-    else if (name === "value" || name === "checked" || name === "disabled" || name === "selected")
-      element[name] = value;
-    else element.setAttribute(name, value === true ? "" : value);
-  }
-  element.append(
-    ...children
-      .flat(Infinity)
-      .filter((child) => child !== null && child !== undefined && child !== false),
-  );
-  return element;
+/** Have a link lead to a path of the page, which is kept beside its address. */
+export function link(element) {
+  element.dataset.path = element.getAttribute("href");
+  element.href = addressOf(element.dataset.path);
 }
 
-/** A button with a text, or with a picture and a name. */
-export function button(text, onclick, attributes = {}) {
-  return h("button", { type: "button", onclick, ...attributes }, text);
-}
+const shown = (...content) =>
+  content.flat(Infinity).filter((one) => one !== null && one !== undefined && one !== false);
+
+/** Put content, as in a template, in the place of what an element holds. */
+export const fill = (element, ...content) => element.replaceChildren(...shown(content));
+
+/** Change the address that the browser shows for this page. */
+export const showAddress = (path) => history.replaceState(history.state, "", addressOf(path));
 
 /** Have a screen reader say something. */
 export function announce(text) {
@@ -39,15 +59,34 @@ export function announce(text) {
 export const isStill = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 export const wait = (milliseconds) => new Promise((done) => setTimeout(done, milliseconds));
 
-/** A small coloured X or O. isNamed: whether text beside it says which; else it has a label. */
+/** The value of a promise. After a while, and then each second, `say` is called: " 2 s". */
+export function patiently(promise, say) {
+  const begun = performance.now();
+  const count = () => {
+    const seconds = Math.round((performance.now() - begun) / 1000);
+    say(seconds ? ` ${seconds} s` : "");
+  };
+  let timer = setTimeout(() => {
+    count();
+    timer = setInterval(count, 1000);
+  }, PATIENCE);
+  return promise.finally(() => (clearTimeout(timer), clearInterval(timer)));
+}
+
+/** The mark of a side, as large as its place. */
+export const drawMark = (side, kind = "", box = "0 0 100 100") =>
+  side === "X"
+    ? html`<svg class=${kind} viewBox=${box} aria-hidden="true"><path class="mark x" pathLength="1" d="M28 28L72 72M72 28L28 72"/></svg>`
+    : html`<svg class=${kind} viewBox=${box} aria-hidden="true"><circle class="mark o" pathLength="1" cx="50" cy="50" r="24"/></svg>`;
+
+/** A small X or O in a text. isNamed: whether text beside it says which; else it has a label. */
 export function markIcon(side, isNamed = false) {
-  const shape =
-    side === "X"
-      ? svg("path", { d: "M5 5l14 14M19 5l-14 14" })
-      : svg("circle", { cx: 12, cy: 12, r: 7.5 });
-  shape.setAttribute("class", `mark ${side.toLowerCase()}`);
-  const name = isNamed ? { "aria-hidden": "true" } : { role: "img", "aria-label": side };
-  return svg("svg", { class: "icon", viewBox: "0 0 24 24", ...name }, shape);
+  const icon = drawMark(side, "icon", "14 14 72 72");
+  if (isNamed) return icon;
+  icon.removeAttribute("aria-hidden");
+  icon.role = "img";
+  icon.ariaLabel = side;
+  return icon;
 }
 
 const ICONS = {
@@ -64,10 +103,10 @@ const ICONS = {
   dark: "M19 14.5A7.5 7.5 0 1 1 9.5 5a6 6 0 0 0 9.5 9.5z",
   system: "M4 5.5h16v10.5H4zM9 19.5h6",
 };
+const SOLID = ["first", "play", "last", "dark"];
 
 /** A picture on a button. */
-export function icon(name) {
-  const isSolid = ["first", "play", "last", "dark"].includes(name);
-  const path = svg("path", { class: isSolid ? "glyph" : "glyph open", d: ICONS[name] });
-  return svg("svg", { class: "icon", viewBox: "0 0 24 24", "aria-hidden": "true" }, path);
-}
+export const icon = (name) => html`
+  <svg class="icon" viewBox="0 0 24 24" aria-hidden="true">
+    <path class=${SOLID.includes(name) ? "glyph" : "glyph open"} d=${ICONS[name]}/>
+  </svg>`;

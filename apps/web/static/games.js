@@ -1,162 +1,148 @@
-// The list of kept games: those of people first, and a search that finds what the list shows.
+// The list of kept games, and the page of one.
 
-import { button, h, markIcon } from "./dom.js";
-import { get, getAgents } from "./server.js";
-import { thumbnail } from "./thumbnail.js";
-import { boardKey, boardName, capital, endText, plural } from "./words.js";
+import { Board } from "./board.js";
+import { agents, game, games } from "./data.js";
+import { fill, html, markIcon, showAddress } from "./dom.js";
+import { Replay } from "./replay.js";
+import { SIDES, agentPath, boardKey, boardName, capital, gamePath, plural } from "./words.js";
+import { endText } from "./rules.js";
 
-const CLOCK = { month: "short", day: "numeric", hour: "numeric", minute: "2-digit" };
-const thisYear = new Intl.DateTimeFormat(undefined, CLOCK);
-const anyYear = new Intl.DateTimeFormat(undefined, { ...CLOCK, year: "numeric" });
-/** A date and a time; the year only if it is another one. */
-const timeText = (date) =>
-  (date.getFullYear() === new Date().getFullYear() ? thisYear : anyYear).format(date);
-const WHO = { people: "true", agents: "false", all: null }; // the parameter `people` of the server
+const timeFormat = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+const timeOf = ({ time }) =>
+  html`<time datetime=${time}>${timeFormat.format(new Date(time))}</time>`;
+const PEOPLE = { people: "true", agents: "false" }; // what the choice asks for; of all games, nothing
+
+/** Choices: their values, and what is shown. */
+const WHO = { people: "with people", agents: "between agents", all: "all games" };
+const RESULTS = { "": "any result", X: "X won", O: "O won", draw: "draw" };
 
 export async function gamesPage(_, parameters, signal) {
-  const { agents } = await getAgents(signal);
-  return new Games(agents, parameters);
-}
-
-function choice(id, options, chosen, onchange) {
-  const element = h(
-    "select",
-    { id, onchange },
-    options.map(([value, text]) => h("option", { value }, text)),
-  );
-  element.value = options.some(([value]) => value === chosen) ? chosen : options[0][0];
-  return element;
+  return new Games((await agents(signal)).agents, parameters);
 }
 
 class Games {
   constructor(agents, parameters) {
     this.title = "Games";
-    const change = () => this.filter();
-    this.player = h("input", {
-      id: "player",
-      list: "players",
-      value: parameters.get("player") ?? "",
-      placeholder: "anyone",
-      autocomplete: "off",
-      maxlength: "100",
-      onchange: change,
-    });
-    const who = [
-      ["people", "with people"],
-      ["agents", "between agents"],
-      ["all", "all games"],
-    ];
-    this.who = choice("who", who, parameters.get("who"), change);
-    const results = [
-      ["", "any result"],
-      ["X", "X won"],
-      ["O", "O won"],
-      ["draw", "draw"],
-    ];
-    this.result = choice("result", results, parameters.get("result"), change);
-    this.count = h("p", { class: "count", role: "status" });
-    this.list = h("ol", { class: "games" });
-    this.more = button("Older games", () => this.load(this.next), { hidden: true });
-    const titles = ["a person", ...new Set(agents.map((agent) => agent.title))];
-    const field = (text, element) =>
-      h("div", { class: "field" }, h("label", { for: element.id }, text), element);
-    this.element = h(
-      "div",
-      { class: "page" },
-      h("h1", { tabindex: "-1" }, "Games"),
-      h(
-        "form",
-        {
-          class: "filters",
-          role: "search",
-          "aria-label": "Choose games",
-          onsubmit: (event) => (event.preventDefault(), this.filter()),
-        },
-        field("Games", this.who),
-        field("Player", this.player),
-        h(
-          "datalist",
-          { id: "players" },
-          titles.map((value) => h("option", { value })),
-        ),
-        field("Result", this.result),
-      ),
-      this.count,
-      this.list,
-      this.more,
-    );
-    this.load(null);
+    const filter = () => this.filter();
+    const choice = (id, options) => html`
+      <select id=${id} @change=${filter}>
+        ${Object.entries(options).map(([value, text]) => html`<option value=${value} selected=${value === parameters.get(id)}>${text}</option>`)}
+      </select>`;
+    this.who = choice("who", WHO);
+    this.result = choice("result", RESULTS);
+    this.player = html`
+      <input id="player" list="players" placeholder="anyone" autocomplete="off" maxlength="100"
+        value=${parameters.get("player") ?? ""} @change=${filter}>`;
+    this.count = html`<p class="count" role="status"></p>`;
+    this.list = html`<ol class="games"></ol>`;
+    this.more = html`<button type="button" hidden @click=${() => this.load(this.next)}>Older games</button>`;
+    const titles = ["a person", ...new Set(agents.map(({ title }) => title))];
+    const search = (event) => (event.preventDefault(), this.filter());
+    this.element = html`
+      <div class="page">
+        <h1 tabindex="-1">Games</h1>
+        <form class="filters" role="search" aria-label="Choose games" @submit=${search}>
+          <div class="field"><label for="who">Games</label>${this.who}</div>
+          <div class="field"><label for="player">Player</label>${this.player}</div>
+          <datalist id="players">${titles.map((title) => html`<option value=${title}></option>`)}</datalist>
+          <div class="field"><label for="result">Result</label>${this.result}</div>
+        </form>
+        ${this.count}${this.list}${this.more}
+      </div>`;
+    this.load();
+  }
+
+  /** What is asked for, as an object without empty fields. */
+  asked(who = this.who.value) {
+    const asked = {
+      people: PEOPLE[who],
+      search: this.player.value.trim(),
+      result: this.result.value,
+    };
+    return Object.fromEntries(Object.entries(asked).filter(([, value]) => value));
   }
 
   filter() {
-    const shown = new URLSearchParams();
-    if (this.who.value !== "people") shown.set("who", this.who.value);
-    if (this.player.value.trim()) shown.set("player", this.player.value.trim());
-    if (this.result.value) shown.set("result", this.result.value);
-    history.replaceState(history.state, "", `/games${shown.size ? `?${shown}` : ""}`);
-    this.load(null);
-  }
-
-  asked(who) {
-    const asked = new URLSearchParams();
-    if (WHO[who] !== null) asked.set("people", WHO[who]);
-    if (this.player.value.trim()) asked.set("search", this.player.value.trim());
-    if (this.result.value) asked.set("result", this.result.value);
-    return asked;
+    const { search, result } = this.asked();
+    const shown = Object.entries({ who: this.who.value, player: search, result });
+    const chosen = shown.filter(([, value]) => value && value !== "people");
+    showAddress(`/games?${new URLSearchParams(chosen)}`);
+    this.load();
   }
 
   async load(before) {
     const turn = (this.turn = (this.turn ?? 0) + 1);
-    const asked = this.asked(this.who.value);
-    if (before) asked.set("before", before);
     try {
-      const { games, count, next } = await get(`/api/games?${asked}`);
+      const found = await games({ ...this.asked(), ...(before ? { before } : {}) });
       if (turn !== this.turn) return;
-      this.next = next;
-      this.more.hidden = next === null;
-      const items = games.map((game) => h("li", {}, gameLink(game)));
+      this.next = found.next;
+      this.more.hidden = found.next === null;
+      const items = found.games.map((game) => html`<li>${gameLink(game)}</li>`);
       if (before) this.list.append(...items);
-      else this.list.replaceChildren(...items);
-      this.count.replaceChildren(...(count ? [plural(count, "game")] : await this.none()));
+      else fill(this.list, items);
+      fill(this.count, found.count ? plural(found.count, "game") : await this.none());
       if (before) items[0]?.querySelector("a").focus();
     } catch (error) {
-      this.count.textContent = error.message;
+      fill(this.count, error.message);
     }
   }
 
   /** What stands in place of an empty list, with the way to the games that there are. */
   async none() {
-    if (this.who.value === "all")
-      return [this.asked("all").size ? "No such game." : "No game yet: play one, and it is kept."];
-    const { count } = await get(`/api/games?${this.asked("all")}`);
-    const text = this.asked("all").size ? "No such game" : "No game yet";
-    const among = this.who.value === "people" ? " of a person." : " between agents.";
+    const asked = this.asked("all");
+    const { count } = await games(asked);
+    const text = Object.keys(asked).length ? "No such game" : "No game yet: play one, and it is kept";
+    if (!count || this.who.value === "all") return `${text}.`;
+    const among = this.who.value === "people" ? "of a person" : "between agents";
     const all = () => ((this.who.value = "all"), this.filter());
-    const way = count && button(`Show all ${plural(count, "game")}`, all, { class: "linkish" });
-    return [text + among, ...(way ? [" ", way] : [])];
+    return html`
+      No such game ${among}.
+      <button type="button" class="linkish" @click=${all}>Show all ${plural(count, "game")}</button>`;
   }
 }
 
 function gameLink(game) {
   const mark = (side, { title }) =>
-    h("span", { class: game.result === side ? "player winner" : "player" }, markIcon(side), title);
-  const size = boardKey(game.board) === "3x3x3" ? null : boardName(game.board);
-  const about = [capital(endText(game.result, game.ended)), size].filter(Boolean).join(" · ");
-  return h(
-    "a",
-    { class: "game", href: `/games/${game.id}` },
-    thumbnail(game.board, game.cells, game.line, game.ended === "illegal"),
-    h("span", { class: "who" }, mark("X", game.x), mark("O", game.o)),
-    h(
-      "span",
-      { class: "details" },
-      h("span", { class: "what" }, about),
-      h(
-        "span",
-        { class: "when" },
-        h("span", { class: "number" }, `game ${game.id}`),
-        h("time", { datetime: game.time }, timeText(new Date(game.time))),
-      ),
-    ),
-  );
+    html`<span class=${game.result === side ? "player winner" : "player"}>${markIcon(side)}${title}</span>`;
+  const board = new Board(game.board);
+  board.show({ moves: game.cells });
+  const size = boardKey(game.board) === "3x3x3" ? "" : ` · ${boardName(game.board)}`;
+  return html`
+    <a class="game" href=${`/games/${game.id}`}>
+      <span class="thumbnail" aria-hidden="true">${board.element}</span>
+      <span class="who">${mark("X", game.x)}${mark("O", game.o)}</span>
+      <span class="what">${capital(endText(game.result, game.ended))}${size}</span>
+      <span class="when"><span class="number">game ${game.id}</span>${timeOf(game)}</span>
+    </a>`;
+}
+
+/** Who played a game, and its replay. */
+export async function gamePage([id], _, signal) {
+  const [found, { agents: known }] = await Promise.all([game(id, signal), agents(signal)]);
+  const here = (side) => {
+    const { kind, name } = found[side.toLowerCase()];
+    return kind !== "human" && known.find((agent) => agent.id === name && !agent.broken);
+  };
+  const players = Object.fromEntries(SIDES.map((side) => [side, here(side) || null]));
+  const who = (side) => {
+    const agent = players[side];
+    const name = agent
+      ? html`<a href=${agentPath(agent.id)} data-title=${agent.label}>${agent.label}</a>`
+      : found[side.toLowerCase()].title;
+    return html`<span class="player">${markIcon(side)}${name}</span>`;
+  };
+  const seats = { X: players.X?.id ?? "human", O: players.O?.id ?? "human" };
+  const head = html`
+    <h1 tabindex="-1">Game ${id}</h1>
+    <p class="lead">${who("X")}<span>against</span>${who("O")}</p>
+    <p class="count">
+      ${boardName(found.board)} · ${endText(found.result, found.ended)} · ${timeOf(found)} ·
+      <a href=${gamePath(seats, found.board)}>play again</a>
+    </p>`;
+  const replay = new Replay(found, players, { head, hasKeys: true });
+  return {
+    title: `Game ${id}`,
+    element: html`<div class="page wide">${replay.element}</div>`,
+    leave: () => replay.leave(),
+  };
 }

@@ -1,115 +1,119 @@
 // The page on which games are played: by people, by agents, or by both.
 
 import { Board } from "./board.js";
-import { Controls } from "./controls.js";
-import { announce, button, h, isStill, markIcon, wait } from "./dom.js";
-import { endingText, keepGame } from "./ending.js";
+import * as data from "./data.js";
+import { announce, fill, html, icon, isStill, markIcon, patiently, showAddress, wait } from "./dom.js";
 import { hintFor } from "./hint.js";
-import { Learning } from "./learning.js";
-import { memory } from "./memory.js";
-import { Numbers } from "./numbers.js";
-import { askedGame, boardOf, isSameGame, lastPlayers, noBoardText } from "./opening.js";
-import { isUnderWay, saved } from "./saved.js";
-import { Scoreboard } from "./scoreboard.js";
-import { Seats } from "./seats.js";
-import { getAgents, post } from "./server.js";
+import { memory, session } from "./memory.js";
+import { Numbers, switchOf } from "./numbers.js";
+import { cellName, endText, other, sideOf, standing } from "./rules.js";
+import { Scoreboard, Seats } from "./seats.js";
 import { toneOf, turningText } from "./verdict.js";
 import {
   EASY,
   HUMAN,
   PERFECT,
+  SIDES,
+  anyOf,
   boardKey,
   boardName,
-  cellName,
+  capital,
+  gamePath,
   oneSided,
-  other,
   plays,
-  sideOf,
 } from "./words.js";
 
 // Who plays for an agent that does not play on a board; for the easy one, another easy one.
 const SUBSTITUTES = [PERFECT, "search-depth=4"];
 const EASY_SUBSTITUTES = ["search-depth=1"];
+const LEARNER = "runs/learner"; // learns from every game of a person, once it has its first one
 const REPLY = 280; // milliseconds before an agent answers a person
-const PATIENCE = 300; // milliseconds after which the page says that an agent is thinking
 const SEEDS = 2 ** 32;
 
-export async function playPage(_, parameters, signal) {
-  const { agents, boards } = await getAgents(signal);
-  return new Play(agents, boards, parameters);
-}
+export const playPage = async (_, parameters, signal) =>
+  new Play(await data.agents(signal), parameters);
+
+/** The cells of "4,0,8". */
+const cellsOf = (text) => (text ?? "").split(",").filter((one) => /^\d{1,2}$/.test(one)).map(Number);
 
 class Play {
-  constructor(agents, boards, parameters) {
+  constructor(found, parameters) {
     this.title = "Play";
-    this.agents = agents;
-    this.boards = boards;
+    this.agents = found.agents;
+    this.boards = found.boards;
     this.turn = 0;
-    this.standing = { turn: null }; // how the game stands; from the server
-    this.waiting = null; // the AbortController of what is asked of the server
+    this.standing = { turn: null };
     // The keys 1 to 9 mark a cell while no element has the focus.
     this.onKey = (event) =>
       [document.body, document.getElementById("main")].includes(document.activeElement) &&
       /^[1-9]$/.test(event.key) &&
       this.board.key(event);
     document.addEventListener("keydown", this.onKey);
-    this.build();
+    this.build(found);
     this.open(parameters);
   }
 
   // --- the page ----------------------------------------------------------------------------------
 
-  build() {
+  build(found) {
     this.score = new Scoreboard();
-    this.status = h("p", { class: "status" });
-    this.note = h("div", { class: "note" });
-    this.stage = h("div", { class: "stage-board" });
-    this.seating = new Seats(this.boards, {
+    this.status = html`<p class="status"></p>`;
+    this.note = html`<div class="note"></div>`;
+    this.stage = html`<div class="stage-board"></div>`;
+    this.controls = this.makeControls();
+    this.view = html`<div></div>`;
+    this.learning = html`<div class="box" hidden></div>`;
+    this.moveList = html`<ol class="trail" aria-label="Moves"></ol>`;
+    this.seating = new Seats(found, {
       seat: (side, id) => this.chooseSeat(side, id),
       board: (key) => this.chooseBoard(key),
       swap: () => this.swap(),
     });
-    this.learning = new Learning();
-    this.controls = new Controls({
-      again: () => this.again(),
-      undo: () => this.undo(),
-      hint: () => this.hint(),
-      resign: () => this.resign(),
-      pause: () => this.pause(!this.paused),
-      step: () => this.move(),
-      link: () => this.link(),
-    });
-    this.view = h("div", { class: "box view" });
-    this.moveList = h("ol", { class: "trail", "aria-label": "Moves" });
-    this.element = h(
-      "div",
-      { class: "play" },
-      h("h1", { class: "hidden", tabindex: "-1" }, "Play"),
-      h(
-        "section",
-        { class: "stage", "aria-label": "Game" },
-        this.score.element,
-        this.status,
-        this.stage,
-        this.controls.element,
-        this.note,
-      ),
-      h(
-        "section",
-        { class: "panel", "aria-label": "Settings" },
-        this.seating.element,
-        this.view,
-        this.learning.element,
-        h(
-          "p",
-          { class: "keys" },
-          "Keyboard: arrows and Enter on the board",
-          h("span", { class: "square" }, ", or 1\u00a0to\u00a09"),
-          ".",
-        ),
-        this.moveList,
-      ),
-    );
+    this.element = html`
+      <div class="play">
+        <h1 class="hidden" tabindex="-1">Play</h1>
+        <section class="stage" aria-label="Game">
+          ${this.score.element}${this.status}${this.stage}
+          <div class="buttons main">${Object.values(this.controls)}</div>
+          ${this.note}
+        </section>
+        <section class="panel" aria-label="Settings">
+          ${this.seating.element}${this.view}${this.learning}
+          <p class="keys">Keyboard: arrows and Enter on the board<span class="square">, or 1 to 9</span>.</p>
+          ${this.moveList}
+        </section>
+      </div>`;
+  }
+
+  /** The buttons below the board, and the speed of a game that is only watched. */
+  makeControls() {
+    const button = (text, onclick, kind = "") =>
+      html`<button type="button" class=${kind} @click=${onclick}>${text}</button>`;
+    const link = button([icon("link"), html`<span class="word">Link</span>`], () => this.link(), "square-button");
+    link.title = link.ariaLabel = "Copy a link to this position";
+    const output = html`<output for="speed"></output>`;
+    const setSpeed = (milliseconds) => {
+      this.speed = milliseconds;
+      memory.set("speed", milliseconds);
+      fill(output, milliseconds ? `${(milliseconds / 1000).toFixed(1)}\u00a0s` : "none");
+    };
+    setSpeed(memory.get("speed", 700));
+    const watching = html`
+      <div class="watching">
+        <label for="speed">Time for a move ${output}</label>
+        <input type="range" id="speed" min="0" max="3000" step="100" value=${this.speed}
+          @input=${(event) => setSpeed(+event.target.value)}>
+      </div>`;
+    return {
+      again: button("New game", () => this.again(), "primary"),
+      undo: button("Undo", () => this.undo()),
+      hint: button("Hint", () => this.hint()),
+      resign: button("Resign", () => this.resign()),
+      pause: button("Pause", () => this.pause()),
+      step: button("Step", () => this.move()),
+      link,
+      watching,
+    };
   }
 
   agentOf(side) {
@@ -121,7 +125,7 @@ class Play {
   }
 
   get people() {
-    return ["X", "O"].filter((side) => this.isHuman(side));
+    return SIDES.filter((side) => this.isHuman(side));
   }
 
   /** The side of the one person who plays, else null. */
@@ -136,58 +140,77 @@ class Play {
 
   // --- settings ----------------------------------------------------------------------------------
 
-  /** Begin the game that an address names, or continue the one under way. */
+  /**
+   * Begin the game that an address names, or go on with the one under way. What the address leaves
+   * out is as in the last game; at first a person plays against one that is easy to beat.
+   */
   open(parameters) {
-    const before = saved.current;
-    const asked = askedGame(parameters, before ?? lastPlayers(this.agents, this.boards));
-    if (isSameGame(asked, before, parameters)) return this.restore(before);
-    if (isUnderWay(before)) saved.leave(before);
-    saved.end();
-    this.seats = asked.seats;
-    this.guide = asked.guide;
+    const before = session.get("game", null);
+    const first = { seats: { X: HUMAN, O: EASY }, board: boardKey(this.boards[0]) };
+    const last = before ?? this.rememberedOr(first);
+    const text = parameters.get("board") ?? (parameters.size ? first.board : last.board);
+    const key = text === "3x3" ? "3x3x3" : text;
+    const board = this.boards.find((one) => boardKey(one) === key);
+    const guide = cellsOf(parameters.get("line"));
+    this.seats = {
+      X: parameters.get("x") ?? last.seats.X,
+      O: parameters.get("o") ?? last.seats.O,
+    };
+    const isSame =
+      before &&
+      !parameters.has("moves") &&
+      key === before.board &&
+      SIDES.every((side) => this.seats[side] === before.seats[side]) &&
+      (parameters.size === 0 || guide.join() === before.guide.join());
+    if (isSame) return this.restore(before);
+    if (before && this.isUnderWay(before)) session.set("left", before);
+    this.guide = guide;
     const texts = [];
-    for (const side of ["X", "O"]) {
+    for (const side of SIDES) {
       if (this.isHuman(side) || this.agentOf(side)) continue;
       texts.push(`There is no player “${this.seats[side]}” here: perfect play takes its place.`);
       this.seats[side] = PERFECT;
     }
-    const board = boardOf(asked.board, this.boards);
-    if (!board) texts.push(noBoardText(asked.board));
+    if (!board) texts.push(noBoardText(text));
     texts.push(...this.setBoard(board ?? this.boards[0]));
-    this.begin(board ? asked.moves : [], texts);
+    this.begin(board ? cellsOf(parameters.get("moves")) : [], texts);
+  }
+
+  /** Who played last in this browser, and where, if they are still there. */
+  rememberedOr(first) {
+    const last = memory.get("players", first);
+    const isThere = (id) => id === HUMAN || this.agents.some((agent) => agent.id === id);
+    const isBoard = this.boards.some((board) => boardKey(board) === last.board);
+    return isBoard && SIDES.every((side) => isThere(last.seats[side])) ? last : first;
   }
 
   /** Go on with a game that was saved. */
   restore(game) {
     this.seats = { ...game.seats };
     this.guide = game.guide;
-    this.setBoard(boardOf(game.board, this.boards) ?? this.boards[0]);
+    this.setBoard(this.boards.find((one) => boardKey(one) === game.board) ?? this.boards[0]);
     this.begin(game.moves, [], game);
   }
 
   /** Play on a board. Sentences on the agents that had to be replaced. */
   setBoard(rules) {
     this.rules = rules;
-    if (!this.boards.includes(rules)) {
-      this.boards = [...this.boards, rules];
-      this.seating.offer(rules);
-    }
     const texts = [];
-    for (const side of ["X", "O"]) {
-      if (this.isHuman(side) || (this.agentOf(side) && plays(this.agentOf(side), rules))) continue;
+    for (const side of SIDES) {
+      const agent = this.agentOf(side);
+      if (this.isHuman(side) || (agent && plays(agent, rules))) continue;
       texts.push(`${this.nameOf(side)} does not play on this board.`);
-      const isThere = (id) => this.agents.some((agent) => agent.id === id && plays(agent, rules));
+      const isThere = (id) => this.agents.some((one) => one.id === id && plays(one, rules));
       const isEasy = this.seats[side] === EASY;
       this.seats[side] = (isEasy ? EASY_SUBSTITUTES : SUBSTITUTES).find(isThere) ?? HUMAN;
     }
     this.board = new Board(rules, (cell) => this.choose(cell));
-    this.stage.replaceChildren(this.board.element);
+    fill(this.stage, this.board.element);
     this.element.style.setProperty("--rows", rules.rows);
     this.element.style.setProperty("--cols", rules.cols);
-    this.numbers = new Numbers(this.board, () => this.look());
-    this.numbers.offer(null, null);
-    this.view.replaceChildren(this.numbers.element, this.numbers.legend);
     this.element.classList.toggle("three", rules.rows * rules.cols === 9);
+    this.numbers = new Numbers(this.board, () => this.look());
+    fill(this.view, this.numbers.element);
     return texts;
   }
 
@@ -239,22 +262,25 @@ class Play {
     return { seats: { ...seats }, board: boardKey(this.rules), moves, first, seed, guide };
   }
 
+  /** Whether a person has moved in a game, so that it would be a pity to lose it. */
+  isUnderWay({ moves, first, seats }) {
+    return moves.some((_, ply) => ply >= first && seats[sideOf(ply)] === HUMAN);
+  }
+
   /** Put the game under way aside, so that the note can lead back to it. */
   leaveGame() {
-    const game = this.state;
-    if (this.standing.turn !== null && isUnderWay(game)) saved.leave(game);
+    if (this.standing.turn !== null && this.isUnderWay(this.state)) session.set("left", this.state);
   }
 
   /** What the note says of the game that was left, or nothing. */
   wayBack() {
-    const game = saved.left;
-    if (!game || this.standing.turn === null) return [];
+    const game = session.get("left", null);
     const back = () => {
-      saved.leave(null);
+      session.set("left", null);
       this.leaveGame();
       this.restore(game);
     };
-    return [button("Back to the game you left", back, { class: "linkish" })];
+    return game && this.standing.turn !== null && linkish("Back to the game you left", back);
   }
 
   // --- a game ------------------------------------------------------------------------------------
@@ -267,15 +293,11 @@ class Play {
     this.paused = false;
     this.isCounted = false;
     this.texts = [...texts, ...this.untrained()];
-    this.seating.show(this.agents, this.seats, this.rules);
-    const address = new URLSearchParams({
-      x: this.seats.X,
-      o: this.seats.O,
-      board: boardKey(this.rules),
-    });
+    this.seating.show(this.seats, this.rules);
+    this.showLearning();
     memory.set("players", { seats: this.seats, board: boardKey(this.rules) });
-    if (this.guide.length) address.set("line", this.guide.join(","));
-    history.replaceState(null, "", `/?${address}`);
+    const line = this.guide.length ? { line: this.guide.join(",") } : {};
+    showAddress(gamePath(this.seats, this.rules, line));
     this.proceed();
   }
 
@@ -291,160 +313,93 @@ class Play {
 
   /** Write the note: sentences, then the way back to a game that was left. */
   tell(...parts) {
-    this.note.replaceChildren(...parts.filter(Boolean), " ", ...this.wayBack());
-  }
-
-  /**
-   * Ask the server how the game stands, and go on from there. After a move of a person the answer
-   * also holds the numbers. A game that begins does not wait for that: a board may have to be
-   * solved first.
-   */
-  async proceed(afterMove = false) {
-    const turn = this.nextTurn();
-    this.found = {};
-    this.numbers.clear();
-    const wanted = afterMove ? this.numbers.wanted(this.thinker(this.moves.length)) : {};
-    try {
-      const asked = this.ask("/api/analysis", {}, wanted);
-      const found = await this.numbers.patiently(wanted, asked);
-      if (turn === this.turn) await this.settle(found);
-    } catch (error) {
-      if (turn === this.turn) this.fail(error);
-    }
+    fill(this.note, parts, " ", this.wayBack());
   }
 
   /** Begin something else: answers that are still to come are ignored, and no longer waited for. */
   nextTurn() {
-    this.waiting?.abort();
-    this.waiting = new AbortController();
+    this.asking?.abort();
+    this.asking = new AbortController();
     return ++this.turn;
   }
 
-  /**
-   * Show an answer of the server, {standing, thoughts, truth}. Then an agent moves, a person may
-   * move, or the game is over.
-   */
-  async settle(found) {
+  /** Show how the game stands. Then an agent moves, a person may move, or the game is over. */
+  async proceed(stands = standing(this.moves, this.rules)) {
     const turn = this.nextTurn();
-    const { moves, rules } = this;
-    const { standing } = found;
-    const mover = standing.turn;
-    this.found = found;
-    this.standing = standing;
+    const mover = stands.turn;
+    this.standing = stands;
     const mayChoose = mover !== null && this.isHuman(mover);
-    this.board.show(moves, {
-      line: standing.line,
-      open: mayChoose,
-      guide: mayChoose ? this.guided() : [],
-      illegal: standing.ended === "illegal",
-    });
+    const guide = mayChoose ? this.guided() : [];
+    this.board.show({ moves: this.moves, open: mayChoose, guide, hints: [], blunder: undefined, notes: null });
     this.show();
-    this.say(standing);
-    if (mover === null) return this.finish(standing);
-    saved.keep(this.state);
-    this.tell(...this.texts.flatMap((text) => [text, " "]));
+    this.say();
     const looked = this.look();
+    if (mover === null) return this.finish(turn);
+    session.set("game", this.state);
+    this.tell(this.texts.join(" "));
     this.warn(turn);
     if (mayChoose || this.paused) return;
-    const watched = this.people.length === 0;
-    if (watched) await looked; // its numbers are seen before it moves
-    await wait(watched ? this.controls.speed : isStill() ? 0 : REPLY);
+    const isWatched = this.people.length === 0;
+    if (isWatched) await looked; // its numbers are seen before it moves
+    await wait(isWatched ? this.speed : isStill() ? 0 : REPLY);
     if (turn === this.turn) await this.move();
   }
 
-  /** Let the agent move. The answer holds the numbers of the position after it. */
+  /** Let the agent move. */
   async move() {
     const turn = this.nextTurn();
-    const thinker = this.thinker(this.moves.length + 1);
-    const { agent: id, ...truth } = this.numbers.wanted(thinker);
-    const wanted = { ...(id ? { thinker: id } : {}), ...truth };
-    const asked = { agent: this.seats[this.standing.turn], seed: this.seed };
-    const done = this.sayThinking(turn);
+    const { moves, rules, seed, standing } = this;
+    const asked = { board: rules, moves, agent: this.seats[standing.turn], seed };
+    const say = (time) => {
+      const dots = html`<span class="busy"> is thinking …</span>`;
+      const seconds = html`<span class="seconds">${time}</span>`;
+      const stop = linkish("Stop", () => this.stop());
+      fill(this.status, markIcon(standing.turn), " ", this.nameOf(standing.turn), dots, seconds, " ", stop);
+    };
     try {
-      const found = await this.ask("/api/move", asked, wanted).finally(done);
+      const { cell } = await patiently(data.move(asked, this.asking.signal), (time) => turn === this.turn && say(time));
       if (turn !== this.turn) return;
-      this.moves = [...this.moves, found.cell];
-      await this.settle(found);
+      this.moves = [...moves, cell];
+      await this.proceed();
     } catch (error) {
       if (turn === this.turn) this.fail(error);
     }
-  }
-
-  /** After a while, say that an agent is thinking, for how long, and offer to stop it. */
-  sayThinking(turn) {
-    const begun = performance.now();
-    const seconds = h("span", { class: "seconds" });
-    const stop = button("Stop", () => this.stop(), { class: "linkish" });
-    const count = () => {
-      const passed = Math.round((performance.now() - begun) / 1000);
-      seconds.textContent = passed ? ` ${passed} s` : "";
-    };
-    let timer = setTimeout(() => {
-      if (turn !== this.turn) return;
-      const dots = h("span", { class: "busy" }, " is thinking …");
-      this.status.replaceChildren(markIcon(this.standing.turn), " ");
-      this.status.append(this.nameOf(this.standing.turn), dots, seconds, " ", stop);
-      timer = setInterval(count, 1000);
-    }, PATIENCE);
-    return () => (clearTimeout(timer), clearInterval(timer));
   }
 
   /** Wait no longer for an agent. */
   stop() {
     this.nextTurn();
-    this.status.replaceChildren(`Stopped: ${this.nameOf(this.standing.turn)} has not moved`);
-    this.tell(button("Let it think again", () => this.move(), { class: "linkish" }));
+    fill(this.status, `Stopped: ${this.nameOf(this.standing.turn)} has not moved`);
+    this.tell(linkish("Let it think again", () => this.move()));
     announce("Stopped.");
   }
 
-  /**
-   * Ask about the game. If that fails, ask again without the fields `wanted`, so that the game goes
-   * on; then `look` asks for them on their own, and writes a failure into the legend.
-   */
-  async ask(path, content, wanted) {
-    const { signal } = this.waiting;
-    const asked = { board: this.rules, moves: this.moves, ...content };
-    try {
-      return await post(path, { ...asked, ...wanted }, signal);
-    } catch (error) {
-      if (signal.aborted || Object.keys(wanted).length === 0) throw error;
-      return post(path, asked, signal);
-    }
-  }
-
   choose(cell) {
-    saved.leave(null); // one goes on with this game
+    session.set("left", null); // one goes on with this game
     this.texts = [];
     this.moves = [...this.moves, cell];
-    this.board.show(this.moves);
-    this.proceed(true);
+    this.proceed();
   }
 
   /** The next cell of the losing line of the address, while the game follows it. */
   guided() {
     if (!this.guide.length) return [];
     const left = this.moves.findIndex((cell, ply) => cell !== this.guide[ply]);
-    this.texts = [this.guidance(left)];
     const next = this.guide[this.moves.length];
+    if (left < 0) this.texts = ["Dashed: the move that beats this player."];
+    else if (this.isHuman(sideOf(left)))
+      this.texts = ["You left the dashed line: take your move back, or play on."];
+    else
+      this.texts = ["It played another move this time: this is not the game that it loses. A new game tries again."];
     return left < 0 && next !== undefined ? [next] : [];
-  }
-
-  /** What the note says of that line. left: the first ply that is not on it, or -1. */
-  guidance(left) {
-    if (left < 0) return "Dashed: the move that beats this player.";
-    return this.isHuman(sideOf(left))
-      ? "You left the dashed line: take your move back, or play on."
-      : "It played another move this time: this is not the game that it loses. A new game tries again.";
   }
 
   /** Say beside the board if the dashed move is a mistake against perfect play. */
   async warn(turn) {
-    const [cell] = this.board.guide;
+    const [cell] = this.board.shown.guide;
     if (cell === undefined) return;
     const asked = { board: this.rules, moves: this.moves, truth: true };
-    const { truth } = this.found.truth
-      ? this.found
-      : await post("/api/analysis", asked, this.waiting.signal).catch(() => ({}));
+    const { truth } = await data.analysis(asked, this.asking.signal).catch(() => ({}));
     const worth = truth?.moves?.[cell];
     if (turn !== this.turn || !worth || worth.value === truth.position.value) return;
     const result = worth.value < 0 ? "lose" : "only draw";
@@ -463,107 +418,100 @@ class Play {
 
   async hint() {
     const { turn } = this;
-    this.controls.hint.disabled = true;
     try {
       const { cells, text } = await hintFor(this.rules, this.moves);
       if (turn !== this.turn) return;
-      this.board.suggest(cells);
+      this.board.show({ hints: cells });
       this.tell(text);
       announce(text);
     } catch (error) {
       if (turn === this.turn) this.tell(error.message);
-    } finally {
-      if (turn === this.turn) this.controls.hint.disabled = false;
     }
   }
 
   resign() {
-    const side = this.you ?? this.standing.turn;
-    this.settle({
-      standing: { ...this.standing, turn: null, ended: "resigned", result: other(side) },
-    });
+    const result = other(this.you ?? this.standing.turn);
+    this.proceed({ ...this.standing, turn: null, ended: "resigned", result });
   }
 
-  pause(paused) {
-    this.paused = paused;
-    if (paused) this.nextTurn();
-    else if (this.found.standing) this.settle(this.found);
-    else this.proceed();
-    this.show();
+  pause() {
+    this.paused = !this.paused;
+    this.proceed();
   }
 
   /** Copy an address that opens this position with these players. */
   async link() {
-    const address = new URL(location.href);
-    address.searchParams.set("moves", this.moves.join(","));
-    address.searchParams.delete("line");
-    const field = () =>
-      h("input", { value: address.href, readonly: true, "aria-label": "Link to this position" });
+    const path = gamePath(this.seats, this.rules, { moves: this.moves.join(",") });
+    const { href } = new URL(data.addressOf(path), location.href);
+    const isHere = ["127.0.0.1", "localhost", ""].includes(location.hostname);
+    const where = isHere ? " It opens on this computer only." : "";
     try {
-      await navigator.clipboard.writeText(address.href);
-      const text = "Link copied. It opens on this computer only.";
-      this.tell(text);
-      announce(text);
+      await navigator.clipboard.writeText(href);
+      this.tell(`Link copied.${where}`);
+      announce("Link copied.");
     } catch {
-      this.tell("Copy this link (it opens on this computer only): ", field());
+      const field = html`<input value=${href} readonly aria-label="Link to this position">`;
+      this.tell(`Copy this link.${where}`, field);
     }
   }
 
-  /** The agent whose numbers are shown after so many moves, or null. */
-  thinker(plies) {
-    const side = sideOf(plies);
-    return this.agentOf(side) ?? this.agentOf(other(side)) ?? null;
-  }
-
-  /** Show the numbers, from the last answer of the server or from a new one. */
+  /** Show the numbers of the agent to move, or on a person's turn of the other one. */
   look() {
-    const isOver = this.standing.turn === null;
-    const thinker = this.thinker(this.moves.length);
-    this.numbers.isInstead = !this.agentOf(sideOf(this.moves.length));
-    return (
-      this.numbers.show(this.found, this.moves, isOver, thinker) ||
-      this.numbers.update(this.rules, this.moves, isOver, thinker)
-    );
+    const side = sideOf(this.moves.length);
+    const agent = this.agentOf(side) ?? this.agentOf(other(side)) ?? null;
+    return this.numbers.update(this.moves, agent, this.standing.turn === null);
   }
 
   // --- what is shown -----------------------------------------------------------------------------
 
   show() {
     const { turn } = this.standing;
+    const names = Object.fromEntries(SIDES.map((side) => [side, this.nameOf(side)]));
+    this.score.show(this.seats, names, turn);
+    const [isWatched, isOver] = [this.people.length === 0, turn === null];
+    const mayChoose = !isOver && this.isHuman(turn);
+    const hasMoved = this.isUnderWay(this.state);
+    const { undo, hint, resign, pause, step, watching } = this.controls;
+    for (const one of [undo, hint, resign]) one.hidden = isWatched;
+    for (const one of [watching, pause, step]) one.hidden = !isWatched;
+    undo.disabled = !hasMoved;
+    hint.disabled = !mayChoose;
+    resign.disabled = !(mayChoose && hasMoved);
+    pause.disabled = isOver;
+    pause.textContent = this.paused ? "Go on" : "Pause";
+    step.disabled = isOver || !this.paused;
+    const item = (cell, ply) =>
+      html`<li class=${sideOf(ply).toLowerCase()}>${cellName(cell, this.rules)}</li>`;
+    fill(this.moveList, this.moves.map(item));
+  }
+
+  /** Offer the switch if an agent can learn. Games that are only watched have one of their own. */
+  showLearning() {
+    const ids = Object.values(this.seats);
     const isWatched = this.people.length === 0;
-    this.controls.show({
-      isWatched,
-      isOver: turn === null,
-      isPaused: this.paused,
-      mayChoose: turn !== null && this.isHuman(turn),
-      hasMoved: this.moves.some((_, ply) => ply >= this.first && this.isHuman(sideOf(ply))),
-    });
-    this.learning.show(this.agents, this.seats, this.rules);
-    this.numbers.isOfMover = isWatched;
-    this.numbers.offer(this.thinker(this.moves.length), null);
-    this.showScore();
-    this.moveList.replaceChildren(
-      ...this.moves.map((cell, ply) =>
-        h("li", { class: sideOf(ply).toLowerCase() }, cellName(cell, this.rules)),
-      ),
-    );
+    const isLearner = ({ id, kind, learned }) =>
+      learned !== null && (ids.includes(id) || (id === LEARNER && kind === "run" && !isWatched));
+    const learners = this.agents.filter((agent) => isLearner(agent) && plays(agent, this.rules));
+    const names = learners.map((agent) => agent.label).join(" and ");
+    const key = isWatched ? "learn-watched" : "learn";
+    this.learns = memory.get(key, true);
+    const set = (isOn) => (memory.set(key, isOn), (this.learns = isOn));
+    const text = `${names} ${learners.length > 1 ? "learn" : "learns"} from this game`;
+    this.learning.hidden = learners.length === 0;
+    fill(this.learning, switchOf("learn", this.learns, set, html`<span>${text}</span>`));
   }
 
-  showScore() {
-    const names = { X: this.nameOf("X"), O: this.nameOf("O") };
-    if (this.people.length === 2) Object.assign(names, { X: "X", O: "O" });
-    this.score.show(this.seats, names, this.standing.turn);
-  }
-
-  say({ turn, ended, result }) {
-    const last = this.moves.length
-      ? `${sideOf(this.moves.length - 1)} plays ${cellName(this.moves.at(-1), this.rules)}. `
+  say() {
+    const { turn, ended, result } = this.standing;
+    const { moves } = this;
+    const move = moves.length
+      ? `${sideOf(moves.length - 1)} plays ${cellName(moves.at(-1), this.rules)}. `
       : "";
-    const nameOf = (side) => this.nameOf(side);
-    const text = turn === null ? endingText(ended, result, nameOf) : this.invitation(turn);
+    const end = () => capital(endText(result, ended, (side) => this.nameOf(side)));
+    const text = turn === null ? end() : this.invitation(turn);
     const side = turn ?? (result === "draw" ? null : result);
-    this.status.replaceChildren(...(side ? [markIcon(side), " "] : []), text);
-    announce(`${ended === "resigned" ? "" : last}${text}.`);
+    fill(this.status, side && [markIcon(side), " "], text);
+    announce(`${ended === "resigned" ? "" : move}${text}.`);
   }
 
   invitation(turn) {
@@ -572,64 +520,69 @@ class Play {
   }
 
   fail(error) {
-    this.status.textContent = "The game cannot go on";
-    const again = button("Try again", () => this.proceed(), { class: "linkish" });
-    this.note.replaceChildren(error.message, " ", again);
+    fill(this.status, "The game cannot go on");
+    fill(this.note, error.message, " ", linkish("Try again", () => this.proceed()));
     announce(`The game cannot go on: ${error.message}`);
   }
 
   // --- the end -----------------------------------------------------------------------------------
 
   /** Keep the game, and say what decided it. */
-  async finish({ ended, result }) {
-    const turn = this.turn;
-    const { you } = this;
-    saved.end();
-    this.numbers.clear();
-    this.note.replaceChildren();
+  async finish(turn) {
+    const { you, seed } = this;
+    const { ended, result } = this.standing;
+    session.set("game", null);
+    fill(this.note);
     if (!this.isCounted) this.score.count(this.seats, result);
     this.isCounted = true;
-    this.showScore();
+    this.show();
     const game = { board: this.rules, moves: this.moves, ended, result };
-    const judging = post("/api/verdicts", game).catch(() => null);
-    const told = await this.keep(game);
+    const judging = data.verdicts(game).catch(() => null);
+    const { X: x, O: o } = this.seats;
+    const side = you ? { side: you } : {};
+    const kept = data.keep({ ...game, x, o, seed, learn: this.learns, ...side });
+    const told = await kept.then((found) => this.keptText(found)).catch((error) => [`The game could not be kept. ${error.message}`]);
     if (turn !== this.turn) return;
-    this.note.replaceChildren(...told);
+    fill(this.note, told);
     const judged = await judging;
     if (turn !== this.turn) return;
-    if (judged?.decisive) this.board.mark(judged.decisive.ply);
-    const text = judged?.turning_point ? turningText(judged, game, you) : "";
-    this.note.replaceChildren(
-      ...(text ? [h("strong", { class: toneOf(judged, you) }, text), " "] : []),
-      ...told,
-    );
+    if (judged?.verdicts) {
+      this.board.show({ blunder: judged.decisive?.ply });
+      const text = turningText(judged, game, you);
+      fill(this.note, html`<strong class=${toneOf(judged, you)}>${text}</strong>`, " ", told);
+    }
     announce(this.note.textContent);
   }
 
-  /** Keep a game, and what the note says of that. */
-  async keep(game) {
-    const about = {
-      x: this.seats.X,
-      o: this.seats.O,
-      seed: this.seed,
-      learn: this.learning.input.checked,
-      ...(this.you ? { side: this.you } : {}),
-    };
-    const labels = new Map(this.agents.map((agent) => [agent.id, agent.label]));
-    const { parts, hasLearned } = await keepGame({ ...game, ...about }, labels);
-    if (hasLearned) await this.countAgain();
-    return parts;
-  }
-
-  /** Ask again how many games the agents have learned from. */
-  async countAgain() {
-    this.agents = (await getAgents()).agents;
-    this.seating.show(this.agents, this.seats, this.rules);
-    this.learning.show(this.agents, this.seats, this.rules);
+  /** What the note says of a game that has been kept, and of those that have learned from it. */
+  async keptText({ id, learned }) {
+    const texts = Object.entries(learned).map(([name, text]) => {
+      const agent = this.agents.find((one) => one.id === name);
+      return ` ${agent?.label ?? capital(name)} ${text}.`;
+    });
+    if (texts.length) {
+      this.agents = this.seating.agents = (await data.agents()).agents;
+      this.seating.show(this.seats, this.rules);
+      this.showLearning();
+    }
+    return ["Kept as ", html`<a href=${`/games/${id}`}>game ${id}</a>`, ".", texts];
   }
 
   leave() {
     document.removeEventListener("keydown", this.onKey);
     this.nextTurn();
   }
+}
+
+const linkish = (text, onclick) =>
+  html`<button type="button" class="linkish" @click=${onclick}>${text}</button>`;
+
+/** Why there is no board of this text; "4x4" does not say how many in a row win. */
+function noBoardText(text) {
+  const said = `There is no board “${text}” on this page.`;
+  const size = /^(\d{1,2})x(\d{1,2})$/.exec(text);
+  if (!size) return said;
+  const longest = Math.max(+size[1], +size[2]);
+  const lengths = [...new Set([Math.min(3, longest), longest])];
+  return `${said} Say how many in a row win: ${anyOf(lengths.map((k) => `${text}x${k}`))}.`;
 }

@@ -1,109 +1,69 @@
 // The exact results of a certificate, as a table with bars.
 
-import { h, markIcon } from "./dom.js";
-import { boardName, percent, signed } from "./words.js";
+import { html, markIcon } from "./dom.js";
+import { SIDES, boardName, percent, sentences, signed } from "./words.js";
 
-const OPPONENTS = [
-  ["vs_random", "random moves"],
-  ["vs_minimax", "perfect play"],
-];
+const OPPONENTS = { vs_random: "random moves", vs_minimax: "perfect play" };
+const RATES = { win: "wins", draw: "draws", loss: "losses" };
 
 /** trained: the sides that the agent was trained for. */
-export function results(certificate, trained) {
-  // The side that it was trained for comes first.
-  const sides = [...new Set([...trained, ...(certificate.sides ?? ["X", "O"])])];
+export function resultsTable(certificate, trained) {
   const part = (side) => certificate[`as_${side.toLowerCase()}`];
+  // The side that it was trained for comes first.
+  const sides = [...new Set([...trained, ...SIDES])].filter(part);
+  const untrained = (side) => (trained.includes(side) ? "" : " (not trained for)");
+  const row = (side, name) => {
+    const { [name]: rates, limit_vs_random: limit } = part(side);
+    return html`
+      <tr>
+        <th scope="row">${markIcon(side)} against ${OPPONENTS[name]}${untrained(side)}</th>
+        ${Object.keys(RATES).map((key) => html`<td>${exact(rates[key])}</td>`)}
+        <td class="bars">${bars(rates, name === "vs_random" ? limit?.win : undefined)}</td>
+      </tr>`;
+  };
   const rows = sides.flatMap((side) =>
-    OPPONENTS.filter(([name]) => part(side)[name]).map(([name, opponent]) => {
-      const rates = part(side)[name];
-      const limit = name === "vs_random" ? part(side).limit_vs_random?.win : undefined;
-      const untrained = trained.includes(side) ? "" : " (not trained for)";
-      return h(
-        "tr",
-        {},
-        h("th", { scope: "row" }, markIcon(side), ` against ${opponent}${untrained}`),
-        ["win", "draw", "loss"].map((key) => h("td", {}, exact(rates[key]))),
-        h("td", { class: "bars" }, bars(rates, limit)),
-      );
-    }),
+    Object.keys(OPPONENTS).filter((name) => part(side)[name]).map((name) => row(side, name)),
   );
-  const head = ["Playing as", "wins", "draws", "losses", ""].map((text) =>
-    text ? h("th", { scope: "col" }, text) : h("td", { class: "bars" }, legend()),
+  const limits = sides
+    .filter((side) => part(side).limit_vs_random)
+    .map((side) => `${exact(part(side).limit_vs_random.win)}\u00a0% as ${side}`);
+  const text = sentences(
+    `On ${boardName(certificate.board)}, in per cent. Computed over all games that there can be: nothing is sampled`,
+    limits.length && `The line on a bar marks the most wins of any player that never loses: ${limits.join(", ")}`,
+    sides.some((side) => part(side).vs_random.illegal > 0) && "Moves on taken cells are among the losses",
   );
-  const limitOf = (side) => `${exact(part(side).limit_vs_random.win)}\u00a0%`;
-  const limited = sides.filter((side) => part(side).limit_vs_random);
-  const limits = limited.map((side) => `${limitOf(side)} as ${side}`).join(", ");
-  const daring = limited.filter(
-    (side) => part(side).vs_random.win > part(side).limit_vs_random.win + 1e-9,
-  );
-  const isMystery = trained.some((side) => {
-    const { unbeatable, vs_minimax: perfect, worst_case_loss: worst } = part(side);
-    return !unbeatable && perfect && perfect.loss < worst - 1e-9;
-  });
-  const isIllegal = sides.some((side) => part(side).vs_random.illegal > 0);
-  const texts = [
-    `On ${boardName(certificate.board)}, in per cent. Computed over all games that there can be: nothing is sampled.`,
-    limits && `The line on a bar marks the most wins of any player that never loses: ${limits}.`,
-    isIllegal && "Moves on taken cells are among the losses.",
-  ];
-  return h(
-    "section",
-    {},
-    h("h2", {}, "Exact results"),
-    h("p", {}, texts.filter(Boolean).join(" ")),
-    h(
-      "div",
-      { class: "scroll", tabindex: "0", role: "region", "aria-label": "Exact results" },
-      h("table", {}, h("thead", {}, h("tr", {}, head)), h("tbody", {}, rows)),
-    ),
-    h(
-      "ul",
-      { class: "worst" },
-      sides.map((side) => {
-        const { worst_case_value: value, worst_case_loss: loss, unbeatable } = part(side);
-        const text = unbeatable
-          ? value > 0
-            ? " beats even the strongest opponent."
-            : " draws against the strongest opponent."
-          : ` loses ${shareText(loss, value)} against an opponent that knows its weakness.`;
-        const untrained = trained.includes(side) ? "" : " (not trained for this side)";
-        return h("li", {}, `As ${side}${untrained} it${text}`);
-      }),
-      daring.map((side) =>
-        h(
-          "li",
-          {},
-          `As ${side} it wins more often than any player that never loses can (${limitOf(side)}), and yet it can be beaten.`,
-        ),
-      ),
-      isMystery &&
-        h("li", {}, "Perfect play does not know this weakness, so it wins less often."),
-      certificate.optimal_moves &&
-        h(
-          "li",
-          {},
-          `It finds a best move in ${exact(certificate.optimal_moves.reachable)} % of the positions that it can reach, and in ${exact(certificate.optimal_moves.everywhere)} % of all positions.`,
-        ),
-    ),
-  );
+  const key = ([name, text]) => html`<span class=${`key ${name}`}>${text}</span>`;
+  const best = certificate.optimal_moves;
+  return html`
+    <section>
+      <h2>Exact results</h2>
+      <p>${text}</p>
+      <div class="scroll" tabindex="0" role="region" aria-label="Exact results">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Playing as</th>
+              ${Object.values(RATES).map((text) => html`<th scope="col">${text}</th>`)}
+              <td class="bars"><span class="keys-of-bars" aria-hidden="true">${Object.entries(RATES).map(key)}</span></td>
+            </tr>
+          </thead>
+          <tbody>${rows}</tbody>
+        </table>
+      </div>
+      <ul class="worst">
+        ${sides.map((side) => html`<li>As ${side}${untrained(side)} it ${worst(part(side))}</li>`)}
+        ${best && html`<li>It finds a best move in ${exact(best.reachable)} % of the positions that it can reach, and in ${exact(best.everywhere)} % of all positions.</li>`}
+      </ul>
+    </section>`;
 }
 
-/** What the colours of the bars mean; a screen reader has the numbers beside it. */
-const legend = () =>
-  h(
-    "span",
-    { class: "keys-of-bars", "aria-hidden": "true" },
-    [
-      ["win", "wins"],
-      ["draw", "draws"],
-      ["loss", "losses"],
-    ].map(([name, text]) => h("span", { class: `key ${name}` }, text)),
-  );
-
-/** The share of the games that are lost to the worst opponent, exactly. */
-function shareText(loss, value) {
-  if (exact(loss) === "100") return "every game";
-  return `${exact(loss)}\u00a0% of its games (wins minus losses: ${signed(value)})`;
+/** What a player reaches against the opponent that is worst for it. */
+function worst({ unbeatable, worst_case_value: value, worst_case_loss: loss, vs_random: random, limit_vs_random: limit }) {
+  if (unbeatable) return `${value > 0 ? "beats" : "draws against"} even the strongest opponent.`;
+  const games = exact(loss) === "100" ? "every game" : `${exact(loss)}\u00a0% of its games (wins minus losses: ${signed(value)})`;
+  const isDaring = limit && random.win > limit.win + 1e-9;
+  const yet = ", though it wins more often against random moves than any player can that never loses";
+  return `loses ${games} against an opponent that knows its weakness${isDaring ? yet : ""}.`;
 }
 
 /** Per cent with two digits; a whole number only where the share is exactly nothing or all. */
@@ -113,24 +73,16 @@ function exact(share) {
 }
 
 function bars(rates, limit) {
-  const shares = `wins ${percent(rates.win)}, draws ${percent(rates.draw)}, losses ${percent(rates.loss)}`;
-  const most =
-    limit === undefined ? "" : `; at most ${percent(limit)} wins are possible without a loss`;
-  const element = h(
-    "span",
-    { class: "stack", role: "img", "aria-label": shares + most },
-    ["win", "draw", "loss"]
-      .filter((name) => rates[name] > 0)
-      .map((name, number, all) => {
-        const bar = h("span", { class: number === all.length - 1 ? `${name} end` : name });
-        bar.style.flexGrow = rates[name];
-        return bar;
-      }),
-  );
-  if (limit !== undefined) {
-    const tick = h("span", { class: "tick" });
-    tick.style.insetInlineStart = `${100 * limit}%`;
-    element.append(tick);
-  }
-  return element;
+  const most = limit === undefined ? "" : `; at most ${percent(limit)} wins are possible without a loss`;
+  const texts = Object.entries(RATES).map(([name, text]) => `${text} ${percent(rates[name])}`);
+  const bar = (name, number, all) => {
+    const element = html`<span class=${number === all.length - 1 ? `${name} end` : name}></span>`;
+    element.style.flexGrow = rates[name];
+    return element;
+  };
+  const tick = html`<span class="tick"></span>`;
+  tick.style.insetInlineStart = `${100 * limit}%`;
+  const shown = Object.keys(RATES).filter((name) => rates[name] > 0);
+  return html`
+    <span class="stack" role="img" aria-label=${texts.join(", ") + most}>${shown.map(bar)}${limit !== undefined && tick}</span>`;
 }

@@ -1,114 +1,125 @@
-// Who plays X and O, and on which board: the choices beside the game.
+// Who plays X and O, and on which board: the choices beside the game, and the score above it.
 
-import { button, h, icon, markIcon } from "./dom.js";
+import { fill, html, icon, markIcon } from "./dom.js";
+import { session } from "./memory.js";
 import {
   EASY,
-  GROUPS,
   HUMAN,
   PERFECT,
-  aboutText,
+  SIDES,
   agentPath,
   boardKey,
   boardName,
-  capital,
   learnedText,
   oneSided,
   plays,
-  strengthText,
+  plural,
+  sentences,
 } from "./words.js";
 
-const SWAP = "Swap sides";
-
-/** on: {seat(side, id), board(key), swap()}, called when a person chooses. */
+/** The choices. on: {seat(side, id), board(key), swap()}, called when a person chooses. */
 export class Seats {
-  constructor(boards, on) {
-    this.on = on;
-    this.rows = { X: makeSeat("X", on), O: makeSeat("O", on) };
-    this.boardChoice = h(
-      "select",
-      { id: "board", onchange: (event) => on.board(event.target.value) },
-      boards.map((board) => h("option", { value: boardKey(board) }, boardName(board))),
-    );
-    const attributes = { class: "swap", title: SWAP, "aria-label": SWAP };
-    const swap = button([icon("swap"), h("span", { class: "word" }, "Swap")], on.swap, attributes);
-    this.element = h(
-      "div",
-      { class: "box seats" },
-      this.rows.X.element,
-      swap,
-      this.rows.O.element,
-      h("div", { class: "field" }, h("label", { for: "board" }, "Board"), this.boardChoice),
-    );
+  constructor({ agents, boards, groups }, on) {
+    Object.assign(this, { agents, groups, on });
+    this.rows = Object.fromEntries(SIDES.map((side) => [side, this.makeSeat(side)]));
+    this.boardChoice = html`
+      <select id="board" @change=${(event) => on.board(event.target.value)}>
+        ${boards.map((board) => html`<option value=${boardKey(board)}>${boardName(board)}</option>`)}
+      </select>`;
+    this.element = html`
+      <div class="box seats">
+        ${this.rows.X.element}
+        <button type="button" class="swap" title="Swap sides" aria-label="Swap sides" @click=${on.swap}>
+          ${icon("swap")}<span class="word">Swap</span>
+        </button>
+        ${this.rows.O.element}
+        <div class="field"><label for="board">Board</label>${this.boardChoice}</div>
+      </div>`;
   }
 
-  /** Offer one more board. */
-  offer(board) {
-    this.boardChoice.append(h("option", { value: boardKey(board) }, boardName(board)));
+  makeSeat(side) {
+    const id = `seat-${side}`;
+    const choose = (event) => this.on.seat(side, event.target.value);
+    const select = html`<select id=${id} aria-describedby=${`${id}-about`} @change=${choose}></select>`;
+    const about = html`<p class="about" id=${`${id}-about`}></p>`;
+    const element = html`
+      <div class="seat">
+        <label for=${id}>${markIcon(side, true)}<span class="hidden">${side} is played by</span></label>
+        ${select}${about}
+      </div>`;
+    return { select, about, element };
   }
 
   /** Offer the agents, and show who plays. seats: {X, O}, ids. */
-  show(agents, seats, board) {
+  show(seats, board) {
     this.boardChoice.value = boardKey(board);
     for (const [side, { select, about }] of Object.entries(this.rows)) {
-      const options = GROUPS.map(([group, label]) => {
-        const members = agents.filter((agent) => agent.group === group && !agent.broken);
-        return members.length > 0 && h("optgroup", { label }, members.map(optionOf(board)));
-      });
-      select.replaceChildren(h("option", { value: HUMAN }, "You"), ...options.filter(Boolean));
-      const agent = agents.find(({ id }) => id === seats[side]);
-      if (agent && ![...select.options].some(({ value }) => value === agent.id))
-        select.append(optionOf(board)(agent));
-      select.value = seats[side];
+      const agent = this.agents.find(({ id }) => id === seats[side]);
+      const option = (one) => {
+        const there = plays(one, board) ? "" : ` – on ${one.board ? boardName(one.board) : one.boards}`;
+        const text = one.label + (one.side ? `, ${oneSided(one)}` : "") + there;
+        return html`<option value=${one.id} selected=${one === agent}>${text}</option>`;
+      };
+      const group = ({ id, heading }) => {
+        const members = this.agents.filter((one) => one.group === id && !one.broken);
+        return members.length > 0 && html`<optgroup label=${heading}>${members.map(option)}</optgroup>`;
+      };
+      fill(select, html`<option value=${HUMAN}>You</option>`, this.groups.map(group));
       select.title = select.selectedOptions[0].text; // it may be too long for the box
-      about.replaceChildren(...(agent ? this.about(agent, side, agents, board) : []));
+      fill(about, agent && this.about(agent, side, board));
     }
   }
 
   /** What an agent is, and of the easy one the way to perfect play. */
-  about(agent, side, agents, board) {
-    const what = agent.kind === "agent" ? aboutText(agent) : capital(strengthText(agent));
+  about(agent, side, board) {
     const isUntrained = agent.side && agent.side !== side;
-    const sentence = [
-      what,
+    const strength = agent.unbeatable ? "unbeatable" : "can be beaten";
+    const text = sentences(
+      agent.unbeatable === null ? agent.about : strength,
       isUntrained && `It was ${oneSided(agent)}: as ${side} it makes untrained moves`,
       learnedText(agent),
+    );
+    const perfect = this.agents.find(({ id }) => id === PERFECT);
+    const isEasy = agent.id === EASY && perfect && plays(perfect, board);
+    return [
+      html`<span class=${isUntrained && "untrained"}>${text}</span>`,
+      " ",
+      isEasy
+        ? html`<button type="button" class="linkish" @click=${() => this.on.seat(side, PERFECT)}>Try perfect play</button>`
+        : html`<a class="whole" href=${agentPath(agent.id)} data-title=${agent.label}>See the proof</a>`,
     ];
-    const perfect = agents.find(({ id }) => id === PERFECT);
-    const harder =
-      agent.id === EASY &&
-      perfect &&
-      plays(perfect, board) &&
-      button("Try perfect play", () => this.on.seat(side, PERFECT), { class: "linkish" });
-    const attributes = { class: "whole", href: agentPath(agent.id), "data-title": agent.label };
-    const proven = h("a", attributes, "what is proven");
-    const parts = [sentence.filter(Boolean).join(". "), " · ", harder || proven];
-    return isUntrained ? [h("span", { class: "untrained" }, parts[0]), ...parts.slice(1)] : parts;
   }
 }
 
-/** An agent of another board can be chosen too: its board is named, and comes with it. */
-const optionOf = (board) => (agent) => {
-  const there = plays(agent, board) ? "" : ` – on ${boardWord(agent)}`;
-  const only = agent.side ? `, ${oneSided(agent)}` : "";
-  return h("option", { value: agent.id }, agent.label + only + there);
-};
+/** Who plays, who is to move, and the score of these two since the tab was opened. */
+export class Scoreboard {
+  element = html`<div class="score" role="group" aria-label="Score"></div>`;
 
-const boardWord = (agent) =>
-  agent.board ? boardName(agent.board) : "smaller boards";
+  /** seats: {X, O}, the ids. names: {X, O}. turn: the side to move, or null. */
+  show(seats, names, turn) {
+    const { wins, draws } = scoreOf(seats);
+    const [x, o] = SIDES.map((side) => {
+      const won = wins[keyOf(seats, side)] ?? 0;
+      return html`
+        <div class=${`side ${side.toLowerCase()}${side === turn ? " turn" : ""}`}>
+          ${markIcon(side, true)}<span class="name" title=${names[side]}>${names[side]}</span>
+          <span class="points">${String(won)}<span class="hidden"> ${won === 1 ? "win" : "wins"}</span></span>
+        </div>`;
+    });
+    fill(this.element, x, html`<span class="drawn">${draws ? plural(draws, "draw") : "–"}</span>`, o);
+  }
 
-function makeSeat(side, on) {
-  const id = `seat-${side.toLowerCase()}`;
-  const select = h("select", {
-    id,
-    "aria-describedby": `${id}-about`,
-    onchange: (event) => on.seat(side, event.target.value),
-  });
-  const about = h("p", { class: "about", id: `${id}-about` });
-  const label = h(
-    "label",
-    { for: id },
-    markIcon(side, true),
-    h("span", { class: "hidden" }, `${side} is played by`),
-  );
-  return { select, about, element: h("div", { class: "seat" }, label, select, about) };
+  /** Count a finished game. result: "X", "O" or "draw". */
+  count(seats, result) {
+    const score = scoreOf(seats);
+    const key = keyOf(seats, result);
+    if (result === "draw") score.draws += 1;
+    else score.wins[key] = (score.wins[key] ?? 0) + 1;
+    session.set("score", { ...session.get("score", {}), [pairOf(seats)]: score });
+  }
 }
+
+// Points belong to players, not to sides: they stay with them when the sides are swapped.
+const keyOf = (seats, side) => (seats.X === seats.O ? side : seats[side]);
+const pairOf = (seats) => [seats.X, seats.O].sort().join(" ");
+const scoreOf = (seats) => session.get("score", {})[pairOf(seats)] ?? { wins: {}, draws: 0 };

@@ -1,0 +1,74 @@
+// The data of the page, from its server: docs/SERVER.md describes the requests. tables.js has the
+// same functions for a page without a server. Nothing else asks for data.
+
+import { pathOf } from "./words.js";
+
+/** All agents, {agents, boards, groups}. An agent has a `label`: its title, and its folder too where several have the same title. */
+export async function agents(signal) {
+  let found = await get("agents", signal);
+  while (found.unread > 0) found = await get("agents", signal); // it reads some certificates a time
+  const titles = found.agents.map(({ title }) => title);
+  const isTwice = (title) => titles.indexOf(title) !== titles.lastIndexOf(title);
+  for (const agent of found.agents)
+    agent.label = isTwice(agent.title) ? `${agent.title} (${agent.name})` : agent.title;
+  return found;
+}
+
+export const agent = (id, signal) =>
+  get(`agents/${pathOf(id)}`, signal, `There is no player “${id}” here.`);
+export const growth = (id, signal) => get(`growth/${pathOf(id)}`, signal);
+/** The address of a certificate as a file, or null. */
+export const certificateFile = (id) => `/api/certificates/${pathOf(id)}`;
+/** The cell that an agent plays. asked: {board, moves, agent, seed}. */
+export const move = (asked, signal) => post("move", asked, signal);
+/** What an agent thinks and what is true. asked: {board, moves, agent, values, truth}. */
+export const analysis = (asked, signal) => post("analysis", asked, signal);
+/** What the moves of a finished game were worth. game: {board, moves, ended, result}. */
+export const verdicts = (game) => post("verdicts", game);
+/** Keep a game: such a one with {x, o, side, seed, learn}. */
+export const keep = (game) => post("games", game);
+/** Kept games. asked: {people, search, result, before}. */
+export const games = (asked) => get(`games?${new URLSearchParams(asked)}`);
+export const game = (id, signal) =>
+  get(`games/${encodeURIComponent(id)}`, signal, `There is no game “${id}” here.`);
+
+/** The address in this browser of a path of the page, and the path that is shown. */
+export const addressOf = (path) => path;
+export const here = () => location.pathname + location.search;
+
+/** missing: what is said if there is nothing of this name. */
+const get = (path, signal, missing) =>
+  answer(fetch(`/api/${path}`, { headers: { accept: "application/json" }, signal }), signal, missing);
+
+function post(path, content, signal) {
+  const headers = { "content-type": "application/json" };
+  const body = JSON.stringify(content);
+  return answer(fetch(`/api/${path}`, { method: "POST", headers, body, signal }), signal);
+}
+
+async function answer(request, signal, missing) {
+  let response;
+  try {
+    response = await request;
+  } catch {
+    signal?.throwIfAborted();
+    throw new Error(
+      "The program behind this page does not answer. Is it still running? Start it again, then try once more.",
+    );
+  }
+  const content = await response.json().catch(() => ({ error: "no JSON" }));
+  signal?.throwIfAborted();
+  if (response.ok) return content;
+  throw new Error(inWords(response.status, String(content.error), missing));
+}
+
+function inWords(status, reason, missing = "There is nothing of this name here.") {
+  if (status === 404) return missing;
+  if (/is broken|is damaged/.test(reason))
+    return "A file of this player is damaged. Choose another player, or train it again.";
+  if (status === 503)
+    return /store/.test(reason)
+      ? "The file of the games cannot be used at the moment."
+      : "The computer has too much to work out at the moment. Try again in a few seconds.";
+  return status < 500 ? reason : "Something went wrong in the program behind this page. Try again.";
+}
