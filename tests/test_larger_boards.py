@@ -12,6 +12,7 @@ import agents
 import evaluate as program
 import train
 from apps.players.seat import run_seat
+from apps.terminal import report
 from apps.terminal.progress import describe
 from tictactoe_env.certificates.certificate import load_policy, read, verify
 from tictactoe_env.exact.evaluation import (
@@ -27,7 +28,7 @@ from tictactoe_env.exact.proof import Limit, reach_of
 from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.policy import GreedyPolicy, RandomPolicy
 from tictactoe_env.rules import Rules
-from training.goals import check_goal, goal_text
+from training.goals import check_goal
 from training.learner import drive
 from training.options import larger_defaults
 
@@ -194,7 +195,7 @@ def test_where_x_wins_the_goal_is_that_x_wins_against_everybody():
     draws = [Evaluation(*results, best_play_x=known) for known in (1, 0, None)]
     assert [found.reached("unbeatable", "X") for found in draws] == [False, True, True]
     assert perfect.rank() > draws[0].rank()
-    assert "X wins against everybody" in goal_text("unbeatable", WON)
+    assert "X wins against everybody" in report.goal_text("unbeatable", WON)
     found = ["wins against everybody" in describe(one) for one in (perfect, draws[0])]
     assert found == [True, False]
 

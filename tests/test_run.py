@@ -87,7 +87,8 @@ def new_run(folder, until="steps", preset=None, **options):
 
 
 def display(run):
-    return Display("somebody", run.config.steps, run.done, Console(file=io.StringIO(), width=300))
+    console = Console(file=io.StringIO(), width=300)
+    return Display("somebody", run.config.steps, run.learner.steps, console)
 
 
 def trained(run, policies, observer=None, **keywords):
@@ -216,7 +217,7 @@ def test_checkpoints_come_between_evaluations_too_and_the_run_continues_from_the
     assert at - 300 < saved["steps"] < at
     assert saved["seconds"] == pytest.approx(0.12 * saved["steps"], abs=0.01)
     again, learner = resumed(tmp_path, [RANDOM, PERFECT])
-    assert (again.done, learner.steps, learner.restored) == (saved["steps"],) * 3
+    assert (again.learner.steps, learner.steps, learner.restored) == (saved["steps"],) * 3
     assert [row["steps"] for row in again.rows] == ([] if at < 400 else [400])
     with again.observed(display(again)):
         drive(learner, every, again.evaluate, again.pause)

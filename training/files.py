@@ -239,8 +239,8 @@ def locked(folder: Path) -> Iterator[None]:
 # --- the manifest --------------------------------------------------------------------------------
 
 
-def write_manifest(folder: Path, steps: int) -> None:
-    """Write the manifest of all files that are in a folder now. steps: made by the training.
+def write_manifest(folder: Path) -> None:
+    """Write the manifest of all files that are in a folder now.
 
     Files that change later and hidden ones are left out.
     """
@@ -250,12 +250,12 @@ def write_manifest(folder: Path, steps: int) -> None:
         if file.is_file() and not file.name.startswith(LATER)
     }
     files.pop(MANIFEST, None)
-    content = {"format": 2, "steps": steps, "files": files}
+    content = {"format": 2, "files": files}
     write_json(folder / MANIFEST, {**content, "seal": _seal(content)})
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """The manifest of a folder: "steps", and by name the "bytes" and "sha256" of its "files".
+    """The manifest of a folder: by name the "bytes" and "sha256" of its "files".
 
     Raises FileNotFoundError without one, DamagedFileError if it was changed.
     """

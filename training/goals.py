@@ -12,7 +12,6 @@ from tictactoe_env.exact.positions import TABULATED, can_enumerate
 from tictactoe_env.exact.proof import Limit
 from tictactoe_env.games.analysis import truth
 from tictactoe_env.notation import cell_text, parse_cell
-from tictactoe_env.rules import Rules
 from training.task import RANDOM
 
 
@@ -52,13 +51,3 @@ def check_goal(config: Any, until: str) -> None:
             f"--until {until} can be reached on {rules} only after opening in {names}, not with "
             f"--opening {opening}: leave one of the two options out"
         )
-
-
-def goal_text(until: str, rules: Rules) -> str:
-    """What the goal of a training means where X wins with best play; "" on other boards."""
-    if until == "steps" or best_play_x(rules) != 1:
-        return ""
-    return (
-        f"X wins with best play on {rules}: the goal is that X wins against everybody; O, which "
-        "cannot avoid losing, does not count"
-    )

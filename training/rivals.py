@@ -35,10 +35,6 @@ class RivalRun(Run):
         """The name of the agent and its preset; that of the second learner says what it is."""
         return f"{super().name} ({RIVAL})" if "rival_of" in self.related else super().name
 
-    def stop_text(self) -> str:
-        """The end of a turn."""
-        return "and saving at the end of this turn"
-
     def evaluate(self, learner: Learner) -> bool:
         """Evaluate exactly, and show the results; a turn is not cut short."""
         self.note(learner)

@@ -119,8 +119,8 @@ class Run:
 
     A checkpoint is written every CHECKPOINT_SECONDS, also between two evaluations. Ctrl-C stops the
     training at the next evaluation and saves its state; a second Ctrl-C ends it at once, and the
-    last checkpoint stays. saved_at: the steps of the checkpoint, None without one. is_complete:
-    whether a resumed run is at its end and lacks none of its files.
+    last checkpoint stays. is_complete: whether a resumed run is at its end and lacks none of its
+    files.
     """
 
     def __init__(
@@ -143,7 +143,6 @@ class Run:
         self.rows: list[Row] = []
         self.best: Best | None = None
         self.is_interrupted = self.is_complete = False
-        self.saved_at: int | None = None
         self._earlier_seconds, self._began = 0.0, time.monotonic()
         self._last_checkpoint = self._began
 
@@ -156,11 +155,6 @@ class Run:
     def runs(self) -> tuple[Run, ...]:
         """The run itself; two rivals have two."""
         return (self,)
-
-    @property
-    def done(self) -> int:
-        """The steps made so far."""
-        return self.learner.steps
 
     @property
     def is_saved(self) -> bool:
@@ -258,12 +252,9 @@ class Run:
             raise FileNotFoundError(
                 f"{self.folder} has no checkpoint to continue from: train anew with another --out"
             )
-        sealed_at = None
-        if (self.folder / MANIFEST).exists() and not files.missing_of(self.folder):
-            sealed_at = files.read_manifest(self.folder)["steps"]
+        is_sealed = (self.folder / MANIFEST).exists() and not files.missing_of(self.folder)
         files.check_all(self.checkpoint)
-        made = Made.read(self.checkpoint / PROGRESS)
-        self.saved_at, self._earlier_seconds = made.steps, made.seconds
+        self._earlier_seconds = Made.read(self.checkpoint / PROGRESS).seconds
         self.rows = metrics.read_metrics(self.checkpoint / metrics.FILE)
         checkpoint.restore(self.checkpoint, self.page.AGENT, self.config, self.learner)
         if self.rows:  # else it was written before the first evaluation
@@ -271,7 +262,7 @@ class Run:
             model = checkpoint.read_model(self.checkpoint / BEST, agent, kind)
             row = next(row for row in self.rows if row["steps"] == model.steps)
             self.best = Best(model, metrics.results_of(row, self.config.rules), {})
-        self.is_complete = self.is_at_its_end and sealed_at == made.steps
+        self.is_complete = is_sealed and self.is_at_its_end
 
     def begin_again(self) -> None:
         """Bring the files of the run to the checkpoint that was read, as far as they are ahead."""
@@ -317,16 +308,10 @@ class Run:
         if self.is_interrupted:
             raise KeyboardInterrupt
         self.is_interrupted = True
-        kept = "and nothing is kept: there is no checkpoint yet"
-        if self.saved_at is not None:
-            kept = f"and keeps the checkpoint of {self.saved_at:,} steps"
-        self._observer.say(f"stopping {self.stop_text()}. Ctrl-C again ends at once, {kept}")
-
-    def stop_text(self) -> str:
-        """Where the training stops after Ctrl-C: the steps of the next evaluation."""
-        every, most = self.config.judge_every, self.config.steps
-        at = min((self.done // every + 1) * every, most)
-        return f"and saving at the next evaluation, at {at:,} steps; {self.done:,} are made"
+        self._observer.say(
+            "stopping and saving after the next evaluation; Ctrl-C again ends at once, and keeps "
+            "the last checkpoint"
+        )
 
     def evaluate(self, learner: Learner) -> bool:
         """Evaluate exactly, save and show the results; True if training should stop now.
@@ -398,15 +383,15 @@ class Run:
         if self.best is not None:
             checkpoint.write_model(folder / BEST, self.page.AGENT, self.best.model)
         metrics.write_metrics(folder / metrics.FILE, self.rows)
-        write_json(folder / PROGRESS, {"steps": self.done, "seconds": self._seconds()})
-        files.write_manifest(folder, self.done)
+        write_json(folder / PROGRESS, {"steps": self.learner.steps, "seconds": self._seconds()})
+        files.write_manifest(folder)
 
     def publish(self) -> None:
         """Bring metrics and best model of the run to those of the checkpoint.
 
         A certificate of another model is removed; the new one is written at the end.
         """
-        self._last_checkpoint, self.saved_at = time.monotonic(), self.done
+        self._last_checkpoint = time.monotonic()
         metrics.write_metrics(self.folder / metrics.FILE, self.rows)
         best, model = self.checkpoint / BEST, self.folder / MODEL
         for suffix in (".safetensors", ".json") if self.best is not None else ():
@@ -427,17 +412,6 @@ class Run:
         since nothing is proven of the best model.
         """
         self._write_tables()
-        return self._seal()
-
-    def write_untrained(self) -> None:
-        """Write a run that has made no step: it can play, and `--resume` trains it."""
-        self.start()
-        self.add()
-        self.save()
-        self._seal()
-
-    def _seal(self) -> Certificate | None:
-        """Write certificate and values of the best model, and the manifest."""
         certificate = self._certificate()
         if certificate is not None:
             write(certificate, self.folder / CERTIFICATE)
@@ -445,8 +419,15 @@ class Run:
             if own is not None:  # on larger boards its player computes them
                 write_values(own, certificate.sha256_of_moves, self.folder / VALUES)
         files.remove_leftovers(self.folder)  # if the disk has failed when a checkpoint was replaced
-        files.write_manifest(self.folder, self.rows[-1]["steps"])
+        files.write_manifest(self.folder)
         return certificate
+
+    def write_untrained(self) -> None:
+        """Write a run that has made no step: it can play, and `--resume` trains it."""
+        self.start()
+        self.add()
+        self.save()
+        self.finish()
 
     def _certificate(self) -> Certificate | None:
         """The certificate of the best model, for the sides that were proven; None if none was."""

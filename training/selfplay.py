@@ -104,7 +104,7 @@ class SelfPlay:
         default the snapshot itself.
         """
         if self.own.weight > 0 or not self.answers:
-            self.own = self._with(snapshot, self.own)
+            self.own, self._opponents = self.own.with_snapshot(snapshot, self.rng)[0], None
         if self.answers:
             self._answer(best or snapshot, snapshot)
 
@@ -135,11 +135,7 @@ class SelfPlay:
 
     def add_rival(self, snapshot: Policy) -> None:
         """Add a snapshot of another learner in the same way."""
-        self.other = self._with(snapshot, self.other)
-
-    def _with(self, snapshot: Policy, member: Snapshots) -> Snapshots:
-        self._opponents = None
-        return member.with_snapshot(snapshot, self.rng)[0]
+        self.other, self._opponents = self.other.with_snapshot(snapshot, self.rng)[0], None
 
     def pool(self) -> Pool:
         """The opponents and their weights, with the present snapshots."""

@@ -140,7 +140,9 @@ class Display:
 def shown(runs: Sequence[Run], console: Console) -> Iterator[list[Display]]:
     """The displays of runs that are trained now; those of two are not live."""
     is_live = len(runs) == 1
-    displays = [Display(run.name, run.config.steps, run.done, console, is_live) for run in runs]
+    displays = [
+        Display(run.name, run.config.steps, run.learner.steps, console, is_live) for run in runs
+    ]
     try:
         yield displays
     finally:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tictactoe_env.certificates.content import Certificate
 from tictactoe_env.errors import printable
+from tictactoe_env.exact.evaluation import best_play_x
 from tictactoe_env.exact.match import exact_result, sampled_result
 from tictactoe_env.exact.proof import Limit
 from tictactoe_env.notation import SIDES
@@ -333,3 +334,13 @@ def names_of(specs: Sequence[str]) -> list[str]:
         numbered = (f"{name} ({number})" for number in itertools.count(2))
         names.append(next(new for new in itertools.chain([name], numbered) if new not in names))
     return names
+
+
+def goal_text(until: str, rules: Rules) -> str:
+    """What the goal of a training means where X wins with best play; "" on other boards."""
+    if until == "steps" or best_play_x(rules) != 1:
+        return ""
+    return (
+        f"X wins with best play on {rules}: the goal is that X wins against everybody; O, which "
+        "cannot avoid losing, does not count"
+    )

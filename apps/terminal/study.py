@@ -20,7 +20,7 @@ from apps.terminal.study_table import facts, goals_of, table, write_study
 from tictactoe_env.errors import printable
 from training.cluster import results
 from training.files import has_folder
-from training.goals import check_goal, goal_text
+from training.goals import check_goal
 from training.metrics import FILE as METRICS
 from training.metrics import Row, read_metrics, results_of
 from training.options import BoardConfig, check_unchanged, read_config
@@ -113,7 +113,7 @@ def train(
         write_study(folder, title, found, goals, [metrics[seed] for seed in found])
         report.say(f"\n{title}", console, "bold")
         report.print_rows(*table(list(found.values()), goals), console)
-        said = "median (smallest to largest) over the seeds", goal_text(until, config.rules)
+        said = "median (smallest to largest) over the seeds", report.goal_text(until, config.rules)
         report.say("; ".join(filter(None, said)), console)
     report.say(f"saved: {folder}", console)
     missing = [str(seed) for seed in seeds if seed not in found]

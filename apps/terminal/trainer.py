@@ -20,7 +20,6 @@ from tictactoe_env.certificates.certificate import FILE as CERTIFICATE
 from tictactoe_env.certificates.content import Certificate
 from tictactoe_env.errors import printable
 from tictactoe_env.exact.positions import TABULATED
-from training.goals import goal_text
 from training.selfplay import RIVAL
 
 if TYPE_CHECKING:
@@ -131,7 +130,7 @@ def train(
     runs: tuple[Run, ...] = training.runs
     first = runs[0]
     refuse_export(first.page, export_sb3)
-    if goal := goal_text(first.until, first.config.rules):
+    if goal := report.goal_text(first.until, first.config.rules):
         report.say(goal, console)
     if not is_resumed:
         for run in runs:
