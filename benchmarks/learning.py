@@ -17,7 +17,7 @@ from cyclopts import Parameter, run
 import agents as pages
 from tictactoe_env.exact.evaluation import evaluate
 from tictactoe_env.sb3 import TicTacToeVecEnv
-from training.learner import Learner, drive
+from training.learner import Learner, evaluations
 
 NO_STEPS = 1 << 40  # steps, more than fit into the seconds
 GOALS = ("unbeatable", "optimal")
@@ -47,7 +47,10 @@ def timed(agent: str, until: str, limit: float, **options: Any) -> Stopwatch:
     page = pages.page(agent)
     config = page.Config(steps=NO_STEPS, **options)
     watch = Stopwatch(until, limit)
-    drive(page.begin(config), config, watch)
+    learner = page.begin(config)
+    for _ in evaluations(learner, config):
+        if watch(learner):
+            break
     return watch
 
 

@@ -30,7 +30,7 @@ from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.render import BACKGROUND, COLOURS, INK, LABEL, rgb_array, svg, svg_games
 from tictactoe_env.rules import Rules
 from training.checkpoint import MODEL, Model, write_model
-from training.learner import drive
+from training.learner import evaluations
 from training.values import ValuedTable
 
 HERE = Path(__file__).parent
@@ -52,7 +52,8 @@ def main() -> None:
         run = Path(folder, "runs", "tabular_q-0")
         config = tabular_q.Config(seed=SEED, steps=STEPS)
         learner = tabular_q.begin(config)
-        drive(learner, config, lambda learner: False)
+        for _ in evaluations(learner, config):
+            pass
         model = Model(config, learner.model(), learner.steps)
         write_model(run / MODEL, tabular_q.AGENT, model)
         player = learner.policy()

@@ -9,7 +9,7 @@ from tictactoe_env.notation import parse_board
 from tictactoe_env.observation import observe
 from tictactoe_env.opponents import make_opponent
 from tictactoe_env.rules import Rules
-from training.learner import drive
+from training.learner import evaluations
 
 RULES = Rules()
 POSITIONS = positions_of(RULES)
@@ -20,7 +20,9 @@ OBSERVATIONS = observe(BOARDS, RULES, "planes")
 def trained(page, config, until="steps"):
     """A learner that was driven to the end or to a goal."""
     learner = page.begin(config)
-    drive(learner, config, lambda one: until != "steps" and evaluate(one.policy()).reached(until))
+    for _ in evaluations(learner, config):
+        if until != "steps" and evaluate(learner.policy()).reached(until):
+            break
     return learner
 
 

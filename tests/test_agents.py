@@ -38,7 +38,7 @@ from training.files import (
     read_json,
     write_json,
 )
-from training.learner import drive
+from training.learner import evaluations
 from training.options import BoardConfig, OptionError, options_of
 from training.selfplay import SelfPlay
 from training.values import read_values
@@ -106,12 +106,11 @@ def trained(agent, config, folder, resume=None, most=None, pause=None):
     if resume is not None:
         checkpoint.restore(resume, agent, config, learner)
 
-    def evaluate(learner):
+    for _ in evaluations(learner, config, pause):
         checkpoint.save(folder / str(len(seen)), agent, config, learner)
         seen.append((learner.policy(), learner.notes(), learner.steps))
-        return len(seen) == most
-
-    drive(learner, config, evaluate, pause)
+        if len(seen) == most:
+            break
     return seen
 
 

@@ -29,7 +29,7 @@ from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.policy import GreedyPolicy, RandomPolicy
 from tictactoe_env.rules import Rules
 from training.goals import check_goal
-from training.learner import drive
+from training.learner import evaluations
 from training.options import larger_defaults
 
 SQUARE, WON = Rules(4, 4, 4), Rules(3, 4, 3)
@@ -124,8 +124,8 @@ def test_an_agent_that_learns_from_its_proofs_alone_becomes_unbeatable():
     more = "--steps 40000 --judge-every 1280 --side O --opponents best-response:1"
     page, config = config_of("dqn", *more.split())
     config = config.but(refutations=1)
-    learner, models = page.begin(config), []
-    drive(learner, config, lambda learner: bool(models.append(learner.model())))
+    learner = page.begin(config)
+    models = [learner.model() for _ in evaluations(learner, config)]
     first, last = models[0], models[-1]
     changed = {name for name in last if not np.array_equal(first.get(name), last[name])}
     assert changed <= {"refuted.x", "refuted.o", "refuted.moves"}

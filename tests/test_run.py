@@ -23,7 +23,7 @@ from training import kernels
 from training import learner as learner_module
 from training import run as runs
 from training.files import read_json
-from training.learner import Learner, Table, drive
+from training.learner import Learner, Table, evaluations
 from training.metrics import COLUMNS
 from training.options import BoardConfig, Count, option
 from training.run import Run
@@ -95,7 +95,7 @@ def trained(run, policies, observer=None, **keywords):
     """The run after a training that plays these policies at its evaluations."""
     run.learner = Scripted(policies, **keywords)
     with run.observed(observer or display(run)):
-        drive(run.learner, run.config, run.evaluate)
+        any(run.evaluate() for _ in evaluations(run.learner, run.config))
     return run
 
 
@@ -212,7 +212,7 @@ def test_checkpoints_come_between_evaluations_too_and_the_run_continues_from_the
         clock.setattr(learner_module, "PIECE_SECONDS", 6.0)
         run.learner = Scripted((RANDOM, PERFECT), meanwhile=step)
         with pytest.raises(KeyboardInterrupt), run.observed(display(run)):
-            drive(run.learner, every, run.evaluate, run.pause)
+            any(run.evaluate() for _ in evaluations(run.learner, every, run.pause))
     saved = read_json(tmp_path / "checkpoint" / "progress.json")
     assert at - 300 < saved["steps"] < at
     assert saved["seconds"] == pytest.approx(0.12 * saved["steps"], abs=0.01)
@@ -220,7 +220,7 @@ def test_checkpoints_come_between_evaluations_too_and_the_run_continues_from_the
     assert (again.learner.steps, learner.steps, learner.restored) == (saved["steps"],) * 3
     assert [row["steps"] for row in again.rows] == ([] if at < 400 else [400])
     with again.observed(display(again)):
-        drive(learner, every, again.evaluate, again.pause)
+        any(again.evaluate() for _ in evaluations(learner, every, again.pause))
     assert steps_of(tmp_path) == [400, 800]
     assert float(metrics(tmp_path)[-1]["seconds"]) >= saved["seconds"]
 

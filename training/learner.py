@@ -171,26 +171,13 @@ def crossed(before: int, after: int, every: int) -> bool:
     return after // every > before // every
 
 
-def drive(
-    learner: Learner,
-    config: BoardConfig,
-    evaluate: Callable[[Learner], bool],
-    pause: Callable[[Learner], None] | None = None,
-) -> None:
-    """Train until `config.steps` steps are made or `evaluate` returns True.
-
-    `evaluate` is called after the round that reaches a multiple of `config.judge_every`, and at the
-    end; `pause` about every second in between.
-    """
-    for _ in evaluations(learner, config, pause):
-        if evaluate(learner):
-            return
-
-
 def evaluations(
     learner: Learner, config: BoardConfig, pause: Callable[[Learner], None] | None = None
 ) -> Iterator[None]:
-    """The one training loop: trains, and stops whenever an evaluation is due.
+    """The one training loop: trains up to `config.steps`, and yields when an evaluation is due.
+
+        for _ in evaluations(learner, config):
+            print(evaluate(learner.policy()))
 
     That is after the round that reaches a multiple of `config.judge_every`, and at the end.
     With `pause` the learner advances in pieces of about a second, and `pause` is called between

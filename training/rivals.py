@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from training.files import write_folder
-from training.learner import Learner, drive
+from training.learner import evaluations
 from training.run import Observer, Run
 from training.selfplay import RIVAL
 
@@ -34,11 +34,6 @@ class RivalRun(Run):
     def name(self) -> str:
         """The name of the agent and its preset; that of the second learner says what it is."""
         return f"{super().name} ({RIVAL})" if "rival_of" in self.related else super().name
-
-    def evaluate(self, learner: Learner) -> bool:
-        """Evaluate exactly, and show the results; a turn is not cut short."""
-        self.note(learner)
-        return False
 
 
 class Rivals:
@@ -99,7 +94,8 @@ class Rivals:
         other = self.runs[run is self.runs[0]]
         run.learner.meet(other.learner.snapshot())
         end = min((self.turns_of(run) + 1) * self.turn_steps, run.config.steps)
-        drive(run.learner, run.config.but(steps=end), run.evaluate)
+        for _ in evaluations(run.learner, run.config.but(steps=end)):
+            run.note()
 
     def turns_of(self, run: RivalRun) -> int:
         """How many turns a learner has had."""

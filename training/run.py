@@ -44,7 +44,7 @@ from training.events import Events
 from training.files import LOCK, MANIFEST, Saved, write_json
 from training.goals import check_goal, limit_of
 from training.learned import GamesLearner
-from training.learner import BoardPlayer, Learner, Page, drive
+from training.learner import BoardPlayer, Learner, Page, evaluations
 from training.metrics import Row
 from training.options import BoardConfig
 from training.values import FILE as VALUES
@@ -288,7 +288,9 @@ class Run:
     def train(self, observer: Observer) -> None:
         """Train until the steps are made, the goal is reached, or Ctrl-C stops it."""
         with self.observed(observer):
-            drive(self.learner, self.config, self.evaluate, self.pause)
+            for _ in evaluations(self.learner, self.config, self.pause):
+                if self.evaluate():
+                    return
 
     @contextmanager
     def observed(self, observer: Observer) -> Iterator[None]:
@@ -313,25 +315,25 @@ class Run:
             "the last checkpoint"
         )
 
-    def evaluate(self, learner: Learner) -> bool:
+    def evaluate(self) -> bool:
         """Evaluate exactly, save and show the results; True if training should stop now.
 
         It should stop at the goal `until`, and after Ctrl-C.
         """
-        results = self.note(learner)
+        results = self.note()
         is_over = results.reached(self.until, self.side) or self.is_interrupted
-        if is_over or learner.steps >= self.config.steps or self.is_checkpoint_due:
+        if is_over or self.learner.steps >= self.config.steps or self.is_checkpoint_due:
             self.save()
         return is_over
 
-    def note(self, learner: Learner) -> Evaluation:
+    def note(self) -> Evaluation:
         """Evaluate exactly, keep the best model, and show the results."""
         policy, results = self.add(self._observer.prove)
         row = self.rows[-1]
         notes = {name: row[name] for name in row if name not in metrics.RESULTS}
         exact = {f"exact/{name}": row[name] for name in metrics.RESULTS[1:] if name in row}
         noted = {f"noted/{name}": value for name, value in notes.items()}
-        self._events.add({**exact, **noted, **learner.scalars()}, learner.steps)
+        self._events.add({**exact, **noted, **self.learner.scalars()}, row["steps"])
         self._write_tables()
         self._observer.show(row, results, policy, notes)
         return results
