@@ -160,6 +160,7 @@ def player(config: Config, model: Arrays) -> ValuedTable | LivePolicy:
 class BoardDQN(DQN):
     """Stable-Baselines3's `DQN` with legal moves only, and double Q-learning.
 
+    Its `learn` repeats `_sample_action`, a step of all games, `_store_transition` and `train`.
     rng: draws the random moves. averages: whether the target network is a running average of the
     network, and plays.
     """
@@ -277,7 +278,7 @@ class DQNLearner(SB3Learner):
         found = {**super().notes(), "epsilon": epsilon_at(self.config, self.steps)}
         if self.config.side != "O":
             empty = torch.zeros(1, 2, self.config.rows, self.config.cols)
-            found["Q(start)"] = float(self.network(empty.to(self.algorithm.device)).max())
+            found["Q(start)"] = self.network(empty.to(self.algorithm.device)).max().item()
         return found
 
     def state(self) -> State:

@@ -59,7 +59,6 @@ SMALL = (
     "--num-envs 64 --judge-every 1024 --hidden 32 --snapshot-every 512 "
     "--opponents minimax-slip=0.5:0.5,self:0.5 --batch-size 256"
 )
-STORED = "observations actions values log_probs advantages returns action_masks"
 TAKEN = -1e8  # logit of an illegal move, as in sb3-contrib; not -inf, because -inf * 0 is NaN
 
 
@@ -219,7 +218,8 @@ class Rollout(MaskableRolloutBuffer):
     ) -> Generator[MaskableRolloutBufferSamples, None, None]:
         """Minibatches of all moves, in a new order at each call."""
         if not self.generator_ready:
-            for name in STORED.split():
+            stored = "observations actions values log_probs advantages returns action_masks"
+            for name in stored.split():
                 setattr(self, name, self.swap_and_flatten(getattr(self, name)))
             self.generator_ready = True
         order = self.rng.permutation(self.buffer_size * self.n_envs)

@@ -13,7 +13,6 @@ from tictactoe_env.notation import parse_cell
 from tictactoe_env.observation import observe
 from tictactoe_env.rules import Rules
 from training.task import RANDOM, TaskConfig
-from training.torch_arrays import ACTIVATIONS
 
 
 class Grid(BaseFeaturesExtractor):
@@ -56,6 +55,7 @@ class Lines(BaseFeaturesExtractor):
 
 
 ENCODINGS = {"planes": FlattenExtractor, "grid": Grid, "lines": Lines}
+ACTIVATIONS = {"relu": torch.nn.ReLU, "tanh": torch.nn.Tanh}
 
 
 def network_options(config: TaskConfig) -> dict[str, Any]:

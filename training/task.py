@@ -28,7 +28,6 @@ SNAPSHOTS = (
 STARTS = "Share of the games that start from a random board."
 LARGER_POOL = "best-response:0.5,self:0.45,random:0.05"  # the opponents on larger boards
 REWARDS = "Rewards of a win, a draw and a loss."
-Activation = Literal["relu", "tanh", "silu"]
 Device = Literal["cpu", "cuda"]
 RANDOM = "random"  # instead of a cell, in the option `opening`
 Table = TypeVar("Table", bound=TabularPolicy)
@@ -72,7 +71,7 @@ class TaskConfig(BoardConfig):
     refutations: Natural = 0  # or steps after which only proofs teach: `SB3Learner.stands_still`
     symmetry: bool = True  # whether symmetric boards are one board to the network
     discount: Share = 1.0  # for each move of the learner
-    activation: Activation = "relu"
+    activation: Literal["relu", "tanh"] = "relu"
     snapshots: Kept = 8  # that are kept as opponents
     threads: Threads = 1  # of torch; one is the fastest for small networks
 

@@ -1,4 +1,4 @@
-"""Weights and optimizer moments of torch as arrays and back, and the activation functions."""
+"""Weights and optimizer moments of torch as arrays and back."""
 
 from __future__ import annotations
 
@@ -7,12 +7,6 @@ from collections.abc import Mapping
 import torch
 
 from training.learner import Arrays
-
-ACTIVATIONS: dict[str, type[torch.nn.Module]] = {
-    "relu": torch.nn.ReLU,
-    "tanh": torch.nn.Tanh,
-    "silu": torch.nn.SiLU,
-}
 
 
 def weights_of(module: torch.nn.Module) -> Arrays:
