@@ -192,7 +192,7 @@ class Evolution(Learner):
         """The games of each league by length, and those that an illegal move ended."""
         lengths = [f"length_{length}" for length in range(1, self.config.rules.cells + 1)]
         names = ("generation", *lengths, "disqualified")
-        return {"league.csv": Table(names, self.history, "the games of each league", "games")}
+        return {"league.csv": Table(names, self.history, "number of games in each league")}
 
     def model(self) -> Arrays:
         """The best network."""

@@ -5,7 +5,7 @@ value for the side that has just moved (an afterstate value): the discounted res
 that went through it. Finished boards have exactly 1, 0 or -1. In a level the network plays some ten
 thousand games against itself, in part with random moves, and learns the results of both sides. The
 epoch with the lowest loss on held-out positions is the champion, which plays the next level. The
-first level has random games, or the examples of a file.
+first level has random games, or the examples of a file, such as the `dataset.csv` of a run.
 
 Differences from that system, which `--preset learnbyplay` switches off:
 
@@ -21,7 +21,6 @@ of whole examples, and symmetric positions are held out together.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
@@ -30,26 +29,19 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from pydantic import Field
+from torch import nn
 
 from tictactoe_env.exact.match import exact_result
 from tictactoe_env.exact.positions import positions_of
-from tictactoe_env.exact.tables import TabularPolicy
+from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.observation import observe
-from tictactoe_env.policy import sample
-from training.files import read_csv
+from tictactoe_env.policy import Policy, RandomPolicy, sample
+from tictactoe_env.rules import SIDES
+from training.files import read_columns
 from training.learner import Arrays, Learner, Table
-from training.options import (
-    BoardConfig,
-    Count,
-    Layers,
-    NotNegative,
-    Positive,
-    Share,
-    Shares,
-    option,
-)
+from training.options import BoardConfig, Count, Layers, Positive, Share, Shares, option
 from training.search_space import Range
-from training.selfplay import Rows, play_out
+from training.selfplay import ExploringPolicy, Rows, play_out
 from training.symmetry import Representatives
 from training.task import Device
 from training.torch_arrays import load_weights, use_torch, weights_of
@@ -63,9 +55,8 @@ STORY = (
 )
 UNIT = "games"
 SMALL = "--games 256 --judge-every 256 --steps 768 --epochs 2 --hidden 16 --dropout 0.5"
-MATCH_EPSILONS = (0.5, 0.1)  # random moves at each ply of a match; the last one repeats
-RESULTS = ("win", "loss", "draw")
-NOTES = ("level", "training_loss", "validation_loss")
+MATCH = (0.5, 0.1)  # shares of random moves by ply in a match of champions; the last one repeats
+NOTES = ("level", "training_loss", "validation_loss", "won", "drawn", "lost")
 Floats = NDArray[np.float64]
 
 
@@ -79,7 +70,7 @@ class Config(BoardConfig):
     epochs: Count = option(5, "Epochs in a level; each draws as many examples as it has.")
     hidden: Layers = option((1024,), "Units of the hidden layers.")
     epsilons: Shares = option((1.0, 1.0, 0.5), "Share of random moves by ply; the last repeats.")
-    temperature: NotNegative = option(0.0, "Softmax temperature in games; 0 for the best move.")
+    temperature: Share = option(0.0, "Softmax temperature in games; 0 for the best move.")
     look_ahead: Annotated[int, Field(ge=1, le=2)] = option(1, "Depth of the search in moves.")
     discount: Share = option(0.95, "Discount factor for each move of the same side.")
     memory: Share = option(0.8, "Factor on the weight of earlier games at each new level.")
@@ -92,100 +83,70 @@ class Config(BoardConfig):
     symmetry: bool = True
     validation: Share = 0.1  # held out to choose the best epoch; with 0 it is the last one
     learning_rate_decay: Share = 0.8  # at each new level
-    weight_decay: NotNegative = 1e-5
-    threads: Count = 1
 
 
 SEARCH = {"games": Range(10_000, 60_000, log=True), "learning_rate": Range(5e-4, 1e-2, log=True)}
 
 
-def build(config: Config) -> torch.nn.Sequential:
+def build(config: Config) -> nn.Sequential:
     """The untrained network, from planes of own and other marks to a value."""
-    layers: list[torch.nn.Module] = []
-    sizes = 2 * config.rules.cells, *config.hidden
+    sizes, layers = (2 * config.rules.cells, *config.hidden), []
     with torch.random.fork_rng():
         torch.manual_seed(config.seed)
         for inputs, units in pairwise(sizes):
-            linear, dropout = torch.nn.Linear(inputs, units), torch.nn.Dropout(config.dropout)
-            layers += [linear, torch.nn.ReLU(), dropout]
-        layers.append(torch.nn.Linear(sizes[-1], 1))
-    return torch.nn.Sequential(*layers)
+            layers += [nn.Linear(inputs, units), nn.ReLU(), nn.Dropout(config.dropout)]
+        return nn.Sequential(*layers, nn.Linear(sizes[-1], 1))
 
 
 class Afterstates:
     """All N positions, and their values for the side that has just moved.
 
-    rows: (U,) the positions with a value of the network: all unfinished ones except the empty
-    board, to which no move leads. classes: (C,) the positions that the network sees, one of each
-    symmetry class. index: (U,) the class of each of `rows`.
-    planes: (N, 2 * cells) the marks of the side that has just moved, then those of the other side.
-    exact: (N,) the values of finished positions, 0 for the others.
+    classes: (C,) the positions that the network sees, one of each symmetry class: all unfinished
+    ones except the empty board, to which no move leads. planes: (C, 2 * cells) their marks, of the
+    side that has just moved and of the other side. index: (N,) the class of each position, from 1;
+    0 for those that it does not see. exact: (N,) the values of finished positions, else 0.
     """
 
     def __init__(self, config: Config, device: str = "cpu"):
-        self.config, self.positions = config, positions_of(config.rules)
-        positions = self.positions
+        self.config = config
+        positions = self.positions = positions_of(config.rules)
         seats = np.where(positions.x_to_move, -1, 1)
         self.exact = (positions.outcome_x * seats).astype(np.float64)
-        planes = observe(positions.boards, config.rules, "planes", seats)
-        self.planes = planes.reshape(len(positions), -1)
-        seen = Representatives(positions, config.symmetry)
-        self.rows, self.classes = positions.unfinished[1:], seen.rows[1:]
-        self.index = seen.index[self.rows] - 1
-        inputs = self.planes[self.classes]
-        self.inputs = torch.as_tensor(inputs, dtype=torch.float32, device=device)
+        seen = Representatives(positions, config.symmetry)  # the empty board is the first
+        self.classes, self.index = seen.rows[1:], np.maximum(seen.index, 0)
+        boards, seats = positions.boards[self.classes], seats[self.classes]
+        self.planes = observe(boards, config.rules, "planes", seats).reshape(len(boards), -1)
+        self.inputs = torch.as_tensor(self.planes, dtype=torch.float32, device=device)
 
-    def values(self, network: torch.nn.Module) -> Floats:
-        """The values of all positions: (N,), by the network, or exact if the game is over."""
+    def outputs(self, network: nn.Module) -> Floats:
+        """What a network says of each class: (C,)."""
         network.eval()
         with torch.no_grad():
-            outputs = network(self.inputs)[:, 0].double().cpu().numpy()
-        values = self.exact.copy()
-        values[self.rows] = outputs[self.index]
-        return values
+            return network(self.inputs)[:, 0].double().cpu().numpy()
 
-    def looked_ahead(self, values: Floats) -> Floats:
-        """The values (N,) by which moves are chosen: with `look_ahead` 2 after the best reply."""
-        if self.config.look_ahead == 1:
-            return values
-        return np.where(self.positions.is_over, values, -self.of_moves(values).max(axis=1))
+    def values(self, network: nn.Module) -> Floats:
+        """The values by which moves are chosen: (N,), with `look_ahead` 2 after the best reply."""
+        values = np.where(self.index, self.outputs(network)[self.index - 1], self.exact)
+        if self.config.look_ahead == 2:
+            replies = self.of_moves(values).max(axis=1)
+            values = np.where(self.positions.is_over, values, -replies)
+        return values
 
     def of_moves(self, values: Floats) -> Floats:
         """The values of the positions after each move: (N, cells), -inf for illegal moves."""
         children = self.positions.children
         return np.where(children >= 0, values[children], -np.inf)
 
-    def policy(self, network: torch.nn.Module) -> ValuedTable:
+    def policy(self, network: nn.Module) -> ValuedTable:
         """The greedy policy of a network."""
-        moves = self.of_moves(self.looked_ahead(self.values(network)))
+        moves = self.of_moves(self.values(network))
         worth = reward_scale((1.0, 0.0, -1.0), self.config.discount)
         return ValuedTable(self.positions.rules, moves[self.positions.unfinished], worth)
-
-    def exploring(
-        self, values: Floats | None, epsilons: Sequence[float], temperature: float = 0.0
-    ) -> TabularPolicy:
-        """The policy of games: a random move by `epsilons`, else the best move or a softmax.
-
-        values: (N,), None for random play.
-        """
-        positions = self.positions
-        free = positions.boards[positions.unfinished] == 0
-        random = free / free.sum(axis=1, keepdims=True)
-        if values is None:
-            return TabularPolicy(positions.rules, random)
-        moves = self.of_moves(self.looked_ahead(values))[positions.unfinished]
-        chosen: NDArray[Any] = np.arange(moves.shape[1]) == moves.argmax(axis=1)[:, None]
-        if temperature > 0:
-            chosen = np.exp((moves - moves.max(axis=1, keepdims=True)) / temperature)
-        chosen = chosen / chosen.sum(axis=1, keepdims=True)
-        plies = np.minimum(positions.ply[positions.unfinished], len(epsilons) - 1)
-        epsilon = np.array(epsilons)[plies][:, None]
-        return TabularPolicy(positions.rules, epsilon * random + (1 - epsilon) * chosen)
 
 
 def player(config: Config, model: Arrays) -> ValuedTable:
     """The player of a saved model, on the CPU."""
-    use_torch("cpu", config.threads)  # the order of summation may depend on the threads
+    use_torch("cpu", threads=1)  # the order of summation may depend on the threads
     network = build(config)
     load_weights(network, model)
     return Afterstates(config).policy(network)
@@ -194,27 +155,25 @@ def player(config: Config, model: Arrays) -> ValuedTable:
 class ValueNet(Learner):
     """The network, and the results that it learns from.
 
-    results: (2, N) for each position the weight of the games that reached it, and the sum of their
-    results for the side that had just moved. recent: of the games of the last level alone.
-    losses: of the last champion, in training and validation.
-    matches: for each level the wins, losses and draws of its champion against the one before.
+    results: (2, C) for each class of positions the weight of the games that reached it, and the sum
+    of their results for the side that had just moved. losses: of the last champion, in training and
+    validation. match: the wins, draws and losses of this champion against the one before.
     There is no generator: each level makes its own from the seed and its number.
     """
 
-    STATE = ("results", "recent", "losses", "matches")
+    STATE = ("results", "losses", "match")
+    CHARTS = {"losses.png": NOTES[:3]}
 
     def __init__(self, config: Config):
-        use_torch(config.device, config.threads)
+        use_torch(config.device, threads=1)
         self.config, self.network = config, build(config).to(config.device)
         self.afterstates = Afterstates(config, config.device)
-        self.positions = self.afterstates.positions
-        images = self.positions.canonical[self.afterstates.classes]
-        images, which = np.unique(images, return_inverse=True)
-        order = np.random.default_rng(config.seed).permutation(len(images))
-        self.order = order[which] / len(images)  # the order in which classes are held out
-        self.results = self.recent = np.zeros((2, len(self.positions)))
-        self.losses = [np.nan, np.nan]
-        self.matches: list[list[float]] = []
+        images = self.afterstates.positions.canonical[self.afterstates.classes]
+        distinct, which = np.unique(images, return_inverse=True)
+        order = np.random.default_rng(config.seed).permutation(len(distinct))
+        self.order = order[which] / len(distinct)  # the order in which classes are held out
+        self.results = np.zeros((2, len(images)))
+        self.losses, self.match = [np.nan, np.nan], [np.nan, np.nan, np.nan]
 
     def advance(self, most: int) -> None:
         """Play and learn levels until `most` further games are played."""
@@ -227,8 +186,9 @@ class ValueNet(Learner):
         return self.afterstates.policy(self.network)
 
     def notes(self) -> dict[str, float]:
-        """The level, and the losses of its champion."""
-        return dict(zip(NOTES, [len(self.matches), *self.losses], strict=True))
+        """The level, the losses of its champion, and its results against the champion before."""
+        level = self.steps // self.config.games
+        return dict(zip(NOTES, (level, *self.losses, *self.match), strict=True))
 
     def model(self) -> Arrays:
         """The weights of the network."""
@@ -241,76 +201,72 @@ class ValueNet(Learner):
 
     def level(self) -> None:
         """Play the games of a level, learn from them, and play against the level before."""
-        config, after, number = self.config, self.afterstates, len(self.matches)
-        rng = np.random.default_rng([config.seed, number])
-        before = after.values(self.network) if number else None
-        is_read = number == 0 and config.dataset
-        self.recent = read_dataset(config, after) if is_read else self.play(before, rng)
-        self.results = self.recent + config.memory * self.results
-        self.fit(rng, int(self.recent[0].sum()))
-        champion = after.exploring(after.values(self.network), MATCH_EPSILONS)
-        other = after.exploring(before, MATCH_EPSILONS)
-        x, o = exact_result(champion, other), exact_result(other, champion).other_side
-        self.matches.append([(getattr(x, name) + getattr(o, name)) / 2 for name in RESULTS])
+        config, after, level = self.config, self.afterstates, self.steps // self.config.games
+        rng = np.random.default_rng([config.seed, level])
+        before: Policy = self.policy() if level else RandomPolicy()
+        values = after.values(self.network) if level else np.zeros(len(after.positions))
+        if config.dataset and level == 0:
+            means, games = read_columns(Path(config.dataset), after.planes).T
+            recent = np.stack([games, games * means])
+        else:
+            recent = self.play(before, values, rng)
+        self.results = recent + config.memory * self.results
+        self.fit(level, int(recent[0].sum()), rng)
+        champion, other = (ExploringPolicy(one, MATCH) for one in (self.policy(), before))
+        x, o = (exact_result(champion, other, config.rules, side=side) for side in SIDES)
+        self.match = [(x.win + o.win) / 2, (x.draw + o.draw) / 2, (x.loss + o.loss) / 2]
         self.steps += config.games
 
-    def play(self, values: Floats | None, rng: np.random.Generator) -> Floats:
-        """The `results` (2, N) of the games of a level, by these values (N,) or at random."""
-        config, positions = self.config, self.positions
-        players = self.afterstates.exploring(values, config.epsilons, config.temperature)
-        table, starts = players.by_row(), np.zeros(config.games, dtype=np.intp)
+    def play(self, player: Policy, values: Floats, rng: np.random.Generator) -> Floats:
+        """The results (2, C) of the games of a level. values: (N,) those of the player."""
+        config, positions = self.config, self.afterstates.positions
+        if isinstance(player, ValuedTable) and config.temperature:
+            player = player.softmax(config.temperature)
+        table = tabulate(ExploringPolicy(player, config.epsilons), config.rules).by_row()
+        starts = np.zeros(config.games, dtype=np.intp)
         plies, _ = play_out(starts, lambda _, rows: sample(table[rows], rng), positions)
         # the position of each game after each move, -1 after its end
         path = np.full((config.rules.cells + 3, config.games), -1, dtype=np.intp)
         for ply, (games, rows, cells) in enumerate(plies):
             path[ply + 1, games] = positions.children[rows, cells]
         path[0] = 0
-        is_met = (path > 0) & ~positions.is_over[path]
-        returns = self.returns(path, values)[is_met]
-        return results_of(path[is_met], np.ones(len(returns)), returns, len(positions))
+        which, size = self.afterstates.index[path].ravel(), self.results.shape[1] + 1
+        returns = self.returns(path, values).ravel()
+        return np.stack([np.bincount(which, weights, size)[1:] for weights in (None, returns)])
 
-    def returns(self, path: Rows, values: Floats | None) -> Floats:
+    def returns(self, path: Rows, values: Floats) -> Floats:
         """The discounted result at each position of a path, for the side that had just moved.
 
         With `cut`, the value of the best move replaces the result before a move of that side that
         was not the best by the champion's `values`.
         """
-        after, is_over = self.afterstates, self.positions.is_over
-        returns = after.exact[path]
-        cut = self.config.cut and values is not None
-        values = after.exact if values is None else after.looked_ahead(values)
-        best = after.of_moves(values).max(axis=1)
+        after, is_over = self.afterstates, self.afterstates.positions.is_over
+        returns, best = after.exact[path], after.of_moves(values).max(axis=1)
         for ply in range(len(path) - 3, -1, -1):
             here, answer, reply = path[ply : ply + 3]
             onward = returns[ply + 2]
-            if cut:
+            if self.config.cut:
                 onward = np.where(values[reply] < best[answer], best[answer], onward)
             discounted = self.config.discount * onward
             later = np.where(is_over[answer], -after.exact[answer], discounted)
             returns[ply] = np.where(is_over[here], after.exact[here], later)
         return returns
 
-    def fit(self, rng: np.random.Generator, examples: int) -> None:
+    def fit(self, level: int, examples: int, rng: np.random.Generator) -> None:
         """Train on the results and keep the champion, the epoch with the lowest validation loss.
 
         examples: how many are drawn in an epoch. No class is held out again before all were.
         """
-        config, network, level = self.config, self.network, len(self.matches)
-        size, device = config.batch_size, config.device
-        after, share = self.afterstates, config.validation
-        games, sums = (
-            np.bincount(after.index, weights=part[after.rows], minlength=len(after.classes))
-            for part in self.results
-        )
+        config, network, after = self.config, self.network, self.afterstates
+        size, device, share = config.batch_size, config.device, config.validation
+        games, sums = self.results
         mean = sums / np.where(games > 0, games, 1.0)
         held_out = (self.order + level * share) % 1 < share
         known, unknown = np.where(held_out, 0.0, games), np.where(held_out, games, 0.0)
         if not known.any():
             raise ValueError("all positions of the games are held out: play more games")
         rate = config.learning_rate * config.learning_rate_decay**level
-        optimizer = torch.optim.Adam(
-            network.parameters(), lr=rate, weight_decay=config.weight_decay, fused=True
-        )
+        optimizer = torch.optim.Adam(network.parameters(), lr=rate, weight_decay=1e-5, fused=True)
         targets = torch.as_tensor(mean, dtype=torch.float32, device=device)
         probs = known / known.sum()
         self.losses, weights = [np.nan, np.inf], {}
@@ -326,59 +282,19 @@ class ValueNet(Learner):
                     optimizer.zero_grad()
                     (weight * errors**2).sum().backward()
                     optimizer.step()
-                distances = (after.values(network)[after.classes] - mean) ** 2
+                distances = (after.outputs(network) - mean) ** 2
                 held = np.average(distances, weights=unknown) if unknown.any() else np.nan
-                # without held-out positions the loss is NaN and the last epoch is the champion
-                if not held > self.losses[1]:
+                if not held > self.losses[1]:  # NaN if nothing is held out: the last epoch is it
                     self.losses = [float(distances @ probs), float(held)]
                     weights = weights_of(network)
         load_weights(network, weights)
 
     def tables(self) -> dict[str, Table]:
-        """The examples of the last level, and the matches of all levels."""
-        rows = np.flatnonzero(self.recent[0])
-        games, sums = self.recent[:, rows]
-        examples = np.column_stack([self.afterstates.planes[rows], sums / games, games]).tolist()
-        matches = [(level, *shares) for level, shares in enumerate(self.matches, 1)]
-        dataset = Table([*columns_of(self.config), "games"], examples)
-        return {
-            f"level-{len(self.matches):02d}/dataset.csv": dataset,
-            "levels.csv": Table(["level", *RESULTS], matches),
-        }
-
-    def charts(self, rows: Sequence[Mapping[str, float]]) -> dict[str, Table]:
-        """The losses of the champions."""
-        labels = {"title": "losses of the champions", "y_label": "mean squared error"}
-        return {"losses.png": Table.of(rows, *NOTES, **labels)}
+        """The examples of the level: a board, its mean result, and the weight of its games."""
+        (games, sums), planes = self.results, self.afterstates.planes
+        rows = np.column_stack([planes, sums / np.where(games > 0, games, 1.0), games]).tolist()
+        names = [*(f"v{number}" for number in range(planes.shape[1])), "return", "games"]
+        return {"dataset.csv": Table(names, rows)}
 
 
 begin = ValueNet
-
-
-def results_of(rows: Rows, games: Floats, mean: Floats, size: int) -> Floats:
-    """Games and sum of the results (2, size) at positions (B,), which may repeat, from means."""
-    return np.stack([np.bincount(rows, part, minlength=size) for part in (games, games * mean)])
-
-
-def columns_of(config: Config) -> list[str]:
-    """The columns of a dataset of single results: the planes and the result."""
-    return [*(f"v{number}" for number in range(2 * config.rules.cells)), "return"]
-
-
-def read_dataset(config: Config, afterstates: Afterstates) -> Floats:
-    """The `results` (2, N) of a dataset of unfinished boards, each with or without `games`.
-
-    Raises ValueError if the file is none.
-    """
-    names, path, size = columns_of(config), Path(config.dataset), len(afterstates.planes)
-    table = read_csv(path, names, optional=["games"])
-    places = {tuple(planes): row for row, planes in enumerate(afterstates.planes.tolist())}
-    rows = np.array([places.get(tuple(line[: len(names) - 1]), -1) for line in table.tolist()])
-    games = table[:, len(names)] if table.shape[1] > len(names) else np.ones(len(table))
-    if (rows < 0).any() or not np.isfinite(table).all() or (games < 0).any():
-        raise ValueError(f"{path} must hold boards of planes, and finite results of games")
-    results = results_of(rows, games, table[:, len(names) - 1], size)
-    results[:, np.setdiff1d(np.arange(size), afterstates.rows)] = 0
-    if not results[0].any():
-        raise ValueError(f"{path} must hold an unfinished board, got none")
-    return results

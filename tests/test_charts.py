@@ -79,8 +79,8 @@ def test_where_x_wins_the_charts_show_when_it_wins_against_everybody(tmp_path, d
 
 
 def test_a_chart_shows_columns_as_curves_over_the_first_one(tmp_path, drawn):
-    rows = [{"as_x": 1.0, "as_o": 0.0, "steps": 10}, {"as_x": 50.0, "as_o": 3.0, "steps": 20}]
-    chart(Table.of(rows, "steps", "as_o", "as_x", y_label="%"), tmp_path / "chart.png")
+    table = Table(("steps", "as_x", "as_o"), [(10, 1.0, 0.0), (20, 50.0, 3.0)], "illegal")
+    chart(table, tmp_path / "chart.png")
     (axes,) = drawn[0].axes
     assert lines(axes) == {"as o": [[10, 20], [0, 3]], "as x": [[10, 20], [1, 50]]}
-    assert (axes.get_xlabel(), axes.get_ylabel()) == ("steps", "%")
+    assert (axes.get_xlabel(), axes.get_title()) == ("steps", "illegal")

@@ -58,15 +58,6 @@ def test_a_file_that_is_too_large_is_refused_by_name_before_it_is_read(path):
             read(path)
 
 
-def test_a_table_of_numbers_is_read_and_a_wrong_line_is_named(path):
-    path.write_text("a,b\n" + 200 * "1,-2.5\n\n")
-    table = files.read_csv(path, ("a", "b"))
-    assert (table.shape, set(table[:, 1])) == ((200, 2), {-2.5})
-    path.write_text("a,b\n1,2\n3\n")
-    with refuses(path, "line 3"):
-        files.read_csv(path, ("a", "b"))
-
-
 def test_arrays_come_back_to_the_bit(path):
     arrays = {
         "turned": np.arange(12, dtype=np.float64).reshape(3, 4).T,

@@ -6,10 +6,11 @@ from learners import POSITIONS, row
 from text_cases import refuses
 
 from agents.value_net import Config, begin
+from tictactoe_env.exact.tables import tabulate
 from training.files import write_csv
+from training.selfplay import ExploringPolicy
 
 SMALL = Config(steps=600, games=200, judge_every=200, hidden=(16,), epochs=2)
-NAMES = ",".join([*(f"v{number}" for number in range(18)), "return"])
 WON = ("X../.../...", "XO./.../...", "XO./X../...", "XO./X.O/...", "XO./X.O/X..")
 
 
@@ -30,7 +31,8 @@ def test_results_are_discounted_and_cut_before_a_move_that_was_not_the_best(cut,
     learner = begin(SMALL.but(cut=cut))
     path = np.array([0, *map(row, WON), *[-1] * 6])[:, None]
     plain = [-(0.95**2), 0.95**2, -0.95, 0.95, -1, 1]
-    assert learner.returns(path, None)[:6, 0] == pytest.approx(plain, abs=0)
+    nothing = np.zeros(len(POSITIONS))
+    assert learner.returns(path, nothing)[:6, 0] == pytest.approx(plain, abs=0)
     values = learner.afterstates.exact.copy()
     places = [row(text) for text in ("XO./X../...", "XO./.../..X", "XO./X../O..", "XO./X.O/...")]
     values[places] = 0.3, 0.6, 0.1, 0.1
@@ -41,10 +43,11 @@ def test_results_are_discounted_and_cut_before_a_move_that_was_not_the_best(cut,
 @pytest.mark.parametrize(("look_ahead", "temperature"), [(1, 0.0), (2, 0.3)])
 def test_exploration_temperature_and_look_ahead_work_together(learner, look_ahead, temperature):
     """A move has the value of its position, or what the best answer leaves of it."""
-    states = begin(SMALL.but(look_ahead=look_ahead)).afterstates
-    values = states.values(learner.network)
-    moves = states.of_moves(states.looked_ahead(values))
-    table = states.exploring(values, (0.9, 0.4), temperature).by_row()
+    states, network = begin(SMALL.but(look_ahead=look_ahead)).afterstates, learner.network
+    values = learner.afterstates.values(network)
+    moves, policy = states.of_moves(states.values(network)), states.policy(network)
+    player = policy.softmax(temperature) if temperature else policy
+    table = tabulate(ExploringPolicy(player, (0.9, 0.4)), POSITIONS.rules).by_row()
     for at in POSITIONS.unfinished[::50].tolist():
         expected = np.full(9, -np.inf)
         for cell, child in enumerate(POSITIONS.children[at].tolist()):
@@ -57,7 +60,7 @@ def test_exploration_temperature_and_look_ahead_work_together(learner, look_ahea
         best = np.arange(9) == expected.argmax()
         chosen = np.exp(expected / temperature) if temperature else best
         probs = epsilon * legal / legal.sum() + (1 - epsilon) * chosen / chosen.sum()
-        assert table[at] == pytest.approx(probs, abs=1e-12)
+        assert table[at] == pytest.approx(probs, abs=1e-6)
 
 
 def test_the_champion_has_the_least_loss_on_what_was_held_out_or_is_the_last():
@@ -67,40 +70,25 @@ def test_the_champion_has_the_least_loss_on_what_was_held_out_or_is_the_last():
     assert validation == sorted(validation, reverse=True)
     assert len({*validation}) < 6, "an epoch that was not the best"
     learner = learners[-1]
-    before = learner.recent
+    games = learner.results[0].sum()
     learner.advance(1)
-    assert learner.results == pytest.approx(learner.recent + 0.5 * before, abs=1e-12)
+    assert learner.results[0].sum() > 1.25 * games
     assert np.isnan(after(1, validation=0.0).losses[1])
 
 
-def test_a_level_leaves_its_examples_its_losses_and_exact_matches():
-    learner, rows = begin(SMALL), []
-    for _ in range(3):
-        learner.advance(1)
-        rows.append(learner.notes())
-    tables, charts = learner.tables(), learner.charts(rows)
-    assert list(tables) == ["level-03/dataset.csv", "levels.csv"]
-    assert list(tables["level-03/dataset.csv"].names) == [*NAMES.split(","), "games"]
-    _, *shares = np.array(tables["levels.csv"].rows).T
-    assert np.sum(shares, axis=0) == pytest.approx(np.ones(3))
-    assert charts["losses.png"].rows == [[*row.values()][:3] for row in rows]
+def test_a_level_is_an_exact_match_of_its_champion_against_the_one_before(learner):
+    notes = learner.notes()
+    assert notes["level"] == 3
+    assert sum(notes[name] for name in ("won", "drawn", "lost")) == pytest.approx(1)
 
 
-def test_the_first_level_learns_the_examples_of_a_file(tmp_path):
-    level = after(1, seed=3)
-    table = level.tables()["level-01/dataset.csv"]
-    write_csv(tmp_path / "games.csv", table.names, table.rows)
-    again = after(1, dataset=str(tmp_path / "games.csv"))
-    assert again.recent == pytest.approx(level.recent, abs=1e-9)
-
-
-def test_a_dataset_that_is_none_is_refused_with_a_reason(tmp_path):
-    for text, *mentions in (
-        (f"{NAMES}\n1\n", "line 2"),
-        (f"{NAMES}\n{'1,' * 9}{'0,' * 9}1\n",),
-        (f"{NAMES}\n1,{'0,' * 17}nan\n",),
-        (f"{NAMES}\n{'0,' * 18}1\n", "unfinished"),
-    ):
-        (tmp_path / "bad.csv").write_text(text)
-        with refuses("bad.csv", *mentions):
-            after(1, dataset=str(tmp_path / "bad.csv"))
+def test_the_first_level_learns_the_dataset_of_another_run_and_no_other_file(tmp_path):
+    level, path = after(1, seed=3), tmp_path / "dataset.csv"
+    (table,) = level.tables().values()
+    write_csv(path, table.names, table.rows)
+    again = after(1, dataset=str(path))
+    assert again.results == pytest.approx(level.results, abs=1e-9)
+    for rows in ([], table.rows[1:], [[*line[:-1], np.nan] for line in table.rows], [["a"], [1]]):
+        write_csv(path, table.names, rows)
+        with refuses(path):
+            after(1, dataset=str(path))

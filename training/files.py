@@ -20,7 +20,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Self
 
@@ -124,25 +124,18 @@ def csv_lines(path: Path) -> list[list[str]]:
         raise DamagedFileError(f"{path} must be a CSV file: {error}") from None
 
 
-def read_csv(path: Path, names: Sequence[str], optional: Sequence[str] = ()) -> NDArray[np.float64]:
-    """The numbers of a CSV file: (lines, columns). Its first line must hold these names.
+def read_columns(path: Path, first: NDArray[Any]) -> NDArray[np.float64]:
+    """The columns of a CSV file of numbers after the first ones, which must hold `first`.
 
-    optional: further columns; the file has all of them or none.
-    Raises ValueError for other columns, and for anything that is not a number.
+    Raises FileNotFoundError, and ValueError for another file.
     """
-    every, (found, *lines) = [*names, *optional], csv_lines(path) or [[]]
-    if found not in (every, list(names)):
-        got = printable(", ".join(found)[:200])
-        raise ValueError(f"{path} must have the columns {', '.join(every)}, got {got!r}")
-    rows = []
-    for number, line in enumerate(lines, 2):
-        try:
-            rows.append([float(entry) for _, entry in zip(found, line, strict=True)])
-        except ValueError as error:
-            raise ValueError(
-                f"{path} must have {len(found)} numbers in each line, line {number}: {error}"
-            ) from None
-    return np.array(rows).reshape(-1, len(found))
+    _, *lines = csv_lines(path) or [[]]
+    width = first.shape[1]
+    with suppress(ValueError):  # of lines that are no numbers, or not as long as the others
+        table = np.array(lines, dtype=np.float64).reshape(len(lines), -1)
+        if np.array_equal(table[:, :width], first) and np.isfinite(table).all():
+            return table[:, width:]
+    raise ValueError(f"{path} must hold finite numbers, the first {width} columns as a run's file")
 
 
 def write_arrays(

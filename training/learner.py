@@ -28,7 +28,6 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 from numpy.typing import NDArray
@@ -60,6 +59,8 @@ class Learner(ABC):
     steps: int = 0
     STATE: ClassVar[tuple[str, ...]] = ()
     """The attributes that a training needs, besides the model, to continue bit for bit."""
+    CHARTS: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    """Columns of metrics.csv that are drawn over the first of them at the end, by file name."""
 
     @abstractmethod
     def advance(self, most: int) -> None:
@@ -127,14 +128,6 @@ class Learner(ABC):
         """Tables to write into the run's folder at each evaluation, by file name (`league.csv`)."""
         return {}
 
-    def charts(self, rows: Sequence[Mapping[str, float]]) -> dict[str, Table]:
-        """Tables to draw at the end of a training, by file name; by default, those with a title.
-
-        rows: those of metrics.csv.
-        """
-        tables = self.tables().items()
-        return {str(Path(name).with_suffix(".png")): one for name, one in tables if one.title}
-
 
 class Page(Protocol):
     """A module of `agents/`."""
@@ -153,17 +146,14 @@ class Page(Protocol):
 
 @dataclass(frozen=True)
 class Table:
-    """A table for a CSV file, or for a chart, which shows its columns as curves over the first."""
+    """A table for a CSV file. One with a title is also drawn at the end of a training.
+
+    The chart shows the columns as curves over the first one.
+    """
 
     names: Sequence[str]
     rows: Sequence[Sequence[Any]]
     title: str = ""
-    y_label: str = ""
-
-    @classmethod
-    def of(cls, rows: Sequence[Mapping[str, Any]], *names: str, **labels: str) -> Table:
-        """The columns with these names, of rows such as those of metrics.csv."""
-        return cls(names, [[row[name] for name in names] for row in rows], **labels)
 
 
 def crossed(before: int, after: int, every: int) -> bool:

@@ -6,10 +6,10 @@ A page derives from `SB3Learner`. It adds the network, the update, and what else
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import cloudpickle  # type: ignore[import-untyped]  # Stable-Baselines3 requires it
 import numpy as np
@@ -23,10 +23,10 @@ from tictactoe_env.observation import observation_space
 from tictactoe_env.rules import SIDES
 from tictactoe_env.sb3 import TicTacToeVecEnv
 from training.goals import limit_of
-from training.learner import Arrays, BoardPlayer, Learner, State, Table, crossed
+from training.learner import Arrays, BoardPlayer, Learner, State, crossed
 from training.network_policy import joined, parted
 from training.selfplay import SelfPlay
-from training.tally import DRAWS, LOSSES, WINDOW, WINS, Tally
+from training.tally import DRAWS, LOSSES, WINS, Tally
 from training.task import TaskConfig
 from training.torch_arrays import load_moments, load_weights, moments_of, use_torch, weights_of
 
@@ -37,6 +37,8 @@ class SB3Learner(Learner):
     build: makes the algorithm from the configuration. player: that of the page. round_steps:
     environment steps of a rollout, from one update of the algorithm to the next.
     """
+
+    CHARTS: ClassVar = {"windows.png": ("steps", WINS, DRAWS, LOSSES)}
 
     def __init__(
         self,
@@ -147,12 +149,6 @@ class SB3Learner(Learner):
         if self.config.refutations:
             found["refutations"] = len(self.pool.refutations or ())
         return found
-
-    def charts(self, rows: Sequence[Mapping[str, float]]) -> dict[str, Table]:
-        """Wins, draws and losses in windows of 1,000 games."""
-        title = f"training games against {self.config.opponents}, seed {self.config.seed}"
-        labels = {"title": title, "y_label": f"training games of {WINDOW:,}"}
-        return {"windows.png": Table.of(rows, "steps", WINS, DRAWS, LOSSES, **labels)}
 
     def scalars(self) -> dict[str, float]:
         """What the algorithm has logged for TensorBoard since the last call."""

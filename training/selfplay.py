@@ -221,15 +221,19 @@ class PoolLearner(Learner):
 
 
 class ExploringPolicy(NamedTuple):
-    """A policy that makes a random legal move with probability `epsilon`."""
+    """A policy that makes a random legal move with probability `epsilon`.
+
+    This may be one probability for each ply, of which the last one repeats.
+    """
 
     policy: Policy
-    epsilon: float
+    epsilon: float | tuple[float, ...]
 
     def probs(self, boards: Boards) -> Probs:
         """The mean of the policy's probabilities and equal ones: (B, cells)."""
         equal = RandomPolicy().probs(boards)
-        return (1 - self.epsilon) * self.policy.probs(boards) + self.epsilon * equal
+        epsilon = np.take(self.epsilon, np.count_nonzero(boards, axis=1), mode="clip")[:, None]
+        return (1 - epsilon) * self.policy.probs(boards) + epsilon * equal
 
 
 def _compact(player: Any) -> Any:

@@ -97,6 +97,12 @@ class ValuedTable(ValuedPolicy):
         best = one_hot(values.argmax(axis=1), rules.cells)
         super().__init__(rules, best, OwnValues(values, *worth))
 
+    def softmax(self, temperature: float) -> TabularPolicy:
+        """The policy that draws its moves by the softmax of their values over a temperature."""
+        above = self.values - np.nanmax(self.values, axis=1, keepdims=True)
+        weights = np.nan_to_num(np.exp(above / temperature, dtype=np.float64))
+        return TabularPolicy(self.rules, weights / weights.sum(axis=1, keepdims=True))
+
 
 def checked(own: OwnValues, rules: Rules) -> OwnValues:
     """Values as float32 with NaN on taken cells and for infinities. ValueError for other shapes."""

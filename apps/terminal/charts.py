@@ -30,9 +30,13 @@ Rows = Sequence[Mapping[str, Any]]
 
 def draw(run: Run) -> None:
     """Draw the charts of a run into its folder: those of its learner, and growth.png."""
-    for name, content in run.learner.charts(run.rows).items():
-        chart(content, run.folder / name)
     title = f"{run.name} on {run.config.rules}, seed {run.config.seed}"
+    for name, columns in run.learner.CHARTS.items():
+        rows = [[row[column] for column in columns] for row in run.rows]
+        chart(Table(columns, rows, title), run.folder / name)
+    for name, table in run.learner.tables().items():
+        if table.title:
+            chart(table, (run.folder / name).with_suffix(".png"))
     learning_curves(run.rows, run.config.rules, run.folder / "growth.png", title)
 
 
@@ -145,7 +149,7 @@ def chart(table: Table, path: Path) -> None:
     xs, *columns = zip(*table.rows, strict=True)
     for name, ys in zip(table.names[1:], columns, strict=True):
         axes.plot(xs, ys, label=name.replace("_", " "))
-    axes.set(xlabel=table.names[0], ylabel=table.y_label, title=table.title)
+    axes.set(xlabel=table.names[0], title=table.title)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), fontsize=8)
     axes.grid(alpha=0.3)
