@@ -107,7 +107,7 @@ class TabularQ(PoolLearner):
     def round(self) -> None:
         """Play a round of games to their ends and learn from them."""
         is_x, opponents = np.arange(self.config.games) % 2 == 0, self.pool.opponents()
-        which = opponents.choose(len(is_x), self.rng)
+        which = opponents.pool.draw(self.rng, len(is_x))
         mean, epsilon = self.values.mean(axis=0), self.epsilon
 
         def choose(rows: Rows) -> Rows:  # epsilon-greedy; ties are broken at random

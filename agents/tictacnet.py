@@ -304,7 +304,7 @@ class TicTacNet(PoolLearner):
         explores = rng.random(len(starts)) < config.exploring_starts
         starts[explores] = rng.choice(unfinished, size=int(explores.sum()))
         opponents = self.pool.opponents()
-        which = opponents.choose(config.games, rng)
+        which = opponents.pool.draw(rng, config.games)
 
         def choose(rows: Rows) -> Rows:
             explores = rng.random(len(rows)) < epsilon

@@ -261,15 +261,15 @@ def test_a_run_from_the_command_line_is_proven_and_shows_the_values_of_its_model
     if own is None:  # its network scores cells for one move; it does not estimate results
         return
     found = read_values(path, table, content.sha256_of_moves)
-    assert np.array_equal(found.values, own.values, equal_nan=True)
+    assert np.array_equal(found.own.values, own.values, equal_nan=True)
     assert (found.meaning, found.scale) == (own.meaning, (own.low, own.high))
-    assert np.isnan(found.values[BOARDS != 0]).all()
-    known = np.where(np.isnan(found.values), -np.inf, found.values)
+    assert np.isnan(found.own.values[BOARDS != 0]).all()
+    known = np.where(np.isnan(found.own.values), -np.inf, found.own.values)
     plays = (table.table > 0) & (known > -np.inf)  # tictacnet may play taken cells
     assert (known == known.max(axis=1, keepdims=True))[plays].all()
     assert plays.any(axis=1).mean() > 0.5 or agent in {"mcts", "trie", "tictacnet"}
     low, high = {"dqn": (-3, 3), "value_net": (-1.5, 1.5)}.get(agent, found.scale)
-    assert low <= np.nanmin(found.values) < np.nanmax(found.values) <= high
+    assert low <= np.nanmin(found.own.values) < np.nanmax(found.own.values) <= high
 
 
 def beyond(known):

@@ -50,7 +50,7 @@ def values(path):
     """The own values of a run, and what is said of them."""
     stated = read(path.parent).sha256_of_moves
     policy = read_values(path, load_policy(path.parent), stated)
-    return policy.values.tobytes(), policy.meaning, policy.scale, repr(policy.own.known)
+    return policy.own.values.tobytes(), policy.meaning, policy.scale, repr(policy.own.known)
 
 
 def resumed(path):

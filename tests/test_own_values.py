@@ -98,7 +98,7 @@ def run(tmp_path_factory, no_charts):
 
 
 def test_the_own_values_of_a_run_are_shown_without_torch_and_without_its_model(run, tmp_path):
-    own = read_values(run / "values.npz", load_policy(run), read(run).sha256_of_moves)
+    own = read_values(run / "values.npz", load_policy(run), read(run).sha256_of_moves).own
     for name in ("certificate.json", "values.npz"):
         shutil.copy(run / name, tmp_path)
     for path in (tmp_path, tmp_path / "certificate.json"):

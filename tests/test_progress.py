@@ -29,7 +29,7 @@ def test_a_row_is_printed_at_each_tenth_and_when_something_is_first_proven(setti
     ):
         results = evaluate(policy, rules=Rules())
         display.advance(steps)
-        display.show({"steps": steps, "seconds": 1.0}, results, policy, {"games": 7.0})
+        display.show({"steps": steps, "seconds": 1.0, "games": 7.0}, results, policy)
     display.stop()
     shown = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "\n", console.file.getvalue())
     rows = re.findall(r"^ *([\d,]+) (?:steps,| +1\.0)", shown, re.MULTILINE)
@@ -44,7 +44,7 @@ def test_a_log_tells_of_the_games_that_were_counted_at_each_row(monkeypatch):
     display, results = Display("agent", 1_000, 0, console), evaluate(RANDOM, rules=Rules())
     for steps in (100, 200, 300):
         tally.add([WIN] * 1_000)
-        display.show({"steps": steps, "seconds": 1.0}, results, RANDOM, tally.notes())
+        display.show({"steps": steps, "seconds": 1.0, **tally.notes()}, results, RANDOM)
     shown = console.file.getvalue()
     assert re.findall(r" to ([\d,]+): 1000 won", shown) == ["1,000", "2,000", "3,000"]
 

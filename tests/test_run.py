@@ -88,7 +88,7 @@ def new_run(folder, until="steps", preset=None, **options):
 
 def display(run):
     console = Console(file=io.StringIO(), width=300)
-    return Display("somebody", run.config.steps, run.learner.steps, console)
+    return Display("somebody", run.config.steps, run.learner.steps, console, True, run.folder)
 
 
 def trained(run, policies, observer=None, **keywords):

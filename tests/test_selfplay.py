@@ -4,12 +4,10 @@ import numpy as np
 import pytest
 from sample_players import fixed_table
 
-from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.policy import RandomPolicy
-from tictactoe_env.pool import make_pool
 from tictactoe_env.rules import Rules
-from training.selfplay import Opponents, SelfPlay
+from training.selfplay import SelfPlay
 
 RULES = Rules(2, 3, 3)
 SQUARE = Rules()
@@ -46,12 +44,6 @@ def test_half_of_the_time_the_oldest_snapshot_makes_room_and_otherwise_any():
         left = ages(pool_with("self", SNAPSHOTS[:4], size=3, seed=seed))
         replaced[({0, 1, 2} - set(left)).pop()] += 1
     assert replaced / 1000 == pytest.approx([1 / 2 + 1 / 6, 1 / 6, 1 / 6], abs=0.05)
-
-
-def test_opponents_are_drawn_by_their_weights():
-    pool = make_pool([["random", 1], ["minimax", 8], ["minimax-first", 1]], SQUARE)
-    drawn = Opponents(pool, positions_of(SQUARE)).choose(10_000, np.random.default_rng(0))
-    assert abs((drawn == 1).sum() - 8_000) < 200
 
 
 def test_snapshots_may_explore_and_are_saved_in_one_byte_a_board_without_it():

@@ -40,7 +40,6 @@ from tictactoe_env.exact.proof import Progress
 from tictactoe_env.rules import SIDES
 from training import checkpoint, files, kernels, metrics
 from training.checkpoint import BEST, MODEL, Model
-from training.events import Events
 from training.files import LOCK, MANIFEST, Saved, write_json
 from training.goals import check_goal, limit_of
 from training.learned import GamesLearner
@@ -52,7 +51,7 @@ from training.values import write_values
 
 CHECKPOINT_SECONDS = 30  # seconds between two checkpoints: the most that a kill loses
 CONFIG, PROGRESS = "config.json", "progress.json"
-Notes = Mapping[str, float]
+Numbers = Mapping[str, float]
 Name = Annotated[str, Field(pattern=r"^[^/\\[:cntrl:]]+$")]
 
 
@@ -78,9 +77,8 @@ def read_config_file(folder: Path) -> dict[str, Any]:
 
 
 class Made(Saved):
-    """What progress.json holds: the steps of a checkpoint, and the seconds that they took."""
+    """What is read of progress.json: the seconds of a training up to its checkpoint."""
 
-    steps: int
     seconds: float
 
 
@@ -101,8 +99,8 @@ class Observer(Protocol):
     def advance(self, steps: int) -> None:
         """Say how many steps are made, between two evaluations."""
 
-    def show(self, row: Row, results: Evaluation, policy: BoardPlayer, notes: Notes) -> None:
-        """Say what an evaluation has found: its row of metrics.csv, and the learner's notes."""
+    def show(self, row: Row, results: Evaluation, policy: BoardPlayer, scalars: Numbers) -> None:
+        """Say what an evaluation has found: its row of metrics.csv, and the learner's scalars."""
 
     def prove(self, side: str, plies: int, positions: int) -> None:
         """Say how far a proof has come; called after each ply of it."""
@@ -294,9 +292,9 @@ class Run:
 
     @contextmanager
     def observed(self, observer: Observer) -> Iterator[None]:
-        """Tell of the progress, write the events, and let Ctrl-C stop the training."""
+        """Tell of the progress, and let Ctrl-C stop the training."""
         self._began = self._last_checkpoint = time.monotonic()
-        self._events, self._observer = Events(self.folder), observer
+        self._observer = observer
         handler: Any = None
         with suppress(ValueError):  # signals can be caught in the main thread only
             handler = signal.signal(signal.SIGINT, self._interrupt)
@@ -329,13 +327,8 @@ class Run:
     def note(self) -> Evaluation:
         """Evaluate exactly, keep the best model, and show the results."""
         policy, results = self.add(self._observer.prove)
-        row = self.rows[-1]
-        notes = {name: row[name] for name in row if name not in metrics.RESULTS}
-        exact = {f"exact/{name}": row[name] for name in metrics.RESULTS[1:] if name in row}
-        noted = {f"noted/{name}": value for name, value in notes.items()}
-        self._events.add({**exact, **noted, **self.learner.scalars()}, row["steps"])
         self._write_tables()
-        self._observer.show(row, results, policy, notes)
+        self._observer.show(self.rows[-1], results, policy, self.learner.scalars())
         return results
 
     def add(self, progress: Progress | None = None) -> tuple[BoardPlayer, Evaluation]:

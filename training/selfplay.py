@@ -314,10 +314,6 @@ class Opponents:
         tables = [tabulate(policy, positions.rules).by_row() for policy in pool.policies]
         self.sums = np.stack([table.cumsum(axis=1) for table in tables])
 
-    def choose(self, games: int, rng: np.random.Generator) -> Rows:
-        """The opponents of so many games, drawn by their weights, as indices into the pool."""
-        return self.pool.draw(rng, games)
-
     def move(self, which: Rows, rows: Rows, rng: np.random.Generator) -> Rows:
         """The moves (B,) of the opponents `which` (B,) in the positions `rows` (B,)."""
         return draw(self.sums[which, rows].T, rng.random(len(rows)))

@@ -58,14 +58,9 @@ class ValuedPolicy(TabularPolicy):
         self.own = checked(own, rules)
         self.meaning, self.scale = self.own.meaning, (self.own.low, self.own.high)
 
-    @property
-    def values(self) -> NDArray[np.float32]:
-        """The values of the moves in the unfinished positions: (U, cells), NaN without one."""
-        return self.own.values
-
     def q_values(self, boards: Boards) -> NDArray[np.float32]:
         """The values of the moves (B, cells) on unfinished boards (B, cells), NaN without one."""
-        return self.values[self._at(boards)]
+        return self.own.values[self._at(boards)]
 
     def is_new(self, boards: Boards) -> NDArray[np.bool_]:
         """Whether each board (B,) never came up in training; False if that is not known."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,15 +14,17 @@ from rich.live import Live
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
+from apps.terminal.events import Events
 from tictactoe_env.errors import printable
 from tictactoe_env.exact.evaluation import Evaluation
 from tictactoe_env.render import ansi
+from training.metrics import RESULTS
 from training.tally import DRAWS, LOSSES, MOST, WINDOW, WINDOW_COLUMNS, WINS
 
 if TYPE_CHECKING:
     from training.learner import BoardPlayer
     from training.metrics import Row
-    from training.run import Notes, Run
+    from training.run import Numbers, Run
 
 PLAIN_SECONDS = 2  # seconds between two lines where the output is not a terminal
 PROOF_SECONDS = 5  # seconds of a proof before its progress is shown, and between two lines of it
@@ -44,8 +47,17 @@ class Display:
     is_live: False where two displays share a terminal: they print lines that begin with the name.
     """
 
-    def __init__(self, name: str, total: int, done: int, console: Console, is_live: bool = True):
+    def __init__(
+        self,
+        name: str,
+        total: int,
+        done: int,
+        console: Console,
+        is_live: bool = True,
+        folder: Path | None = None,
+    ):
         self.console, self.total = console, max(total, 1)
+        self._events = Events(folder) if folder else None
         name = printable(name)
         self._prefix = "" if is_live else f"{name}: "
         is_wide = not console.is_terminal or console.width >= WIDE
@@ -72,9 +84,20 @@ class Display:
         """Show the steps made, between two evaluations. Without a live display nothing is shown."""
         self._bar.update(self._task, completed=steps)
 
-    def show(self, row: Row, results: Evaluation, policy: BoardPlayer, notes: Notes) -> None:
-        """Show an evaluation. row: that of metrics.csv."""
+    def show(
+        self,
+        row: Row,
+        results: Evaluation,
+        policy: BoardPlayer,
+        scalars: Numbers | None = None,
+    ) -> None:
+        """Show an evaluation, and write it for TensorBoard. row: that of metrics.csv."""
         steps, seconds = row["steps"], row["seconds"]
+        notes = {name: row[name] for name in row if name not in RESULTS}
+        if self._events is not None:
+            exact = {f"exact/{name}": row[name] for name in RESULTS[1:] if name in row}
+            noted = {f"noted/{name}": value for name, value in notes.items()}
+            self._events.add({**exact, **noted, **(scalars or {})}, steps)
         told, values = notes_text(steps, seconds, notes), values_of_the_empty_board(policy)
         self.advance(steps)
         if self._live:
@@ -141,7 +164,8 @@ def shown(runs: Sequence[Run], console: Console) -> Iterator[list[Display]]:
     """The displays of runs that are trained now; those of two are not live."""
     is_live = len(runs) == 1
     displays = [
-        Display(run.name, run.config.steps, run.learner.steps, console, is_live) for run in runs
+        Display(run.name, run.config.steps, run.learner.steps, console, is_live, run.folder)
+        for run in runs
     ]
     try:
         yield displays
@@ -167,7 +191,7 @@ def describe(results: Evaluation) -> str:
     return "   ".join([*sides, proven(results)]).rstrip()
 
 
-def notes_text(steps: int, seconds: float, notes: Notes) -> str:
+def notes_text(steps: int, seconds: float, notes: Numbers) -> str:
     """The speed and the learner's notes as text; the games of a tally have a line of their own."""
     speed = [f"{steps / seconds:,.0f} steps a second"] if seconds > 0 else []
     others = ((name, value) for name, value in notes.items() if name not in WINDOW_COLUMNS)
@@ -176,7 +200,7 @@ def notes_text(steps: int, seconds: float, notes: Notes) -> str:
     return "\n".join(filter(None, (told, counted)))
 
 
-def window_text(notes: Notes) -> str:
+def window_text(notes: Numbers) -> str:
     """The numbers of `Tally.notes` as text; "" before the first window is complete."""
     last = int(notes["games"]) // WINDOW * WINDOW
     if last == 0:
