@@ -58,7 +58,7 @@ WEIGHTS = {  # sha256 of the arrays of a small model, its first 16 digits
     "mcts": "951140b87ace72a2",
     "neuroevolution": "ade3ce3dc0e600d8",
     "tabular_q": "070620170cc72970",
-    "tictacnet": "488c3b05eb96f148",
+    "tictacnet": "da84a90186ef2ca8",
     "trie": "63880cab01a61b48",
     "value_net": "78780974abb25998",
 }
@@ -305,7 +305,7 @@ def test_options_that_contradict_each_other_are_refused(agent, options, mention)
 @pytest.mark.parametrize("agent", ["dqn", "maskable_ppo", "tabular_q", "tictacnet"])
 def test_snapshots_begin_with_the_untrained_learner_and_follow_at_fixed_steps(agent):
     """An algorithm of Stable-Baselines3 takes them at the start of its next round."""
-    config = small_config(agent, opponents="self", snapshot_every=512, snapshots=3)
+    config = small_config(agent, opponents="self-keep=3", snapshot_every=512)
     learner = agents.page(agent).begin(config)
     untrained = getattr(learner, "snapshot", learner.policy)().table
     assert (untrained.max(axis=1) < 1).any() == (agent == "maskable_ppo"), "as it explores"

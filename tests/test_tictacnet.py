@@ -6,7 +6,7 @@ import torch
 from learners import BOARDS, POSITIONS, RULES, row
 from sample_players import CellPlayer
 
-from agents.tictacnet import Config, begin
+from agents.tictacnet import FOCUS, LEAST_WEIGHT, Config, begin
 from tictactoe_env.exact.match import exact_result
 from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.pool import make_pool
@@ -15,7 +15,7 @@ from training.selfplay import Opponents
 TAKEN = BOARDS != 0
 SMALL = Config(steps=1_500, judge_every=500, games=32, updates=5, opponents="random")
 PLAIN = SMALL.but(symmetry=False)
-EXPLORING = PLAIN.but(epsilon=1.0, epsilon_drop=0.0, exploring_starts=0.0, updates=1)
+EXPLORING = PLAIN.but(epsilon=1.0, epsilon_end=1.0, exploring_starts=0.0, updates=1)
 
 
 def with_memory(config, transitions, counts):
@@ -28,40 +28,45 @@ def with_memory(config, transitions, counts):
 
 
 def test_exploration_and_learning_rate_fall_and_begin_again_with_the_second_side():
-    epsilons = {"epsilon": 0.7, "epsilon_drop": 0.1, "epsilon_end": 0.25}
-    rates = {"learning_rate": 0.04, "learning_rate_end": 0.01}
-    learner = begin(SMALL.but(anneal_steps=1_000, sides_in_turn=True, **epsilons, **rates))
-    seen = []
-    for learner.steps in (0, 100, 999, 1_000, 5_000):
-        seen.append(
-            ("XO"[learner.is_second], round(learner.epsilon, 9), round(learner.learning_rate, 4))
-        )
-    as_x = [("X", 0.7, 0.04), ("X", 0.6, 0.0348), ("X", 0.25, 0.01)]
-    assert seen == [*as_x, ("O", 0.7, 0.04), ("O", 0.25, 0.01)]
+    options = {"epsilon_end": 0.25, "learning_rate": 0.04, "learning_rate_end": 0.01}
+    expected = {0: (0.7, 0.04), 100: (0.6, 0.0348), 999: (0.25, 0.01)}
+    in_turn, both = (
+        begin(SMALL.but(anneal_steps=1_000, sides_in_turn=in_turn, **options))
+        for in_turn in (True, False)
+    )
+    for steps, schedules in expected.items():
+        in_turn.steps = both.steps = steps
+        assert both.schedules() == in_turn.schedules() == pytest.approx(schedules, abs=5e-5)
+        in_turn.steps += 1_000
+        assert in_turn.schedules() == pytest.approx(schedules, abs=5e-5)
+    both.steps = 5_000
+    assert both.schedules() == pytest.approx((0.25, 0.01))
 
 
 @pytest.mark.parametrize("name", ["Adam", "SGD"])
 def test_values_gradients_and_steps_are_those_of_torch(name):
     learner = begin(PLAIN.but(optimizer=name.lower(), lift=0.0))
     rng = np.random.default_rng(1)
-    network, boards = learner.network, learner.view.boards[rng.choice(4_520, size=300)]
-    twin = [torch.tensor(array, requires_grad=True) for array in network.named().values()]
+    network, at = learner.network, rng.choice(4_520, size=300)
+    boards, weights = network.boards[at], learner.weights
+    twin = [torch.tensor(array, requires_grad=True) for array in network.model(weights).values()]
     optimizer = getattr(torch.optim, name)(twin, lr=PLAIN.learning_rate)
     for _ in range(3):
-        targets, weights = rng.random((2, 300, 9), dtype=np.float32) * np.float32([[[1]], [[0.1]]])
+        targets, shares = rng.random((2, 300, 9), dtype=np.float32) * np.float32([[[1]], [[0.1]]])
         values = torch.tensor(boards)
         for number, activation in ((0, torch.relu), (2, torch.relu), (4, torch.sigmoid)):
             values = activation(values @ twin[number] + twin[number + 1])
-        assert network.values(boards) == pytest.approx(values.detach().numpy(), abs=1e-5)
-        loss = (torch.tensor(weights) * (values - torch.tensor(targets)) ** 2).sum()
+        found = network.values(weights, network.rows[at])
+        assert found == pytest.approx(values.detach().numpy(), abs=1e-5)
+        loss = (torch.tensor(shares) * (values - torch.tensor(targets)) ** 2).sum()
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-        found = network.gradient(boards, targets, weights, learner.gradient)
-        assert found == pytest.approx(loss.item(), rel=1e-4)
-        learner._step()
+        error, gradient = network.gradient(weights, boards, targets, shares)
+        assert error == pytest.approx(loss.item(), rel=1e-4)
+        learner._step(gradient)
         expected = np.concatenate([parameter.detach().ravel() for parameter in twin])
-        assert network.flat == pytest.approx(expected, abs=1e-4)
+        assert weights == pytest.approx(expected, abs=1e-4)
 
 
 def test_an_untrained_network_moves_to_taken_cells_and_is_evaluated_as_it_is():
@@ -72,7 +77,7 @@ def test_an_untrained_network_moves_to_taken_cells_and_is_evaluated_as_it_is():
 
 
 def test_an_opponent_that_moves_to_a_taken_cell_loses(monkeypatch):
-    learner = begin(EXPLORING.but(games=2_000, side="X"))
+    learner = begin(EXPLORING.but(games=2_000, sides_in_turn=True))
     opponents = Opponents(make_pool(CellPlayer(0), RULES), POSITIONS)
     monkeypatch.setattr(learner.pool, "opponents", lambda: opponents)
     learner.round()
@@ -80,14 +85,14 @@ def test_an_opponent_that_moves_to_a_taken_cell_loses(monkeypatch):
     assert (opening % learner.nexts).tolist() == [learner.nexts - 3]
 
 
-@pytest.mark.parametrize(("shown", "replay"), [(True, True), (False, True), (True, False)])
-def test_only_with_shown_illegal_are_cells_taught_that_were_never_tried(shown, replay):
-    learner = begin(PLAIN.but(shown_illegal=shown, replay=replay, focus=0.0, epsilon=0.0))
+@pytest.mark.parametrize("replay", [True, False])
+def test_only_without_replay_are_cells_taught_that_were_never_tried(replay):
+    learner = begin(PLAIN.but(replay=replay, epsilon=0.0))
     learner.round()
     targets, weights = learner._targets()
     met, tried = weights.any(axis=1), np.zeros((4_520, 9), dtype=bool)
     tried.flat[learner.keys // learner.nexts] = True
-    assert ((weights > 0) == tried | (shown & met[:, None] & TAKEN)).all()
+    assert ((weights > 0) == tried | (met[:, None] & TAKEN & (not replay))).all()
     assert not targets[TAKEN & (weights > 0)].any()
 
 
@@ -96,14 +101,17 @@ def test_the_target_of_a_move_is_the_mean_of_all_that_it_led_to(double):
     """The corner led to a win, to a draw and twice to the same next position, of one O."""
     board = row("XO./.../...")
     met = [(0, 0, board), (0, 0, -3), (0, 0, -2), (0, 4, -2), (board, 8, -3)]
-    learner = with_memory(PLAIN.but(double=double, focus=0.0), met, [2, 1, 1, 3, 1])
-    learner.target.draw(np.random.default_rng(9))
-    chooser = learner.network if double else learner.target  # double Q-learning
-    shown = learner.view.boards[board][None]
-    best = learner.target.values(shown)[0, chooser.values(shown).argmax()]
+    learner = with_memory(PLAIN.but(double=double), met, [2, 1, 1, 3, 1])
+    learner.target = learner.network.draw(np.random.default_rng(9))
+    chooser = learner.weights if double else learner.target  # double Q-learning
+    (valued,), (chosen,) = (
+        learner.network.values(one, [board]) for one in (learner.target, chooser)
+    )
+    corner = (2 * valued[chosen.argmax()] + 1.0 + 0.5) / 4
     targets, weights = learner._targets()
     where = ([0, 0, board], [0, 4, 8])
-    assert targets[where] == pytest.approx([(2 * best + 1.0 + 0.5) / 4, 0.5, 1.0])
-    root = np.sqrt(7)  # the empty board was met seven times, the other once
-    assert weights[where] * (2 * root + 1) == pytest.approx([root, root, 1])
+    assert targets[where] == pytest.approx([corner, 0.5, 1.0])
+    distances = np.array([max(0, 0.5 - corner), max(0, corner - 0.5), 0])  # from the best move
+    expected = np.sqrt([7, 7, 1]) * (LEAST_WEIGHT + np.exp(-distances / FOCUS))
+    assert weights[where] == pytest.approx(expected / expected.sum())
     assert (weights > 0).sum() == 3
