@@ -94,7 +94,7 @@ class ValuedTable(ValuedPolicy):
 
     def softmax(self, temperature: float) -> TabularPolicy:
         """The policy that draws its moves by the softmax of their values over a temperature."""
-        above = self.values - np.nanmax(self.values, axis=1, keepdims=True)
+        above = self.own.values - np.nanmax(self.own.values, axis=1, keepdims=True)
         weights = np.nan_to_num(np.exp(above / temperature, dtype=np.float64))
         return TabularPolicy(self.rules, weights / weights.sum(axis=1, keepdims=True))
 

@@ -34,7 +34,7 @@ def refuse_half(entry: Entry, saved: Mapping[str, Any], resume: Path | None) -> 
 
 def has_snapshots(page: Any) -> bool:
     """Whether snapshots are among the opponents of an agent, its own or those of a rival."""
-    return "snapshots" in page.Config.model_fields
+    return "snapshot_every" in page.Config.model_fields
 
 
 def meets_rival(entry: Entry) -> bool:
