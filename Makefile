@@ -1,5 +1,6 @@
 # make play     set up .venv, play tic-tac-toe in the terminal
 # make web      set up .venv, play it in the browser
+# make demo     write the page as one file that needs no server, build/demo.html
 # make train    set up .venv, train the default agent, print its exact results
 # make quick    set up .venv without torch, run the tests of the package alone, under 30 s
 # make test     set up .venv, run the tests on all cores
@@ -34,7 +35,7 @@ ifdef UV_TORCH_BACKEND
 PIP = uv pip install --quiet --python $(BIN)/python
 endif
 
-.PHONY: play web train quick test check lint types slow browser cluster bench bench-learning bench-web \
+.PHONY: play web demo train quick test check lint types slow browser cluster bench bench-learning bench-web \
 	fuzz mutants results trained wheel ecosystem lowest pythons docs release-check help clean
 .DEFAULT_GOAL := test
 
@@ -90,6 +91,9 @@ play: $(VENV)/play.installed
 
 web: $(VENV)/web.installed
 	$(BIN)/python play.py --web $(ARGS)
+
+demo: $(VENV)/web.installed
+	$(BIN)/python -m apps.web.demo $(ARGS)
 
 train: $(VENV)/train.installed
 	$(BIN)/python train.py maskable_ppo --until optimal $(ARGS)

@@ -103,12 +103,16 @@ def read_page(app: object, name: str, content: list[str]) -> None:
     content[0] = site_links(content[0], "docs")
 
 
-def check_site(app: object, error: Exception | None) -> None:
-    """Raise an error, after the build, if a link of the site leads nowhere."""
+def finish_site(app: object, error: Exception | None) -> None:
+    """Add the page to play on, and raise an error if a link of the site leads nowhere."""
     import links
 
+    from apps.web import demo
+
     if error is None and app.builder.format == "html":  # type: ignore[attr-defined]
-        wrong = links.wrong_links(Path(app.outdir))  # type: ignore[attr-defined]
+        site = Path(app.outdir)  # type: ignore[attr-defined]
+        demo.write(site / "demo.html")
+        wrong = links.wrong_links(site)
         if wrong:
             raise ValueError("these links of the site lead nowhere:\n" + "\n".join(wrong))
 
@@ -116,4 +120,4 @@ def check_site(app: object, error: Exception | None) -> None:
 def setup(app: object) -> None:
     """Called by Sphinx."""
     app.connect("source-read", read_page)  # type: ignore[attr-defined]
-    app.connect("build-finished", check_site)  # type: ignore[attr-defined]
+    app.connect("build-finished", finish_site)  # type: ignore[attr-defined]

@@ -132,7 +132,7 @@ def write_page(folder: str, address: str, cells: Sequence[str], path: Path) -> N
         page.get_by_text("The truth").click()
         for ply, cell in enumerate(cells):
             page.locator(f".grid.open .cell[aria-label^='{cell},']").click()
-            page.locator(f".trail li:nth-child({2 * ply + 2})").wait_for()
+            page.locator(".stage-board .new").nth(2 * ply + 1).wait_for()
             page.locator(".truth").first.wait_for()
         page.mouse.move(0, 0)
         page.screenshot(path=path)

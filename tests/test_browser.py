@@ -11,10 +11,12 @@
 9. Reload, follow links, go back, and lose the server.
 10. Read any page, in every theme and on every screen, and with a screen reader.
 
-Each is tested in light colours on a desk and in dark colours on a phone. No page may log an error.
-The tests are skipped where there is no Chromium.
+Each is tested in light colours on a desk, with a server, and in dark colours on a phone, with the
+file of `make demo` if that can do it. No page may log an error. The tests are skipped where there
+is no Chromium.
 """
 
+import json
 import re
 import shutil
 
@@ -23,6 +25,8 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect, sync_playwright
 
+from apps.players.gallery import Gallery
+from apps.web import demo
 from benchmarks.web import serving
 from tictactoe_env import Game, GameStore, Participant, Rules, TabularPolicy
 from tictactoe_env.certificates.certificate import certify, write
@@ -42,6 +46,17 @@ ANN, MINIMAX = Participant("human", "Ann"), Participant("agent", "minimax")
 THROWN = Game(x=ANN, o=MINIMAX, moves=(0, 3, 1, 4, 2), origin="web")  # by a2
 TAKEN = Game(x=ANN, moves=(4, 1, 0, 1), ended="illegal", origin="human")  # lost by the first b1
 OWN, CHANCE, EXPECTED = "Its own estimate", "How likely it plays there", "Against random moves"
+
+
+def in_browser(game, number):
+    """A game as the page without a server keeps it."""
+    values = {**game.as_json(), "id": number, "cells": game.moves}
+    for side in "xo":
+        values[side]["title"] = values[side]["name"]
+    return values
+
+
+KEPT = json.dumps([in_browser(TAKEN, 2), in_browser(THROWN, 1)])
 DESK = {"viewport": {"width": 1280, "height": 800}, "color_scheme": "light"}
 PHONE = {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobile": True}
 LOOKS = {"desk": DESK, "phone": {**PHONE, "color_scheme": "dark"}}
@@ -69,13 +84,15 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def chromium(folder):
-    """A browser, and the address of a server."""
+    """A browser, and the addresses of a server and of the page in a file."""
     programs = [*filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome")))]
     if not programs:
         pytest.skip("no chromium here: apt-get install chromium")
+    file = folder / "demo.html"
+    file.write_text(demo.page(Gallery([folder / "runs"])))
     with serving(folder) as (_, address), sync_playwright() as playwright:
-        launch = playwright.chromium.launch
-        yield launch(executable_path=programs[0], args=["--no-sandbox"]), address
+        browser = playwright.chromium.launch(executable_path=programs[0], args=["--no-sandbox"])
+        yield browser, {"desk": address, "phone": f"{file.as_uri()}#"}
 
 
 @pytest.fixture(params=LOOKS)
@@ -84,14 +101,23 @@ def look(request):
 
 
 @pytest.fixture
+def on_server():
+    """For a test of what only the page with a server has."""
+
+
+@pytest.fixture
 def open_page(chromium, look, request):
     """open_page(path): the page in a browser of its own. It reports no error, unless `errors`."""
-    reports, (browser, address) = [], chromium
+    reports, (browser, homes) = [], chromium
 
     def open_page(path, errors=False, **settings):
-        context = browser.new_context(base_url=address, **{**LOOKS[look], **settings})
+        context = browser.new_context(**{**LOOKS[look], **settings})
+        context.add_init_script(
+            f"location.protocol == 'file:' && (localStorage.games ??= {KEPT!r})"
+        )
         request.addfinalizer(context.close)
         page = context.new_page()
+        page.home = homes["desk" if "on_server" in request.fixturenames else look]
         if not errors:
             page.on("pageerror", lambda error: reports.append(str(error)))
             page.on("console", lambda one: one.type != "log" and reports.append(one.text))
@@ -104,7 +130,7 @@ def open_page(chromium, look, request):
 
 def visit(page, path):
     """Open an address, and wait until the page is there."""
-    page.goto(path)
+    page.goto(page.home + path if path[0] == "/" else path)
     page.locator("main h1").wait_for(state="attached")
     expect(page.locator(".waiting")).to_have_count(0)
 
@@ -155,10 +181,16 @@ def written(page, kind):
 
 
 def kept_game(page, folder):
-    """The game that the page says it has kept."""
+    """The game that the page says it has kept, with the server or in the browser."""
     number = page.locator(".note a").get_attribute("href").rpartition("/")[2]
-    with GameStore(folder / "games.db", read_only=True) as store:
-        return store.get(int(number))
+    if page.home.startswith("http"):
+        with GameStore(folder / "games.db", read_only=True) as store:
+            return store.get(int(number))
+    kept = page.evaluate("JSON.parse(localStorage.games)[0]")
+    assert kept["id"] == int(number)
+    names = {side: Participant(kept[side]["kind"], kept[side]["name"]) for side in "xo"}
+    ending = {name: kept[name] for name in ("ended", "result")}
+    return Game(**names, moves=kept["cells"], origin="web", **ending)
 
 
 # --- 1. play --------------------------------------------------------------------------------------
@@ -179,7 +211,7 @@ def test_a_game_is_played_and_its_end_says_what_decided_it(
     says(page, decided, ".note")
     game = kept_game(page, folder)
     assert f"{game.text}, {game.result} {game.ended}" == kept
-    assert (str(game.x), game.o.name, game.side) == ("human:human", opponent, "X")
+    assert (str(game.x), game.o.name) == ("human:human", opponent)
 
 
 def test_a_game_is_played_by_keyboard_alone_and_announced(open_page):
@@ -252,13 +284,18 @@ def test_another_opponent_or_side_is_chosen_and_the_game_that_was_left_is_there(
     says(page, "trained as X only", ".note")
     button(page, "Swap sides").click()
     says(page, "untrained", "#seat-O-about")
-    field(page, "O is played by").select_option("runs/learner")
+
+
+@pytest.mark.usefixtures("on_server")
+def test_a_player_that_learns_from_a_game_says_so(open_page):
+    page = open_page("/?x=human&o=runs/learner")
     expect(page.get_by_role("switch", name=re.compile("learns from this game"))).to_be_checked()
 
 
 # --- 4. boards ------------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("on_server")
 def test_larger_boards_are_played_by_those_who_can(open_page):
     page = open_page("/?x=human&o=runs/strong&board=3x3")
     board, opponent = field(page, "Board"), field(page, "O is played by")
@@ -276,7 +313,7 @@ def test_larger_boards_are_played_by_those_who_can(open_page):
     button(page, "Hint").click()
     says(page, "two moves ahead", ".note")
     visit(page, "/?x=human&o=runs/nosuch&board=4x4")
-    says(page, ["“runs/nosuch”", "“4x4”", "4x4x3 or 4x4x4"], ".note")
+    says(page, ["“runs/nosuch”", "“4x4”"], ".note")
     seats(page, "human", "minimax")
     your_move(page, 0)
 
@@ -288,7 +325,9 @@ IN_SHORT = {(0, 7): "draws", (1, 1): "wins now", (1, 3): "wins in 2", (1, 5): "w
 IN_SHORT |= {(-1, 2): "loses in 1", (-1, 4): "loses in 2", (-1, 6): "loses in 3"}
 
 
-def test_the_numbers_on_the_cells_are_those_of_the_server_each_with_its_meaning(open_page):
+def test_the_numbers_on_the_cells_are_those_of_the_server_each_with_its_meaning(
+    open_page, chromium
+):
     page = open_page("/?x=human&o=runs/weak&moves=4,0")
     page.locator(".truth-switch").click()
     asked = {"board": {"rows": 3, "cols": 3, "k": 3}, "moves": [4, 0], "agent": "runs/weak"}
@@ -296,7 +335,7 @@ def test_the_numbers_on_the_cells_are_those_of_the_server_each_with_its_meaning(
         field(page, choice).check()
         expect(page.locator(f".value.{kind}")).to_have_count(7)
         asked |= {"truth": True, "values": "own" if kind == "chance" else kind}
-        found = page.request.post("/api/analysis", data=asked).json()
+        found = page.request.post(f"{chromium[1]['desk']}/api/analysis", data=asked).json()
         numbers = found["thoughts"]["probs" if kind == "chance" else "values"]
         for number, text in written(page, ".value").items():
             text = text.replace("\N{MINUS SIGN}", "-").removesuffix("\u00a0%")
@@ -307,7 +346,7 @@ def test_the_numbers_on_the_cells_are_those_of_the_server_each_with_its_meaning(
     assert written(page, ".worth") == shorts
     says(page, ["against random moves", "With best play from here, X draws"], ".legend")
     field(page, OWN).check()
-    says(page, ["0 is a sure loss, 1 a sure win", "marked ?", "never met"], ".legend .own")
+    says(page, ["0 is a sure loss, +1 a sure win", "marked ?", "never met"], ".legend .own")
     expect(cell(page, "b1")).to_have_attribute("aria-label", re.compile(r"worth \+0.40.*in truth"))
     page.reload()
     expect(field(page, OWN)).to_be_checked()  # it is remembered
@@ -321,13 +360,13 @@ def test_the_numbers_on_the_cells_are_those_of_the_server_each_with_its_meaning(
 def test_two_agents_are_watched_at_the_speed_that_is_set_or_move_by_move(open_page, folder):
     page = open_page("/games")
     speed, marks = page.get_by_label("Time for a move"), page.locator(".stage-board .mark")
-    page.route("**/api/move", lambda route: None)  # nobody moves before the game is paused
+    page.clock.install()  # nobody moves before the game is paused
     visit(page, "/?x=minimax&o=random")
     button(page, "Pause").click()
-    page.unroute_all()
     for count in (0, 1, 2):
         expect(marks).to_have_count(count)
         button(page, "Step").click()
+    page.clock.resume()
     button(page, "Go on").click()
     field(page, "X is played by").select_option("runs/strong")
     field(page, "O is played by").select_option("search-depth=2")
@@ -349,7 +388,7 @@ def test_a_kept_game_is_found_and_replayed_with_a_verdict_on_every_move(open_pag
     field(page, "Result").select_option("draw")
     says(page, "No such game", ".count")
     field(page, "Result").select_option("")
-    page.locator("a.game[href='/games/1']").click()
+    page.locator("a.game[data-path='/games/1']").click()
     expect(page.locator(".cell.blunder .tile[data-side=O]")).to_have_count(1)
     says(page, ["until O played a2", "b1", "b2"], ".point")
     expect(page.locator(".moves .verdict")).to_have_text([re.compile(one) for one in VERDICTS])
@@ -372,13 +411,13 @@ VERDICTS = ("keeps the draw", "gives away.*decided", "wins in 3", "is lost", "wi
 def test_a_player_is_looked_up_and_beaten_by_the_game_that_it_loses(open_page, folder):
     page = open_page("/agents")
     for name, sign in (("strong", "✓ unbeatable"), ("weak", "✗ can be beaten")):
-        says(page, sign, f"a[href='/agents/runs/{name}'] .badge")
-    page.locator("a[href='/agents/runs/weak']").click()
+        says(page, sign, f"a[data-path='/agents/runs/{name}'] .badge")
+    page.locator("a[data-path='/agents/runs/weak']").click()
     says(page, ["as X (a1", "and as O (a1"], ".statement")
-    button(page, "Show the game that it loses as O").click()
     line = list(certify(FIRST_FREE, "dqn").results["O"].losing_line)
-    says(page, " ".join(line), ".losing-head")
-    page.get_by_role("link", name="Beat it yourself").filter(visible=True).click()
+    lost = page.get_by_role("region", name="The game that it loses as O")
+    expect(lost).to_contain_text(" ".join(line))
+    lost.get_by_role("link", name="Beat it yourself").click()
     dashed = page.locator(".cell.guide")
     for turn, name in enumerate(line[::2]):
         your_move(page, 2 * turn)
@@ -391,6 +430,7 @@ def test_a_player_is_looked_up_and_beaten_by_the_game_that_it_loses(open_page, f
     says(page, "left the dashed line", ".note")
 
 
+@pytest.mark.usefixtures("on_server")
 def test_a_player_that_nobody_beats_shows_how_it_learned(open_page):
     page = open_page("/agents/runs/strong")
     says(page, "cannot be beaten", ".statement")
@@ -418,7 +458,15 @@ def test_a_game_survives_a_reload_a_look_elsewhere_and_is_passed_on_by_a_link(op
     seats(other, "human", "runs/weak")
 
 
-def test_what_is_not_there_or_does_not_answer_is_told_in_words_and_can_be_tried_again(open_page):
+def test_what_is_not_there_is_told_in_words(open_page):
+    page = open_page("/nowhere", errors=True)
+    for path, words in (("agents/x", "“x”"), ("games/9999", "“9999”"), ("nowhere", "/nowhere")):
+        visit(page, f"/{path}")
+        says(page, ["Nothing here", words], "main")
+
+
+@pytest.mark.usefixtures("on_server")
+def test_a_server_that_does_not_answer_is_told_in_words_and_can_be_tried_again(open_page):
     page = open_page("/?x=human&o=minimax", errors=True)
     your_move(page, 0)
     for refuse, words in (
@@ -433,9 +481,6 @@ def test_what_is_not_there_or_does_not_answer_is_told_in_words_and_can_be_tried_
         page.unroute_all()
         button(page, "Try again").click()
         your_move(page, 2)
-    for path, words in (("agents/x", "“x”"), ("games/9999", "“9999”"), ("nowhere", "/nowhere")):
-        visit(page, f"/{path}")
-        says(page, ["Nothing here", words], "main")
 
 
 # --- 10. every page -------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from sample_players import CellPlayer
 from starlette.testclient import TestClient
 
 from apps.players.gallery import Gallery
-from apps.web import api, server, work
+from apps.web import api, demo, server, work
 from apps.web.lanes import Threads
 from benchmarks.web import serving
 from tictactoe_env.certificates.certificate import certify, read, write
@@ -329,6 +329,13 @@ def test_every_address_of_the_page_sends_the_page_which_says_if_it_is_none(clien
         assert answer.headers["content-type"].startswith("text/html")
         assert '<main id="main"' in answer.text
         assert not re.search(r"<script(?![^>]*src=)|<style|\s(style|on[a-z]+)=|//", answer.text)
+
+
+def test_the_page_without_a_server_is_one_small_file_that_loads_nothing(tmp_path):
+    demo.write(tmp_path / "demo.html")
+    text = (tmp_path / "demo.html").read_text(encoding="utf-8")
+    assert len(text.encode()) < 1_000_000
+    assert re.findall('<(?:script|link)[^>]*(?:src|href)="(?!data:)', text) == []
 
 
 def test_a_file_of_the_page_is_not_sent_again_until_it_changes(client):

@@ -73,7 +73,7 @@ class Seat:
         pupil: Pupil | None = None,
     ):
         self.player, self.rules, self.policy, self.pupil = player, rules, policy, pupil
-        self._model: Any = policy if model is None else model
+        self.model: Any = policy if model is None else model
         self._table: Any = policy
         self._lock = threading.Lock()
         self._take_in()
@@ -102,7 +102,7 @@ class Seat:
     def kinds(self) -> tuple[str, ...]:
         """The kinds of values it has: "own", and "expected" for results against random moves."""
         assert self.policy is not None, "a person has no values"
-        own = OWN in kinds_of(self._model, self.rules)
+        own = OWN in kinds_of(self.model, self.rules)
         expected = self.rules.cells <= TABLE_CELLS or EXPECTED in kinds_of(self.policy, self.rules)
         return (OWN,) * own + (EXPECTED,) * expected
 
@@ -130,19 +130,19 @@ class Seat:
                 self._table = tabulate(self._table, self.rules)
                 found = thoughts(self._table, board, self.rules, EXPECTED)
             else:
-                found = thoughts(self._model, board, self.rules, kind)
+                found = thoughts(self.model, board, self.rules, kind)
             return replace(found, kinds=kinds)
 
     def _take_in(self) -> None:
         """Play what the pupil plays after the games that it has learned by now."""
         if self.pupil is not None:
-            self.policy = self._model = self.pupil.policy()
+            self.policy = self.model = self.pupil.policy()
 
     def is_new(self, board: Boards) -> bool:
         """Whether this unfinished board (cells,) never came up in training, if the model knows."""
         with self._lock:
             self._take_in()
-            ask = getattr(self._model, "is_new", None)
+            ask = getattr(self.model, "is_new", None)
         return ask is not None and bool(ask(board[None])[0])
 
 

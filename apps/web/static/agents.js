@@ -73,7 +73,7 @@ export async function agentPage([id], _, signal) {
   const { certificate } = found;
   const sides = certificate ? trainedSides(certificate) : [];
   const replays = [];
-  const lost = oneOf(sides.map((side) => losing(found, side, replays)).filter(Boolean));
+  const lost = sides.map((side) => losing(found, side, replays)).filter(Boolean);
   const { steps } = certificate ? await growth(found.id, signal).catch(() => ({ steps: [] })) : { steps: [] };
   const why = found.broken
     ? `Its file is damaged, so it cannot play: ${found.about}`
@@ -90,7 +90,7 @@ export async function agentPage([id], _, signal) {
       </div>
       <div class="said">${statement}${!found.broken && playLinks(found, lost.length === 0)}</div>
       ${lost}
-      ${certificate && [resultsTable(certificate, sides), story(found), growthChart(steps, sides, found.unit), facts(found)]}
+      ${certificate && [resultsTable(certificate, sides), story(found), growthChart(steps, sides, found.unit), proof(found)]}
     </div>`;
   return { title: found.label, element, leave: () => replays.forEach((replay) => replay.leave()) };
 }
@@ -142,22 +142,6 @@ function losing(agent, side, replays) {
     </section>`;
 }
 
-/** Of two losing games one is seen at a time, and a button leads to the other one. */
-function oneOf(losing) {
-  losing.forEach((section, number) => {
-    section.hidden = number > 0;
-    const next = losing[1 - number];
-    if (!next) return;
-    const show = () => {
-      [section.hidden, next.hidden] = [true, false];
-      next.querySelector("button").focus();
-    };
-    const text = next.ariaLabel.replace("The game", "Show the game");
-    section.firstElementChild.append(html`<button type="button" @click=${show}>${text}</button>`);
-  });
-  return losing;
-}
-
 /** How it learned: the kind of learning, and what this training took. */
 function story({ story, method, unit, certificate, kind }) {
   if (!story) return null;
@@ -175,40 +159,21 @@ function story({ story, method, unit, certificate, kind }) {
   return html`<section><h2>How it learned</h2><p>${text}</p></section>`;
 }
 
-/** What the certificate says of the training; unlike the results, this cannot be verified. */
-function facts({ id, certificate }) {
-  const { training, seed, config, versions } = certificate;
-  const rows = Object.entries({
-    agent: certificate.agent,
-    seed,
-    steps: training?.steps,
-    seconds: training?.seconds,
-    ...config,
-    ...versions,
-    "sha256 of the moves": certificate.sha256_of_moves,
-  });
-  const shown = (value) => (typeof value === "object" ? JSON.stringify(value) : String(value));
+/** The file from which everybody can compute the results again. */
+function proof({ id }) {
   const file = certificateFile(id);
   const name = `${id.replace(/\.json$/, "").replace(/[^A-Za-z0-9.=_-]+/g, "-")}.json`;
-  const download = html`
-    <p>
-      The certificate holds every move of this player. From these moves alone, every exact result on
-      this page can be computed again.
-    </p>
-    <p><a class="button" href=${file ?? ""} download=${name}>Download the certificate</a></p>
-    <p>
-      In the folder of the file, with the Python in which tictactoe-env is installed:
-      <code>python -m tictactoe_env.certificates ${name}</code>
-    </p>`;
-  return html`
+  return file && html`
     <section>
       <h2>Check it yourself</h2>
-      ${file && download}
-      <details>
-        <summary>Settings of the training, as its author states them</summary>
-        <dl>
-          ${rows.filter(([, value]) => value ?? false).map(([name, value]) => html`<dt>${name}</dt><dd>${shown(value)}</dd>`)}
-        </dl>
-      </details>
+      <p>
+        The certificate holds every move of this player, from which every exact result on this page
+        can be computed again, and the settings of its training.
+      </p>
+      <p><a class="button" href=${file} download=${name}>Download the certificate</a></p>
+      <p>
+        In the folder of the file, with the Python in which tictactoe-env is installed:
+        <code>python -m tictactoe_env.certificates ${name}</code>
+      </p>
     </section>`;
 }

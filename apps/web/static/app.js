@@ -30,7 +30,7 @@ async function show(isFirst = false) {
   let page;
   try {
     if (!make) throw new Error(`There is no page at ${path}.`);
-    const parts = pattern.exec(path).slice(1).map(decoded);
+    const parts = pattern.exec(path).slice(1).map(decodeURIComponent);
     const making = make(parts, new URLSearchParams(query), signal);
     page = await patiently(making, (time) => {
       if (!signal.aborted) showWaiting(history.state?.title ?? title, what, time);
@@ -85,14 +85,6 @@ function jump(id) {
   const target = document.getElementById(id) ?? main;
   target.focus({ preventScroll: true });
   target.scrollIntoView();
-}
-
-function decoded(part) {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return part;
-  }
 }
 
 function markNavigation(path) {

@@ -36,9 +36,9 @@ function setAttribute(element, name, value) {
   else element.toggleAttribute(name, Boolean(value));
 }
 
-/** Have a link lead to a path of the page, which is kept beside its address. */
+/** Have a link lead to its path of the page, which is kept beside its address. */
 export function link(element) {
-  element.dataset.path = element.getAttribute("href");
+  element.dataset.path ??= element.getAttribute("href");
   element.href = addressOf(element.dataset.path);
 }
 

@@ -53,12 +53,9 @@ class Games {
   }
 
   /** What is asked for, as an object without empty fields. */
-  asked(who = this.who.value) {
-    const asked = {
-      people: PEOPLE[who],
-      search: this.player.value.trim(),
-      result: this.result.value,
-    };
+  asked() {
+    const search = this.player.value.trim();
+    const asked = { people: PEOPLE[this.who.value], search, result: this.result.value };
     return Object.fromEntries(Object.entries(asked).filter(([, value]) => value));
   }
 
@@ -80,7 +77,7 @@ class Games {
       const items = found.games.map((game) => html`<li>${gameLink(game)}</li>`);
       if (before) this.list.append(...items);
       else fill(this.list, items);
-      fill(this.count, found.count ? plural(found.count, "game") : await this.none());
+      fill(this.count, found.count ? plural(found.count, "game") : this.none());
       if (before) items[0]?.querySelector("a").focus();
     } catch (error) {
       fill(this.count, error.message);
@@ -88,16 +85,10 @@ class Games {
   }
 
   /** What stands in place of an empty list, with the way to the games that there are. */
-  async none() {
-    const asked = this.asked("all");
-    const { count } = await games(asked);
-    const text = Object.keys(asked).length ? "No such game" : "No game yet: play one, and it is kept";
-    if (!count || this.who.value === "all") return `${text}.`;
-    const among = this.who.value === "people" ? "of a person" : "between agents";
+  none() {
     const all = () => ((this.who.value = "all"), this.filter());
-    return html`
-      No such game ${among}.
-      <button type="button" class="linkish" @click=${all}>Show all ${plural(count, "game")}</button>`;
+    const way = html`<button type="button" class="linkish" @click=${all}>Show all games</button>`;
+    return ["No such game. ", this.who.value !== "all" && way];
   }
 }
 

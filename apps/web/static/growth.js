@@ -4,7 +4,6 @@ import { html, markIcon } from "./dom.js";
 import { capital, percent } from "./words.js";
 
 const [WIDTH, HEIGHT] = [100, 60];
-const APART = 0.25; // of the width, that the texts of two ticks do not touch
 
 /** A chart for each side, or null if there is no record of the training. */
 export function growthChart(steps, sides, unit) {
@@ -35,13 +34,6 @@ function chart(steps, side, unit) {
   const afterDraws = ([win, draw]) => win + draw;
   const [first, last] = [shares[0], shares.at(-1)];
   const told = ([win, , loss]) => `${percent(win)} wins and ${percent(loss)} losses`;
-  const tick = (count) => {
-    const place = axis(count);
-    const kind = place === 0 ? "low" : place === 1 ? "high" : "";
-    const element = html`<span class=${kind}>${shortly(count)}</span>`;
-    element.style.insetInlineStart = `${100 * place}%`;
-    return element;
-  };
   return html`
     <figure>
       <figcaption>${markIcon(side)} ${text}${safe && " (the dashed line)"}. ${told(first)} at first, ${told(last)} in the end.</figcaption>
@@ -53,7 +45,9 @@ function chart(steps, side, unit) {
           <path class="loss" d=${area(afterDraws, () => 1)}/>
           <path class="safe" d=${safe ? `M${WIDTH * axis(safe.steps)} 0V${HEIGHT}` : ""}/>
         </svg>
-        <div class="ticks" aria-hidden="true">${ticksOf(steps, axis).map(tick)}</div>
+        <div class="ticks" aria-hidden="true">
+          <span>${shortly(steps[0].steps)}</span><span>${shortly(steps.at(-1).steps)}</span>
+        </div>
       </div>
       <p class="axis-name">${capital(unit)} of training, on a logarithmic scale</p>
     </figure>`;
@@ -69,17 +63,6 @@ function axisOf(steps) {
   const scaled = (count) => Math.log(count / unit + (first ? 0 : 1));
   const [low, high] = [scaled(first), scaled(last)];
   return (count) => (high > low ? (scaled(count) - low) / (high - low) : 0);
-}
-
-/** The ends of the axis and the powers of ten between them that have room. */
-function ticksOf(steps, axis) {
-  const [first, last] = [steps[0].steps, steps.at(-1).steps];
-  const chosen = [first, last];
-  for (let power = 1; power < last; power *= 10) {
-    const hasRoom = chosen.every((one) => Math.abs(axis(one) - axis(power)) > APART);
-    if (power > first && hasRoom) chosen.push(power);
-  }
-  return chosen.sort((a, b) => a - b);
 }
 
 /** "8,192", "20 million": short enough for a tick. */

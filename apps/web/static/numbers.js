@@ -132,7 +132,7 @@ export class Numbers {
     const isKnown = choice === "chance" || kinds.includes(choice);
     const isExact = /\bexact result with best play\b/.test(meaning);
     const isGap = (value, cell) => value === null && probs[cell] !== null;
-    const [low, high] = scale.map((bound) => boundText(bound, scale[0] < 0));
+    const [low, high] = scale.map((bound) => signed(bound, Number.isInteger(bound) ? 0 : 2));
     const missing = {
       own: `${agent.label} makes no estimates: it only chooses`,
       expected: `On this board the results of ${agent.label} against random moves are not known`,
@@ -169,13 +169,6 @@ function aboutTruth({ reason, position, moves }, side) {
     isCounted &&
       "The numbers count the moves of the winner: “in 2” is with the second move from now",
   );
-}
-
-/** A bound of a scale; one like 0.999 is rounded, and said to be. */
-function boundText(bound, isSigned) {
-  const near = +bound.toFixed(2);
-  const sign = near < 0 ? "−" : isSigned && near > 0 ? "+" : "";
-  return `${near === bound ? "" : "about "}${sign}${Math.abs(near)}`;
 }
 
 /** Two digits, or three where two values that differ would look the same. */

@@ -14,7 +14,6 @@ import {
   HUMAN,
   PERFECT,
   SIDES,
-  anyOf,
   boardKey,
   boardName,
   capital,
@@ -63,7 +62,6 @@ class Play {
     this.controls = this.makeControls();
     this.view = html`<div></div>`;
     this.learning = html`<div class="box" hidden></div>`;
-    this.moveList = html`<ol class="trail" aria-label="Moves"></ol>`;
     this.seating = new Seats(found, {
       seat: (side, id) => this.chooseSeat(side, id),
       board: (key) => this.chooseBoard(key),
@@ -80,7 +78,6 @@ class Play {
         <section class="panel" aria-label="Settings">
           ${this.seating.element}${this.view}${this.learning}
           <p class="keys">Keyboard: arrows and Enter on the board<span class="square">, or 1 to 9</span>.</p>
-          ${this.moveList}
         </section>
       </div>`;
   }
@@ -147,7 +144,7 @@ class Play {
   open(parameters) {
     const before = session.get("game", null);
     const first = { seats: { X: HUMAN, O: EASY }, board: boardKey(this.boards[0]) };
-    const last = before ?? this.rememberedOr(first);
+    const last = before ?? memory.get("players", first);
     const text = parameters.get("board") ?? (parameters.size ? first.board : last.board);
     const key = text === "3x3" ? "3x3x3" : text;
     const board = this.boards.find((one) => boardKey(one) === key);
@@ -171,17 +168,9 @@ class Play {
       texts.push(`There is no player “${this.seats[side]}” here: perfect play takes its place.`);
       this.seats[side] = PERFECT;
     }
-    if (!board) texts.push(noBoardText(text));
+    if (!board) texts.push(`There is no board “${text}” here. Choose one from the list.`);
     texts.push(...this.setBoard(board ?? this.boards[0]));
     this.begin(board ? cellsOf(parameters.get("moves")) : [], texts);
-  }
-
-  /** Who played last in this browser, and where, if they are still there. */
-  rememberedOr(first) {
-    const last = memory.get("players", first);
-    const isThere = (id) => id === HUMAN || this.agents.some((agent) => agent.id === id);
-    const isBoard = this.boards.some((board) => boardKey(board) === last.board);
-    return isBoard && SIDES.every((side) => isThere(last.seats[side])) ? last : first;
   }
 
   /** Go on with a game that was saved. */
@@ -292,23 +281,13 @@ class Play {
     this.first = game?.first ?? moves.length;
     this.paused = false;
     this.isCounted = false;
-    this.texts = [...texts, ...this.untrained()];
+    this.texts = texts;
     this.seating.show(this.seats, this.rules);
     this.showLearning();
     memory.set("players", { seats: this.seats, board: boardKey(this.rules) });
     const line = this.guide.length ? { line: this.guide.join(",") } : {};
     showAddress(gamePath(this.seats, this.rules, line));
     this.proceed();
-  }
-
-  /** Sentences on agents that a person meets on a side for which they were not trained. */
-  untrained() {
-    return this.people.flatMap((side) => {
-      const agent = this.agentOf(other(side));
-      return agent?.side === side
-        ? [`${agent.label} was ${oneSided(agent)}: as ${other(side)} it makes untrained moves.`]
-        : [];
-    });
   }
 
   /** Write the note: sentences, then the way back to a game that was left. */
@@ -480,9 +459,6 @@ class Play {
     pause.disabled = isOver;
     pause.textContent = this.paused ? "Go on" : "Pause";
     step.disabled = isOver || !this.paused;
-    const item = (cell, ply) =>
-      html`<li class=${sideOf(ply).toLowerCase()}>${cellName(cell, this.rules)}</li>`;
-    fill(this.moveList, this.moves.map(item));
   }
 
   /** Offer the switch if an agent can learn. Games that are only watched have one of their own. */
@@ -576,13 +552,3 @@ class Play {
 
 const linkish = (text, onclick) =>
   html`<button type="button" class="linkish" @click=${onclick}>${text}</button>`;
-
-/** Why there is no board of this text; "4x4" does not say how many in a row win. */
-function noBoardText(text) {
-  const said = `There is no board “${text}” on this page.`;
-  const size = /^(\d{1,2})x(\d{1,2})$/.exec(text);
-  if (!size) return said;
-  const longest = Math.max(+size[1], +size[2]);
-  const lengths = [...new Set([Math.min(3, longest), longest])];
-  return `${said} Say how many in a row win: ${anyOf(lengths.map((k) => `${text}x${k}`))}.`;
-}

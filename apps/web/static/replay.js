@@ -40,20 +40,19 @@ export class Replay {
       </li>`;
     this.rows = cells.map(row);
     this.list = html`<ol class="moves">${this.rows}</ol>`;
-    new ResizeObserver(() => this.showRow()).observe(this.list);
     this.point = html`<p class="point"></p>`;
     this.element = html`
       <div class="play replay">
-        <section class="stage" aria-label="Board">
+        <div class="stage">
           ${head && html`<div class="head">${head}</div>`}${this.status}
           <div class="stage-board">${this.board.element}</div>
           ${this.makeTransport()}
-        </section>
-        <section class="panel" aria-label="Moves">
+        </div>
+        <div class="panel">
           ${this.point}
           <h2>Moves</h2>
           ${this.list}${this.numbers.element}
-        </section>
+        </div>
       </div>`;
     this.element.style.setProperty("--rows", board.rows);
     this.element.style.setProperty("--cols", board.cols);
@@ -116,20 +115,12 @@ export class Replay {
     this.rows.forEach((row, ply) =>
       row.firstElementChild.setAttribute("aria-current", ply === this.at - 1 ? "step" : "false"),
     );
-    this.showRow();
+    // The list shows this move; the page itself stays where it is.
+    const row = this.rows[Math.max(this.at - 1, 0)];
+    this.list.scrollTop = row.offsetTop - this.list.offsetTop - this.list.clientHeight / 2;
     const verdict = this.verdicts?.[this.at - 1]?.text ?? "";
     if (!isQuiet) announce(sentences(`${this.at ? `${side}: ` : ""}${move}${end}`, verdict));
     this.look();
-  }
-
-  /** Have the list show the last move; the page itself stays where it is. */
-  showRow() {
-    const { list } = this;
-    const row = this.rows[Math.max(this.at - 1, 0)];
-    if (!row) return;
-    const above = row.offsetTop - list.offsetTop;
-    const below = above + row.offsetHeight - list.clientHeight;
-    list.scrollTop = Math.min(Math.max(list.scrollTop, below), above);
   }
 
   look() {

@@ -1,7 +1,7 @@
 // The exact results of a certificate, as a table with bars.
 
 import { html, markIcon } from "./dom.js";
-import { SIDES, boardName, percent, sentences, signed } from "./words.js";
+import { SIDES, boardName, sentences, signed } from "./words.js";
 
 const OPPONENTS = { vs_random: "random moves", vs_minimax: "perfect play" };
 const RATES = { win: "wins", draw: "draws", loss: "losses" };
@@ -73,8 +73,6 @@ function exact(share) {
 }
 
 function bars(rates, limit) {
-  const most = limit === undefined ? "" : `; at most ${percent(limit)} wins are possible without a loss`;
-  const texts = Object.entries(RATES).map(([name, text]) => `${text} ${percent(rates[name])}`);
   const bar = (name, number, all) => {
     const element = html`<span class=${number === all.length - 1 ? `${name} end` : name}></span>`;
     element.style.flexGrow = rates[name];
@@ -84,5 +82,5 @@ function bars(rates, limit) {
   tick.style.insetInlineStart = `${100 * limit}%`;
   const shown = Object.keys(RATES).filter((name) => rates[name] > 0);
   return html`
-    <span class="stack" role="img" aria-label=${texts.join(", ") + most}>${shown.map(bar)}${limit !== undefined && tick}</span>`;
+    <span class="stack" aria-hidden="true">${shown.map(bar)}${limit !== undefined && tick}</span>`;
 }

@@ -1,0 +1,132 @@
+"""The page as one file that needs no server: `python -m apps.web.demo FILE`, `make demo`.
+
+The file holds the page's style and scripts, and as tables the players that come with the package,
+on 3x3: the moves of their certificates and their own values. In place of `data.js`, which asks the
+server, stands `tables.js`. It opens from a disk, on a phone, and at any address of a web site.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import re
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import numpy as np
+
+from apps.players.gallery import Entry, Gallery
+from apps.web.api import Json, described, groups
+from apps.web.refusals import STATIC
+from apps.web.work import Work
+from tictactoe_env.exact.positions import positions_of
+from tictactoe_env.games.analysis import Verdict, Worth
+from tictactoe_env.trained.packed import BOARD, table_boards
+
+SEARCHES = (
+    "search",
+    "search-depth=4",
+    "mcts-playouts=50",
+    "mcts-playouts=1000",
+)  # slow to tabulate
+STEPS = 256  # of the scale, to which own values are rounded
+KEPT = " !$&'()*+,-./:;=?@[]^`{|}~"  # what may stand in the address of a script as it is
+
+
+def page(gallery: Gallery) -> str:
+    """The page with the players of a gallery that play on 3x3, as the text of an HTML file."""
+    scripts = {path.name: path.read_text(encoding="utf-8") for path in STATIC.glob("*.js")}
+    scripts["data.js"] = scripts.pop("tables.js")
+    # No file may load another one, so the modules stand in the page, under their bare names.
+    modules = {
+        name: "data:text/javascript," + quote(re.sub(r'from "\./', 'from "', text), KEPT)
+        for name, text in scripts.items()
+    }
+    icon = quote((STATIC / "icon.svg").read_text(encoding="utf-8"))
+    packed = base64.b64encode(
+        gzip.compress(json.dumps(tables(gallery), separators=(",", ":")).encode())
+    )
+    text = (STATIC / "index.html").read_text(encoding="utf-8")
+    for old, new in (
+        (
+            r'<link rel="stylesheet" href="/static/(.*)">',
+            lambda found: f"<style>\n{(STATIC / found[1]).read_text(encoding='utf-8')}</style>",
+        ),
+        (r"/static/icon\.svg", lambda _: f"data:image/svg+xml,{icon}"),
+        (r'<script src="/static/theme.js">', lambda _: f"<script>{scripts['theme.js']}"),
+        (
+            r'<script type="module" src="/static/app.js"></script>',
+            lambda _: (
+                f'<script type="importmap">{json.dumps({"imports": modules})}</script>\n'
+                f'    <script type="text/plain" id="tables">{packed.decode()}</script>\n'
+                '    <script type="module">import "app.js";</script>'
+            ),
+        ),
+    ):
+        text = re.sub(old, new, text)
+    return text
+
+
+def tables(gallery: Gallery) -> Json:
+    """What `tables.js` reads: the players, the positions of their tables, and words."""
+    entries = [
+        replace(one, rules=BOARD)
+        for one in gallery.entries()
+        if one.id not in SEARCHES and one.learned is None
+    ]
+    work = Work(gallery)
+    worths = [Worth(value, plies) for value in (-1, 0, 1) for plies in range(BOARD.cells + 1)]
+    return {
+        "agents": [described(one, {**work.certificate(one), "reason": ""}) for one in entries],
+        "groups": [one for one in groups() if one["id"] in {entry.group for entry in entries}],
+        "boards": table_boards(),
+        "players": {one.id: table(gallery, one) for one in entries},
+        "unit": 1 / STEPS,
+        "worths": {f"{one.value},{one.plies}": one.text for one in worths},
+        "verdicts": {
+            ",".join(map(str, (*before, *after))): Verdict(0, 0, "X", before, after, False).text
+            for before in worths
+            for after in worths
+        },
+    }
+
+
+def table(gallery: Gallery, entry: Entry) -> Json:
+    """The moves of a player in all unfinished positions, and its own values if it has any."""
+    moves = [
+        move if isinstance(move, str) else {cell: round(p, 4) for cell, p in move.items()}
+        for move in gallery.certificate_of(entry).to_json()["moves"].values()
+    ]
+    model: Any = gallery.seat_of(entry, BOARD).model
+    if not hasattr(model, "q_values"):
+        return {"moves": moves}
+    boards = positions_of(BOARD).boards[positions_of(BOARD).unfinished]
+    low, high = getattr(model, "scale", (-1.0, 1.0))
+    steps = np.round(np.asarray(model.q_values(boards), dtype=float) / (high - low) * STEPS)
+    values = [
+        [int(value) if np.isfinite(value) else None for value in row[board == 0]]
+        for row, board in zip(steps, boards, strict=True)
+    ]
+    is_new = model.is_new(boards) if hasattr(model, "is_new") else np.zeros(len(boards), bool)
+    new = "".join(map(str, is_new.astype(int)))
+    return {
+        "moves": moves,
+        "values": values,
+        "new": new,
+        "meaning": model.meaning,
+        "scale": (low, high),
+    }
+
+
+def write(path: Path) -> None:
+    """Write the page with the players of the package into a file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(page(Gallery(())), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write(Path(sys.argv[1] if len(sys.argv) > 1 else "build/demo.html"))
