@@ -137,9 +137,9 @@ class Afterstates:
         children = self.positions.children
         return np.where(children >= 0, values[children], -np.inf)
 
-    def policy(self, network: nn.Module) -> ValuedTable:
-        """The greedy policy of a network."""
-        moves = self.of_moves(self.values(network))
+    def policy(self, values: Floats) -> ValuedTable:
+        """The greedy policy by these values (N,)."""
+        moves = self.of_moves(values)
         worth = reward_scale((1.0, 0.0, -1.0), self.config.discount)
         return ValuedTable(self.positions.rules, moves[self.positions.unfinished], worth)
 
@@ -147,9 +147,9 @@ class Afterstates:
 def player(config: Config, model: Arrays) -> ValuedTable:
     """The player of a saved model, on the CPU."""
     use_torch("cpu", threads=1)  # the order of summation may depend on the threads
-    network = build(config)
+    network, afterstates = build(config), Afterstates(config)
     load_weights(network, model)
-    return Afterstates(config).policy(network)
+    return afterstates.policy(afterstates.values(network))
 
 
 class ValueNet(Learner):
@@ -183,7 +183,7 @@ class ValueNet(Learner):
 
     def policy(self) -> ValuedTable:
         """The greedy policy of the last champion."""
-        return self.afterstates.policy(self.network)
+        return self.afterstates.policy(self.afterstates.values(self.network))
 
     def notes(self) -> dict[str, float]:
         """The level, the losses of its champion, and its results against the champion before."""
@@ -203,8 +203,8 @@ class ValueNet(Learner):
         """Play the games of a level, learn from them, and play against the level before."""
         config, after, level = self.config, self.afterstates, self.steps // self.config.games
         rng = np.random.default_rng([config.seed, level])
-        before: Policy = self.policy() if level else RandomPolicy()
         values = after.values(self.network) if level else np.zeros(len(after.positions))
+        before: Policy = after.policy(values) if level else RandomPolicy()
         if config.dataset and level == 0:
             means, games = read_columns(Path(config.dataset), after.planes).T
             recent = np.stack([games, games * means])
@@ -212,8 +212,9 @@ class ValueNet(Learner):
             recent = self.play(before, values, rng)
         self.results = recent + config.memory * self.results
         self.fit(level, int(recent[0].sum()), rng)
-        champion, other = (ExploringPolicy(one, MATCH) for one in (self.policy(), before))
-        x, o = (exact_result(champion, other, config.rules, side=side) for side in SIDES)
+        players = (ExploringPolicy(one, MATCH) for one in (self.policy(), before))
+        champion, other = (tabulate(player, config.rules) for player in players)
+        x, o = (exact_result(champion, other, side=side) for side in SIDES)
         self.match = [(x.win + o.win) / 2, (x.draw + o.draw) / 2, (x.loss + o.loss) / 2]
         self.steps += config.games
 
@@ -223,13 +224,12 @@ class ValueNet(Learner):
         if isinstance(player, ValuedTable) and config.temperature:
             player = player.softmax(config.temperature)
         table = tabulate(ExploringPolicy(player, config.epsilons), config.rules).by_row()
-        starts = np.zeros(config.games, dtype=np.intp)
-        plies, _ = play_out(starts, lambda _, rows: sample(table[rows], rng), positions)
         # the position of each game after each move, -1 after its end
         path = np.full((config.rules.cells + 3, config.games), -1, dtype=np.intp)
+        path[0] = 0
+        plies, _ = play_out(path[0], lambda _, rows: sample(table[rows], rng), positions)
         for ply, (games, rows, cells) in enumerate(plies):
             path[ply + 1, games] = positions.children[rows, cells]
-        path[0] = 0
         which, size = self.afterstates.index[path].ravel(), self.results.shape[1] + 1
         returns = self.returns(path, values).ravel()
         return np.stack([np.bincount(which, weights, size)[1:] for weights in (None, returns)])

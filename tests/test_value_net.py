@@ -45,7 +45,7 @@ def test_exploration_temperature_and_look_ahead_work_together(learner, look_ahea
     """A move has the value of its position, or what the best answer leaves of it."""
     states, network = begin(SMALL.but(look_ahead=look_ahead)).afterstates, learner.network
     values = learner.afterstates.values(network)
-    moves, policy = states.of_moves(states.values(network)), states.policy(network)
+    moves, policy = states.of_moves(states.values(network)), states.policy(states.values(network))
     player = policy.softmax(temperature) if temperature else policy
     table = tabulate(ExploringPolicy(player, (0.9, 0.4)), POSITIONS.rules).by_row()
     for at in POSITIONS.unfinished[::50].tolist():
