@@ -77,7 +77,7 @@ class Config(BoardConfig):
     batch_size: Count = option(2_048, "Number of examples in a batch.")
     learning_rate: Positive = option(2e-3, "Adam's learning rate at the first level.")
     dropout: Share = option(0.0, "Share of the hidden units that are dropped at random.")
-    dataset: str = option("", "CSV file of results for the first level; empty for random games.")
+    dataset: str = option("", "dataset.csv of a run for the first level; empty for random games.")
     device: Device = option("cpu", "Device on which the network is trained.")
     cut: bool = True
     symmetry: bool = True

@@ -22,7 +22,7 @@ def after(levels, **changes):
 
 @pytest.fixture(scope="module")
 def learner():
-    return after(3)
+    return after(3, temperature=0.05)
 
 
 @pytest.mark.parametrize(("cut", "first"), [(True, 0.95 * 0.6), (False, 0.95**2)])
