@@ -1,9 +1,11 @@
 """Charts: a PNG file, and what its lines say."""
 
+from types import SimpleNamespace
+
 import pytest
 from matplotlib.figure import Figure
 
-from apps.terminal.charts import chart, learning_curves, study_chart
+from apps.terminal.charts import draw, learning_curves, study_chart
 from tictactoe_env.rules import Rules
 from training.learner import Table
 
@@ -78,9 +80,14 @@ def test_where_x_wins_the_charts_show_when_it_wins_against_everybody(tmp_path, d
     assert shares == [0, 0, 100, 100]
 
 
-def test_a_chart_shows_columns_as_curves_over_the_first_one(tmp_path, drawn):
-    table = Table(("steps", "as_x", "as_o"), [(10, 1.0, 0.0), (20, 50.0, 3.0)], "illegal")
-    chart(table, tmp_path / "chart.png")
-    (axes,) = drawn[0].axes
-    assert lines(axes) == {"as o": [[10, 20], [0, 3]], "as x": [[10, 20], [1, 50]]}
-    assert (axes.get_xlabel(), axes.get_title()) == ("steps", "illegal")
+def test_a_run_draws_columns_of_its_metrics_and_tables_with_a_title(tmp_path, drawn):
+    league = Table(("round", "all_games"), [(1, 9), (2, 6)], "games")
+    tables = {"league.csv": league, "dataset.csv": Table((), ())}
+    learner = SimpleNamespace(CHARTS={"wins.png": ("steps", "x_win")}, tables=lambda: tables)
+    about = {"config": SimpleNamespace(rules=Rules(), seed=0), "rows": rows(0.2, 0.5)}
+    draw(SimpleNamespace(name="dqn", learner=learner, folder=tmp_path, **about))
+    assert {path.stem for path in tmp_path.iterdir()} == {"growth", "league", "wins"}
+    (wins,), (leagues,), _ = (figure.axes for figure in drawn)
+    assert lines(wins) == {"x win": [[1000, 2000], [0.2, 0.5]]}
+    assert lines(leagues) == {"all games": [[1, 2], [9, 6]]}
+    assert (leagues.get_xlabel(), leagues.get_title()) == ("round", "games")
