@@ -130,16 +130,6 @@ def test_the_best_achievable_is_that_of_plain_search_and_none_where_a_side_must_
         assert found is None if must_lose else is_result(found, *expected)
 
 
-@pytest.mark.parametrize(
-    ("rules", "cells"),
-    [(Rules(), [0, 2, 6, 8]), (Rules(1, 4, 2), [1, 2]), (Rules(2, 2, 2), [0, 1, 2, 3])],
-    ids=str,
-)
-def test_the_best_openings_are_those_after_which_most_can_be_won_without_losing(rules, cells):
-    """On 3x3 the corners, in a row of four the two cells in the middle."""
-    assert match.best_openings(rules) == cells
-
-
 def best_response(rules, side, choice):
     """(smallest value, largest chance of loss, first of the shortest losses), by recursion."""
     game, mark = plain(rules), MARKS[side]

@@ -280,16 +280,6 @@ def wins_most(reach: Reach) -> bool:
     return bool(most[0] != _UNSAFE)
 
 
-def best_openings(rules: Rules) -> list[int]:
-    """The cells with which X can open and still reach its `best_achievable` result.
-
-    On 3x3 these are the corners. Empty if X cannot avoid losing. For boards of up to 12 cells.
-    """
-    most = _most_wins("X", rules)
-    after = most[positions_of(rules).children[0]]
-    return np.flatnonzero((after == most[0]) & (after != _UNSAFE)).tolist()
-
-
 @lru_cache(maxsize=16)
 def _most_wins(side: str, rules: Rules) -> _Values:
     """In how many of `_replies` a player that never loses can win, by position: (N,) float64.
