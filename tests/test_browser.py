@@ -153,6 +153,14 @@ def says(page, words, where=".status"):
         expect(page.locator(where).filter(visible=True).first).to_contain_text(word)
 
 
+def choose(page, side, player):
+    """Choose a player of a side, behind "more" if it is not among the first."""
+    choice = field(page, f"{side} is played by")
+    if not choice.locator(f"option[value='{player}']").count():
+        choice.select_option("more")
+    choice.select_option(player)
+
+
 def seats(page, x, o):
     for side, player in (("X", x), ("O", o)):
         expect(field(page, f"{side} is played by")).to_have_value(player)
@@ -270,7 +278,7 @@ def test_another_opponent_or_side_is_chosen_and_the_game_that_was_left_is_there(
     seats(page, "human", "minimax-slip=0.3")  # an easy one
     button(page, "Try perfect play").click()
     seats(page, "human", "minimax")
-    field(page, "O is played by").select_option("runs/weak")
+    choose(page, "O", "runs/weak")
     play(page, "b2")
     your_move(page, 2)
     button(page, "Swap sides").click()
@@ -279,7 +287,7 @@ def test_another_opponent_or_side_is_chosen_and_the_game_that_was_left_is_there(
     button(page, "Back to the game you left").click()
     your_move(page, 2)
     seats(page, "human", "runs/weak")
-    field(page, "O is played by").select_option("dqn-duel-first")  # it was trained as X
+    choose(page, "O", "dqn-duel-first")  # it was trained as X
     seats(page, "dqn-duel-first", "human")
     says(page, "trained as X only", ".note")
     button(page, "Swap sides").click()
@@ -290,6 +298,19 @@ def test_another_opponent_or_side_is_chosen_and_the_game_that_was_left_is_there(
 def test_a_player_that_learns_from_a_game_says_so(open_page):
     page = open_page("/?x=human&o=runs/learner")
     expect(page.get_by_role("switch", name=re.compile("learns from this game"))).to_be_checked()
+
+
+def test_the_player_that_wins_most_is_offered_with_a_hint_and_a_count_of_those_beaten(open_page):
+    page = open_page("/")
+    page.get_by_role("link", name="Can you beat it?").click()
+    seats(page, "human", "dqn-duel-second")
+    play(page, "a1")
+    your_move(page, 2)
+    button(page, "Resign").click()
+    says(page, "your first move is b2", ".note")
+    button(page, "New game").click()
+    play(page, "b2 b1 b3")
+    says(page, ["let you win", "beaten 1 of 7"], ".note")
 
 
 # --- 4. boards ------------------------------------------------------------------------------------
@@ -306,7 +327,7 @@ def test_larger_boards_are_played_by_those_who_can(open_page):
     expect(board).to_have_value("3x3x3")
     for size, agent in {"3x4x3": "minimax", "7x7x5": "mcts-playouts=50", "5x5x4": "random"}.items():
         board.select_option(size)
-        opponent.select_option(agent)
+        choose(page, "O", agent)
         expect(page.get_by_role("gridcell")).to_have_count(int(size[0]) * int(size[2]))
         play(page, "b2")
         your_move(page, 2)
@@ -350,7 +371,7 @@ def test_the_numbers_on_the_cells_are_those_of_the_server_each_with_its_meaning(
     expect(cell(page, "b1")).to_have_attribute("aria-label", re.compile(r"worth \+0.40.*in truth"))
     page.reload()
     expect(field(page, OWN)).to_be_checked()  # it is remembered
-    field(page, "O is played by").select_option("runs/strong")
+    choose(page, "O", "runs/strong")
     says(page, "no estimates", ".legend .own")
 
 
@@ -368,8 +389,8 @@ def test_two_agents_are_watched_at_the_speed_that_is_set_or_move_by_move(open_pa
         button(page, "Step").click()
     page.clock.resume()
     button(page, "Go on").click()
-    field(page, "X is played by").select_option("runs/strong")
-    field(page, "O is played by").select_option("search-depth=2")
+    choose(page, "X", "runs/strong")
+    choose(page, "O", "search-depth=2")
     speed.fill("0")
     says(page, "Kept as game", ".note")
     game = kept_game(page, folder)

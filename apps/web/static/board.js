@@ -2,8 +2,9 @@
 
 import { drawMark, fill, html } from "./dom.js";
 import { cellName, sideOf, standing } from "./rules.js";
-import { SIGNS, shortly } from "./words.js";
+import { shortly } from "./words.js";
 
+const SIGNS = { wins: "▲", draws: "=", loses: "▼" }; // shapes beside the colours of the truth
 const STEPS = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
 
 /**

@@ -7,7 +7,7 @@ import { analysis } from "./data.js";
 import { fill, html, patiently } from "./dom.js";
 import { memory } from "./memory.js";
 import { other, sideOf } from "./rules.js";
-import { SIGNS, percent, sentences, signed } from "./words.js";
+import { percent, sentences, signed } from "./words.js";
 
 // Value, text, and where the mark stands in a small picture of how it looks on the cells.
 const CHOICES = [
@@ -48,16 +48,11 @@ export class Numbers {
           @change=${() => choose("choice", value)}>
         <span>${text}</span>${at && sample(value, at)}
       </label>`;
-    const signs = Object.entries(SIGNS);
-    const samples = html`
-      <span class="samples" aria-hidden="true">
-        ${signs.map(([kind, sign]) => html`<span class=${kind}>${sign} ${kind}</span>`)}
-      </span>`;
     this.element = html`
       <div class="box view">
         <div class="numbers">
           <fieldset>${this.caption}${CHOICES.map(choiceOf)}</fieldset>
-          ${switchOf("truth-switch", this.truth, (isOn) => choose("truth", isOn), html`<span>The truth</span>`, samples)}
+          ${switchOf("truth-switch", this.truth, (isOn) => choose("truth", isOn), html`<span>The truth</span>`)}
         </div>
         ${this.legend}
       </div>`;
@@ -89,7 +84,7 @@ export class Numbers {
         this.board.cells.map(note),
         this.choice !== "none" && !agent && html`<p>${nobody}</p>`,
         thoughts && this.about(thoughts, agent, side),
-        truth && html`<p class="truth">${aboutTruth(truth, side)}</p>`,
+        truth && html`<p class="exact">${aboutTruth(truth, side)}</p>`,
       );
     } catch (error) {
       if (turn === this.turn) this.write(null, error.message);
@@ -115,11 +110,10 @@ export class Numbers {
       return probs.map(note);
     }
     if (kind !== this.choice) return [];
-    const digits = digitsOf(values);
     return values.map((value, cell) => {
       if (probs[cell] === null) return null;
       if (value === null) return { kind, text: "?", at: null, words: "of unknown worth" };
-      const text = signed(value, digits);
+      const text = signed(value);
       const at = Math.min(1, Math.max(0, (value - low) / (high - low)));
       const words = kind === "own" ? `thought to be worth ${text}` : `${text} against random moves`;
       return { kind, text, at, words };
@@ -146,16 +140,11 @@ export class Numbers {
       (isKnown ? texts : missing)[choice],
       agent.side === other(side) && `It was not trained to play ${side}`,
       isKnown && choice === "own" && values.some(isGap) && "It does not know the values marked ?",
+      isKnown && choice === "own" && !/^its own value/.test(meaning) && `Its numbers: ${meaning.replaceAll(" -", " −")}`,
       isNew && "It has never met this position",
       illegal > 0.0005 && `It chooses a taken cell with ${percent(illegal)}`,
     );
-    const hasMore = isKnown && choice === "own" && !/^its own value/.test(meaning);
-    const more = html`
-      <details>
-        <summary>More about its values</summary>
-        <p>${sentences(meaning.replaceAll(" -", " −"))}</p>
-      </details>`;
-    return html`<div class=${choice}><p>${text}</p>${hasMore && more}</div>`;
+    return html`<p class=${choice}>${text}</p>`;
   }
 }
 
@@ -169,13 +158,6 @@ function aboutTruth({ reason, position, moves }, side) {
     isCounted &&
       "The numbers count the moves of the winner: “in 2” is with the second move from now",
   );
-}
-
-/** Two digits, or three where two values that differ would look the same. */
-function digitsOf(values) {
-  const known = values.filter((value) => value !== null);
-  const different = (digits) => new Set(known.map((value) => value.toFixed(digits))).size;
-  return known.length <= 16 && different(3) > different(2) ? 3 : 2;
 }
 
 /** A gauge without a number, so that nobody takes it for the value of a move. */

@@ -315,7 +315,7 @@ class Play {
     const looked = this.look();
     if (mover === null) return this.finish(turn);
     session.set("game", this.state);
-    this.tell(this.texts.join(" "));
+    this.tell(this.texts.join(" ") || this.invitation());
     this.warn(turn);
     if (mayChoose || this.paused) return;
     const isWatched = this.people.length === 0;
@@ -422,15 +422,12 @@ class Play {
   async link() {
     const path = gamePath(this.seats, this.rules, { moves: this.moves.join(",") });
     const { href } = new URL(data.addressOf(path), location.href);
-    const isHere = ["127.0.0.1", "localhost", ""].includes(location.hostname);
-    const where = isHere ? " It opens on this computer only." : "";
     try {
       await navigator.clipboard.writeText(href);
-      this.tell(`Link copied.${where}`);
+      this.tell("Link copied.");
       announce("Link copied.");
     } catch {
-      const field = html`<input value=${href} readonly aria-label="Link to this position">`;
-      this.tell(`Copy this link.${where}`, field);
+      this.tell("Copy this link: ", html`<code>${href}</code>`);
     }
   }
 
@@ -484,13 +481,13 @@ class Play {
       ? `${sideOf(moves.length - 1)} plays ${cellName(moves.at(-1), this.rules)}. `
       : "";
     const end = () => capital(endText(result, ended, (side) => this.nameOf(side)));
-    const text = turn === null ? end() : this.invitation(turn);
+    const text = turn === null ? end() : this.request(turn);
     const side = turn ?? (result === "draw" ? null : result);
     fill(this.status, side && [markIcon(side), " "], text);
     announce(`${ended === "resigned" ? "" : move}${text}.`);
   }
 
-  invitation(turn) {
+  request(turn) {
     if (!this.isHuman(turn)) return `${this.nameOf(turn)} to move`;
     return this.you ? "Your move" : `${turn} to move`;
   }
@@ -499,6 +496,34 @@ class Play {
     fill(this.status, "The game cannot go on");
     fill(this.note, error.message, " ", linkish("Try again", () => this.proceed()));
     announce(`The game cannot go on: ${error.message}`);
+  }
+
+  // --- players that can be beaten ------------------------------------------------------------------
+
+  /** Before the first move: what is special here, and the way to a game against the first of them. */
+  invitation() {
+    const [agent] = this.agents.filter(isBeatable);
+    if (!agent || this.moves.length || agent === this.agentOf("X") || agent === this.agentOf("O")) return null;
+    const side = agent.side ?? "O";
+    const path = gamePath({ [other(side)]: HUMAN, [side]: agent.id }, agent.board);
+    const said = agent.results.replace(/^./, (first) => first.toLowerCase()).replaceAll(" %", "\u00a0%");
+    return html`Everything said here is proven. ${agent.label}: ${said} <a href=${path}>Can you beat it?</a>`;
+  }
+
+  /** After a game against one of them: how many of them one has beaten, or a hint. */
+  async lesson() {
+    const agent = this.you && this.agentOf(other(this.you));
+    if (!agent || !isBeatable(agent)) return null;
+    if (this.standing.result === this.you) {
+      const beaten = [...new Set([...memory.get("beaten", []), agent.id])];
+      memory.set("beaten", beaten);
+      const all = this.agents.filter(isBeatable);
+      const count = all.filter(({ id }) => beaten.includes(id)).length;
+      return ` Random moves seldom find this way: wins against them prove nothing. You have beaten ${count} of ${all.length}.`;
+    }
+    const { certificate } = await data.agent(agent.id);
+    const line = certificate[`as_${other(this.you).toLowerCase()}`].losing_line;
+    return line && ` Hint: in a game that it loses, your first move is ${line[SIDES.indexOf(this.you)]}.`;
   }
 
   // --- the end -----------------------------------------------------------------------------------
@@ -518,6 +543,7 @@ class Play {
     const side = you ? { side: you } : {};
     const kept = data.keep({ ...game, x, o, seed, learn: this.learns, ...side });
     const told = await kept.then((found) => this.keptText(found)).catch((error) => [`The game could not be kept. ${error.message}`]);
+    told.push(await this.lesson().catch(() => null));
     if (turn !== this.turn) return;
     fill(this.note, told);
     const judged = await judging;
@@ -549,6 +575,8 @@ class Play {
     this.nextTurn();
   }
 }
+
+const isBeatable = ({ group }) => group === "beatable";
 
 const linkish = (text, onclick) =>
   html`<button type="button" class="linkish" @click=${onclick}>${text}</button>`;

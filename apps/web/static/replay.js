@@ -63,8 +63,6 @@ export class Replay {
     const button = (name, label, go) => html`
       <button type="button" class="round" aria-label=${label} title=${label} @click=${go}>${icon(name)}</button>`;
     this.playButton = button("play", "Play", () => this.play(!this.timer));
-    this.slider = html`
-      <input type="range" min="0" max=${last} aria-label="Move" @input=${() => this.visit(+this.slider.value)}>`;
     const pace = String(memory.get("pace", 1000));
     const change = () => (memory.set("pace", this.speed.value), this.timer && this.play(true));
     this.speed = html`
@@ -78,7 +76,7 @@ export class Replay {
         ${this.playButton}
         ${button("forward", "Forward", () => this.visit(this.at + 1))}
         ${button("last", "To the end", () => this.visit(last))}
-        ${this.speed}${this.slider}
+        ${this.speed}
       </div>`;
   }
 
@@ -105,11 +103,9 @@ export class Replay {
     const isOver = this.at === cells.length;
     if (isOver) this.play(false);
     this.board.show({ moves: cells.slice(0, this.at), blunder: this.decisive, notes: null });
-    this.slider.value = this.at;
     const side = sideOf(this.at - 1);
     const name = this.at && cellName(cells[this.at - 1], board);
     const move = this.at ? `Move ${this.at} of ${cells.length}: ${name}` : "The beginning";
-    this.slider.setAttribute("aria-valuetext", move);
     const end = isOver ? `, ${endText(result, ended)}` : `, ${sideOf(this.at)} to move`;
     fill(this.status, this.at > 0 && [markIcon(side), " "], move + end);
     this.rows.forEach((row, ply) =>

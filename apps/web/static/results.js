@@ -32,7 +32,6 @@ export function resultsTable(certificate, trained) {
     limits.length && `The line on a bar marks the most wins of any player that never loses: ${limits.join(", ")}`,
     sides.some((side) => part(side).vs_random.illegal > 0) && "Moves on taken cells are among the losses",
   );
-  const key = ([name, text]) => html`<span class=${`key ${name}`}>${text}</span>`;
   const best = certificate.optimal_moves;
   return html`
     <section>
@@ -43,8 +42,8 @@ export function resultsTable(certificate, trained) {
           <thead>
             <tr>
               <th scope="col">Playing as</th>
-              ${Object.values(RATES).map((text) => html`<th scope="col">${text}</th>`)}
-              <td class="bars"><span class="keys-of-bars" aria-hidden="true">${Object.entries(RATES).map(key)}</span></td>
+              ${Object.entries(RATES).map(([name, text]) => html`<th scope="col" class=${`key ${name}`}>${text}</th>`)}
+              <td class="bars"></td>
             </tr>
           </thead>
           <tbody>${rows}</tbody>

@@ -6,12 +6,7 @@ export const cellName = (cell, board) =>
   String.fromCharCode(97 + (cell % board.cols)) + (Math.floor(cell / board.cols) + 1);
 export const cellOf = (name, board) => (+name.slice(1) - 1) * board.cols + name.charCodeAt(0) - 97;
 
-const DIRECTIONS = [
-  [0, 1],
-  [1, 0],
-  [1, 1],
-  [1, -1],
-];
+const DIRECTIONS = [[0, 1], [1, 0], [1, 1], [1, -1]]; // rows down, columns to the right
 
 /**
  * How a game stands: {turn, ended, result, lines}. turn: the side to move, null at the end. ended:

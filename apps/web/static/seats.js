@@ -4,7 +4,9 @@ import { fill, html, icon, markIcon } from "./dom.js";
 import { session } from "./memory.js";
 import {
   EASY,
+  FIRST,
   HUMAN,
+  MORE,
   PERFECT,
   SIDES,
   agentPath,
@@ -20,7 +22,7 @@ import {
 /** The choices. on: {seat(side, id), board(key), swap()}, called when a person chooses. */
 export class Seats {
   constructor({ agents, boards, groups }, on) {
-    Object.assign(this, { agents, groups, on });
+    Object.assign(this, { agents, groups, on, hasMore: false });
     this.rows = Object.fromEntries(SIDES.map((side) => [side, this.makeSeat(side)]));
     this.boardChoice = html`
       <select id="board" @change=${(event) => on.board(event.target.value)}>
@@ -39,8 +41,8 @@ export class Seats {
 
   makeSeat(side) {
     const id = `seat-${side}`;
-    const choose = (event) => this.on.seat(side, event.target.value);
-    const select = html`<select id=${id} aria-describedby=${`${id}-about`} @change=${choose}></select>`;
+    const select = html`
+      <select id=${id} aria-describedby=${`${id}-about`} @change=${() => this.choose(side)}></select>`;
     const about = html`<p class="about" id=${`${id}-about`}></p>`;
     const element = html`
       <div class="seat">
@@ -50,8 +52,16 @@ export class Seats {
     return { select, about, element };
   }
 
+  choose(side) {
+    const { select } = this.rows[side];
+    if (select.value !== MORE) return this.on.seat(side, select.value);
+    this.hasMore = true;
+    this.show(this.seats, this.board);
+  }
+
   /** Offer the agents, and show who plays. seats: {X, O}, ids. */
   show(seats, board) {
+    Object.assign(this, { seats, board });
     this.boardChoice.value = boardKey(board);
     for (const [side, { select, about }] of Object.entries(this.rows)) {
       const agent = this.agents.find(({ id }) => id === seats[side]);
@@ -60,11 +70,14 @@ export class Seats {
         const text = one.label + (one.side ? `, ${oneSided(one)}` : "") + there;
         return html`<option value=${one.id} selected=${one === agent}>${text}</option>`;
       };
+      const isShown = (one) =>
+        this.hasMore || one === agent || one.group === "run" || (FIRST.includes(one.id) && plays(one, board));
       const group = ({ id, heading }) => {
-        const members = this.agents.filter((one) => one.group === id && !one.broken);
+        const members = this.agents.filter((one) => one.group === id && !one.broken && isShown(one));
         return members.length > 0 && html`<optgroup label=${heading}>${members.map(option)}</optgroup>`;
       };
-      fill(select, html`<option value=${HUMAN}>You</option>`, this.groups.map(group));
+      const more = !this.hasMore && html`<option value=${MORE}>More players …</option>`;
+      fill(select, html`<option value=${HUMAN}>You</option>`, this.groups.map(group), more);
       select.title = select.selectedOptions[0].text; // it may be too long for the box
       fill(about, agent && this.about(agent, side, board));
     }

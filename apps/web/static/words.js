@@ -3,9 +3,10 @@
 export const HUMAN = "human";
 export const EASY = "minimax-slip=0.3"; // the opponent to begin with
 export const PERFECT = "minimax";
+/** Those whom a list shows first; the others are behind "more". */
+export const FIRST = ["random", EASY, "search-depth=1", "runs/learner", "dqn-duel-second", "tabular_q", PERFECT];
+export const MORE = "more";
 export const SIDES = ["X", "O"];
-/** Shapes beside the colours of the truth. */
-export const SIGNS = { wins: "▲", draws: "=", loses: "▼" };
 
 export const boardKey = (board) => `${board.rows}x${board.cols}x${board.k}`;
 /** A space that does not break keeps the parts of "3 × 3, 3 in a row" together. */
