@@ -25,7 +25,6 @@ of a search without noise. Both play by the canonical form of a board, and can b
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -61,7 +60,6 @@ SMALL = "--games 32 --self-play-simulations 8 --judge-every 64 --steps 192 --hid
 SEARCH = {"updates": Range(20, 400, log=True), "learning_rate": Range(5e-4, 1e-2, log=True)}
 
 
-@dataclass(frozen=True)
 class Config(BoardConfig):
     """The options of a training. A step is a game."""
 

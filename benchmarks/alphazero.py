@@ -1,0 +1,118 @@
+"""What AlphaZero's strength is while it learns, exactly, and what games would say of it.
+
+    python -m benchmarks.alphazero --out docs/alphazero.png
+
+Each seed is a training on 3x3 with the default options. Every 256 games the network is evaluated
+exactly, alone and with searches of 10 to 200 simulations. Of each player the tables hold
+
+- how many seeds can be beaten on a side, which is the mean exploitability on that side: a player
+  without chance loses to a best response always or never;
+- the mean share of games it wins against random play, exact;
+- the Elo rating over random play that a match of 100 games reports, 50 on each side: the median
+  over the seeds. The results are drawn with their exact probabilities. A match without a loss has
+  half a loss in it, as usual.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from cyclopts import run
+
+from agents import alphazero
+from tictactoe_env.exact.evaluation import Evaluation, evaluate
+
+SIMULATIONS = (0, 10, 25, 50, 100, 200)
+MATCH = 100  # games
+Points = dict[tuple[int, int], list[Evaluation]]  # (games, simulations) -> the results of each seed
+
+
+def trainings(seeds: int, games: int) -> Points:
+    """The exact results of each seed, with each number of simulations, over the games."""
+    points: Points = {}
+    for seed in range(seeds):
+        config = alphazero.Config(seed=seed)
+        learner = alphazero.begin(config)
+        while learner.steps <= games:
+            for simulations in SIMULATIONS:
+                searching = config.model_copy(update={"simulations": simulations})
+                player = alphazero.player(searching, learner.model())
+                points.setdefault((learner.steps, simulations), []).append(evaluate(player))
+            learner.advance(config.judge_every)
+    return points
+
+
+def beatable(results: list[Evaluation], side: str) -> float:
+    """The mean exploitability on a side: what a best response wins there, from 0 to 1."""
+    return statistics.mean(max(0.0, -one.best_responses[side].value) for one in results)
+
+
+def wins(results: list[Evaluation]) -> float:
+    """The mean share of games won against random play, in per cent."""
+    return statistics.mean(50 * (one.x.win + one.o.win) for one in results)
+
+
+def elo(results: list[Evaluation]) -> float:
+    """The median Elo rating over random play by a match of each seed."""
+    return statistics.median(rating(one, seed) for seed, one in enumerate(results))
+
+
+def rating(results: Evaluation, seed: int) -> float:
+    """The Elo rating over random play that a match reports."""
+    rng, points = np.random.default_rng(seed), 0.0
+    for side in (results.x, results.o):
+        won, drawn, _ = rng.multinomial(MATCH // 2, [side.win, side.draw, side.loss])
+        points += won + drawn / 2
+    score = min(max(points, 0.5), MATCH - 0.5) / MATCH
+    return 400 * math.log10(score / (1 - score))
+
+
+def print_table(points: Points, seeds: int) -> None:
+    columns = ("can be beaten as X", "as O", "wins, %", "Elo by 100 games")
+    print(f"| games | simulations | {' | '.join(columns)} |\n{'| --- ' * 6}|")
+    for (games, simulations), results in points.items():
+        sides = (f"{seeds * beatable(results, side):.0f} of {seeds}" for side in "XO")
+        cells = (*sides, f"{wins(results):.2f}", f"{elo(results):+.0f}")
+        print(f"| {games:,} | {simulations or 'network alone'} | {' | '.join(cells)} |")
+
+
+def draw(points: Points, path: Path) -> None:
+    """Panels over the games: exploitability on each side, wins against random play, and Elo."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(11, 8), layout="constrained")
+    FigureCanvasAgg(figure)
+    panels: dict[str, Any] = {
+        "beaten as X, share of the seeds, exact": lambda results: beatable(results, "X"),
+        "beaten as O, share of the seeds, exact": lambda results: beatable(results, "O"),
+        "wins against random play, %, exact": wins,
+        f"Elo over random play by {MATCH} games, median": elo,
+    }
+    games = sorted({games for games, _ in points})
+    for number, (title, measure) in enumerate(panels.items()):
+        axes = figure.add_subplot(2, 2, number + 1)
+        for order, simulations in enumerate(SIMULATIONS):
+            shown = [measure(points[steps, simulations]) for steps in games]
+            label = f"{simulations} simulations" if simulations else "network alone"
+            axes.plot(games, shown, color=f"C{order}", label=label)
+        axes.set(title=title, xlabel="games of self-play")
+        axes.grid(alpha=0.3)
+    figure.axes[0].legend(fontsize=8)
+    figure.savefig(path, format="png", dpi=100)
+
+
+def main(*, seeds: int = 10, games: int = 2_560, out: Path | None = None) -> None:
+    """Print the table of so many trainings of so many games. out: draw a PNG too."""
+    points = trainings(seeds, games)
+    print_table(points, seeds)
+    if out is not None:
+        draw(points, out)
+
+
+if __name__ == "__main__":
+    run(main)
