@@ -83,9 +83,10 @@ def presets(agent: str) -> dict[str, Preset]:
     return made
 
 
-def load(folder: Path) -> BoardPlayer:
+def load(folder: Path, **options: Any) -> BoardPlayer:
     """The player of a run's saved model. It needs nothing but the folder of the run.
 
+    options: those of the run that get another value, such as `simulations=50` of an alphazero.
     Raises FileNotFoundError if there is no model, DamagedFileError (a ValueError) if a file is
     damaged.
     """
@@ -96,4 +97,4 @@ def load(folder: Path) -> BoardPlayer:
     if agent not in TRAINABLE:
         known = ", ".join(TRAINABLE)
         raise DamagedFileError(f"{folder}/model.json is of {agent!r}, not of any of {known}")
-    return checkpoint.load(page(agent), folder)
+    return checkpoint.load(page(agent), folder, **options)

@@ -1,13 +1,13 @@
 """AlphaZero: a network of moves and values learns from games that it plays with a tree search.
 
-After Silver et al. 2018 (https://doi.org/10.1126/science.aar6404). For a board the network says how
+After Silver et al. 2018 (https://doi.org/10.1126/science.aar6404). The network says of a board how
 likely each move is, and what the result will be. In self-play a search chooses the moves: it
 follows these numbers, and corrects them by those of the positions it reaches. The network learns to
-say what the search found, so the next search begins with better numbers. It plays both sides; there
-is no opponent and no solver. A simulation goes down the tree by PUCT: it makes the move with the
-highest Q + exploration * P * sqrt(visits of the position) / (1 + visits of the move). P is the
-network's probability of the move, Q the mean value of the simulations through it, 0 before the
-first. At the end of its path the network says a value, or the game is over.
+say what the search found, so the next search begins with better numbers. There is no opponent and
+no solver. A simulation goes down the tree by PUCT, to the move with the highest
+Q + exploration * P * sqrt(visits of the position) / (1 + visits of the move). P is the network's
+probability of the move, Q the mean value of the simulations through it, 0 before the first. At the
+end of its path the network says a value, or the game is over.
 
 What differs from the paper:
 
@@ -15,8 +15,8 @@ What differs from the paper:
   The result alone says little about the first positions of a game whose moves are drawn.
 - All moves of self-play are drawn by their visits; in the paper the first 30 of a game are.
 - A search begins with an empty tree. The network is a perceptron, trained by a new Adam each round.
-- On larger boards half of the games begin in a position from which the network can still be beaten,
-  as its last proofs have found them. What to do there is learned by self-play, too.
+- On larger boards the network that plays is a moving average of the one that learns, and half of
+  the games begin where it can still be beaten, as its last proofs have found.
 
 The player makes the network's most likely move; with the option `simulations` the most visited move
 of a search without noise. Both play by the canonical form of a board, and can be proven.
@@ -44,16 +44,13 @@ from tictactoe_env.policy import draw
 from tictactoe_env.rules import MAX_BITS, SIDES, Boards, Rules, to_move
 from training.learner import Arrays, Learner, State, crossed
 from training.network_policy import LivePolicy, NetworkPolicy, SymmetricNetwork, scores_of
-from training.options import BoardConfig, Count, Layers, Natural, Positive, Share, option
+from training.options import BoardConfig, Count, Layers, Natural, Positive, Share, constant, option
 from training.search_space import Range
 from training.torch_arrays import load_weights, use_torch, weights_of
 
 AGENT = "alphazero"
 TITLE = "AlphaZero"
-STORY = (
-    "A neural network guesses good moves and the result. In games against itself a search improves "
-    "on its guesses, and it learns to guess what the search found."
-)
+STORY = "A network guesses good moves. A search improves on them, and the network learns from it."
 UNIT = "games"
 GOAL = "unbeatable"
 SMALL = "--games 32 --self-play-simulations 8 --judge-every 64 --steps 192 --hidden 16 --updates 5"
@@ -73,16 +70,15 @@ class Config(BoardConfig):
     exploration: Positive = option(1.25, "Weight of the network's probabilities in PUCT.")
     games: Count = option(256, "Number of games in a round, which are played at the same time.")
     memory: Count = option(8, "Number of rounds whose games are learned from.")
-    updates: Count = option(60, "Number of updates after each round.", larger=120)
+    updates: Count = option(60, "Number of updates after each round.", larger=240)
     hidden: Layers = option((128, 128), "Units of the hidden layers.", larger=(256, 256))
     learning_rate: Positive = option(3e-3, "Adam's learning rate at the start.")
     half_life: Count = option(2_048, "Games in which the learning rate halves.", larger=8_192)
-    counterexamples: Share = option(0.0, "Share of games that begin in a lost game.", larger=0.5)
+    counterexamples: Share = option(0.0, "Share of games that start where it can lose.", larger=0.5)
     proof_positions: Count = option(3_000_000, "Positions beyond which a side is not proven.")
     noise: Share = 0.25  # Dirichlet(1), in the probabilities of the next move of self-play
-    result_share: Share = 0.5  # of the target of a value; the rest is the search's value
+    averaging: Share = constant(0.0, larger=0.999)  # weight of the network that plays, in its mean
     batch_size: Count = 256
-    threads: Count = 1
 
 
 class Network(torch.nn.Module):
@@ -90,6 +86,7 @@ class Network(torch.nn.Module):
 
     def __init__(self, config: Config):
         super().__init__()
+        use_torch("cpu", threads=1)
         self.config, cells = config, config.rules.cells
         sizes, layers = (2 * cells, *config.hidden), torch.nn.Sequential()
         with torch.random.fork_rng():
@@ -118,13 +115,12 @@ class Trees:
     boards: the marks of each node, +1 X, -1 O. visits, totals, priors: of each move the number of
     simulations through it, the sum of their values for the side that makes it, and P. children: the
     node after each move, 0 if there is none. results: the value of a finished game for the side to
-    move, NaN for other nodes. rng: the generator of the noise in self-play; None for no noise.
+    move, NaN for other nodes. rng: draws the noise of self-play; None for a search of the player.
     """
 
-    def __init__(
-        self, network: Network, boards: Boards, simulations: int, rng: Generator | None = None
-    ):
+    def __init__(self, network: Network, boards: Boards, rng: Generator | None = None):
         self.network, self.rules, config = network, network.config.rules, network.config
+        simulations = config.self_play_simulations if rng else config.simulations
         shape = len(boards), simulations + 1, self.rules.cells
         self.boards, self.used = np.zeros(shape, dtype=np.int8), 0
         self.visits, self.totals, self.priors = np.zeros((3, *shape), dtype=np.float32)
@@ -142,8 +138,7 @@ class Trees:
         """Add the next node of these trees: its value for the side to move, (B,)."""
         values = ends_of(boards, self.rules)
         self.boards[trees, self.used], self.results[trees, self.used] = boards, values
-        going = np.isnan(values)
-        if going.any():
+        if (going := np.isnan(values)).any():
             found = scores_of(self.network, boards[going], self.rules)
             self.priors[trees[going], self.used] = np.exp(found[:, :-1])
             values[going] = found[:, -1]
@@ -180,7 +175,6 @@ class Trees:
 
 def player(config: Config, model: Arrays) -> TabularPolicy | LivePolicy:
     """The player of a network: its most likely move, or the most visited one of a search."""
-    use_torch("cpu", config.threads)
     network, rules = Network(config), config.rules
     load_weights(network, model)
 
@@ -192,7 +186,7 @@ def player(config: Config, model: Arrays) -> TabularPolicy | LivePolicy:
         boards = (own - other) * np.where(own.sum(axis=1) == other.sum(axis=1), 1, -1)[:, None]
         found = (boards == 0) - np.ones(boards.shape, dtype=np.float32)  # -1 for taken cells
         for part in np.array_split(np.arange(len(boards)), 1 + len(boards) // 1_024):
-            trees = Trees(network, boards[part], config.simulations)
+            trees = Trees(network, boards[part])
             found[part] += trees.visits[:, 0] + trees.priors[:, 0]
         return torch.from_numpy(found)
 
@@ -201,7 +195,7 @@ def player(config: Config, model: Arrays) -> TabularPolicy | LivePolicy:
 
 
 class AlphaZero(Learner):
-    """The network, and the positions of the last rounds of self-play.
+    """The network that plays, the student that learns, and the positions of the last rounds.
 
     memory: for each round boards (B, cells), the shares of the visits (B, cells), and the targets
     of the values (B,). beatable: of the last proofs, boards from which it can still be beaten.
@@ -210,8 +204,8 @@ class AlphaZero(Learner):
     STATE = ("memory", "beatable", "rng")
 
     def __init__(self, config: Config):
-        use_torch("cpu", config.threads)
-        self.config, self.rules, self.network = config, config.rules, Network(config)
+        self.config, self.rules = config, config.rules
+        self.network, self.student = Network(config), Network(config)
         self.rng, self.losses = np.random.default_rng(config.seed), [0.0, 0.0]
         self.starts = ExploringStarts(0.0, self.rules, counterexamples=config.counterexamples)
         self.memory: list[list[NDArray[Any]]] = []
@@ -234,38 +228,41 @@ class AlphaZero(Learner):
         going, results, parts = np.arange(count), np.zeros(count), []
         while len(going):
             now = boards[going]
-            trees = Trees(self.network, now, config.self_play_simulations, self.rng)
-            shares = trees.visits[:, 0] / config.self_play_simulations
-            means = trees.totals[:, 0].sum(axis=1) / config.self_play_simulations
-            parts.append((going, now, shares, means))
-            cells = draw(shares.cumsum(axis=1).T, self.rng.random(len(going)))
+            trees = Trees(self.network, now, self.rng)
+            visits, values = trees.visits[:, 0], trees.totals[:, 0].sum(axis=1)
+            parts.append((going, now, visits, values))
+            cells = draw(visits.cumsum(axis=1).T, self.rng.random(len(going)))
             boards[going, cells] = movers = to_move(now)
             ends = ends_of(boards[going], self.rules)
             results[going] = -ends * movers  # for X; NaN while a game goes on
             going = going[np.isnan(ends)]
-        games, seen, shares, means = map(np.concatenate, zip(*parts, strict=True))
-        own = results[games] * to_move(seen)
-        targets = config.result_share * own + (1 - config.result_share) * means
-        return [seen, shares, targets.astype(np.float32)]
+        games, seen, visits, values = map(np.concatenate, zip(*parts, strict=True))
+        targets = (results[games] * to_move(seen) + values / config.self_play_simulations) / 2
+        return [seen, visits / config.self_play_simulations, targets.astype(np.float32)]
 
     def learn(self) -> None:
         """Fit the network to the memory, with boards turned at random."""
         config, symmetries = self.config, symmetries_of(self.rules)
         boards, shares, targets = map(np.concatenate, zip(*self.memory, strict=True))
         rate, losses = config.learning_rate * 0.5 ** (self.steps / config.half_life), []
-        optimizer = torch.optim.Adam(self.network.parameters(), rate)
+        optimizer = torch.optim.Adam(self.student.parameters(), rate)
         for _ in range(config.updates):
             rows = self.rng.integers(len(boards), size=config.batch_size)
             turned = symmetries[self.rng.integers(len(symmetries), size=config.batch_size)]
             images = np.take_along_axis(boards[rows], turned, axis=1)
             wanted = torch.from_numpy(np.take_along_axis(shares[rows], turned, axis=1))
-            found = self.network(torch.from_numpy(observe(images, self.rules, "planes")))
+            found = self.student(torch.from_numpy(observe(images, self.rules, "planes")))
             policy_loss = -(wanted * found[:, :-1]).sum(dim=1).mean()
             value_loss = (found[:, -1] - torch.from_numpy(targets[rows])).square().mean()
             optimizer.zero_grad()
             (policy_loss + value_loss).backward()
             optimizer.step()
             losses.append([policy_loss.item(), value_loss.item()])
+            with torch.no_grad():
+                for mean, new in zip(
+                    self.network.parameters(), self.student.parameters(), strict=True
+                ):
+                    mean.lerp_(new, 1 - config.averaging)
         self.losses = np.mean(losses, axis=0).tolist()
 
     def find_counterexamples(self) -> None:
@@ -289,10 +286,15 @@ class AlphaZero(Learner):
         """The weights of the network."""
         return weights_of(self.network)
 
+    def state(self) -> State:
+        """The memory, the generator and the student."""
+        return {**super().state(), "student": weights_of(self.student)}
+
     def restore(self, model: Arrays, state: State) -> None:
         """Continue from a saved training."""
         super().restore(model, state)
         load_weights(self.network, model)
+        load_weights(self.student, state["student"])
 
 
 begin = AlphaZero

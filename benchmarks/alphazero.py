@@ -39,8 +39,7 @@ def trainings(seeds: int, games: int) -> Points:
         learner = alphazero.begin(config)
         while learner.steps <= games:
             for simulations in SIMULATIONS:
-                searching = config.model_copy(update={"simulations": simulations})
-                player = alphazero.player(searching, learner.model())
+                player = alphazero.player(config.but(simulations=simulations), learner.model())
                 points.setdefault((learner.steps, simulations), []).append(evaluate(player))
             learner.advance(config.judge_every)
     return points

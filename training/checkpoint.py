@@ -90,12 +90,14 @@ def restore(folder: Path, agent: str, config: BoardConfig, learner: Learner) -> 
         learner.restore(model.arrays, unpack(about_of(folder / STATE).state, state.arrays))
 
 
-def load(page: Page, folder: Path) -> BoardPlayer:
+def load(page: Page, folder: Path, **options: Any) -> BoardPlayer:
     """The player of a saved model. Of its configuration only what a player needs is used.
 
-    Raises DamagedFileError if the files are damaged or hold the model of another agent.
+    options: those that get another value, such as `simulations=50`. Raises OptionError for a wrong
+    one, DamagedFileError if the files are damaged or hold the model of another agent.
     """
-    config, arrays = load_model(page, folder)
+    saved, arrays = load_model(page, folder)
+    config = saved.but(**options)
     with _explained(f"{folder / MODEL} does not fit its configuration"):
         return page.player(config, arrays)
 
