@@ -23,11 +23,12 @@ from typing import Any
 import numpy as np
 from cyclopts import run
 
-from agents import alphazero
+from agents import page
 from tictactoe_env.exact.evaluation import Evaluation, evaluate
 
 SIMULATIONS = (0, 10, 25, 50, 100, 200)
 MATCH = 100  # games
+ALPHAZERO: Any = page("alphazero")
 Points = dict[tuple[int, int], list[Evaluation]]  # (games, simulations) -> the results of each seed
 
 
@@ -35,11 +36,11 @@ def trainings(seeds: int, games: int) -> Points:
     """The exact results of each seed, with each number of simulations, over the games."""
     points: Points = {}
     for seed in range(seeds):
-        config = alphazero.Config(seed=seed)
-        learner = alphazero.begin(config)
+        config = ALPHAZERO.Config(seed=seed)
+        learner = ALPHAZERO.begin(config)
         while learner.steps <= games:
             for simulations in SIMULATIONS:
-                player = alphazero.player(config.but(simulations=simulations), learner.model())
+                player = ALPHAZERO.player(config.but(simulations=simulations), learner.model())
                 points.setdefault((learner.steps, simulations), []).append(evaluate(player))
             learner.advance(config.judge_every)
     return points

@@ -7,7 +7,7 @@ import torch
 from tictactoe_env import Rules
 from tictactoe_env.observation import observation_space, observe
 from tictactoe_env.rules import to_move
-from training.board_network import encoder_options
+from training.board_network import Lines
 
 BOARDS = [Rules(3, 3, 3), Rules(2, 4, 3), Rules(5, 5, 4), Rules(2, 2, 1)]
 
@@ -21,10 +21,8 @@ def random_boards(rules, number=40):
     return boards
 
 
-def encoded(encoding, boards, rules):
-    options = encoder_options(encoding, rules)
-    kwargs = options["features_extractor_kwargs"]
-    made = options["features_extractor_class"](observation_space(rules, "planes"), **kwargs)
+def encoded(boards, rules):
+    made = Lines(observation_space(rules, "planes"), rules)
     assert not made.state_dict(), "nothing of it belongs to a model"
     features = made(torch.from_numpy(observe(boards, rules, "planes")).float())
     assert features.shape == (len(boards), made.features_dim)
@@ -34,7 +32,7 @@ def encoded(encoding, boards, rules):
 @pytest.mark.parametrize("rules", BOARDS, ids=str)
 def test_lines_tell_how_many_marks_stand_on_each_line_that_can_be_completed(rules):
     boards = random_boards(rules)
-    found = encoded("lines", boards, rules)
+    found = encoded(boards, rules)
     for board, features in zip(boards, found, strict=True):
         own = board * to_move(board[None])[0]
         expected = [own == 1, own == -1]
