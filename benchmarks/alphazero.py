@@ -88,8 +88,8 @@ def draw(points: Points, path: Path) -> None:
     figure = Figure(figsize=(11, 8), layout="constrained")
     FigureCanvasAgg(figure)
     panels: dict[str, Any] = {
-        "beaten as X, share of the seeds, exact": lambda results: beatable(results, "X"),
-        "beaten as O, share of the seeds, exact": lambda results: beatable(results, "O"),
+        "can be beaten as X, share of the seeds, exact": lambda results: beatable(results, "X"),
+        "can be beaten as O, share of the seeds, exact": lambda results: beatable(results, "O"),
         "wins against random play, %, exact": wins,
         f"Elo over random play by {MATCH} games, median": elo,
     }

@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 ROOT = Path(__file__).parent.parent
-CLONE = "agents|benchmarks|players|terminal|training|web"
+CLONE = "agents|apps|benchmarks|training"
 EXTRAS = r"stable_baselines3|sb3_contrib|pettingzoo|torch|tictactoe_env\.(?:sb3|pettingzoo)"
 BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:\n```output\n(.*?)^```$)?", re.DOTALL | re.MULTILINE)
 
