@@ -12,6 +12,7 @@ import tomllib
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any, cast
 
 import training  # noqa: F401  before NumPy, whose kernels it chooses
@@ -35,6 +36,7 @@ TRAINABLE = {
 }
 """The agents that `train.py` can train, by name, with the first sentence of each page."""
 
+PARSING = Lock()  # two threads that parse at once may get a SystemError (CPython gh-106905)
 CONTRACT = ("AGENT", "Config", "begin", "player")
 
 
@@ -58,7 +60,8 @@ def facts(agent: str) -> dict[str, Any]:
     """The plain constants of a page, such as TITLE and STORY; {} for an unknown agent."""
     if agent not in TRAINABLE:
         return {}
-    code = ast.parse((FOLDER / f"{agent}.py").read_text(encoding="utf-8"))
+    with PARSING:
+        code = ast.parse((FOLDER / f"{agent}.py").read_text(encoding="utf-8"))
     return {
         node.targets[0].id: node.value.value
         for node in code.body
