@@ -337,6 +337,7 @@ def test_the_help_says_what_every_option_and_every_preset_is(agent, capsys, monk
         assert f"--{name.replace('_', '-')}" in shown
         assert known.description in shown
     assert len(options_of(page.Config)) <= 15 + len(options_of(BoardConfig))
+    assert len(inspect.getsource(page).splitlines()) <= 300, "a page that is read in one sitting"
     for name, preset in agents.presets(agent).items():
         assert page.Config(**preset.options) != page.Config()
         assert f"{name} {preset.sentence}" in shown
