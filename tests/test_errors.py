@@ -8,9 +8,9 @@ KNOWN = ["random", "minimax"]
 
 
 @pytest.mark.parametrize("name", ["minmax", "RANDOM", "zzz", 3])
-def test_an_unknown_name_is_refused_with_the_known_ones_and_the_nearest(name):
+def test_an_unknown_name_is_refused_with_the_nearest_known_ones(name):
     guess = {"minmax": "did you mean 'minimax'", "RANDOM": "did you mean 'random'"}.get(name, "")
-    with refuses("opponent", repr(name), "minimax, random", guess):
+    with refuses("opponent", repr(name), *KNOWN, guess):
         one_of("opponent", name, KNOWN)
     assert one_of("opponent", "random", KNOWN) == "random"
 

@@ -19,21 +19,26 @@ import numpy as np
 if TYPE_CHECKING:
     import argparse
 
+NEAREST = 5  # known names that an error lists
+ALIKE = 0.6  # the share of equal letters from which a name may have been meant
+
 
 def unknown_name(what: str, name: object, known: Iterable[str]) -> ValueError:
-    """The error for an unknown name: it lists the known names and suggests the nearest one.
+    """The error for an unknown name: it lists the nearest known names and may suggest the first.
 
-    That is one that differs in capitals only, or has nearly the same letters, or has the name as
-    one of its words ("ppo" in "maskable_ppo").
+    Names are near that have nearly the same letters, in capitals or not, or have the name as one
+    of their words ("ppo" in "maskable_ppo").
     """
     known, wanted = sorted(known), str(name).lower()
-    close = (
-        [spelling for spelling in known if spelling.lower() == wanted]
-        or difflib.get_close_matches(str(name), known, n=1)
-        or [spelling for spelling in known if wanted in re.split("[-_]", spelling.lower())]
-    )
-    guess = f"; did you mean {close[0]!r}?" if close else ""
-    return ValueError(f"unknown {what} {name!r}{guess} (known: {', '.join(known)})")
+
+    def likeness(spelling: str) -> float:
+        is_word = wanted in re.split("[-_]", spelling.lower())
+        return is_word or difflib.SequenceMatcher(None, wanted, spelling.lower()).ratio()
+
+    near = sorted(known, key=likeness, reverse=True)[:NEAREST]
+    guess = f"; did you mean {near[0]!r}?" if near and likeness(near[0]) >= ALIKE else ""
+    which = "known" if len(near) == len(known) else f"nearest of {len(known)}"
+    return ValueError(f"unknown {what} {name!r}{guess} ({which}: {', '.join(near)})")
 
 
 def one_of(what: str, value: Any, choices: Collection[str]) -> str:

@@ -226,7 +226,7 @@ def saved_path(
     if is_path or (text and os.path.exists(text)):
         path = Path(spec)
         if not path.exists():
-            raise ValueError(f"no run or player {text!r} (known: {', '.join(known_names())})")
+            raise unknown_name("run or player", text, known_names())
         if path.suffix == ".zip":
             raise ValueError(f"{text!r} may execute code: load it yourself, and pass the model")
         return runs.place_of(path)
