@@ -154,8 +154,6 @@ def main(arguments: list[str] | None = None) -> int:
             return examine(given, rules)
         if given.battle is not None:
             return fight(given, rules)
-        if rules.cells > TABULATED:
-            return prove_all(given, rules)
         return evaluate_all(given, rules)
     except ProofLimitError as error:
         print(f"evaluate.py: {printable(error)}; {HIGHER}", file=sys.stderr)
@@ -213,10 +211,10 @@ def print_verified(path: Path, limit: Limit) -> int:
     return 0
 
 
-def prove_all(given: SimpleNamespace, rules: Rules) -> int:
-    """Print the exact results of every agent by the positions that it can meet.
+def evaluate_all(given: SimpleNamespace, rules: Rules) -> int:
+    """Print the verdict on every agent, then their exact results, an example game, a cross table.
 
-    Of an agent that can meet more than the limit allows, and then of all pairs, they are sampled.
+    If an agent can meet more positions than the limit allows, the results of all pairs are sampled.
     """
     from apps.terminal.piped import PipedConsole
 
@@ -224,15 +222,24 @@ def prove_all(given: SimpleNamespace, rules: Rules) -> int:
     players: dict[str, Policy] = {}
     certificates, counted = {}, {}
     for name, spec in zip(names, given.agents, strict=True):
-        players[name], certificate = proven(name, spec, rules, given, console)
-        if certificate is None:
+        if rules.cells > TABULATED:
+            players[name], certificate = proven(name, spec, rules, given, console)
+        else:
+            players[name], certificate = player_of(spec, rules, given.from_model)
+        if certificate is not None:
+            certificates[name] = certificate
+            whose = f"{name}: " if len(names) > 1 else ""
+            report.say(f"{whose}{certificate.claim}", console, "bold")
+    for name, spec in zip(names, given.agents, strict=True):
+        if name not in certificates:
             continue
-        certificates[name] = certificate
         if given.games is not None:
             counted[name] = report.counted_against_random(
                 players[name], rules, given.games, given.game_seed
             )
-        report.certificate(certificate, console, counted.get(name))
+        report.certificate(certificates[name], console, counted.get(name))
+        if rules.cells <= TABULATED:
+            print_thoughts(name, spec, certificates[name], console)
     written = agents_json(certificates)
     if len(certificates) < len(players):
         games = GAMES if given.games is None else given.games
@@ -248,6 +255,17 @@ def prove_all(given: SimpleNamespace, rules: Rules) -> int:
         written["sampled_against_random"] = counted
     write_results(given.json, written, console)
     return 0
+
+
+def print_thoughts(name: str, spec: str, found: Certificate, console: Any) -> None:
+    """Print what an agent has learned from people, and its own values of the first moves."""
+    seat = seat_of(spec, found.rules, "agent")
+    if seat.pupil is not None:
+        now = "; these are the results of what it plays now" if seat.pupil.games else ""
+        report.say(f"{name} has {seat.pupil.text}{now}", console)
+    if found.only != "O":
+        empty = np.zeros(found.rules.cells, dtype=np.int8)
+        position.print_first_moves(seat.thoughts(empty), found.rules, console)
 
 
 def proven(
@@ -351,38 +369,6 @@ def write_results(path: Path | None, results: dict[str, Any], console: Any) -> N
     if path is not None:
         path.write_text(json.dumps(results, indent=1), encoding="utf-8")
         report.say(f"results: {printable(path)}", console)
-
-
-def evaluate_all(given: SimpleNamespace, rules: Rules) -> int:
-    """Print the exact results of every agent, an example game and the cross table."""
-    from apps.terminal.piped import PipedConsole
-
-    console, names = PipedConsole(), report.names_of(given.agents)
-    players: dict[str, TabularPolicy] = {}
-    certificates, counted = {}, {}
-    for name, spec in zip(names, given.agents, strict=True):
-        players[name], certificates[name] = player_of(spec, rules, given.from_model)
-        if given.games is not None:
-            counted[name] = report.counted_against_random(
-                players[name], rules, given.games, given.game_seed
-            )
-        report.certificate(certificates[name], console, counted.get(name))
-        seat = seat_of(spec, rules, "agent")
-        if seat.pupil is not None:
-            now = "; these are the results of what it plays now" if seat.pupil.games else ""
-            report.say(f"{name} has {seat.pupil.text}{now}", console)
-        thoughts = seat.thoughts(np.zeros(rules.cells, dtype=np.int8))
-        if certificates[name].only != "O":
-            position.print_first_moves(thoughts, rules, console)
-    print_example(players, certificates, rules, console, given.game_seed)
-    results = report.cross_table(players)
-    if len(names) > 1:
-        report.print_cross_table(results, console)
-    written = {**agents_json(certificates), "cross_table": results}
-    if counted:
-        written["sampled_against_random"] = counted
-    write_results(given.json, written, console)
-    return 0
 
 
 def board_of(given: SimpleNamespace) -> Rules:

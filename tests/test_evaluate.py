@@ -56,7 +56,7 @@ def error_of(capsys, *arguments):
 def test_one_agent_gets_its_results_its_first_moves_and_a_game_against_random(capsys, tmp_path):
     printed = shown(capsys, "minimax")
     assert ["O", "random", "77.7484", "22.2516", "0.0000", "0.0000"] in rows_of(printed)
-    assert "PROVEN on 3x3, 3 in a row: cannot be beaten\n" in printed
+    assert printed.startswith("PROVEN on 3x3, 3 in a row: cannot be beaten\n")
     assert printed.count("own values of the first moves") == 1
     assert not re.search("sampled|\x1b", printed)
     path = certified(tmp_path / "random", CellPlayer(0))
@@ -94,9 +94,9 @@ def test_the_board_is_that_of_the_run_and_its_results_are_computed_and_not_belie
     for part in (content, content["as_x"], content["as_o"]):
         part.update(optimal=True, unbeatable=True)
     write_json(content, tmp_path / "boaster.json")
-    verdict = shown(capsys, "random", tmp_path / "boaster.json").splitlines()
-    before = verdict[verdict.index("boaster on 2x4, 3 in a row") - 1]
-    assert before.startswith("on 2x4, 3 in a row it can be beaten as X ("), "not what it states"
+    verdicts = shown(capsys, "random", tmp_path / "boaster.json").splitlines()[:2]
+    computed = "boaster.json: on 2x4, 3 in a row it can be beaten as X ("
+    assert verdicts[1].startswith(computed), "not what it states"
 
 
 def test_what_cannot_be_proven_gets_a_sampled_table_that_says_so(capsys, tmp_path):

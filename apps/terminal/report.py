@@ -43,23 +43,13 @@ def certificate(
     console: Console,
     counted: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> None:
-    """Print the exact results of a certificate as a table, and what they prove.
+    """Print what is proven of each side of a certificate, and its exact results as a table.
 
     counted: results of `counted_against_random`, printed below the exact ones.
     """
-    say(f"\n{found.claim}", console, "bold")
-    say(_heading(found), console)
+    say(f"\n{_heading(found)}", console)
     if found.stated.training:
         say(_training_text(found.stated.training), console)
-    _print_results(found, console, counted)
-    if counted:
-        say("sampled: with 95 % Wilson intervals in brackets; all other results are exact", console)
-    if any(one.limit_vs_random for one in found.results.values()):
-        text = (
-            f"{AGAINST['limit_vs_random']}: no opponent, but the results of the player that wins "
-            "most often against random among all that never lose"
-        )
-        say(text, console, "dim")
     for side in found.sides:
         trained = "" if side in found.trained else " (not trained for)"
         say(f"as {side}{trained}: {best_response_text(found, side)}", console)
@@ -86,6 +76,15 @@ def certificate(
             f"everywhere; {other} is another player"
         )
         say(text, console)
+    _print_results(found, console, counted)
+    if counted:
+        say("sampled: with 95 % Wilson intervals in brackets; all other results are exact", console)
+    if any(one.limit_vs_random for one in found.results.values()):
+        text = (
+            f"{AGAINST['limit_vs_random']}: of all players that never lose, the one that wins most "
+            "often against random"
+        )
+        say(text, console, "dim")
 
 
 def _heading(found: Certificate) -> str:

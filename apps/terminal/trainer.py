@@ -201,6 +201,7 @@ def ways_on(run: Run) -> str:
 def print_certificate(run: Any, found: Certificate | None, console: Console) -> None:
     """Print the certificate of a run that is finished, or why it has none."""
     if found is not None:
+        report.say(f"\n{found.claim}", console, "bold")
         report.certificate(found, console)
         return
     positions = f"{run.config.proof_positions:,}"
