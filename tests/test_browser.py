@@ -381,7 +381,8 @@ def test_the_numbers_on_the_cells_are_those_of_the_server_each_with_its_meaning(
 def test_two_agents_are_watched_at_the_speed_that_is_set_or_move_by_move(open_page, folder):
     page = open_page("/games")
     speed, marks = page.get_by_label("Time for a move"), page.locator(".stage-board .mark")
-    page.clock.install()  # nobody moves before the game is paused
+    page.clock.install(time="2026-01-01")
+    page.clock.pause_at("2026-01-02")  # nobody moves before the game is paused
     visit(page, "/?x=minimax&o=random")
     button(page, "Pause").click()
     for count in (0, 1, 2):
