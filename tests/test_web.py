@@ -59,7 +59,9 @@ def gallery(tmp_path_factory):
     own = checked(OwnValues(values, "a guess", 0.0, 2.0, known), rules)
     write_values(own, read(run).sha256_of_moves, run / "values.npz")
     (folder / "models" / "broken.json").write_text("{")
-    return Gallery([folder / "models", folder / "runs"])
+    found = Gallery([folder / "models", folder / "runs"])
+    found.entries()  # a request reads certificates for a moment only
+    return found
 
 
 def client_of(folder, gallery, **lanes):

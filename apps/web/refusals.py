@@ -139,13 +139,6 @@ def methods_of(request: Request) -> list[str]:
     return sorted(found or ("GET", "HEAD"))  # of a file
 
 
-async def crowded(scope: Scope, receive: Receive, send: Send) -> None:
-    """The answer where all connections that may be open are being answered."""
-    text = "too many requests are being answered: try again in a second"
-    headers = {**HEADERS, "Retry-After": "1", "Connection": "close"}
-    await refused(text, 503, headers)(scope, receive, send)
-
-
 HANDLERS: dict[Any, Any] = {
     HTTPException: refuse_address,
     **dict.fromkeys([*STATUS, RequestValidationError, Exception], refuse),

@@ -29,7 +29,6 @@ from apps.players.gallery import Gallery
 from apps.terminal.command_line import CommandLine, Option
 from apps.web import answers, requests
 from apps.web.api import AnyLane, Api
-from apps.web.connections import Connection, most_connections
 from apps.web.refusals import HANDLERS, STATIC, Guard, StrictRoute
 from tictactoe_env import __version__
 from tictactoe_env.certificates.runs import FOLDERS
@@ -39,6 +38,7 @@ from tictactoe_env.games.store import GameStore
 
 HOST, PORT = "127.0.0.1", 8000
 MAX_FILE = 1 << 20  # bytes of a file of the page
+MOST_CONNECTIONS = 256
 PAGES = ("/", "/games", "/games/{id}", "/agents", "/agents/{id:path}")
 REFUSALS: dict[int | str, str] = {
     400: "What was sent is wrong.",
@@ -176,10 +176,9 @@ def serve(store: Path, port: int = PORT, folders: Collection[str] = FOLDERS) -> 
         # Connections inherit this. Nagle's algorithm delays answers by 40 ms.
         listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         api = Api(opened, Gallery(tuple(folders)))
-        connections, backlog = most_connections()
         settings = uvicorn.Config(
             application_of(api),
-            http=Connection,
+            http="h11",
             ws="none",
             log_level="warning",
             access_log=False,
@@ -187,8 +186,7 @@ def serve(store: Path, port: int = PORT, folders: Collection[str] = FOLDERS) -> 
             proxy_headers=False,
             lifespan="off",
             h11_max_incomplete_event_size=16_384,
-            limit_concurrency=connections,
-            backlog=backlog,
+            limit_concurrency=MOST_CONNECTIONS,
             timeout_graceful_shutdown=2,
         )
         address = f"http://{HOST}:{listening.getsockname()[1]}/"
