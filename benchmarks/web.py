@@ -124,6 +124,8 @@ async def client(
         statuses[status] = statuses.get(status, 0) + 1
         if status not in (200, *allowed):
             raise RuntimeError(answer.decode())
+        if status == 503:
+            await asyncio.sleep(1)  # as its Retry-After says
     writer.close()
     return statuses
 

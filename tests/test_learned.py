@@ -26,7 +26,6 @@ from apps.players.seat import seat_of
 from apps.terminal.menu import Menu
 from apps.terminal.talk import Talk
 from apps.web import server
-from apps.web.lanes import Threads
 from tictactoe_env.certificates.certificate import load_policy, read, verify
 from tictactoe_env.games.game import Game
 from tictactoe_env.games.store import GameStore, StoreError
@@ -65,7 +64,7 @@ def store(folder):
 @pytest.fixture
 def client(folder, store):
     gallery = Gallery([folder / "models", folder / "runs"])
-    app = server.application(store, gallery, readers=Threads(1, 64))
+    app = server.application(store, gallery)
     with TestClient(app, "http://127.0.0.1") as client:
         yield client
 

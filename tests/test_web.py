@@ -18,7 +18,7 @@ from starlette.testclient import TestClient
 
 from apps.players.gallery import Gallery
 from apps.web import api, demo, server, work
-from apps.web.lanes import Threads
+from apps.web.processes import Processes
 from benchmarks.web import serving
 from tictactoe_env.certificates.certificate import certify, read, write
 from tictactoe_env.exact.positions import positions_of
@@ -64,11 +64,17 @@ def gallery(tmp_path_factory):
     return found
 
 
-def client_of(folder, gallery, **lanes):
+class Here(Processes):
+    """No process: heavy work is done at once."""
+
+    async def run(self, function, folders, name, *asked):
+        return getattr(work.Work(Gallery(folders)), name)(*asked)
+
+
+def client_of(folder, gallery, processes=None):
     """A client with its own store. It checks every answer."""
     with GameStore(folder / "games.db") as store:
-        here = {"readers": Threads(1, 64), "heavy": Threads(1, 64)}
-        app = server.application(store, gallery, **{**here, **lanes})
+        app = server.application(store, gallery, processes or Here())
         with TestClient(app, "http://127.0.0.1", raise_server_exceptions=False) as client:
             if not DESCRIBED:
                 DESCRIBED.update(client.get("/openapi.json").json())
@@ -349,8 +355,7 @@ def test_a_file_of_the_page_is_not_sent_again_until_it_changes(client):
 @pytest.fixture(scope="module")
 def crowded(tmp_path_factory, gallery):
     """A client of a server that has no place for another heavy request."""
-    folder, full = tmp_path_factory.mktemp("crowded"), Threads(1, 0, pause=0)
-    yield from client_of(folder, gallery, heavy=full)
+    yield from client_of(tmp_path_factory.mktemp("crowded"), gallery, Processes(waiting=0))
 
 
 SCHEDULE = [  # what is asked; whether it waits for a place among heavy requests

@@ -2,5 +2,5 @@
 
 `server.py` has the addresses and listens, `api.py` has the endpoints, `requests.py` and
 `answers.py` the models of their JSON with `examples.json`, `refusals.py` what is refused; `work.py`
-what is computed, and `lanes.py` where.
+what is computed, and `processes.py` the processes for what is heavy.
 """

@@ -7,40 +7,33 @@ servers may share a store. Nothing here imports torch: agents are tables or sear
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
 from functools import partial
 from typing import Annotated, Any
 
 import anyio
+from anyio.to_thread import run_sync as in_thread
 from fastapi import Path, Query
 from fastapi.responses import Response
 
 from apps.players.boards import BOARDS
-from apps.players.gallery import BrokenPlayerError, Entry, Gallery, Place, read_entries
+from apps.players.gallery import BrokenPlayerError, Entry, Gallery
 from apps.players.groups import ABOUT, GROUPS
-from apps.players.thoughts import EXPECTED
 from apps.players.titles import story_of, title_of, unit_of
 from apps.web import requests
 from apps.web.answers import AgentSummary
-from apps.web.lanes import BusyError, Processes, Threads, TooSlowError
+from apps.web.processes import BusyError, Processes, TooSlowError
 from apps.web.refusals import Refusal
-from apps.web.work import Work, in_process, is_heavy, is_large, is_registered, read_in_process
+from apps.web.work import Work, in_process, is_heavy, is_large
 from tictactoe_env.exact.positions import can_enumerate
 from tictactoe_env.games.analysis import truth
 from tictactoe_env.games.game import Game, Participant
 from tictactoe_env.games.store import LISTED, GameStore
 from tictactoe_env.notation import board_text, cell_text, replay
-from tictactoe_env.rules import Rules, Standing, standing
+from tictactoe_env.rules import Standing, standing
 
 SCAN_SECONDS = 0.1  # of one request, for certificates that were not read before
-HEAVY_AT_ONCE = 2  # processes
-HEAVY_WAITING = 32  # requests; further ones are told to come again
-HEAVY_SECONDS = 60.0  # of one request
 MOST_NAMES = 1_000  # of players that a search finds
-PROOFS_KEPT = 64  # certificates without their moves, a few kB each
 Json = dict[str, Any]
-AnyLane = Processes | Threads
 AgentPath = Annotated[str, Path(examples=["minimax", "runs/dqn-0"])]
 GamePath = Annotated[str, Path(json_schema_extra={"pattern": "^[1-9][0-9]{0,18}$"})]
 
@@ -48,54 +41,25 @@ GamePath = Annotated[str, Path(json_schema_extra={"pattern": "^[1-9][0-9]{0,18}$
 class Api:
     """The endpoints, and what they share. `apps.web.answers` has a model for each answer.
 
-    What is looked up in a table is answered at once. There is a lane for other cheap work, one for
-    heavy work (see `apps.web.work.is_heavy`), one for the store, one that looks for runs and one
-    that reads their certificates: none waits for another.
-
-    heavy, readers: the lanes for heavy work and for certificates, by default processes.
+    What is looked up in a table is answered at once, other cheap work is done in threads, and heavy
+    work (see `apps.web.work.is_heavy`) in processes.
     """
 
-    def __init__(
-        self,
-        store: GameStore,
-        gallery: Gallery,
-        heavy: AnyLane | None = None,
-        readers: AnyLane | None = None,
-    ):
+    def __init__(self, store: GameStore, gallery: Gallery, processes: Processes | None = None):
         self.store, self.gallery, self.work = store, gallery, Work(gallery)
-        self.files, self.scans, self.quick = Threads(4, 64), Threads(2, 64), Threads(4, 64)
-        self.heavy = heavy or Processes(HEAVY_AT_ONCE, HEAVY_WAITING, HEAVY_SECONDS)
-        self.readers = readers or Processes(1, 64, HEAVY_SECONDS)
-        self.proofs, self._scanning = Proofs(), anyio.Lock()
-        self.slow: dict[tuple[str, Rules], str] = {}  # what took too long
+        self.processes = processes or Processes()
+        self.proofs: dict[str, Json] = {}  # by the sha256 of a certificate, or the id of a player
+        self._proving = anyio.Lock()
 
     async def agents(self) -> Json:
         """Every agent that can be chosen, and the boards of the page and of the runs.
 
         Certificates are read for SCAN_SECONDS; `unread` of them are left for the next request.
         """
-        async with self._scanning:  # two requests do not read the same certificates
-            unread = len(await self.read(await self.scans.run(self.gallery.unread)))
-        entries = await self.scans.run(self.gallery.listed)
+        entries, unread = await in_thread(self.gallery.scan, SCAN_SECONDS)
         of_runs = [entry.rules for entry in entries if entry.rules and not entry.broken]
         boards = list(dict.fromkeys([*BOARDS, *of_runs]))
         return {"agents": entries, "groups": groups(), "boards": boards, "unread": unread}
-
-    async def read(self, places: Sequence[Place]) -> Sequence[Place]:
-        """Read certificates for SCAN_SECONDS; those that are left."""
-        if not places:
-            return places
-        is_here = isinstance(self.readers, Threads)
-        reader = read_entries if is_here else read_in_process
-        found = await self.readers.run(reader, places, SCAN_SECONDS)
-        self.gallery.take(found)
-        return places[len(found) :]
-
-    async def begin(self) -> None:
-        """What takes long the first time: start a process, and read all certificates."""
-        with suppress(BusyError, OSError):  # a request that needs them says so
-            while (await self.agents())["unread"]:
-                pass
 
     async def agent(self, id: AgentPath) -> Json:
         """One agent with its certificate, or with the reason why there is none."""
@@ -103,63 +67,54 @@ class Api:
         if entry.broken:
             proven = {"certificate": None, "reason": f"{entry.id} is broken: {entry.about}"}
         else:
-            proven = await self.proofs.of(entry, partial(self.prove, entry))
+            proven = await self.proven(entry)
         return described(await self.entry(entry.id), proven)  # maybe broken now
+
+    async def proven(self, entry: Entry) -> Json:
+        """What `prove` answers, or has answered for the same certificate before."""
+        key = entry.sha256 or entry.id
+        if key not in self.proofs:
+            async with self._proving:
+                if key not in self.proofs:  # nor proven for another request meanwhile
+                    self.proofs[key] = await self.prove(entry)
+        return self.proofs[key]
 
     async def prove(self, entry: Entry) -> Json:
         """The verified certificate of an agent without the moves, or why there is none."""
         try:
-            lane = self.quick if is_registered(entry) else self.heavy
-            found = await self.of_all_moves(lane, entry, Rules(), "certificate", entry)
+            found = await self.compute(True, entry, "certificate", entry)
             return {**found, "reason": ""}
         except (ValueError, TooSlowError) as error:
             return {"certificate": None, "reason": str(error)[:500]}
 
-    async def of_all_moves(
-        self, lane: AnyLane, entry: Entry, rules: Rules, what: str, *asked: Any
-    ) -> Any:
-        """`compute` what needs the moves of an agent everywhere, unless that took too long once."""
-        table = (entry.sha256 or entry.id, entry.rules or rules)
-        if table in self.slow:
-            raise TooSlowError(self.slow[table])
-        try:
-            return await self.compute(lane, entry, what, *asked)
-        except TooSlowError as error:
-            self.slow[table] = str(error)
-            raise
-
-    async def compute(self, lane: AnyLane, entry: Entry, what: str, *asked: Any) -> Any:
+    async def compute(self, heavy: bool, entry: Entry, what: str, *asked: Any) -> Any:
         """Call a method of Work about an agent. An agent that proves to be broken is remembered."""
         try:
-            return await self.run(lane, what, *asked)
+            return await self.run(heavy, what, *asked)
         except BrokenPlayerError as error:
             raise self.gallery.mark_broken(entry, error.reason) from None
 
-    async def run(self, lane: AnyLane, what: str, *asked: Any) -> Any:
-        """Call a method of Work in a lane."""
-        if isinstance(lane, Processes):
-            return await lane.run(in_process, tuple(self.gallery.folders), what, *asked)
-        return await lane.run(getattr(self.work, what), *asked)
+    async def run(self, heavy: bool, what: str, *asked: Any) -> Any:
+        """Call a method of Work, in a process if it is heavy, else in a thread."""
+        if heavy:
+            return await self.processes.run(in_process, tuple(self.gallery.folders), what, *asked)
+        return await in_thread(getattr(self.work, what), *asked)
 
     async def entry(self, id: str, anew: bool = False) -> Entry:
-        """The agent of this id; refused with 404 if there is none, 400 for a wrong option of it.
+        """The agent of this id; refused with 404 if there is none.
 
-        anew: see whether its files have changed.
+        anew: see whether its files have changed. Raises ValueError for a wrong option of it.
         """
-        try:
-            entry = None if anew else self.gallery.known(id)
-            entry = entry or await self.run_of(id) or self.gallery.known(id)
-        except ValueError as error:
-            raise Refusal(400, str(error)) from None
-        if entry is None:
+        found = None if anew else self.gallery.known(id)
+        found = found or await in_thread(self.gallery.found, id) or self.gallery.known(id)
+        if found is None:
             raise Refusal(404, f"unknown agent {id[:120]!r}: GET /api/agents lists them")
-        return entry
+        return found
 
     async def certificate(self, id: AgentPath) -> Response:
         """The whole certificate of an agent as a file, which `evaluate.py` verifies again."""
         entry = await self.entry(id, anew=True)
-        lane = self.quick if is_registered(entry) else self.heavy
-        content = await self.of_all_moves(lane, entry, Rules(), "certificate_file", entry)
+        content = await self.compute(True, entry, "certificate_file", entry)
         name = re.sub(r"[^A-Za-z0-9.=_-]+", "-", entry.id.removesuffix(".json")) + ".json"
         headers = {"Content-Disposition": f'attachment; filename="{name}"'}
         return Response(content, 200, headers, "application/json")
@@ -167,16 +122,7 @@ class Api:
     async def growth(self, id: AgentPath) -> Json:
         """How a run got stronger during its training."""
         entry = await self.entry(id)
-        return {"steps": await self.run(self.files, "growth", entry)}
-
-    async def run_of(self, id: str) -> Entry | None:
-        """The run of this id as its files are now, None if there is none."""
-        place = await self.scans.run(self.gallery.place, id)
-        if place is None:
-            return None
-        if self.gallery.kept(place) is None:
-            await self.read([place])
-        return self.gallery.kept(place)
+        return {"steps": await self.run(False, "growth", entry)}
 
     async def move(self, asked: requests.MoveAsked) -> Json:
         """The move of an agent, and how the game stands after it."""
@@ -190,8 +136,7 @@ class Api:
         if seat is not None and seat.is_quick:
             cell = self.work.move(*question)
         else:
-            lane = self.heavy if is_heavy(entry, game.rules) else self.quick
-            cell = await self.compute(lane, entry, "move", *question)
+            cell = await self.compute(is_heavy(entry, game.rules), entry, "move", *question)
         after = standing([*game.moves, cell], game.rules)
         name, illegal = cell_text(cell, game.rules), after.ended == "illegal"
         insight = await self.insight(after, asked.thinker, asked.values, asked.truth)
@@ -222,11 +167,8 @@ class Api:
         seat = self.work.ready(entry, game.rules)
         if seat is not None and seat.thinks_at_once:
             return self.work.thoughts(*question)
-        lane = self.heavy if is_heavy(entry, game.rules, thinks=True) else self.quick
-        if values == EXPECTED and not is_large(game.rules):
-            found: Json = await self.of_all_moves(lane, entry, game.rules, "thoughts", *question)
-        else:
-            found = await self.compute(lane, entry, "thoughts", *question)
+        heavy = is_heavy(entry, game.rules, thinks=True)
+        found: Json = await self.compute(heavy, entry, "thoughts", *question)
         return found
 
     async def truth(self, game: Standing) -> Json:
@@ -235,7 +177,7 @@ class Api:
         if not can_enumerate(rules):
             return {"position": None, "moves": None, "reason": f"{rules} is too large to be solved"}
         if is_large(rules):
-            found = await self.run(self.heavy, "truth", rules, game.board)
+            found = await self.run(True, "truth", rules, game.board)
         else:
             found = truth(game.board, rules)
         return {**found._asdict(), "reason": ""}
@@ -245,9 +187,9 @@ class Api:
         chosen: Json = asked.model_dump(include={"player", "people", "result"})
         chosen["origin"] = asked.origin or LISTED
         if asked.search and asked.player is None:
-            chosen["player"] = await self.files.run(self.named_like, asked.search)
-        found = await self.files.run(partial(self.store.list, asked.limit, asked.before, **chosen))
-        count = await self.files.run(partial(self.store.count, **chosen))
+            chosen["player"] = await in_thread(self.named_like, asked.search)
+        found = await in_thread(partial(self.store.list, asked.limit, asked.before, **chosen))
+        count = await in_thread(partial(self.store.count, **chosen))
         following = found[-1].id if len(found) == asked.limit else None
         games = [self.game_json(game) for game in found]
         return {"games": games, "count": count, "next": following}
@@ -285,7 +227,7 @@ class Api:
             for id in (asked.x, asked.o)
         ]
         game = finished(asked, x=x, o=o, side=asked.side, seed=asked.seed)
-        id = await self.files.run(self.store.add, game)
+        id = await in_thread(self.store.add, game)
         learned = await self.learn(game, asked)
         return {"id": id, "address": f"/games/{id}", "learned": learned}
 
@@ -300,8 +242,7 @@ class Api:
             ids = list(dict.fromkeys([*ids, *filter(None, [learner])]))
             entries = [await self.entry(id) for id in ids]
             able = [one for one in entries if one.learned is not None and one.plays(game.rules)]
-            lane = self.heavy if is_large(game.rules) else self.quick
-            found: Json = await self.run(lane, "teach", able, game) if able else {}
+            found: Json = await self.run(is_large(game.rules), "teach", able, game) if able else {}
             return found
         except (ValueError, BusyError) as error:  # the game itself is kept
             return {"learning": f"has failed: {error}"[:300]}
@@ -310,7 +251,7 @@ class Api:
         """A kept game."""
         if not re.fullmatch("[1-9][0-9]{0,18}", id, re.ASCII):
             raise Refusal(404, f"unknown game {id[:80]!r}: the id of a game is a number")
-        return self.game_json(await self.files.run(self.store.get, int(id)))
+        return self.game_json(await in_thread(self.store.get, int(id)))
 
     async def verdicts(self, asked: requests.FinishedAsked) -> Json:
         """What each move of a finished game was worth, and which one decided it."""
@@ -319,8 +260,7 @@ class Api:
             reason = f"{game.rules} is too large to be solved"
             none = dict.fromkeys(("verdicts", "turning_point", "decisive"))
             return {**none, "reason": reason}
-        lane = self.heavy if is_large(game.rules) else self.quick
-        judged, sentence, decisive = await self.run(lane, "verdicts", game)
+        judged, sentence, decisive = await self.run(is_large(game.rules), "verdicts", game)
         found = {"verdicts": judged, "turning_point": sentence, "decisive": decisive}
         return {**found, "reason": ""}
 
@@ -335,31 +275,6 @@ def described(entry: Entry, proven: Json) -> Json:
     story = story_of(entry.agent) if entry.kind != "agent" else ""
     about = {"story": story, "unit": unit_of(entry.agent)}
     return {**AgentSummary.model_validate(entry).model_dump(), "verdict": "", **proven, **about}
-
-
-class Proofs:
-    """What was proven of the last agents, by the sha256 of their certificates: each once."""
-
-    def __init__(self) -> None:
-        self._known: dict[str, Json] = {}  # the one asked for last stands last
-        self._begun: dict[str, anyio.Event] = {}
-
-    async def of(self, entry: Entry, prove: Callable[[], Awaitable[Json]]) -> Json:
-        """What `prove` answers, or has answered for the same certificate before."""
-        key = entry.sha256 or entry.id
-        while key in self._begun:  # another request for the same certificate
-            await self._begun[key].wait()
-        if key in self._known:
-            self._known[key] = self._known.pop(key)
-            return self._known[key]
-        self._begun[key] = anyio.Event()
-        try:
-            self._known[key] = await prove()
-        finally:
-            self._begun.pop(key).set()
-        while len(self._known) > PROOFS_KEPT:
-            del self._known[next(iter(self._known))]
-        return self._known[key]
 
 
 def game_of(asked: requests.Position) -> Standing:

@@ -24,7 +24,7 @@ from starlette.requests import ClientDisconnect
 from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from apps.web.lanes import BusyError
+from apps.web.processes import BusyError
 from tictactoe_env.files import without_repeats
 from tictactoe_env.games.store import StoreError, UnknownGameError
 

@@ -6,7 +6,6 @@ listens on 127.0.0.1 only. docs/SERVER.md has examples.
 
 from __future__ import annotations
 
-import asyncio
 import os
 import socket
 import sys
@@ -16,7 +15,6 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
-import anyio
 import uvicorn
 from fastapi import FastAPI
 from fastapi.responses import FileResponse, Response
@@ -28,16 +26,15 @@ from starlette.types import ASGIApp
 from apps.players.gallery import Gallery
 from apps.terminal.command_line import CommandLine, Option
 from apps.web import answers, requests
-from apps.web.api import AnyLane, Api
+from apps.web.api import Api
+from apps.web.processes import Processes
 from apps.web.refusals import HANDLERS, STATIC, Guard, StrictRoute
 from tictactoe_env import __version__
 from tictactoe_env.certificates.runs import FOLDERS
 from tictactoe_env.errors import printable
-from tictactoe_env.files import read_file
 from tictactoe_env.games.store import GameStore
 
 HOST, PORT = "127.0.0.1", 8000
-MAX_FILE = 1 << 20  # bytes of a file of the page
 MOST_CONNECTIONS = 256
 PAGES = ("/", "/games", "/games/{id}", "/agents", "/agents/{id:path}")
 REFUSALS: dict[int | str, str] = {
@@ -110,42 +107,18 @@ class DescribedApp(FastAPI):
         return self.openapi_schema
 
 
-class SmallFiles(StaticFiles):
-    """Starlette's StaticFiles, which read a file here and not in four steps in other threads.
-
-    Each step may wait for a thread. The files have some kB and are in the system's memory.
-    """
-
-    def file_response(self, full_path: Any, *asked: Any, **options: Any) -> Response:
-        """The file, or that it has not been changed."""
-        found = super().file_response(full_path, *asked, **options)
-        if not isinstance(found, FileResponse):
-            return found
-        del found.headers["accept-ranges"]
-        return Response(read_file(full_path, MAX_FILE), found.status_code, found.headers)
-
-
 async def page(request: Request) -> Response:
     """The page; its script shows what the address asks for."""
     return FileResponse(STATIC / "index.html")
 
 
 def application(
-    store: GameStore,
-    gallery: Gallery | None = None,
-    heavy: AnyLane | None = None,
-    readers: AnyLane | None = None,
+    store: GameStore, gallery: Gallery | None = None, processes: Processes | None = None
 ) -> ASGIApp:
     """The ASGI application. The store stays open and belongs to the caller.
 
-    heavy, readers: where heavy work is done and where certificates are read, by default in
-    processes that start when they are needed.
+    processes: where heavy work is done.
     """
-    return application_of(Api(store, gallery or Gallery(), heavy, readers))
-
-
-def application_of(api: Api) -> ASGIApp:
-    """The ASGI application of an interface."""
     app = DescribedApp(
         title="tic-tac-toe",
         version=__version__,
@@ -155,10 +128,10 @@ def application_of(api: Api) -> ASGIApp:
         exception_handlers=HANDLERS,
     )
     app.router.route_class = StrictRoute
-    add_endpoints(app, api)
+    add_endpoints(app, Api(store, gallery or Gallery(), processes))
     for path in PAGES:
         app.add_route(path, page, include_in_schema=False)
-    app.mount("/static", SmallFiles(directory=STATIC))
+    app.mount("/static", StaticFiles(directory=STATIC))
     return Guard(app)
 
 
@@ -173,11 +146,8 @@ def serve(store: Path, port: int = PORT, folders: Collection[str] = FOLDERS) -> 
         except OSError as error:
             text = f"port {port} cannot be used ({os.strerror(error.errno or 0)})"
             raise ValueError(f"{text}: give another one, such as --port {port + 1}") from None
-        # Connections inherit this. Nagle's algorithm delays answers by 40 ms.
-        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        api = Api(opened, Gallery(tuple(folders)))
         settings = uvicorn.Config(
-            application_of(api),
+            application(opened, Gallery(tuple(folders))),
             http="h11",
             ws="none",
             log_level="warning",
@@ -196,15 +166,7 @@ def serve(store: Path, port: int = PORT, folders: Collection[str] = FOLDERS) -> 
         )
         sys.setswitchinterval(0.0005)  # seconds a quick answer waits for a thread that searches
         with suppress(KeyboardInterrupt):
-            asyncio.run(listen(uvicorn.Server(settings), listening, api))
-
-
-async def listen(server: uvicorn.Server, listening: socket.socket, api: Api) -> None:
-    """Serve the connections of a socket until Ctrl-C."""
-    async with anyio.create_task_group() as background:
-        background.start_soon(api.begin)
-        await server.serve(sockets=[listening])
-        background.cancel_scope.cancel()
+            uvicorn.Server(settings).run(sockets=[listening])
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from apps.players.gallery import Entry, Found, Gallery, Place, read_entries
+from apps.players.gallery import Entry, Gallery
 from apps.players.pupil import teach
 from apps.players.seat import TABLE_CELLS, Seat
 from apps.web.judging import decisive
@@ -21,7 +21,7 @@ from tictactoe_env.certificates.certificate import FILE
 from tictactoe_env.games.analysis import Truth, Verdict, turning_point, verdicts
 from tictactoe_env.games.analysis import truth as truth_of
 from tictactoe_env.games.game import Game
-from tictactoe_env.opponents import named_player, registered_names
+from tictactoe_env.opponents import named_player
 from tictactoe_env.rules import Boards, Rules
 from training.metrics import FILE as METRICS
 from training.metrics import read_metrics
@@ -41,11 +41,7 @@ def is_heavy(entry: Entry, rules: Rules, thinks: bool = False) -> bool:
     That is: any player but `random` on more than 9 cells, where tables and solutions are large; and
     on fewer cells a search that is limited by time, or by more than QUICK_PLAYOUTS. thinks: its
     thoughts are asked for. Those of any search are heavy, and of `random` on more than 9 cells.
-
-    An opponent that was registered is known to this process only, and counts as cheap.
     """
-    if is_registered(entry):
-        return False
     if is_large(rules):
         return thinks or entry.agent != "random"
     named = named_player(entry.id) if entry.kind == "agent" else None
@@ -59,11 +55,6 @@ def is_heavy(entry: Entry, rules: Rules, thinks: bool = False) -> bool:
 def is_large(rules: Rules) -> bool:
     """Whether to solve this board takes more than some 40 ms."""
     return rules.cells > TABLE_CELLS
-
-
-def is_registered(entry: Entry) -> bool:
-    """Whether this program has registered the player: other processes do not know it."""
-    return entry.agent in registered_names()
 
 
 @lru_cache(maxsize=256)
@@ -200,13 +191,8 @@ def _step(row: dict[str, Any]) -> dict[str, Any]:
 
 
 @lru_cache(maxsize=1)
-def _ignore_interrupts() -> None:
-    """Ctrl-C is for the server, which ends this process."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-@lru_cache(maxsize=1)
 def _work_in(folders: tuple[Path, ...]) -> Work:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which ends this one
     if hasattr(os, "nice"):
         os.nice(NICENESS)
     return Work(Gallery(folders))
@@ -214,12 +200,5 @@ def _work_in(folders: tuple[Path, ...]) -> Work:
 
 def in_process(folders: tuple[Path, ...], name: str, *arguments: Any) -> Any:
     """Call a method of Work in a process that does nothing else. `folders`: of the gallery."""
-    _ignore_interrupts()
     method: Callable[..., Any] = getattr(_work_in(folders), name)
     return method(*arguments)
-
-
-def read_in_process(places: Sequence[Place], seconds: float) -> list[Found]:
-    """`read_entries` in a process that does nothing else: a large file takes a second."""
-    _ignore_interrupts()
-    return read_entries(places, seconds)
