@@ -39,10 +39,10 @@ HEADING = (
 class Display:
     """Shows the evaluations of a training.
 
-    On a terminal a bar and the last evaluation follow the training. A row of a table is printed at
-    every tenth of the steps, and when something is proven that no earlier row has; elsewhere also
-    every two seconds, with the notes of a learner that counts its games, and at the end. On a
-    narrow console the rows are lines of text.
+    On a terminal a bar and the last evaluation follow the training. A row of a table is printed
+    when something is proven that no earlier row has, and at every tenth of the steps if it says
+    something new; elsewhere also every two seconds, with the notes of a learner that counts its
+    games, and at the end. On a narrow console the rows are lines of text.
     total: the steps at which training ends. done: the steps made before, in a resumed training.
     is_live: False where two displays share a terminal: they print lines that begin with the name.
     """
@@ -65,6 +65,7 @@ class Display:
         self._has_table = bool(self._heading)
         self._tenth, self._last_line = 10 * done // self.total, 0.0
         self._proven = {""}  # what rows have told
+        self._news: tuple[str, str, bool] | None = None  # of the last row
         self._left: list[str] = []  # lines of the last evaluation that were not printed
         self._proof_began = self._proof_line = 0.0
         self._bar = Progress(
@@ -104,12 +105,15 @@ class Display:
             found = Text(f"won/drawn/lost against random, %: {describe(results)}")
             self._live.update(Group(self._bar, found, Text(told, "dim"), Text(values)))
         text, now = self._row(steps, seconds, results), time.monotonic()
-        tenth, known = 10 * steps // self.total, proven(results)
+        counted = window_text(notes) if MOST in notes else ""
+        tenth = 10 * steps // self.total
+        news = describe(results), counted, steps >= self.total  # the end is news too
         is_time = not self._live and now - self._last_line > PLAIN_SECONDS
+        is_proof = proven(results) not in self._proven
         self._left = [] if self._live else [text, told, values]
-        if tenth > self._tenth or known not in self._proven or is_time:
-            self._last_line = now
-            self._proven.add(known)
+        if is_proof or (news != self._news and (is_time or tenth > self._tenth)):
+            self._last_line, self._news = now, news
+            self._proven.add(proven(results))
             self._print(text)
             self._heading = ""
             self._left[:1] = []
