@@ -489,7 +489,7 @@ def _trained_entry(name: str) -> Entry:
     return Entry(
         name,
         "trained",
-        facts.verdict(),
+        facts.verdict(games=False),
         BOARD.cells,
         BOARD,
         sha256=facts.sha256_of_moves,

@@ -26,7 +26,7 @@ ABOUT: Mapping[str, str] = {
     "strong": "They calculate, and seldom make a mistake.",
     "perfect": "They calculate every game to its end. Nobody can beat them.",
     "proven": "They have learned to play, and come with the program. No line of play beats them.",
-    "beatable": "Trained, but somebody can beat them. Each shows a game that it loses.",
+    "beatable": "Trained, but somebody can beat them: find out how.",
     "run": "Trained on this computer: make train trains one.",
     "other": "They belong to other packages on this computer.",
 }
