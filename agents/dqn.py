@@ -1,20 +1,22 @@
-"""DQN: a network learns the value of every move from the moves in a replay buffer.
+"""DQN: a network learns the value of every move from moves kept in a replay buffer.
 
 Deep Q-learning (Mnih et al. 2015, https://www.nature.com/articles/nature14236): the value of a move
-is the expected reward at the end of the game, and the player makes the move of the highest value.
-The differences to the `DQN` of Stable-Baselines3 are:
+is the expected reward at the end if its best moves follow, against the same opponents. The player
+makes the move with the highest value. By default three quarters of the games on small boards are
+against perfect play with 80 % random moves (`minimax-slip=0.8`), a quarter against its snapshots.
+The next board follows the opponent's reply. Differences from the `DQN` of Stable-Baselines3:
 
-- Occupied cells are left out of exploration, of the greedy move and of the target. The network
-  reads them from the board, so that a saved model plays by itself.
-- Double Q-learning (van Hasselt et al. 2016, https://arxiv.org/abs/1509.06461): the network chooses
-  the next move, and the target network gives its value.
-- The network sees each board in canonical form. Moves that are images of each other share a value.
-- Many games are played in parallel, and each step is followed by one update on a large batch. The
-  loss is the squared error, because the value is a mean and not a median. There is no discount.
-- The target network is a running average of the network. It is less noisy, so it plays.
+- Occupied cells, read from the board, are left out of exploration, greedy moves and targets.
+- Double Q-learning (van Hasselt et al. 2016, https://arxiv.org/abs/1509.06461): the maximum of
+  noisy values is too high, so the network picks the next move and the target network values it.
+- By default the target network is a running average of the network. It is less noisy, so it plays.
+- With `symmetry` the network sees one board for all its rotations and reflections.
+- Each game explores with probability epsilon on its own, instead of all together. Epsilon and the
+  learning rate depend on the steps made, not on their share of the training run.
+- A step of many games is followed by one update on a large batch from a replay buffer with its own
+  random generator. The loss is the squared error, not Huber's: a value is a mean and not a median.
 
-docs/agents.md says what is learned from which opponents, and how the presets `duel-first`,
-`duel-second` and `duel-centre` differ from go-sample-tictactoe, which they follow.
+docs/agents.md has how the presets `duel-*` differ from go-sample-tictactoe, which they follow.
 """
 
 from __future__ import annotations
@@ -50,14 +52,14 @@ STORY = (
     "corrects itself a little. It plays the move of which it expects most."
 )
 GOAL = "optimal"
-SMALL = (
+SMALL = (  # options for a quick test
     "--num-envs 64 --judge-every 1024 --hidden 32 --snapshot-every 512 --batch-size 64 "
     "--learning-starts 256 --opponents minimax-slip=0.5:0.5,self:0.5"
 )
 
 
 class Config(TaskConfig):
-    """The options of a training, in environment steps; no schedule depends on `steps`."""
+    """The options of a training run. Schedules count environment steps, whatever `steps` is."""
 
     opponents: str = option("minimax-slip=0.8:0.75,self:0.25", OPPONENTS, larger=LARGER_POOL)
     snapshot_every: Count = option(16_384, SNAPSHOTS, larger=24_576)
@@ -76,8 +78,8 @@ class Config(TaskConfig):
     tanh: bool = False  # whether the values are limited by a tanh
     optimizer: Literal["adam", "sgd"] = "adam"
     buffer_size: Count = 500_000
-    average: Share = 0.02  # weight of the network in the running average, which plays
-    target_every: Natural = 0  # or steps between two copies of the network, which plays itself
+    average: Share = 0.02  # weight of the network in its running average, the target, which plays
+    target_every: Natural = 0  # or steps between copies to the target; then the network plays
 
 
 SEARCH = {
@@ -91,10 +93,7 @@ SEARCH = {
 
 
 class BoardQNetwork(QNetwork):
-    """Values of the moves (B, cells) of observations (B, 2, rows, cols), -inf for illegal ones.
-
-    Moves that the option `opening` forbids are illegal too.
-    """
+    """Values (B, cells) of the moves on boards (B, 2, rows, cols), -inf for forbidden moves."""
 
     def __init__(
         self, *arguments: Any, rules: Rules, symmetry: bool, opening: str, tanh: bool, **more: Any
@@ -112,7 +111,7 @@ class BoardQNetwork(QNetwork):
         """
         planes = obs.float()
         seen = self.canonical.distinct if distinct else self.canonical.each
-        boards, which, cells = seen(planes)
+        boards, which, cells = seen(planes)  # (U, ...), (B,), (B, cells): see `distinct`
         values = super().forward(boards)[which].gather(1, cells)
         return values.masked_fill(self.opening.forbidden(planes), -torch.inf)
 
@@ -143,10 +142,11 @@ def policy_options(config: Config) -> dict[str, Any]:
 
 
 def player(config: Config, model: Arrays) -> ValuedTable | LivePolicy:
-    """The player of a saved model, on the CPU whatever `config.device` is."""
+    """The player of the move with the highest value, on the CPU whatever `config.device` is."""
     rules, worth = config.rules, reward_scale(config.rewards, config.discount)
     network = policy_of(BoardDQNPolicy, config, **policy_options(config)).q_net
-    load_weights(network, parted(model, rules)[0])
+    weights, _ = parted(model, rules)  # refuted moves: on larger boards only, by `live_policy`
+    load_weights(network, weights)
     if rules.cells > TABULATED:
         return live_policy(config, model, partial(network, distinct=False), worth=worth)
     with torch.no_grad():
@@ -171,7 +171,7 @@ class BoardDQN(DQN):
 
     @property
     def player(self) -> BoardQNetwork:
-        """The network that plays."""
+        """The network that plays; that of Stable-Baselines3 is always `q_net`."""
         return self.q_net_target if self.averages else self.q_net  # type: ignore[return-value]
 
     def _sample_action(
@@ -180,7 +180,7 @@ class BoardDQN(DQN):
         """An epsilon-greedy move for each game; before `learning_starts` a random legal one."""
         planes, opening = torch.as_tensor(self._last_obs, device=self.device), self.player.opening
         legal = ~opening.forbidden(planes).cpu().numpy()
-        moves = np.where(legal, self.rng.random(legal.shape), -1.0).argmax(axis=1)
+        moves = np.where(legal, self.rng.random(legal.shape), -1.0).argmax(axis=1)  # uniform
         if self.num_timesteps >= learning_starts:
             with torch.no_grad():
                 greedy = self.player(planes).argmax(dim=1).cpu().numpy()
@@ -189,25 +189,25 @@ class BoardDQN(DQN):
         return moves, moves
 
     def _store_transition(self, buffer: Any, move: Any, new_obs: Any, *more: Any) -> None:
-        # All games at once. The next board of a finished game is never used, so any board will do.
+        # The next board of a finished game is that of a new game; `train` does not use it.
         buffer.add(self._last_obs, new_obs, move, *more)
         self._last_obs = new_obs
 
     def _on_step(self) -> None:
-        """Nothing, where `DQN` follows its schedules: see `DQNLearner.start_round`."""
+        """Do nothing: `train` and `DQNLearner.start_round` set the target network and epsilon."""
 
     def train(self, gradient_steps: int, batch_size: int = 100) -> None:
-        """Make updates of q_tm1[a_tm1] towards r_t + discount * q_target_t[argmax q_t]."""
+        """Move q(board, move) towards reward + discount * q_target(next board, best move of q)."""
         optimizer = self.policy.optimizer
         self._update_learning_rate(optimizer)
         for _ in range(gradient_steps):
             batch = self.replay_buffer.sample(batch_size)
             with torch.no_grad():
                 best = self.q_net(batch.next_observations).argmax(dim=1, keepdim=True)
-                q_t = self.q_net_target(batch.next_observations).gather(1, best)
-                later = torch.where(batch.dones > 0, 0.0, self.gamma * q_t)
-            q_tm1 = self.q_net(batch.observations).gather(1, batch.actions.long())
-            loss = torch.nn.functional.mse_loss(q_tm1, batch.rewards + later)
+                next_q = self.q_net_target(batch.next_observations).gather(1, best)
+                target = batch.rewards + torch.where(batch.dones > 0, 0.0, self.gamma * next_q)
+            q = self.q_net(batch.observations).gather(1, batch.actions.long())
+            loss = torch.nn.functional.mse_loss(q, target)
             optimizer.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
             torch.nn.utils.clip_grad_norm_(self.q_net.parameters(), self.max_grad_norm)
@@ -219,7 +219,7 @@ class BoardDQN(DQN):
 
 def build(config: Config) -> BoardDQN:
     """The untrained algorithm with its environment."""
-    with torch.random.fork_rng(devices=[]):
+    with torch.random.fork_rng(devices=[]):  # leaves the global generator as it is
         torch.manual_seed(config.seed)
         algorithm = BoardDQN(
             BoardDQNPolicy,
@@ -233,7 +233,7 @@ def build(config: Config) -> BoardDQN:
             train_freq=1,
             replay_buffer_class=MoveBuffer,
             replay_buffer_kwargs={"seed": config.seed},
-            target_update_interval=config.num_envs,
+            target_update_interval=config.num_envs,  # not used: see `_on_step`
             policy_kwargs=policy_options(config),
             device=config.device,
         )
@@ -259,14 +259,15 @@ class DQNLearner(SB3Learner):
     algorithm: BoardDQN
 
     def __init__(self, config: Config):
-        super().__init__(config, build, player, config.num_envs)
-        networks = self.algorithm.q_net, self.algorithm.q_net_target
-        self.other, self.network = networks if self.algorithm.averages else networks[::-1]
+        super().__init__(config, build, player, round_steps=config.num_envs)
+        self.network, averages = self.algorithm.player, self.algorithm.averages
+        self.other = self.algorithm.q_net if averages else self.algorithm.q_net_target
 
     def start_round(self, steps: int) -> None:
         """Set epsilon and the learning rate, and copy the network to the target if that is due."""
         super().start_round(steps)
-        config, algorithm, after = self.config, self.algorithm, steps + self.round_steps
+        config, algorithm = self.config, self.algorithm
+        after = steps + self.round_steps  # the update comes after this round's moves
         rate = LinearSchedule(config.learning_rate, config.learning_rate_end, 1.0)
         algorithm.lr_schedule = FloatSchedule(rate(max(0.0, 1.0 - after / config.anneal_steps)))
         algorithm.exploration_rate = epsilon_at(config, steps)
@@ -276,7 +277,7 @@ class DQNLearner(SB3Learner):
     def notes(self) -> dict[str, float]:
         """The results of the games, epsilon, and the value of the empty board."""
         found = {**super().notes(), "epsilon": epsilon_at(self.config, self.steps)}
-        if self.config.side != "O":
+        if self.config.side != "O":  # who never moves on the empty board
             empty = torch.zeros(1, 2, self.config.rows, self.config.cols)
             found["Q(start)"] = self.network(empty.to(self.algorithm.device)).max().item()
         return found
