@@ -75,6 +75,7 @@ HEADS = st.builds(
     st.sampled_from(GETS),
     st.lists(st.sampled_from(LINES), max_size=4),
 )
+REST = b"\r\n\r\n" + b"x" * 9_000  # of a request that is damaged: the server waits for its end
 MALFORMED = BODIES | FILES | HEADS | (BODIES | FILES | HEADS).flatmap(damaged)
 
 
@@ -96,7 +97,7 @@ async def answer(port, data):
     """What the server sends for the bytes of a request, until it closes the connection."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     try:
-        writer.write(data)
+        writer.write(data + REST)
         return await asyncio.wait_for(reader.read(), PATIENCE)
     except ConnectionError:
         return b""
