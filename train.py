@@ -28,15 +28,14 @@ with explained("train.py", "train"):
 GENERAL = [
     Option(
         "until",
-        "stop when this is proven: unbeatable, or optimal (no player that never loses wins more "
-        "often against random play); steps: do not stop before --steps",
+        "stop when this is proven: unbeatable, or optimal (wins most often against random play of "
+        "all that never lose)",
         Literal[UNTIL],
         "steps",
     ),
     Option(
         "out",
-        "folder of the run (default: runs/AGENT-SEED or runs/AGENT-PRESET-SEED, followed by the "
-        "time if that exists)",
+        "folder of the run (default: runs/AGENT-SEED)",
         Path,
         metavar="RUN",
     ),
@@ -46,6 +45,7 @@ GENERAL = [
         "from snapshots and its options, such as 'dqn --hidden 64'; by default it has the next "
         "seed and the other --side; its run is RUN-rival",
         metavar="'AGENT ...'",
+        is_rare=True,
     ),
     Option(
         "resume",
@@ -53,6 +53,7 @@ GENERAL = [
         "takes in the games played with it, and those of --learn-from",
         Path,
         metavar="RUN",
+        is_rare=True,
     ),
     Option(
         "optimize",
@@ -60,12 +61,14 @@ GENERAL = [
         "with its command line; options that are given are fixed; the same command continues the "
         "search in the folder --out (default: runs/AGENT-optimize-SEED)",
         Count,
+        is_rare=True,
     ),
     Option(
         "seeds_per_trial",
         "with --optimize: seeds that each trial trains, from --seed on; its score is their mean",
         Count,
         3,
+        is_rare=True,
     ),
     Option(
         "export_sb3",
@@ -73,6 +76,7 @@ GENERAL = [
         "MaskablePPO.load of sb3_contrib (maskable_ppo)",
         Path,
         metavar="FILE",
+        is_rare=True,
     ),
     Option(
         "seeds",
@@ -80,17 +84,20 @@ GENERAL = [
         "(default: runs/AGENT-study), and a table over them; the same command continues it",
         parse_seeds,
         metavar="SEEDS",
+        is_rare=True,
     ),
     Option(
         "jobs",
         "of a study: runs that are trained at a time (default: one for each core, or worker)",
         Count,
+        is_rare=True,
     ),
     Option(
         "cluster",
         "of a study: train on this cluster, dask://HOST:PORT or ray://HOST:PORT",
         cluster_address,
         metavar="ADDRESS",
+        is_rare=True,
     ),
 ]
 ALONE = {
@@ -114,6 +121,9 @@ def main(arguments: list[str] | None = None) -> int:
         page: Any = agents.page(agent_of(arguments))
         line = command_line(page, GENERAL)
         typed = with_size(line.parse(arguments))
+        if "help_all" in typed:
+            command_line(page, GENERAL, is_whole=True).print_help()
+            return 0
         check_together(typed)
         require(*OF_EVERY_RUN)
         saved = saved_config(typed["resume"]) if "resume" in typed else {}

@@ -328,9 +328,12 @@ def test_every_agent_learns_to_be_unbeatable_or_reaches_the_best_achievable_resu
 
 @EACH
 def test_the_help_says_what_every_option_and_every_preset_is(agent, capsys, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "300")
+    monkeypatch.setenv("COLUMNS", "80")
     with pytest.raises(SystemExit, match="0"):
         command.main([agent, "--help"])
+    assert capsys.readouterr().out.count("\n") <= 48, "two screens"
+    monkeypatch.setenv("COLUMNS", "300")
+    assert command.main([agent, "--help-all"]) == 0
     shown = " ".join(re.sub("[│╭╮╰╯─]", " ", capsys.readouterr().out).split())
     page = agents.page(agent)
     for name, known in options_of(page.Config).items():

@@ -40,7 +40,8 @@ class Option:
     --x; "switch" is --x or --no-x; "optional" takes one value or none, which means True; "several"
     takes one or more values; "argument" is positional, and "arguments" is any number of these.
     default: shown in the help unless it is None, () or "", or the option is a flag. metavar: what
-    stands for a value in the help, if it is not that of the type.
+    stands for a value in the help, if it is not that of the type. is_rare: shown in a whole help
+    only.
     """
 
     name: str
@@ -50,24 +51,29 @@ class Option:
     kind: Kind = "value"
     metavar: str = ""
     group: str = "Options"
+    is_rare: bool = False
 
     @property
     def spelling(self) -> str:
         """The option as it is typed: --judge-every."""
         return f"--{self.name.replace('_', '-')}"
 
-    def parameter(self) -> inspect.Parameter:
-        """The option as a parameter of a function, from which cyclopts makes its parser."""
+    def parameter(self, is_whole: bool) -> inspect.Parameter:
+        """The option as a parameter of a function, from which cyclopts makes its parser.
+
+        is_whole: the help shows rare options and bounds too.
+        """
         is_list, is_switch = self.kind in _LISTS, self.kind in _SWITCHES
         place = _PLACES.get(self.kind, inspect.Parameter.KEYWORD_ONLY)
         is_shown = self.default not in (None, (), "") and self.kind != "flag"
         is_read = inspect.isfunction(self.type)
-        bound = "" if is_read or is_switch else bound_of(self.type)
+        bound = "" if is_read or is_switch or not is_whole else bound_of(self.type)
         metavar = self.metavar or ("VALUE" if is_read else metavar_of(self.type))
         about = Parameter(
             name=None if self.kind in _PLACES else self.spelling,
             help=f"{self.help} [{bound}]" if bound else self.help,
             group=_group(self.group),
+            show=is_whole or not self.is_rare,
             show_default=_shown if is_shown else False,
             negative=None if self.kind == "switch" else (),
             metavar=None if is_switch else metavar,
@@ -109,16 +115,25 @@ def _group(name: str) -> Group:
 
 
 class CommandLine:
-    """The options of a program. prog: its name in errors. usage, about, epilog: texts of --help."""
+    """The options of a program. prog: its name in errors. usage, about, epilog: texts of --help.
+
+    is_whole: --help shows rare options, and the bounds of all.
+    """
 
     def __init__(
-        self, prog: str, options: Sequence[Option], usage: str, about: str, epilog: str = ""
+        self,
+        prog: str,
+        options: Sequence[Option],
+        usage: str,
+        about: str,
+        epilog: str = "",
+        is_whole: bool = True,
     ):
         self.prog, self.options = prog, list(options)
 
         def target(*_: Any, **__: Any) -> None: ...
 
-        parameters = [option.parameter() for option in self.options]
+        parameters = [option.parameter(is_whole) for option in self.options]
         ordered = sorted(parameters, key=lambda parameter: parameter.kind)
         target.__signature__ = inspect.Signature(ordered)  # type: ignore[attr-defined]
         self._app = App(

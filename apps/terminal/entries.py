@@ -14,21 +14,23 @@ from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.notation import parse_size
 from training.options import BoardConfig, check_unchanged, options_of, read_config
 
-AGENT = Option("agent", "the agent to train; taken from the run with --resume", kind="argument")
+AGENT = Option("agent", "the agent to train", kind="argument")
 OF_AGENTS = [
     Option(
         "preset",
-        "use the options of this preset (AGENT --help lists the presets); options that are given "
-        "override them",
+        "options that belong together",
         metavar="NAME",
     ),
     Option(
         "board",
-        "rows, columns and marks in a row of the board, in place of --rows, --cols and --k",
+        "size of the board: rows, columns, marks in a row",
         parse_size,
         metavar="3x4x3",
     ),
+    Option("help_all", "show all options of the agent, and its presets", kind="flag"),
 ]
+USUAL = {"seed", "steps", "opponents"}  # of the options that agents share
+LARGER = " On boards of more than"  # begins what the help leaves out unless it is a whole one
 USAGE = "train.py AGENT [options], or train.py --resume RUN [options]"
 ABOUT = "Train an agent against a pool of opponents, and prove how well it plays."
 
@@ -40,30 +42,37 @@ def general_line(general: Sequence[Option]) -> CommandLine:
     return CommandLine("train.py", [AGENT, *general, *OF_AGENTS], USAGE, ABOUT, epilog)
 
 
-def command_line(page: Any, general: Sequence[Option] = (), prog: str = "train.py") -> CommandLine:
-    """The command line of an agent: general options, and the fields of its Config."""
+def command_line(
+    page: Any, general: Sequence[Option] = (), prog: str = "train.py", is_whole: bool = False
+) -> CommandLine:
+    """The command line of an agent: general options, and the fields of its Config.
+
+    Options that other agents have too are rare, but for those in USUAL. is_whole: see CommandLine.
+    """
+    shared = {*options_of(page.Config.__base__)} - USUAL
     options = [
         Option(
             name,
-            known.description or "",
+            sentence if is_whole else sentence.partition(LARGER)[0],
             known.rebuild_annotation(),
             known.default,
             kind="switch" if known.annotation is bool else "value",
             group="Configuration",
+            is_rare=name in shared,
         )
         for name, known in options_of(page.Config).items()
+        if (sentence := known.description)
     ]
     presets = {
         name: preset.sentence + (" (a copy, weaknesses included)" if preset.weak else "")
         for name, preset in agents.presets(page.AGENT).items()
     }
-    epilog = f"{page.AGENT} has no presets."
-    if presets:
-        epilog = f"presets of {page.AGENT}:\n{listed(presets)}"
+    names = f"\n{listed(presets)}" if presets and is_whole else ", ".join(presets) or "none"
     cells = page.Config.CELLS
     size = f"of at most {cells} cells" if cells <= TABULATED else "of any size"
-    epilog += f"\n\nboards of {page.AGENT}: {size}"
-    return CommandLine(prog, [AGENT, *general, *OF_AGENTS, *options], USAGE, ABOUT, epilog)
+    epilog = f"boards of {page.AGENT}: {size}\npresets of {page.AGENT}: {names}"
+    given = [AGENT, *general, *OF_AGENTS, *options]
+    return CommandLine(prog, given, USAGE, "", epilog, is_whole)
 
 
 def listed(sentences: Mapping[str, str]) -> str:
