@@ -91,7 +91,7 @@ def load(folder: Path, **options: Any) -> BoardPlayer:
 
     options: those of the run that get another value, such as `simulations=50` of an alphazero.
     Raises FileNotFoundError if there is no model, DamagedFileError (a ValueError) if a file is
-    damaged.
+    damaged, OptionError (a ValueError) for an option that the agent does not have.
     """
     from training import checkpoint
     from training.files import DamagedFileError

@@ -3,18 +3,18 @@
 After Silver et al. 2018 (https://doi.org/10.1126/science.aar6404). The network says of a board how
 likely each move is, and what the result will be. In self-play a search chooses the moves: it
 follows these numbers, and corrects them by those of the positions it reaches. The network learns to
-say what the search found, so the next search begins with better numbers. There is no opponent and
-no solver. A simulation goes down the tree by PUCT, to the move with the highest
-Q + exploration * P * sqrt(visits of the position) / (1 + visits of the move). P is the network's
-probability of the move, Q the mean value of the simulations through it, 0 before the first. At the
-end of its path the network says a value, or the game is over.
+say what the search found, so the next search begins with better numbers. No opponent and no solver
+plays. A simulation goes down the tree by PUCT, to the move with the highest Q + exploration * P *
+sqrt(visits of the position) / (1 + visits of the move). P is the network's probability of the move,
+Q the mean value of the simulations through it, 0 before the first. At the end of its path the
+network says a value, or the game is over.
 
 What differs from the paper:
 
 - The target of a value is half the result of the game, and half the value that the search found.
   The result alone says little about the first positions of a game whose moves are drawn.
-- All moves of self-play are drawn by their visits; in the paper the first 30 of a game are.
-- A search begins with an empty tree. The network is a perceptron, trained by a new Adam each round.
+- The network is a perceptron, trained by a new Adam each round, with boards turned at random.
+- A search begins with an empty tree. Its noise is Dirichlet(1), and `exploration` is a constant.
 - On larger boards the network that plays is a moving average of the one that learns, and half of
   the games begin where it can still be beaten, as its last proofs have found.
 
@@ -34,7 +34,6 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from tictactoe_env.engines.starts import ExploringStarts
-from tictactoe_env.exact.evaluation import fair_results
 from tictactoe_env.exact.positions import TABULATED, symmetries_of
 from tictactoe_env.exact.proof import Limit, ProofLimitError
 from tictactoe_env.exact.responses import respond
@@ -64,7 +63,7 @@ class Config(BoardConfig):
 
     steps: Count = option(10_240, "Games after which training ends.", larger=102_400)
     judge_every: Count = option(256, "Games between two exact evaluations.", larger=1_024)
-    side: Literal["both", "X", "O"] = option("both", "Side that is evaluated; it learns both.")
+    side: Literal["both", "X", "O"] = option("both", "Side that is proven; it learns to play both.")
     simulations: Natural = option(0, "Simulations of the player before a move; 0 for no search.")
     self_play_simulations: Count = option(25, "Simulations before a move in self-play.", larger=50)
     exploration: Positive = option(1.25, "Weight of the network's probabilities in PUCT.")
@@ -77,7 +76,7 @@ class Config(BoardConfig):
     counterexamples: Share = option(0.0, "Share of games that start where it can lose.", larger=0.5)
     proof_positions: Count = option(3_000_000, "Positions beyond which a side is not proven.")
     noise: Share = 0.25  # Dirichlet(1), in the probabilities of the next move of self-play
-    averaging: Share = constant(0.0, larger=0.999)  # weight of the network that plays, in its mean
+    averaging: Share = constant(0.0, larger=0.999)  # share of its weights that the mean keeps
     batch_size: Count = 256
 
 
@@ -89,7 +88,7 @@ class Network(torch.nn.Module):
         use_torch("cpu", threads=1)
         self.config, cells = config, config.rules.cells
         sizes, layers = (2 * cells, *config.hidden), torch.nn.Sequential()
-        with torch.random.fork_rng():
+        with torch.random.fork_rng(devices=[]):
             torch.manual_seed(config.seed)
             for inputs, units in pairwise(sizes):
                 layers.extend([torch.nn.Linear(inputs, units), torch.nn.ReLU()])
@@ -120,7 +119,7 @@ class Trees:
 
     def __init__(self, network: Network, boards: Boards, rng: Generator | None = None):
         self.network, self.rules, config = network, network.config.rules, network.config
-        simulations = config.self_play_simulations if rng else config.simulations
+        simulations = config.simulations if rng is None else config.self_play_simulations
         shape = len(boards), simulations + 1, self.rules.cells
         self.boards, self.used = np.zeros(shape, dtype=np.int8), 0
         self.visits, self.totals, self.priors = np.zeros((3, *shape), dtype=np.float32)
@@ -201,12 +200,13 @@ class AlphaZero(Learner):
     of the values (B,). beatable: of the last proofs, boards from which it can still be beaten.
     """
 
-    STATE = ("memory", "beatable", "rng")
+    STATE = ("memory", "beatable", "counterexamples", "losses", "rng")
 
     def __init__(self, config: Config):
-        self.config, self.rules = config, config.rules
+        self.config, self.rules, self.counterexamples = config, config.rules, -1
         self.network, self.student = Network(config), Network(config)
-        self.rng, self.losses = np.random.default_rng(config.seed), [0.0, 0.0]
+        self.losses = {"policy_loss": 0.0, "value_loss": 0.0}
+        self.rng = np.random.default_rng(config.seed)
         self.starts = ExploringStarts(0.0, self.rules, counterexamples=config.counterexamples)
         self.memory: list[list[NDArray[Any]]] = []
         self.beatable: list[Boards] = []
@@ -258,29 +258,28 @@ class AlphaZero(Learner):
             (policy_loss + value_loss).backward()
             optimizer.step()
             losses.append([policy_loss.item(), value_loss.item()])
-            with torch.no_grad():
-                for mean, new in zip(
-                    self.network.parameters(), self.student.parameters(), strict=True
-                ):
-                    mean.lerp_(new, 1 - config.averaging)
-        self.losses = np.mean(losses, axis=0).tolist()
+            for mean, new in zip(self.network.parameters(), self.student.parameters(), strict=True):
+                mean.detach().lerp_(new.detach(), 1 - config.averaging)
+        self.losses = dict(zip(self.losses, np.mean(losses, axis=0).tolist(), strict=True))
 
     def find_counterexamples(self) -> None:
-        """Find boards from which the network can be beaten; none beyond the limit of a proof."""
-        sides = SIDES if self.config.side == "both" else (self.config.side,)
-        goals, limit = fair_results(self.rules), Limit(self.config.proof_positions)
-        with suppress(ProofLimitError):
-            found = respond(self.policy(), self.rules, sides, targets=goals, limit=limit)
-            boards = found.counterexamples[:: 1 + len(found.counterexamples) // 20_000]
-            self.beatable = [*self.beatable, boards][-8:]
+        """Find boards from which the network can be beaten; of a side beyond the limit none."""
+        config, limit = self.config, Limit(self.config.proof_positions)
+        network, found = player(config.but(simulations=0), self.model()), [self.memory[-1][0][:0]]
+        for side in SIDES if config.side == "both" else (config.side,):
+            with suppress(ProofLimitError):
+                found.append(respond(network, self.rules, (side,), limit=limit).counterexamples)
+        boards = np.concatenate(found)
+        self.counterexamples = len(boards) if len(found) > 1 else -1
+        self.beatable = [*self.beatable, boards[:: 1 + len(boards) // 20_000]][-8:]
 
     def policy(self) -> TabularPolicy | LivePolicy:
         """The player of the network as it is."""
         return player(self.config, self.model())
 
     def notes(self) -> dict[str, float]:
-        """The losses of the last round."""
-        return {"policy_loss": self.losses[0], "value_loss": self.losses[1]}
+        """The losses of the last round, and the counterexamples of the last proof; -1 for none."""
+        return {**self.losses, "counterexamples": self.counterexamples}
 
     def model(self) -> Arrays:
         """The weights of the network."""

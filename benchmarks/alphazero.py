@@ -9,14 +9,15 @@ exactly, alone and with searches of 10 to 200 simulations. Of each player the ta
   without chance loses to a best response always or never;
 - the mean share of games it wins against random play, exact;
 - the Elo rating over random play that a match of 100 games reports, 50 on each side: the median
-  over the seeds. The results are drawn with their exact probabilities. A match without a loss has
-  half a loss in it, as usual.
+  over the seeds. The results are drawn with their exact probabilities. A match with all points
+  counts as 99.5 of 100.
 """
 
 from __future__ import annotations
 
 import math
 import statistics
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -56,14 +57,15 @@ def wins(results: list[Evaluation]) -> float:
     return statistics.mean(50 * (one.x.win + one.o.win) for one in results)
 
 
-def elo(results: list[Evaluation]) -> float:
-    """The median Elo rating over random play by a match of each seed."""
-    return statistics.median(rating(one, seed) for seed, one in enumerate(results))
+def elo(results: list[Evaluation], draws: Sequence[int]) -> float:
+    """The median Elo rating over random play by a match of each seed. draws: seeds of the draws."""
+    rng = np.random.default_rng(draws)
+    return statistics.median(rating(one, rng) for one in results)
 
 
-def rating(results: Evaluation, seed: int) -> float:
+def rating(results: Evaluation, rng: np.random.Generator) -> float:
     """The Elo rating over random play that a match reports."""
-    rng, points = np.random.default_rng(seed), 0.0
+    points = 0.0
     for side in (results.x, results.o):
         won, drawn, _ = rng.multinomial(MATCH // 2, [side.win, side.draw, side.loss])
         points += won + drawn / 2
@@ -76,7 +78,7 @@ def print_table(points: Points, seeds: int) -> None:
     print(f"| games | simulations | {' | '.join(columns)} |\n{'| --- ' * 6}|")
     for (games, simulations), results in points.items():
         sides = (f"{seeds * beatable(results, side):.0f} of {seeds}" for side in "XO")
-        cells = (*sides, f"{wins(results):.2f}", f"{elo(results):+.0f}")
+        cells = (*sides, f"{wins(results):.2f}", f"{elo(results, (games, simulations)):+.0f}")
         print(f"| {games:,} | {simulations or 'network alone'} | {' | '.join(cells)} |")
 
 
@@ -87,17 +89,17 @@ def draw(points: Points, path: Path) -> None:
 
     figure = Figure(figsize=(11, 8), layout="constrained")
     FigureCanvasAgg(figure)
-    panels: dict[str, Any] = {
-        "can be beaten as X, share of the seeds, exact": lambda results: beatable(results, "X"),
-        "can be beaten as O, share of the seeds, exact": lambda results: beatable(results, "O"),
-        "wins against random play, %, exact": wins,
-        f"Elo over random play by {MATCH} games, median": elo,
+    panels = {
+        "can be beaten as X, share of the seeds, exact": lambda at: beatable(points[at], "X"),
+        "can be beaten as O, share of the seeds, exact": lambda at: beatable(points[at], "O"),
+        "wins against random play, %, exact": lambda at: wins(points[at]),
+        f"Elo over random play by {MATCH} games, median": lambda at: elo(points[at], at),
     }
     games = sorted({games for games, _ in points})
     for number, (title, measure) in enumerate(panels.items()):
         axes = figure.add_subplot(2, 2, number + 1)
         for order, simulations in enumerate(SIMULATIONS):
-            shown = [measure(points[steps, simulations]) for steps in games]
+            shown = [measure((steps, simulations)) for steps in games]
             label = f"{simulations} simulations" if simulations else "network alone"
             axes.plot(games, shown, color=f"C{order}", label=label)
         axes.set(title=title, xlabel="games of self-play")

@@ -370,7 +370,9 @@ def test_a_trained_agent_is_chosen_from_the_package_and_the_runs(
     (tmp_path / "runs/broken-0/certificate.json").write_text("{")
     last = len(trained_names()) + 1
     text = menu(f"4 {last + 1} {last} X resign 10", store)
-    assert not missing(text, "1  dqn", "runs/broken-0", f"{last}  runs/trie-0", f"'{last + 1}'")
+    assert not missing(
+        text, "1  alphazero", "runs/broken-0", f"{last}  runs/trie-0", f"'{last + 1}'"
+    )
     assert only(store).o.name == "runs/trie-0"
 
 

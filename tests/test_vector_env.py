@@ -121,7 +121,7 @@ def test_the_mode_is_declared_and_given_by_name_or_value(mode):
     for known in (TicTacToeVectorEnv(2), TicTacToeVectorEnv):
         assert known.metadata["autoreset_mode"] is AutoresetMode.SAME_STEP
     for wrong in ("same_stop", None, 3, ["x"]):
-        with refuses("autoreset mode", "SAME_STEP"):
+        with refuses("autoreset mode", "NEXT_STEP"):
             TicTacToeVectorEnv(2, autoreset_mode=wrong)
 
 
