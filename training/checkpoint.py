@@ -98,7 +98,7 @@ def load(page: Page, folder: Path, **options: Any) -> BoardPlayer:
     """
     saved, arrays = load_model(page, folder)
     config = saved.but(**options)
-    with _explained(f"{folder / MODEL} does not fit its configuration {options or ''}"):
+    with _explained(f"{folder / MODEL} does not fit its configuration"):
         return page.player(config, arrays)
 
 

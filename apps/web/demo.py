@@ -11,13 +11,13 @@ import base64
 import gzip
 import json
 import re
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import numpy as np
+from cyclopts import run
 
 from apps.players.gallery import Entry, Gallery
 from apps.web.api import Json, described, groups
@@ -128,5 +128,10 @@ def write(path: Path) -> None:
     path.write_text(page(Gallery(())), encoding="utf-8")
 
 
+def main(file: Path = Path("build/demo.html"), /) -> None:
+    """Write the page as one file that needs no server."""
+    write(file)
+
+
 if __name__ == "__main__":
-    write(Path(sys.argv[1] if len(sys.argv) > 1 else "build/demo.html"))
+    run(main)
