@@ -9,11 +9,11 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 from json_certificates import certified, verified, write_json
-from oracles import plain_proof
 from oracles.plain_game import Player
 from sample_players import FixedPlayer, best_player, random_probs
 from text_cases import refuses
 
+from tictactoe_env import plain_proof
 from tictactoe_env.certificates import certificate
 from tictactoe_env.certificates import stated as stated_module
 from tictactoe_env.certificates.certificate import (

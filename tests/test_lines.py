@@ -9,11 +9,10 @@ import zlib
 import numpy as np
 import pytest
 from json_certificates import verified
-from oracles import plain_proof
 from sample_players import LineCounter, random_probs
 from text_cases import refuses
 
-from tictactoe_env import Rules
+from tictactoe_env import Rules, plain_proof
 from tictactoe_env.certificates import certificate, lines
 from tictactoe_env.certificates.certificate import (
     CertificateError,

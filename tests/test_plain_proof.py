@@ -5,6 +5,7 @@ tests/fuzz/fuzz_certificates.py shows that both refuse the same ones.
 
 import base64
 import functools
+import hashlib
 import json
 import subprocess
 import sys
@@ -15,9 +16,9 @@ import json_certificates
 import numpy as np
 import pytest
 from json_certificates import verified
-from oracles import plain_proof
 from sample_players import FixedPlayer, LineCounter, random_probs
 
+from tictactoe_env import plain_proof
 from tictactoe_env.exact.symmetry import CanonicalPolicy
 from tictactoe_env.exact.tables import TabularPolicy
 from tictactoe_env.opponents import make_opponent
@@ -48,15 +49,16 @@ def test_the_numbers_of_three_by_three_are_those_that_are_known():
     x, o = (meetings[side].result() for side in "XO")
     assert x == {**HALF, "illegal": 0}
     assert o == {"win": HALF["loss"], "draw": HALF["draw"], "loss": HALF["win"], "illegal": 0}
-    perfect = meetings["X"].game.perfect
-    assert (len(perfect.values), perfect.value(".../.../...")) == (4_520, 0)
-    assert [perfect.limit(side) for side in "XO"] == [Fraction(191, 192), Fraction(866, 945)]
+    game = meetings["X"].game
+    assert (len(game.values), game.value(".../.../...")) == (4_520, 0)
+    assert [game.limit(side)["win"] for side in "XO"] == [Fraction(191, 192), Fraction(866, 945)]
     assert (meetings["X"].start.nearest, meetings["O"].start.nearest) == (6, 5)
 
 
 @pytest.mark.parametrize(("sizes", "value"), [((2, 3, 2), 1), ((2, 4, 3), 0)])
 def test_the_values_of_boards_are_those_that_are_known(sizes, value):
-    assert plain_proof.Game(*sizes).perfect.values[plain_proof.Game(*sizes).empty] == value
+    game = plain_proof.Game(*sizes)
+    assert game.value(game.empty) == value
 
 
 def test_a_player_that_counts_lines_decides_in_as_many_positions_as_are_known():
@@ -65,12 +67,13 @@ def test_a_player_that_counts_lines_decides_in_as_many_positions_as_are_known():
     assert found == {"X": 88, "O": 286}
 
 
-EXAMPLE = '{"X":[[1],[2,0,0]],"O":[[1,0,0,2],[3,2,1,2,0]]}'  # of docs/CERTIFICATE.md
+EXAMPLE = '{"X":[[1],[2,0,0]],"O":[[1,0,0,2],[3,2,1,2,0]]}'  # of docs/certificates.md
 
 
 def test_the_example_of_the_documentation_has_the_positions_that_it_states():
     content = {"format": 2, "board": {"rows": 1, "cols": 4, "k": 2}, "canonical": False}
     content["moves"] = base64.b64encode(zlib.compress(EXAMPLE.encode())).decode()
+    content["sha256_of_moves"] = hashlib.sha256(EXAMPLE.encode()).hexdigest()
     meetings = plain_proof.meetings_of({**content, "sides": ["X", "O"]})
     x, o = meetings["X"], meetings["O"]
     assert (x.start.value, len(x.known), len(x.decisions)) == (1, 5, 4)

@@ -68,7 +68,7 @@ PLAYERS = {
 
 
 def number_of(board, mark, rules):
-    """The number that orders the positions of a ply, see docs/CERTIFICATE.md."""
+    """The number that orders the positions of a ply, see docs/certificates.md."""
     places = (divmod(cell, rules.cols) for cell in range(rules.cells) if board[cell] == mark)
     return sum(2 ** (row * (rules.cols + 1) + col) for row, col in places)
 

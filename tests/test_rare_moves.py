@@ -7,11 +7,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from json_certificates import certified, verified
-from oracles import plain_proof
 from oracles.plain_game import Player
 from sample_players import best_player
 from text_cases import refuses
 
+from tictactoe_env import plain_proof
 from tictactoe_env.certificates import certificate
 from tictactoe_env.certificates.certificate import CertificateError, certify, verify
 from tictactoe_env.exact import match

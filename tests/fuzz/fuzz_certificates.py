@@ -14,9 +14,9 @@ from damage import changed, damaged
 from hypothesis import given
 from hypothesis import strategies as st
 from json_certificates import certified
-from oracles import plain_proof
 from sample_players import random_probs
 
+from tictactoe_env import plain_proof
 from tictactoe_env.certificates.certificate import CertificateError, read, verify
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.opponents import make_opponent
@@ -103,6 +103,11 @@ def verdicts(data):
     return found
 
 
+UNREAD = {
+    name: value
+    for name, value in certified(table_of((1, 3, 2), "random"), "drawn").items()
+    if name in plain_proof.UNREAD
+}
 CERTIFICATES = certificates().map(lambda content: json.dumps(content).encode())
 
 
@@ -114,5 +119,9 @@ def test_a_certificate_is_accepted_by_both(data):
 @given(forged() | CERTIFICATES.flatmap(damaged))
 def test_a_forged_or_damaged_certificate_is_accepted_by_both_or_by_none(data):
     package, plainly = verdicts(data)
+    if package is not None and plainly is None:  # the plain verifier does not read all entries
+        content = {**json.loads(data), **UNREAD}
+        content.pop("training", None)
+        package, plainly = verdicts(json.dumps(content).encode())
     assert (package is None) == (plainly is None), (package, plainly)
     assert package is None or package.isprintable()

@@ -5,7 +5,7 @@
     found.results["X"].unbeatable               # what follows from the moves, by side
     found.to_json()                             # as it stands in the file
 
-Whether the results follow from the moves is asked by `verify`, not here: see docs/CERTIFICATE.md.
+Whether the results follow from the moves is asked by `verify`, not here: see docs/certificates.md.
 """
 
 from __future__ import annotations
