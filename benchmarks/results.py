@@ -23,7 +23,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter, run
 
 import agents
-from apps.players.titles import unit_of
+from apps.players.about import unit_of
 from apps.terminal.report import cross_table
 from apps.terminal.study import train_run
 from apps.terminal.study_table import spread
@@ -614,7 +614,7 @@ continued beyond it."""
 STRENGTH = """The trainings with seed 0, and players that need no training, against uniformly random
 play. If a player can be beaten, the last column gives the largest share of games that any
 opponent can win, and a shortest such game. The agents of the package are the best of ten seeds, so
-two of them are not the players of this table: see [Agents](opponents.md#agents)."""
+two of them are not the players of this table: see [Agents](agents.md)."""
 PERFECT_PLAY = """Results against minimax that picks at random among equally good moves, seed 0.
 A move is optimal if it keeps the value that the position has with perfect play. These shares count
 the moves of both sides, so they are left out for a player that was trained as one side."""

@@ -138,14 +138,14 @@ OF_PLAY = """
     --list --delay 1 | 1 | --delay
     --list --store none.db | 1 | none.db
     --player Ann | 1 | --player --list
-    --x minimax --o random --board 5x5x4 | 1 | minimax
+    --x minimax --o random --board 5x5x4 | 1 | 16 cells
     --x random --o none | 1 | 'none'
     --x random --o random --store letters.txt | 1 | letters.txt
     --web --store letters.txt | 1 | letters.txt
 """
 OF_MODULES = """
     tictactoe_env --opponent minimax-slop=1 | 2 | 'slop' 'slip'
-    tictactoe_env --board 5x5x4 --opponent minimax | 2 | 5x5
+    tictactoe_env --rows 5 --cols 5 --opponent minimax | 2 | 5x5
     tictactoe_env minimax | 2 | minimax
     tictactoe_env --games 0 | 2 | games
     tictactoe_env --side Y | 2 | side Y

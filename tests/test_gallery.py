@@ -7,7 +7,8 @@ from sample_players import LineCounter
 from small_runs import trained
 from text_cases import refuses
 
-from apps.players.gallery import BUILT_IN, Gallery
+from apps.players.about import PLAYERS
+from apps.players.gallery import Gallery
 from apps.players.pupil import teach
 from tictactoe_env import (
     Game,
@@ -60,9 +61,7 @@ def test_a_certificate_of_lines_is_an_agent_of_its_board(folders):
     entry = gallery.entry("models/lines.json")
     assert (entry.rules, entry.unbeatable, entry.verified) == (rules, None, False)
     assert ("claims" in entry.about, "as X" in entry.about) == (True, True)
-    assert gallery.certificate(entry.id) == content
-    entry = next(one for one in gallery.entries() if one.id == entry.id)
-    assert (entry.verified, entry.unbeatable, "claims" in entry.about) == (True, True, False)
+    assert entry.certificate() == content
     first = gallery.seat(entry.id, rules).move(EMPTY[:16], np.random.default_rng(0))
     assert first == LineCounter(rules).probs(EMPTY[None, :16]).argmax()
     with refuses("4x4, 4 in a row", "3x3, 3 in a row"):
@@ -70,7 +69,7 @@ def test_a_certificate_of_lines_is_an_agent_of_its_board(folders):
 
 
 def test_the_players_of_the_package_come_first_then_every_run_by_its_place(gallery, folders):
-    ours, runs = [*BUILT_IN, *LISTED], ["runs/dqn-0", "runs/many/dqn-1"]
+    ours, runs = [*PLAYERS, *LISTED], ["runs/dqn-0", "runs/many/dqn-1"]
     assert ids(gallery) == [*ours, "runs/learner", "models/champion.json", *runs]
     assert ids(Gallery([folders / "none"])) == ours
     os.chdir("runs")
@@ -88,12 +87,12 @@ def test_a_run_plays_on_its_own_board_only_and_latest_is_the_newest_of_an_agent(
         gallery.seat("runs/dqn-0", Rules())
     os.utime("runs/dqn-0/certificate.json", (2e9, 2e9))
     assert gallery.seat("latest:dqn", SMALL).name == "runs/dqn-0"
-    assert gallery.player("latest:dqn").name == "runs/dqn-0"
+    assert gallery.entry("latest:dqn").participant.name == "runs/dqn-0"
 
 
 def test_the_apprentice_is_there_before_its_first_game_and_learns_from_it(gallery):
     seat = gallery.seat("learner", Rules())
-    assert gallery.certificate("learner").unbeatable is False
+    assert gallery.entry("learner").certificate().unbeatable is False
     teach([seat.pupil], Game(moves=(0, 3, 1, 4, 2), origin="human"))
     gallery.entries()
     entry = gallery.entry("learner")
@@ -107,18 +106,16 @@ NOT_THERE = {**COSTLY, **{path: repr(path) for path in PATHS}}
 
 @pytest.mark.parametrize("id", NOT_THERE)
 def test_what_costs_too_much_or_is_not_listed_is_not_there_even_if_it_is_a_path(gallery, id):
-    asked = [gallery.entry, gallery.player, gallery.certificate]
-    for ask in (*asked, lambda id: gallery.seat(id, SMALL)):
-        with refuses(NOT_THERE[id]):
-            ask(id)
+    with refuses(NOT_THERE[id]):
+        gallery.entry(id)
 
 
 def test_new_changed_and_deleted_runs_are_seen(gallery, folders):
-    before, path = gallery.player("runs/dqn-0"), folders / "runs/dqn-0/certificate.json"
+    before, path = gallery.entry("runs/dqn-0").participant, folders / "runs/dqn-0/certificate.json"
     assert (before.kind, before.name, len(before.source)) == ("run", "runs/dqn-0", 64)
     write(certify(MinimaxPolicy(SMALL), "dqn", SMALL), path)
-    gallery.entries()
-    assert gallery.seat("runs/dqn-0", SMALL).player == gallery.player("runs/dqn-0") != before
+    now = gallery.entry("runs/dqn-0").participant
+    assert gallery.seat("runs/dqn-0", SMALL).player == now != before
     write(CONTENT, folders / "runs/new.json")
     assert gallery.entry("runs/new.json").kind == "run"
     (folders / "runs/new.json").unlink()
@@ -128,14 +125,13 @@ def test_new_changed_and_deleted_runs_are_seen(gallery, folders):
 def test_a_scan_reads_on_where_the_last_one_stopped_and_a_run_that_is_asked_for_alone(
     gallery, folders
 ):
-    ours = len([*BUILT_IN, *LISTED])
-    assert gallery.known("runs/dqn-0") is gallery.found("runs/none") is None
-    assert gallery.found("runs/dqn-0") == gallery.known("runs/dqn-0")
+    ours = len([*PLAYERS, *LISTED])
+    gallery.entry("runs/dqn-0")
     entries, unread = gallery.scan(seconds=0)
     assert (len(entries), unread) == (ours + 3, 1)
     assert len(gallery.scan(seconds=0)[0]) == len(gallery.entries()) == ours + 4
     write(certify(MinimaxPolicy(SMALL), "dqn", SMALL), folders / "runs/dqn-0/certificate.json")
-    assert len(gallery.unread()) == 1
+    assert gallery.scan(seconds=0)[1] == 0
 
 
 def test_a_run_that_says_more_than_its_moves_is_asked_for_it(tmp_path, no_charts):
@@ -179,17 +175,13 @@ def test_a_broken_certificate_is_listed_with_the_reason_and_does_not_stop_the_ot
     assert not gallery.entry("models/bad.json").broken
 
 
-def test_a_claim_of_a_board_of_more_than_9_cells_is_no_fact_until_it_is_verified(gallery, folders):
+def test_a_claim_of_a_board_of_more_than_9_cells_is_verified_when_it_is_asked_for(gallery, folders):
     path = folders / "models/claim.json"
     content = certify(RandomPolicy(), "dqn", Rules(1, 10, 1)).to_json()
     path.write_text(json.dumps(content))
     claim = gallery.entry("models/claim.json")
     assert (claim.verified, claim.unbeatable, "claims" in claim.about) == (False, None, True)
-    gallery.certificate("models/claim.json")
-    proven = gallery.entry("models/claim.json")
-    assert (proven.verified, proven.unbeatable, "claims" in proven.about) == (True, False, False)
+    assert not claim.certificate().unbeatable
     path.write_text(json.dumps({**content, "as_x": {**content["as_x"], "worst_case_loss": 0.5}}))
-    assert not gallery.entry("models/claim.json").broken
     with refuses("as_x.worst_case_loss", error=CertificateError):
-        gallery.certificate("models/claim.json")
-    assert "as_x.worst_case_loss" in gallery.entry("models/claim.json").about
+        gallery.entry("models/claim.json").certificate()

@@ -6,7 +6,7 @@ import time
 import anyio
 from text_cases import refuses
 
-from apps.web.processes import BusyError, Processes, TooSlowError
+from apps.web.work import BusyError, Processes, TooSlowError
 
 
 def test_a_process_computes_and_one_that_dies_or_takes_too_long_is_replaced():

@@ -5,12 +5,17 @@ import pytest
 from sample_players import Stubborn, fixed_table
 from text_cases import refuses
 
-from apps.players.thoughts import EXPECTED, KINDS, thoughts
+from apps.players.seat import EXPECTED, KINDS, Seat
 from tictactoe_env.exact.match import action_values
 from tictactoe_env.exact.tables import TabularPolicy
+from tictactoe_env.games.game import UNKNOWN
 from tictactoe_env.notation import parse_board
 from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.rules import Rules
+
+
+def thoughts(policy, board, rules, kind="own"):
+    return Seat(UNKNOWN, rules, policy).thoughts(board, kind)
 
 
 @pytest.mark.parametrize("text", [".../.../...", "X../.../...", "X../.O./..X"])

@@ -4,9 +4,8 @@ import pytest
 
 import agents
 from agents import TRAINABLE
+from apps.players.about import results_of, story_of, title_of
 from apps.players.gallery import Gallery
-from apps.players.summary import results_of
-from apps.players.titles import story_of, title_of
 from tictactoe_env import RandomPolicy, Rules
 from tictactoe_env.certificates.certificate import certify, write
 from tictactoe_env.trained.packed import facts_of
@@ -14,14 +13,12 @@ from tictactoe_env.trained.packed import facts_of
 TITLES = {
     "human": "a person",
     "minimax-slip=0.3": "Easy opponent",
-    "minimax-slip=0.2": "Perfect play, 20 % of the moves at random",
+    "minimax-slip=0.2": "Perfect play, slip=0.2",
     "search": "Full search",
-    "search-depth=4-ties=first": "Search, 4 moves ahead, the first of equal moves",
-    "mcts-milliseconds=100": "Tree search, 100 ms a move",
-    "runs/maskable_ppo-0-20261121-171536": "PPO, seed 0",
-    "models/dqn-duel-first-3.json": "Deep Q-network (duel-first), seed 3",
+    "search-depth=4-ties=first": "Search, depth=4, ties=first",
+    "mcts-milliseconds=100": "Tree search, milliseconds=100",
+    "dqn-duel-first": "Deep Q-network (duel-first)",
     "runs/group/a run of mine": "a run of mine",
-    "search-depth=deep": "search-depth=deep",  # no such player: the text itself
 }
 
 

@@ -11,9 +11,8 @@ import play
 from apps.terminal import game as terminal
 from tictactoe_env import __main__ as package
 from tictactoe_env import register_opponent, unregister_opponent
-from tictactoe_env.games.table import Table
 
-COMMANDS = {"play.py": terminal.Table.commands, "python -m tictactoe_env": Table.commands}
+COMMANDS = {"play.py": terminal.Table.commands, "python -m tictactoe_env": package.Match.commands}
 
 
 @pytest.fixture(params=COMMANDS)
@@ -29,13 +28,15 @@ def typed(program, monkeypatch, capsys, tmp_path):
         if isinstance(words, str):
             words = io.StringIO("".join(f"{word}\n" for word in words.split(" ")))
         monkeypatch.setattr(sys, "stdin", words)
-        options = ["--seed", str(seed), "--games", str(games), "--board", board]
+        options = ["--seed", str(seed), "--games", str(games)]
         if program == "play.py":
             players = ("human", opponent) if side == "X" else (opponent, "human")
-            options += ["--x", players[0], "--o", players[1]]
+            options += ["--x", players[0], "--o", players[1], "--board", board]
             ended = play.main([*options, "--store", str(tmp_path / "games.db")])
         else:
-            ended = package.main([*options, "--opponent", opponent, "--side", side])
+            rows, cols, k = board.split("x")
+            options += ["--opponent", opponent, "--side", side]
+            ended = package.main([*options, "--rows", rows, "--cols", cols, "--k", k])
         text, error = capsys.readouterr()
         assert (ended, error) == (code, "")
         return text.split("? for help): ")
@@ -75,7 +76,7 @@ def test_what_is_no_move_is_asked_for_again_with_what_is_allowed(typed, wrong):
 
 def rows(text):
     """The lines of the boards in a text."""
-    return re.findall(r"^ *\d .*", text, re.MULTILINE)
+    return re.findall(r"^ ?\d .*", text, re.MULTILINE)
 
 
 def test_a_move_is_taken_back_with_the_answer_to_it(typed):

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import agents
+from apps.players.about import LEARNER_ID
 from tictactoe_env.exact.tables import TabularPolicy
 from tictactoe_env.files import sync_folder
 from tictactoe_env.games.game import Game
@@ -26,9 +27,8 @@ from tictactoe_env.games.store import GameStore
 from tictactoe_env.rules import Rules
 from training import learned
 
-TRIE = "trie"  # the agent of LEARNER
-LEARNER = "learner"  # its name, and that of its folder in runs/
-LEARNER_FOLDER = Path("runs") / LEARNER
+TRIE = "trie"  # the agent of the learner
+LEARNER_FOLDER = Path(LEARNER_ID)
 LEARNER_ABOUT = "a trie that learns from your games"
 LEARNER_RULES = Rules()
 LEARNER_OPTIONS = {"steps": 0, "untried": "draw"}
@@ -38,18 +38,15 @@ MODEL = "model.safetensors"
 class Pupil:
     """A player that learns: the model of a run, and the games of its `learned.db`.
 
-    Threads may share it. model: the saved model if it was loaded already. The folder of a new
-    learner does not exist yet.
+    Threads may share it. The folder of a new learner does not exist yet. games: how many it has
+    learned since its training.
     """
 
-    def __init__(self, folder: Path, model: Any = None):
-        self.folder = folder
-        self._lock, self._stamp = threading.RLock(), stamp_of_games(folder)
-        if model is None:
-            model = agents.load(folder) if folder.exists() else _untrained()
-        self._model: Any = model
+    def __init__(self, folder: Path):
+        self.folder, self._lock = folder, threading.Lock()
+        model: Any = agents.load(folder) if folder.exists() else _beginner().policy()
+        self._model = model
         self._trained = self._model.played  # the last game that the saved model holds
-        self.games = 0
         self._take_in()
 
     @property
@@ -62,12 +59,17 @@ class Pupil:
         """The board."""
         return self._model.rules
 
+    @property
+    def text(self) -> str:
+        """What it has learned, in words."""
+        return learned_text(self.games)
+
     def policy(self) -> TabularPolicy:
         """What it plays now, after the games that any program has added."""
-        if stamp_of_games(self.folder) != self._stamp:
-            with self._lock:
+        with self._lock:
+            if stamp_of(self.folder / learned.FILE) != self._stamp:
                 self._take_in()
-        return self._model
+            return self._model
 
     def learn(self, game: Game) -> None:
         """Learn from a finished game. When this returns, the game is on the disk.
@@ -83,24 +85,22 @@ class Pupil:
 
     def _take_in(self) -> None:
         """Learn the games that are in the file and not in the model yet."""
-        self._stamp = stamp_of_games(self.folder)  # before reading: what comes later is read again
+        self._stamp = stamp_of(self.folder / learned.FILE)  # what comes later is read again
         games = learned.since(self.folder, self._model.played)
         if games:
             self._model = self._model.after_games(games, games[-1].id)
         self.games = self._model.played - self._trained
-
-    @property
-    def text(self) -> str:
-        """What it has learned, in words."""
-        return learned_text(self.games)
 
 
 def learned_text(games: int) -> str:
     """How many games a run has learned from, and of what its certificate is."""
     if games == 0:
         return "learned from no game since its training"
-    counted = f"{games:,} {'game' if games == 1 else 'games'}"
-    return f"learned from {counted} since its training; its certificate is of the training"
+    return f"learned from {_counted(games)} since its training; its certificate is of the training"
+
+
+def _counted(games: int) -> str:
+    return f"{games:,} {'game' if games == 1 else 'games'}"
 
 
 def learns(folder: Path, agent: str) -> bool:
@@ -108,30 +108,23 @@ def learns(folder: Path, agent: str) -> bool:
     return bool(agents.facts(agent).get("LEARNS_FROM_PEOPLE")) and os.path.lexists(folder / MODEL)
 
 
-def taken_of(training: Mapping[str, Any]) -> int:
-    """The last game of `learned.db` in a model, by the `training` of its certificate."""
+def games_since(folder: Path, training: Mapping[str, Any]) -> int:
+    """The number of games that a run has learned since the `training` of its certificate."""
     try:
         records = training.get("learned", [])
-        return max((int(record.get("through", 0)) for record in records), default=0)
-    except (TypeError, ValueError, AttributeError):
-        return 0  # another program wrote it
+        taken = max((int(record.get("through", 0)) for record in records), default=0)
+        return len(learned.since(folder, taken))
+    except (TypeError, AttributeError, ValueError, OSError):
+        return 0  # another program wrote the record; a damaged file is reported by the seat
 
 
-def stamp_of_games(folder: Path) -> tuple[int, int]:
-    """Changes when a run has learned another game, and maybe at other times."""
+def stamp_of(file: Path) -> tuple[int, int]:
+    """Changes with the content of a file; (0, 0) if there is none."""
     try:
-        status = (folder / learned.FILE).stat()
+        status = file.stat()
     except OSError:
         return 0, 0
     return status.st_mtime_ns, status.st_size
-
-
-def games_since(folder: Path, taken: int) -> int:
-    """The number of games that a run has learned after this one."""
-    try:
-        return len(learned.since(folder, taken))
-    except (ValueError, OSError):
-        return 0  # a damaged file is reported when the run is loaded
 
 
 def teach(pupils: Iterable[Pupil], game: Game) -> dict[str, str]:
@@ -144,8 +137,7 @@ def teach(pupils: Iterable[Pupil], game: Game) -> dict[str, str]:
             continue
         try:
             pupil.learn(game)
-            games = f"{pupil.games:,} {'game' if pupil.games == 1 else 'games'}"
-            told[pupil.name] = f"has learned from {games} since its training"
+            told[pupil.name] = f"has learned from {_counted(pupil.games)} since its training"
         except (ValueError, OSError) as error:
             told[pupil.name] = f"cannot keep what it learns: {error}"
     return told
@@ -156,9 +148,8 @@ def make_learner(folder: Path) -> None:
     from training.run import Run  # slow to import: it shows the progress of trainings too
 
     new = folder.with_name(f".{folder.name}.{os.getpid()}.{threading.get_ident()}.new")
-    page: Any = agents.page(TRIE)
     try:
-        Run(new, page, page.Config(**LEARNER_OPTIONS)).write_untrained()
+        Run(new, agents.page(TRIE), _beginner().config).write_untrained()
         os.rename(new, folder)
         sync_folder(folder.parent)
     except OSError:
@@ -168,6 +159,7 @@ def make_learner(folder: Path) -> None:
         shutil.rmtree(new, ignore_errors=True)
 
 
-def _untrained() -> Any:
+def _beginner() -> Any:
+    """The learner of a trie that has seen no game."""
     page: Any = agents.page(TRIE)
-    return page.begin(page.Config(**LEARNER_OPTIONS)).policy()
+    return page.begin(page.Config(**LEARNER_OPTIONS))

@@ -4,64 +4,91 @@ from __future__ import annotations
 
 import hashlib
 import os
+import textwrap
 import threading
 from collections.abc import Iterable
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import agents
-from apps.players.live import LivePlayer
+from apps.players.about import LEARNER, LEARNER_ID
 from apps.players.packed import valued_policy
-from apps.players.pupil import LEARNER, LEARNER_FOLDER, LEARNER_RULES, Pupil, learns
-from apps.players.thoughts import EXPECTED, OWN, Thoughts, kinds_of, thoughts
+from apps.players.pupil import LEARNER_FOLDER, LEARNER_RULES, MODEL, Pupil, learns
 from tictactoe_env.certificates.certificate import FILE, load_policy, read, read_bytes
 from tictactoe_env.certificates.lines import LinesPolicy
-from tictactoe_env.exact.positions import ENUMERABLE, TABULATED, can_enumerate
+from tictactoe_env.errors import unknown_name
+from tictactoe_env.exact.match import action_values
+from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.games.game import MAX_NAME, Participant
 from tictactoe_env.games.table import PERSON
-from tictactoe_env.opponents import is_trained, make_opponent, saved_path
-from tictactoe_env.policy import Policy, RandomPolicy, sample
-from tictactoe_env.rules import Boards, Rules
+from tictactoe_env.opponents import BUILT_IN, is_trained, make_opponent, saved_path
+from tictactoe_env.policy import Policy, Probs, RandomPolicy, sample
+from tictactoe_env.rules import SIDES, Boards, Rules, to_move
 from tictactoe_env.trained.packed import facts_of
 from training.values import FILE as VALUES
-from training.values import read_values
+from training.values import MEANING, read_values
 
 # Cells. A search is tabulated up to here, for its expected values: 3 s with 1,000 playouts a move.
 TABLE_CELLS = 9
-MODEL = "model.safetensors"
-NAMES_TEXT = """\
-  random               any legal move, each equally likely
-  minimax              perfect play that picks at random among equally good
-                       moves
-  minimax-first        perfect play that always picks the first of the equally
-                       good moves
-  minimax-slip=0.1     perfect play that makes 10 % of its moves at random
-  search               alpha-beta search to the end, or within limits on any
-                       board: search-depth=4, search-seconds=0.5
-  mcts-playouts=1000   Monte-Carlo tree search: mcts-milliseconds=100,
-                       mcts-draws=1; mcts-seed=1 is another player, with other
-                       random numbers than those of seed 0
-  dqn, trie, ...       the trained agents that come with the package, on 3x3:
-                       python -m tictactoe_env.opponents lists them
-  latest:dqn           the newest run of an agent in models/ or runs/
-  runs/dqn-0           the folder of a run, or the path of a certificate
-  learner              a trie that learns from your games, kept in runs/learner;
-                       any run of a trie learns, a certificate alone does not"""
+OWN, EXPECTED = "own", "expected"
+KINDS = (OWN, EXPECTED)
+MEANINGS = {
+    OWN: MEANING,
+    EXPECTED: "expected result, wins minus losses, if it plays on like this against random moves; "
+    "exact, not its own belief",
+    "": "it gives no values, only probabilities",
+}
+_NAMES = {
+    **BUILT_IN,
+    "search-seconds=0.5": "the search within a time; mcts-milliseconds=100",
+    "dqn, trie, ...": "the trained agents that come with the package, on 3x3: "
+    "python -m tictactoe_env.opponents lists them",
+    "latest:dqn": "the newest run of an agent in models/ or runs/",
+    "runs/dqn-0": "the folder of a run, or the path of a certificate",
+    LEARNER: "a trie that learns from your games, kept in runs/learner; any run of a trie learns, "
+    "a certificate alone does not",
+}
+NAMES_TEXT = "\n".join(
+    textwrap.fill(f"{name:<18} {text}", 76, initial_indent="  ", subsequent_indent=" " * 21)
+    for name, text in _NAMES.items()
+)
 """The players, for the help of a command line."""
+
+
+@dataclass(frozen=True)
+class Thoughts:
+    """A player's probabilities and values of the moves on one board, None on taken cells.
+
+    probs: probabilities. illegal: the probability on taken cells.
+    values: those of the side to move, or None if the player has no values; a free cell has None if
+    the player does not know its value. kind: "own", "expected" or "". meaning: what the values are,
+    in words. scale: the values of a sure loss and of a sure win. kinds: all that the player has.
+    new: whether the board never came up in training; False if the player does not know.
+    """
+
+    probs: list[float | None]
+    values: list[float | None] | None
+    kind: str
+    illegal: float
+    meaning: str
+    scale: tuple[float, float]
+    kinds: tuple[str, ...]
+    new: bool
 
 
 class Seat:
     """A player at a side of the board. Threads may share it; a lock protects the policy.
 
     player: as the game store names it. policy: how it moves; None for a person. model: has its own
-    values and `is_new`, if it has them; by default the policy. On boards of at most 9 cells the
-    policy is tabulated when its expected results against random moves are first asked for. pupil: a
-    player that learns, which takes the place of policy and model.
+    values (`q_values`; their `meaning` and `scale`) and `is_new`, if it has them; by default the
+    policy. pupil: a player that learns, which takes the place of policy and model.
     """
 
     def __init__(
@@ -74,7 +101,6 @@ class Seat:
     ):
         self.player, self.rules, self.policy, self.pupil = player, rules, policy, pupil
         self.model: Any = policy if model is None else model
-        self._table: Any = policy
         self._lock = threading.Lock()
         self._take_in()
 
@@ -89,22 +115,16 @@ class Seat:
         return self.policy is None
 
     @property
-    def is_quick(self) -> bool:
-        """Whether a move takes milliseconds, because it is looked up in a table."""
-        return isinstance(self.policy, (TabularPolicy, RandomPolicy, MinimaxPolicy))
-
-    @property
     def thinks_at_once(self) -> bool:
-        """Whether `thoughts` takes milliseconds."""
-        return self.rules.cells <= TABLE_CELLS and self.is_quick
+        """Whether `thoughts` takes milliseconds, because all is looked up in a table."""
+        return self.rules.cells <= TABLE_CELLS and isinstance(self.policy, TabularPolicy)
 
     @property
     def kinds(self) -> tuple[str, ...]:
         """The kinds of values it has: "own", and "expected" for results against random moves."""
-        assert self.policy is not None, "a person has no values"
-        own = OWN in kinds_of(self.model, self.rules)
-        expected = self.rules.cells <= TABLE_CELLS or EXPECTED in kinds_of(self.policy, self.rules)
-        return (OWN,) * own + (EXPECTED,) * expected
+        own = callable(getattr(self.model, "q_values", None))
+        most = TABULATED if isinstance(self.policy, TabularPolicy) else TABLE_CELLS
+        return (OWN,) * own + (EXPECTED,) * (self.rules.cells <= most)
 
     def move(self, board: Boards, rng: np.random.Generator) -> int:
         """A cell of an unfinished board (cells,), drawn from the policy's probabilities.
@@ -120,30 +140,75 @@ class Seat:
     def thoughts(self, board: Boards, kind: str = OWN) -> Thoughts:
         """Probabilities and values of the moves on an unfinished board (cells,).
 
-        kind: "own" or "expected"; a player that has only one kind is asked for that one. The first
-        call for expected results may tabulate a search, which takes seconds: see `thinks_at_once`.
+        kind: "own", or "expected" for the exact results against random moves; a player that has
+        only one kind is asked for that one. The first call for expected results may tabulate a
+        search, which takes seconds: see `thinks_at_once`. Raises ValueError for another kind.
         """
-        kinds = self.kinds
+        if kind not in KINDS:
+            raise unknown_name("kind of values", kind, KINDS)
+        assert self.policy is not None, "a person has no values"
+        kinds, values = self.kinds, None
+        kind = kind if kind in kinds else next(iter(kinds), "")
         with self._lock:
             self._take_in()
-            if EXPECTED in kinds and (kind == EXPECTED or OWN not in kinds):
-                self._table = tabulate(self._table, self.rules)
-                found = thoughts(self._table, board, self.rules, EXPECTED)
-            else:
-                found = thoughts(self.model, board, self.rules, kind)
-            return replace(found, kinds=kinds)
+            if kind == EXPECTED:
+                self.policy = tabulate(self.policy, self.rules)
+                side = SIDES[int(to_move(board) < 0)]
+                values = action_values(side, self.policy, RandomPolicy(), self.rules, board)
+            elif kind == OWN:
+                values = self.model.q_values(board[None])[0]
+            probs = self.policy.probs(board[None])[0]
+        of_values = self.model if kind == OWN else None
+        free = board == 0
+        return Thoughts(
+            _on(free, probs),
+            None if values is None else _on(free, values),
+            kind,
+            float(probs[~free].sum()),
+            getattr(of_values, "meaning", MEANINGS[kind]),
+            getattr(of_values, "scale", (-1.0, 1.0)),
+            kinds,
+            self.is_new(board),
+        )
+
+    def is_new(self, board: Boards) -> bool:
+        """Whether this unfinished board (cells,) never came up in training, if the model knows."""
+        ask = getattr(self.model, "is_new", None)
+        return ask is not None and bool(ask(board[None])[0])
 
     def _take_in(self) -> None:
         """Play what the pupil plays after the games that it has learned by now."""
         if self.pupil is not None:
             self.policy = self.model = self.pupil.policy()
 
-    def is_new(self, board: Boards) -> bool:
-        """Whether this unfinished board (cells,) never came up in training, if the model knows."""
-        with self._lock:
-            self._take_in()
-            ask = getattr(self.model, "is_new", None)
-        return ask is not None and bool(ask(board[None])[0])
+
+def _on(free: NDArray[np.bool_], numbers: NDArray[np.floating[Any]]) -> list[float | None]:
+    """The finite numbers on free cells, None elsewhere."""
+    shown = free & np.isfinite(numbers)
+    return [float(one) if is_shown else None for one, is_shown in zip(numbers, shown, strict=True)]
+
+
+class LivePlayer:
+    """The player of a run with a certificate of lines and the model that was certified.
+
+    On the boards that the certificate knows it makes the certified moves, on others those of the
+    model. Its values are those of the model.
+    """
+
+    def __init__(self, lines: LinesPolicy, model: Any):
+        self.lines, self.model, self.rules = lines, model, lines.rules
+        self.q_values, self.meaning, self.scale = model.q_values, model.meaning, model.scale
+
+    def probs(self, boards: Boards) -> Probs:
+        """Probabilities (B, cells) on unfinished boards (B, cells)."""
+        boards = np.asarray(boards, dtype=np.int8)
+        probs, unknown = self.lines.probs(boards), ~self.lines.knows(boards)
+        if unknown.any():
+            probs[unknown] = self.model.probs(boards[unknown])
+        return probs
+
+
+# --- players by name ------------------------------------------------------------------------------
 
 
 def seat_of(spec: str, rules: Rules, what: str = "player") -> Seat:
@@ -155,8 +220,8 @@ def seat_of(spec: str, rules: Rules, what: str = "player") -> Seat:
     word, _, name = spec.partition(":")
     if word.lower() == PERSON and what == "player":
         return Seat(Participant("human", name or PERSON), rules)
-    if is_learner(spec) and not LEARNER_FOLDER.exists():
-        return learner_seat(LEARNER_FOLDER, rules)
+    if is_learner(spec):
+        return run_seat(LEARNER_FOLDER, LEARNER_ID, rules)
     path = path_of(spec, rules, what)
     if path is not None:
         return run_seat(path, path.as_posix()[-MAX_NAME:], rules)
@@ -165,90 +230,47 @@ def seat_of(spec: str, rules: Rules, what: str = "player") -> Seat:
 
 def named_seat(name: str, rules: Rules, what: str = "player") -> Seat:
     """The seat of a player that is no run. For `minimax` the board is solved here."""
-    if name.partition("-")[0] == "minimax" and not can_enumerate(rules):
-        raise ValueError(
-            f"{name} needs a board of at most {ENUMERABLE} cells, which can be solved, and {rules} "
-            f"has {rules.cells}: take search-depth=4, search-seconds=2 or mcts-playouts=1000"
-        )
-    model = policy = make_opponent(name, rules, what)
-    if isinstance(policy, (MinimaxPolicy, RandomPolicy)):
-        if rules.cells <= TABULATED:
-            policy = tabulate(policy, rules)
-        elif isinstance(policy, MinimaxPolicy):
-            policy.probs(np.zeros((1, rules.cells), dtype=np.int8))
+    policy = model = make_opponent(name, rules, what)
     if is_trained(name, rules):
         source = facts_of(name).sha256_of_moves
         return Seat(Participant("agent", name, source), rules, policy, valued_policy(name))
+    if isinstance(policy, (MinimaxPolicy, RandomPolicy)) and rules.cells <= TABULATED:
+        policy = tabulate(policy, rules)
+    elif isinstance(policy, MinimaxPolicy):
+        policy.probs(np.zeros((1, rules.cells), dtype=np.int8))
     return Seat(Participant("agent", name), rules, policy, model)
 
 
 def run_seat(path: Path, name: str, rules: Rules) -> Seat:
-    """The seat of a saved run, or of a certificate without a run.
+    """The seat of a saved run, of a certificate without a run, or of a learner without a game.
 
-    Raises ValueError for another board, a damaged file, and values or a model that do not belong to
-    the certificate beside them.
+    Without its model and torch, a run with a certificate of lines makes random legal moves off its
+    lines. Raises ValueError for another board, a damaged file, and values that do not belong to the
+    certificate beside them.
     """
-    found, certificate = load_policy(path, rules), read(path)
-    agent = certificate.stated.agent
+    if path.name == LEARNER and not path.exists():
+        if rules != LEARNER_RULES:
+            raise ValueError(f"{name} plays on {LEARNER_RULES}, not on {rules}: train a trie")
+        return Seat(Participant("run", name), rules, pupil=Pupil(path))
+    policy, certificate = load_policy(path, rules), read(path)
     file = path / FILE if path.is_dir() else path
-    source = hashlib.sha256(read_bytes(file)).hexdigest()
-    if isinstance(found, LinesPolicy):
-        return Seat(Participant("run", name, source), rules, live_player(path, found))
-    table = found
-    if learns(path, agent):
-        pupil = Pupil(path, model_of(path, table))
-        return Seat(Participant("run", name, source), rules, pupil.policy(), pupil=pupil)
+    player = Participant("run", name, hashlib.sha256(read_bytes(file)).hexdigest())
+    if isinstance(policy, LinesPolicy):
+        if os.path.lexists(path / MODEL):
+            with suppress(ModuleNotFoundError):
+                return Seat(player, rules, LivePlayer(policy, agents.load(path)))
+        return Seat(player, rules, policy)
+    if learns(path, certificate.stated.agent):
+        return Seat(player, rules, pupil=Pupil(path))
     values = file.with_name(VALUES)
     if file.name == FILE and os.path.lexists(values):
-        model = read_values(values, table, certificate.sha256_of_moves)
-        return Seat(Participant("run", name, source), rules, table, model)
-    return Seat(Participant("run", name, source), rules, table)
-
-
-def live_player(folder: Path, lines: LinesPolicy) -> Policy:
-    """The player of a certificate of lines; with its model, if that is there and torch installed.
-
-    Without the model it makes random legal moves off its lines. Raises DamagedFileError (a
-    ValueError) for a damaged model.
-    """
-    if not os.path.lexists(folder / MODEL):
-        return lines
-    try:
-        return LivePlayer(lines, agents.load(folder))
-    except ModuleNotFoundError:
-        return lines
+        policy = read_values(values, policy, certificate.sha256_of_moves)
+    return Seat(player, rules, policy)
 
 
 def is_learner(spec: str) -> bool:
     """Whether a text names the trie that learns from a person."""
-    return spec in (LEARNER, LEARNER_FOLDER.as_posix())
-
-
-def learner_seat(folder: Path, rules: Rules, name: str = LEARNER_FOLDER.as_posix()) -> Seat:
-    """The seat of a learner that has no game yet. Raises ValueError for another board."""
-    if rules != LEARNER_RULES:
-        raise ValueError(
-            f"{name} plays on {LEARNER_RULES}, not on {rules}: train a trie for that board, "
-            "which learns from your games too"
-        )
-    pupil = Pupil(folder)
-    policy = pupil.policy()
-    return Seat(Participant("run", name), rules, policy, policy, pupil)
-
-
-def model_of(folder: Path, table: TabularPolicy) -> Policy:
-    """The saved model of a run.
-
-    Raises DamagedFileError (a ValueError) for a damaged file, and ValueError if the model does not
-    move as the certificate beside it states.
-    """
-    model = agents.load(folder)
-    if not np.array_equal(tabulate(model, table.rules).table, table.table):
-        raise ValueError(
-            f"{folder / MODEL} does not make the moves of the certificate beside it: train the run "
-            "again"
-        )
-    return model
+    return spec in (LEARNER, LEARNER_ID)
 
 
 def policy_of(spec: str, rules: Rules, what: str = "player") -> Policy:
@@ -283,7 +305,5 @@ def path_of(spec: str, rules: Rules | None = None, what: str = "player") -> Path
 
 def board_of(specs: Iterable[str]) -> Rules | None:
     """The board of the first saved run among some players; None if there is none."""
-    for path in map(path_of, specs):
-        if path is not None:
-            return read(path).rules
-    return None
+    paths = filter(None, map(path_of, specs))
+    return next((read(path).rules for path in paths), None)

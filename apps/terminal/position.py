@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from apps.players.seat import Seat
-from apps.players.thoughts import EXPECTED, OWN, Thoughts
+from apps.players.seat import EXPECTED, OWN, Seat, Thoughts
 from apps.terminal.report import print_whole, say
 from tictactoe_env.errors import printable
 from tictactoe_env.exact.positions import can_enumerate
@@ -82,7 +81,7 @@ def _thoughts_json(seat: Seat, board: Boards, rules: Rules) -> dict[str, Any]:
         kind: {"meaning": one.meaning, "scale": list(one.scale), "values": named(one.values)}
         for kind, one in kinds.items()
     }
-    about = {"illegal": first.illegal, "new": seat.is_new(board)}
+    about = {"illegal": first.illegal, "new": first.new}
     return {"probs": named(first.probs), **about, "values": values}
 
 

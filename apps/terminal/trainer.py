@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from apps.players.seat import run_seat
-from apps.players.thoughts import OWN, thoughts
+from apps.players.seat import OWN, Seat, run_seat
 from apps.terminal import battle, charts, position, report
 from apps.terminal.interpreter import command
 from tictactoe_env.certificates.certificate import FILE as CERTIFICATE
 from tictactoe_env.certificates.content import Certificate
 from tictactoe_env.errors import printable
 from tictactoe_env.exact.positions import TABULATED
+from tictactoe_env.games.game import Participant
 from training.selfplay import RIVAL
 
 if TYPE_CHECKING:
@@ -220,7 +220,8 @@ def print_values(run: Any, console: Console) -> None:
     empty = np.zeros(rules.cells, np.int8)
     if rules.cells > TABULATED:
         if run.best_player.moves_by_values:
-            position.print_first_moves(thoughts(run.best_player, empty, rules), rules, console)
+            seat = Seat(Participant("run", run.name), rules, run.best_player)
+            position.print_first_moves(seat.thoughts(empty), rules, console)
         return
     seat = run_seat(run.folder, run.name, rules)
     if OWN not in seat.kinds:

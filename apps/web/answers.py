@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AliasChoices, BeforeValidator, ConfigDict, Field
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 
-from apps.web.requests import Ending, Model, Origin, Result, Side, ValueKind
+from apps.web.requests import Ending, Origin, Result, Side, ValueKind
 
 
-class Answer(Model):
+class Answer(BaseModel):
     """Base of every answer."""
 
-    model_config = ConfigDict(from_attributes=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", from_attributes=True, allow_inf_nan=False)
 
 
 class BoardSize(Answer):
@@ -27,99 +27,104 @@ class BoardSize(Answer):
 
 
 class Standing(Answer):
-    """How a game stands after its moves."""
+    """How a game stands after its moves.
+
+    board: the rows from the top, joined by "/"; "." is a free cell. turn: null once the game has
+    ended. line: the cells of the winning line.
+    """
 
     board: str
-    """The rows from the top, joined by "/"; "." is a free cell."""
     turn: Side | None
-    """The side to move; null once the game has ended."""
     ended: Literal["", "line", "full", "illegal"]
-    """How the game ended; empty while it goes on."""
     result: Result | None
     line: list[int]
-    """The cells of the winning line."""
 
 
 class Worth(Answer):
-    """The exact value with best play of both sides, for the side to move."""
+    """The exact value with best play of both sides, for the side to move.
+
+    plies: moves of both sides until the game ends.
+    """
 
     value: Annotated[int, Field(ge=-1, le=1)]
     plies: int
-    """Moves of both sides until the game ends."""
     text: str
 
 
 class Thoughts(Answer):
-    """What an agent thinks of each cell; null on taken cells."""
+    """What an agent thinks of each cell; null on taken cells.
+
+    values: for the side to move; null on a free cell if the agent does not know the value.
+    kind: its own values, its expected results against random moves, or no values; kinds: all that
+    it has on this board. meaning: what they are, in words. scale: the values of a sure loss and of
+    a sure win. illegal: the probability of a move on a taken cell. new: whether the agent never met
+    this position in training; false if it does not know.
+    """
 
     probs: list[float | None]
     values: list[float | None] | None
-    """For the side to move; null on a free cell if the agent does not know the value."""
     kind: Literal["own", "expected", ""]
-    """Its own values, its expected results against random moves, or no values."""
     meaning: str
-    """What the values are, in words."""
     scale: tuple[float, float]
-    """The values of a sure loss and of a sure win."""
     kinds: list[ValueKind]
-    """The kinds of values that the agent has on this board."""
     illegal: float
-    """The probability of a move on a taken cell."""
     new: bool
-    """Whether the agent never met this position in training; false if it does not know."""
 
 
 class Truth(Answer):
-    """The exact values of a position and of its moves, or the reason why they are not known."""
+    """The exact values of a position and of its moves by cell, or why they are not known."""
 
     position: Worth | None
     moves: list[Worth | None] | None
-    """By cell; null on taken cells."""
     reason: str
 
 
 class AnalysisAnswer(Answer):
-    """How a game stands, and what was asked for: fields that were not asked for are left out."""
+    """How a game stands, and what was asked for: fields that were not asked for are left out.
+
+    thoughts: null if the game has ended.
+    """
 
     standing: Standing
     thoughts: Thoughts | None = None
-    """Null if the game has ended."""
     truth: Truth | None = None
 
 
 class MoveAnswer(AnalysisAnswer):
-    """The move of an agent; everything else is about the position after it."""
+    """The move of an agent; everything else is about the position after it.
+
+    illegal: whether the cell was taken already: then the agent has lost.
+    """
 
     cell: int
     name: str
     illegal: bool
-    """Whether the cell was taken already: then the agent has lost."""
 
 
 class AgentSummary(Answer):
-    """An agent. It plays on `board`, or on any board of at most `max_cells` cells."""
+    """An agent. It plays on `board`, or on any board of at most `max_cells` cells.
+
+    title: what people call it, such as "Q-learner, seed 0". group: where a list shows it.
+    unbeatable: of a trained agent, what is proven of it; null until its certificate is verified.
+    verified: whether what the certificate states follows from its moves; false until that is known.
+    side: the only side that it was trained to play; null for both, and without training.
+    results, method: of a player of the package, its strength, and what its preset does, in a
+    sentence. learned: the games it has learned from since its training; null if it does not learn.
+    """
 
     id: str
     name: str
     title: str
-    """What people call it, such as "Q-learner, seed 0"."""
     kind: Literal["agent", "trained", "run"]
     agent: str
     about: str
     unbeatable: bool | None
-    """Of a trained agent: what is proven of it; null until its certificate is verified."""
     verified: bool
-    """Whether what the certificate states follows from its moves; false until that is known."""
     side: Annotated[Side | None, BeforeValidator(lambda side: side or None)]
-    """The only side that it was trained to play; null for both, and without training."""
-    group: Literal["easy", "strong", "perfect", "proven", "beatable", "run", "other"]
-    """The group of players in which a list shows it, see `apps.players.groups`."""
+    group: str
     results: str
-    """Of a player of the package: its wins against random moves, and whether it can be beaten."""
     method: str
-    """What its preset does, in a sentence; empty without a preset of this project."""
     learned: int | None
-    """The games it has learned from since its training; null if it does not learn from games."""
     broken: bool
     boards: str
     board: BoardSize | None = Field(validation_alias=AliasChoices("board", "rules"))
@@ -135,41 +140,48 @@ class Group(Answer):
 
 
 class AgentsAnswer(Answer):
-    """Every agent that can be chosen, the groups of a list, and the boards to choose from."""
+    """Every agent that can be chosen, the groups of a list, and the boards to choose from.
+
+    unread: certificates that are not read yet, so that nobody waits for many: ask again for them.
+    """
 
     agents: list[AgentSummary]
     groups: list[Group]
     boards: list[BoardSize]
     unread: int
-    """Certificates that are not read yet, so that nobody waits for many: ask again for them."""
 
 
 class AgentAnswer(AgentSummary):
-    """An agent with its certificate, or the reason why there is none."""
+    """An agent with its certificate without the moves, or the reason why there is none.
+
+    verdict: what is proven, in words. story: how such an agent learns, in plain sentences; empty
+    for one that does not. unit: what the steps of its training are, such as "moves" or "games".
+    """
 
     certificate: dict[str, Any] | None
-    """What is proven of the agent, see `tictactoe_env.certificates`; without the moves."""
     reason: str
     verdict: str
-    """What is proven, in words, such as "PROVEN on 3x3, 3 in a row: cannot be beaten"."""
     story: str
-    """How such an agent learns, in plain sentences; empty for one that does not learn."""
     unit: str
-    """What the steps of its training are, such as "moves" or "games"."""
+
+
+Shares = tuple[float, float, float]
 
 
 class Step(Answer):
-    """The results against random moves at one evaluation during a training, as shares of games."""
+    """The results against random moves at one evaluation during a training.
+
+    x, o: wins, draws and losses as shares of games. sampled: whether some of these results come
+    from sampled games; else they are exact.
+    """
 
     steps: int
     seconds: float
-    x: tuple[float, float, float]
-    """Wins, draws and losses as X."""
-    o: tuple[float, float, float]
+    x: Shares
+    o: Shares
     unbeatable_x: bool
     unbeatable_o: bool
     sampled: bool
-    """Whether some of these results come from sampled games; else they are exact."""
 
 
 class GrowthAnswer(Answer):
@@ -179,68 +191,67 @@ class GrowthAnswer(Answer):
 
 
 class Verdict(Answer):
-    """What a move was worth."""
+    """What a move was worth. threw_away: whether this move decided the game."""
 
     ply: int
     cell: int
     side: Side
     optimal: bool
     threw_away: bool
-    """Whether this move decided the game."""
     text: str
     before: Worth
     after: Worth
 
 
 class Decisive(Answer):
-    """The move that decided a game, what would have been better, and what punishes it."""
+    """The move that decided a game.
+
+    better: the cells of the moves that kept what the side had. replies: the cells of the best
+    replies: those that win soonest, else those that keep the draw.
+    """
 
     ply: int
     better: list[int]
-    """The cells of the moves that kept what the side had."""
     replies: list[int]
-    """The cells of the best replies: those that win soonest, else those that keep the draw."""
 
 
 class VerdictsAnswer(Answer):
-    """The verdict on every move, or the reason why there is none."""
+    """The verdict on every move, or the reason why there is none.
+
+    decisive: null if no move decided the game.
+    """
 
     verdicts: list[Verdict] | None
     turning_point: str | None
     decisive: Decisive | None
-    """Null if no move decided the game."""
     reason: str
 
 
 class Kept(Answer):
-    """A game that has been kept."""
+    """A game that has been kept. learned: what became of it for each player that learns."""
 
     id: int
     address: str
     learned: dict[str, str]
-    """What became of it for each player that learns, in words, by its name."""
 
 
 class PlayerName(Answer):
-    """Who played a side."""
+    """Who played a side. source: of a run, the sha256 of its certificate."""
 
     kind: Literal["human", "agent", "run", "unknown"]
     name: str
     title: str
-    """What people call the player, such as "Perfect play"."""
     source: str
-    """Of a run: the sha256 of its certificate."""
 
 
 class GameAnswer(Answer):
-    """A kept game."""
+    """A kept game. moves: the cells by name, such as "b2 a1 c3"."""
 
     id: int
     x: PlayerName
     o: PlayerName
     board: BoardSize
     moves: str
-    """The cells by name, such as "b2 a1 c3"."""
     cells: list[int]
     line: list[int]
     ended: Ending
@@ -252,13 +263,15 @@ class GameAnswer(Answer):
 
 
 class GamesAnswer(Answer):
-    """Kept games, the newest first."""
+    """Kept games, the newest first.
+
+    count: of all games that fit, on this page and others. next: what to send as `before` for the
+    next page; null on the last.
+    """
 
     games: list[GameAnswer]
     count: int
-    """The number of all games that fit, on this page and others."""
     next: int | None
-    """What to send as `before` for the next page; null on the last."""
 
 
 class Refused(Answer):

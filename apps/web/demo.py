@@ -20,9 +20,9 @@ import numpy as np
 from cyclopts import run
 
 from apps.players.gallery import Entry, Gallery
-from apps.web.api import Json, described, groups
+from apps.web.api import described, groups
 from apps.web.refusals import STATIC
-from apps.web.work import Work
+from apps.web.work import Json, proof
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.games.analysis import Verdict, Worth
 from tictactoe_env.trained.packed import BOARD, table_boards
@@ -78,13 +78,12 @@ def tables(gallery: Gallery) -> Json:
         for one in gallery.entries()
         if one.id not in SEARCHES and one.learned is None
     ]
-    work = Work(gallery)
     worths = [Worth(value, plies) for value in (-1, 0, 1) for plies in range(BOARD.cells + 1)]
     return {
-        "agents": [described(one, {**work.certificate(one), "reason": ""}) for one in entries],
+        "agents": [described(one, proof(one)) for one in entries],
         "groups": [one for one in groups() if one["id"] in {entry.group for entry in entries}],
         "boards": table_boards(),
-        "players": {one.id: table(gallery, one) for one in entries},
+        "players": {one.id: table(one) for one in entries},
         "unit": 1 / STEPS,
         "worths": {f"{one.value},{one.plies}": one.text for one in worths},
         "verdicts": {
@@ -95,13 +94,13 @@ def tables(gallery: Gallery) -> Json:
     }
 
 
-def table(gallery: Gallery, entry: Entry) -> Json:
+def table(entry: Entry) -> Json:
     """The moves of a player in all unfinished positions, and its own values if it has any."""
     moves = [
         move if isinstance(move, str) else {cell: round(p, 4) for cell, p in move.items()}
-        for move in gallery.certificate_of(entry).to_json()["moves"].values()
+        for move in entry.certificate().to_json()["moves"].values()
     ]
-    model: Any = gallery.seat_of(entry, BOARD).model
+    model: Any = entry.seat(BOARD).model
     if not hasattr(model, "q_values"):
         return {"moves": moves}
     boards = positions_of(BOARD).boards[positions_of(BOARD).unfinished]

@@ -20,14 +20,13 @@ from fastapi.responses import FileResponse, Response
 from pydantic import Field
 from starlette.requests import Request
 from starlette.staticfiles import StaticFiles
-from starlette.types import ASGIApp
 
 from apps.players.gallery import Gallery
 from apps.terminal.command_line import CommandLine, Option
-from apps.web import answers, requests
+from apps.web import answers
 from apps.web.api import Api
-from apps.web.processes import Processes
-from apps.web.refusals import HANDLERS, STATIC, Guard
+from apps.web.refusals import HANDLERS, STATIC, guard
+from apps.web.work import Processes
 from tictactoe_env import __version__
 from tictactoe_env.certificates.runs import FOLDERS
 from tictactoe_env.errors import printable
@@ -35,21 +34,33 @@ from tictactoe_env.games.store import GameStore
 
 HOST, PORT = "127.0.0.1", 8000
 MOST_CONNECTIONS = 256
+MAX_BODY = 8_192  # bytes of a request
 PAGES = ("/", "/games", "/games/{id}", "/agents", "/agents/{id:path}")
-REFUSALS: dict[int | str, str] = {
-    400: "What was sent is wrong.",
-    403: "A page of another origin asks.",
-    404: "There is no such agent or game.",
-    413: "The request is too large.",
-    415: "The request is not application/json.",
-    421: "The Host of the request is not this machine.",
-    503: "Too many requests wait, or the store cannot be used; see `Retry-After`.",
-    "default": "Any other refusal.",
+REFUSED: dict[int | str, Any] = {
+    "default": {"model": answers.Refused, "description": "A refusal; docs/SERVER.md has them all."}
 }
 
 
-def add_endpoints(app: FastAPI, api: Api) -> None:
-    """Add the addresses of the interface, the busiest first."""
+def application(
+    store: GameStore, gallery: Gallery | None = None, processes: Processes | None = None
+) -> FastAPI:
+    """The ASGI application. The store stays open and belongs to the caller.
+
+    processes: where heavy work is done.
+    """
+    app = FastAPI(
+        title="tic-tac-toe",
+        version=__version__,
+        description="The interface behind the page of `python play.py --web`.",
+        docs_url=None,  # both pages of documentation load their scripts from another host
+        redoc_url=None,
+        exception_handlers=HANDLERS,
+        separate_input_output_schemas=False,  # fields that an answer leaves out are not required
+        max_body_size=MAX_BODY,
+        responses=REFUSED,
+    )
+    app.middleware("http")(guard)
+    api = Api(store, gallery or Gallery(), processes or Processes())
     for method, path, endpoint, model in (
         ("POST", "/api/move", api.move, answers.MoveAnswer),
         ("POST", "/api/analysis", api.analysis, answers.AnalysisAnswer),
@@ -62,64 +73,18 @@ def add_endpoints(app: FastAPI, api: Api) -> None:
         ("GET", "/api/growth/{id:path}", api.growth, answers.GrowthAnswer),
         ("GET", "/api/certificates/{id:path}", api.certificate, None),
     ):
-        app.add_api_route(
-            path,
-            endpoint,
-            methods=[method],
-            response_model=model,
-            response_model_exclude_unset=True,
-            status_code=201 if model is answers.Kept else 200,
-            responses={
-                code: {"model": answers.Refused, "description": text}
-                for code, text in REFUSALS.items()
-            },
-        )
-
-
-class DescribedApp(FastAPI):
-    """FastAPI, with the schemas of the models in /openapi.json as pydantic makes them.
-
-    FastAPI's own copies of the schemas drop every null in an example, turn whole numbers into
-    floats, and list fields as required that an answer may leave out.
-    """
-
-    def openapi(self) -> dict[str, Any]:
-        """The description, made at the first request."""
-        if self.openapi_schema is None:
-            schemas = super().openapi()["components"]["schemas"]
-            for name in schemas:
-                model = getattr(requests, name, None) or getattr(answers, name)
-                schema = model.model_json_schema(ref_template="#/components/schemas/{model}")
-                schemas[name] = {key: value for key, value in schema.items() if key != "$defs"}
-        assert self.openapi_schema is not None
-        return self.openapi_schema
+        status = 201 if model is answers.Kept else 200
+        settings: Any = {"response_model_exclude_unset": True, "status_code": status}
+        app.add_api_route(path, endpoint, methods=[method], response_model=model, **settings)
+    for path in PAGES:
+        app.add_route(path, page, include_in_schema=False)
+    app.mount("/static", StaticFiles(directory=STATIC))
+    return app
 
 
 async def page(request: Request) -> Response:
     """The page; its script shows what the address asks for."""
     return FileResponse(STATIC / "index.html")
-
-
-def application(
-    store: GameStore, gallery: Gallery | None = None, processes: Processes | None = None
-) -> ASGIApp:
-    """The ASGI application. The store stays open and belongs to the caller.
-
-    processes: where heavy work is done.
-    """
-    app = DescribedApp(
-        title="tic-tac-toe",
-        version=__version__,
-        description="The interface behind the page of `python play.py --web`.",
-        docs_url=None,  # both pages of documentation load their scripts from another host
-        redoc_url=None,
-        exception_handlers=HANDLERS,
-    )
-    add_endpoints(app, Api(store, gallery or Gallery(), processes))
-    for path in PAGES:
-        app.add_route(path, page, include_in_schema=False)
-    app.mount("/static", StaticFiles(directory=STATIC))
-    return Guard(app)
 
 
 def serve(store: Path, port: int = PORT, folders: Collection[str] = FOLDERS) -> None:

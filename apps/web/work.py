@@ -1,38 +1,90 @@
-"""What is computed for requests: in this process if it is cheap, in another one if it is heavy."""
+"""What is computed for requests: in a thread if it is cheap, in another process if it is heavy.
+
+Python runs one thread of a process at a time, so a search in a thread would keep every other
+request waiting. A process of its own cannot.
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import signal
-import threading
-from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
-from pathlib import Path
-from typing import Any, TypeVar
+from collections.abc import Callable, Sequence
+from functools import cache, lru_cache
+from typing import Any
 
+import anyio
 import numpy as np
+from anyio import CapacityLimiter
 
-from apps.players.gallery import Entry, Gallery
+from apps.players.gallery import Entry
 from apps.players.pupil import teach
-from apps.players.seat import TABLE_CELLS, Seat
-from apps.web.judging import decisive
+from apps.players.seat import TABLE_CELLS, Seat, Thoughts
 from tictactoe_env.certificates.certificate import FILE
-from tictactoe_env.games.analysis import Truth, Verdict, turning_point, verdicts
-from tictactoe_env.games.analysis import truth as truth_of
+from tictactoe_env.games.analysis import truth, turning_point, verdicts
 from tictactoe_env.games.game import Game
 from tictactoe_env.opponents import named_player
 from tictactoe_env.rules import Boards, Rules
 from training.metrics import FILE as METRICS
 from training.metrics import read_metrics
 
-Answer = TypeVar("Answer")
-
+Json = dict[str, Any]
 KEPT = 32  # players in memory; a table of 3x4 takes 8 MB
 MOST_STEPS = 400  # evaluations in the chart of a run
-RATES = ("win", "draw", "loss")
 NICENESS = 5  # of a process that has done heavy work: the server itself comes first
 QUICK_PLAYOUTS = 100  # of a move of mcts: 3 ms on 3x3
+
+
+class BusyError(Exception):
+    """Too many requests at once, or one that takes too long."""
+
+
+class TooSlowError(BusyError):
+    """A request that takes too long."""
+
+
+class Processes:
+    """At most `at_once` calls run, each in a process, and at most `waiting` more wait.
+
+    A call may take `seconds`. A process starts when it is first needed.
+    """
+
+    def __init__(self, at_once: int = 2, waiting: int = 32, seconds: float = 60.0):
+        self.waiting, self.seconds = waiting, seconds
+        self._limiter = CapacityLimiter(at_once)
+
+    async def run(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Call the function in a process; it, the arguments and the answer are pickled.
+
+        Raises BusyError if too many calls wait already or the process dies, for example for lack of
+        memory; TooSlowError if the call takes too long, and ends the process.
+        """
+        if self._limiter.statistics().tasks_waiting >= self.waiting:
+            raise BusyError(f"{self.waiting} requests are waiting already: try again in a second")
+        async with self._limiter:
+            alone = CapacityLimiter(1)  # the calls are limited here, not by anyio's own limiter
+            try:
+                with anyio.fail_after(self.seconds):
+                    return await anyio.to_process.run_sync(
+                        _in_process, function, *arguments, cancellable=True, limiter=alone
+                    )
+            except TimeoutError:
+                raise TooSlowError(f"this takes more than {self.seconds:g} seconds") from None
+            except anyio.BrokenWorkerProcess:
+                raise BusyError("the process that computed this has ended: try again") from None
+
+
+def _in_process(function: Callable[..., Any], *arguments: Any) -> Any:
+    _settle()
+    return function(*arguments)
+
+
+@cache
+def _settle() -> None:
+    """Leave Ctrl-C to the server, which ends this process, and let the server come first."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if hasattr(os, "nice"):
+        os.nice(NICENESS)
 
 
 def is_heavy(entry: Entry, rules: Rules, thinks: bool = False) -> bool:
@@ -43,7 +95,7 @@ def is_heavy(entry: Entry, rules: Rules, thinks: bool = False) -> bool:
     thoughts are asked for. Those of any search are heavy, and of `random` on more than 9 cells.
     """
     if is_large(rules):
-        return thinks or entry.agent != "random"
+        return thinks or entry.id != "random"
     named = named_player(entry.id) if entry.kind == "agent" else None
     if named is None or named.name not in ("search", "mcts"):
         return False
@@ -57,148 +109,83 @@ def is_large(rules: Rules) -> bool:
     return rules.cells > TABLE_CELLS
 
 
-@lru_cache(maxsize=256)
-def making(rules: Rules, id: str = "") -> threading.Lock:
-    """The lock for making a player, or for solving a board: two threads would take twice the time.
+@lru_cache(maxsize=KEPT)
+def seat(entry: Entry, rules: Rules) -> Seat:
+    """The player at a board, made when it is first needed, which may take seconds.
 
-    id: of a run, which needs no solved board; no other player waits for its files.
+    Raises ValueError if it does not play on this board, or is broken.
     """
-    return threading.Lock()
+    return entry.seat(rules)
 
 
-class Work:
-    """Computes what is asked of the players of a gallery. Threads may share it.
+def move(entry: Entry, rules: Rules, board: Boards, seed: Sequence[int] | None) -> int:
+    """The cell that a player marks on an unfinished board."""
+    return seat(entry, rules).move(board, np.random.default_rng(seed))
 
-    Each player is made when it is first needed. The last KEPT ones are kept.
+
+def thoughts(entry: Entry, rules: Rules, board: Boards, kind: str) -> Thoughts:
+    """The values of `apps.web.answers.Thoughts`."""
+    return seat(entry, rules).thoughts(board, kind)
+
+
+def judged(game: Game) -> Json:
+    """The values of `apps.web.answers.VerdictsAnswer`."""
+    found, boards, decisive = verdicts(game), game.boards, None
+    mistake = next((one for one in found if one.threw_away), None)
+    if mistake is not None:
+        ply, held, replies = mistake.ply, mistake.before.value, list[int]()
+        kept = truth(boards[ply], game.rules).moves
+        better = [cell for cell, one in enumerate(kept) if one and one.value == held]
+        if ply + 1 < len(boards):
+            position, moves = truth(boards[ply + 1], game.rules)
+            replies = [cell for cell, one in enumerate(moves) if one == position]
+        decisive = {"ply": ply, "better": better, "replies": replies}
+    sentence = turning_point(game)
+    return {"verdicts": found, "turning_point": sentence, "decisive": decisive, "reason": ""}
+
+
+def learn(entries: Sequence[Entry], game: Game) -> dict[str, str]:
+    """Let players learn from a game. What became of it, by player."""
+    pupils = [seat(entry, game.rules).pupil for entry in entries]
+    return teach(filter(None, pupils), game)
+
+
+def proof(entry: Entry) -> Json:
+    """The certificate of a player, verified or computed, without its moves, and its verdict."""
+    found = entry.certificate()
+    content = {name: value for name, value in found.to_json().items() if name != "moves"}
+    return {"certificate": content, "verdict": found.claim, "reason": ""}
+
+
+def certificate_file(entry: Entry) -> bytes:
+    """The whole certificate of an agent, verified or computed, as the text of a file."""
+    return json.dumps(entry.certificate().to_json(), indent=1).encode()
+
+
+def growth(entry: Entry) -> list[Json]:
+    """The values of `apps.web.answers.Step`, from the metrics of a run; none without a run.
+
+    Of a long record every so many rows are taken, at most MOST_STEPS, the last one, and those in
+    which it is proven unbeatable for the first time.
     """
-
-    def __init__(self, gallery: Gallery):
-        self.gallery = gallery
-        self.rng = np.random.default_rng()  # for moves without a seed; to make one takes 9 us
-        self._seats: dict[tuple[Entry, Rules], Seat] = {}  # the one used last stands last
-        self._lock = threading.Lock()
-
-    def ready(self, entry: Entry, rules: Rules) -> Seat | None:
-        """The seat of a player, if it is kept."""
-        with self._lock:
-            seat = self._seats.pop((entry, rules), None)
-            if seat is not None:
-                self._seats[entry, rules] = seat
-            return seat
-
-    def seat(self, entry: Entry, rules: Rules) -> Seat:
-        """The seat of a player. The first time may take seconds.
-
-        Raises ValueError if it does not play on this board, or is broken.
-        """
-        seat = self.ready(entry, rules)
-        if seat is not None:
-            return seat
-        with making(rules, entry.id if entry.path else ""):
-            seat = self.ready(entry, rules)
-            if seat is None:
-                seat = self.gallery.seat_of(entry, rules)
-                with self._lock:
-                    self._seats[entry, rules] = seat
-                    while len(self._seats) > KEPT:
-                        del self._seats[next(iter(self._seats))]
-        return seat
-
-    def move(self, entry: Entry, rules: Rules, board: Boards, seed: tuple[int, int] | None) -> int:
-        """The cell that a player marks on an unfinished board."""
-        rng = self.rng if seed is None else np.random.default_rng(seed)
-        return self.seat(entry, rules).move(board, rng)
-
-    def thoughts(self, entry: Entry, rules: Rules, board: Boards, kind: str) -> dict[str, Any]:
-        """The values of `apps.web.answers.Thoughts`."""
-        seat = self.seat(entry, rules)
-        return {**vars(seat.thoughts(board, kind)), "new": seat.is_new(board)}
-
-    def truth(self, rules: Rules, board: Boards) -> Truth:
-        """The exact worth of a position and of its moves."""
-        with making(rules):
-            return truth_of(board, rules)
-
-    def verdicts(self, game: Game) -> tuple[list[Verdict], str, dict[str, Any] | None]:
-        """What each move of a game was worth, and which one decided it."""
-        with making(game.rules):
-            judged = verdicts(game)
-            return judged, turning_point(game), decisive(game, judged)
-
-    def teach(self, entries: Sequence[Entry], game: Game) -> dict[str, str]:
-        """Let players learn from a game. What became of it, by player."""
-        seats = [self.seat(entry, game.rules) for entry in entries]
-        return teach([seat.pupil for seat in seats if seat.pupil is not None], game)
-
-    def certificate(self, entry: Entry) -> dict[str, Any]:
-        """The certificate of a player, verified or computed, without its moves, and its verdict."""
-        found = self.gallery.certificate_of(entry)
-        content = {name: value for name, value in found.to_json().items() if name != "moves"}
-        return {"certificate": content, "verdict": found.claim}
-
-    def certificate_file(self, entry: Entry) -> bytes:
-        """The whole certificate of an agent, verified or computed, as the text of a file."""
-        return json.dumps(self.gallery.certificate_of(entry).to_json(), indent=1).encode()
-
-    def growth(self, entry: Entry) -> list[dict[str, Any]]:
-        """The values of `apps.web.answers.Step`, from the metrics of a run; none without a run.
-
-        A long record is thinned to MOST_STEPS rows: see `_rows_of_chart`.
-        """
-        if entry.path is None or entry.path.name != FILE:
-            return []
-        try:
-            rows = read_metrics(entry.path.with_name(METRICS))
-        except FileNotFoundError:
-            return []
-        return [_step(rows[number]) for number in _rows_of_chart(rows)]
+    if entry.path is None or entry.path.name != FILE:
+        return []
+    try:
+        rows = read_metrics(entry.path.with_name(METRICS))
+    except FileNotFoundError:
+        return []
+    chosen = {*range(0, len(rows), len(rows) // MOST_STEPS + 1), len(rows) - 1}
+    for side in "xo":
+        chosen |= {next((n for n, row in enumerate(rows) if row[f"unbeatable_{side}"]), 0)}
+    return [_step(rows[number]) for number in sorted(chosen)]
 
 
-def _rows_of_chart(rows: Sequence[Mapping[str, Any]]) -> list[int]:
-    """The numbers of at most MOST_STEPS rows, which show how a player grew.
-
-    The first and the last one are among them, and those in which something is proven for the first
-    time: unbeatable as X, as O and on both sides. Half of the others lie evenly, half closer to the
-    beginning, where a player changes most.
-    """
-    if len(rows) <= MOST_STEPS:
-        return list(range(len(rows)))
-    proven = (("unbeatable_x",), ("unbeatable_o",), ("unbeatable_x", "unbeatable_o"))
-    found = [
-        next((n for n, row in enumerate(rows) if all(row[name] for name in names)), None)
-        for names in proven
-    ]
-    firsts = {number for number in found if number is not None}
-    half = (MOST_STEPS - len(proven)) // 2
-    evenly = np.linspace(0, len(rows) - 1, half)
-    early = np.geomspace(1, len(rows), half) - 1
-    others = np.concatenate([evenly, early]).round().astype(int).tolist()
-    return sorted(firsts.union(others))
-
-
-def _step(row: dict[str, Any]) -> dict[str, Any]:
+def _step(row: Json) -> Json:
     """A row of metrics.csv; illegal moves are among the losses."""
-    shares = {side: tuple(row[f"{side}_{name}"] for name in RATES) for side in "xo"}
-    safe = {f"unbeatable_{side}": bool(row[f"unbeatable_{side}"]) for side in "xo"}
-    is_sampled = any(row.get(f"sampled_{side}") for side in "xo")
-    return {
-        "steps": row["steps"],
-        "seconds": row["seconds"],
-        "sampled": is_sampled,
-        **shares,
-        **safe,
+    shares = {
+        side: tuple(row[f"{side}_{name}"] for name in ("win", "draw", "loss")) for side in "xo"
     }
-
-
-@lru_cache(maxsize=1)
-def _work_in(folders: tuple[Path, ...]) -> Work:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which ends this one
-    if hasattr(os, "nice"):
-        os.nice(NICENESS)
-    return Work(Gallery(folders))
-
-
-def in_process(folders: tuple[Path, ...], name: str, *arguments: Any) -> Any:
-    """Call a method of Work in a process that does nothing else. `folders`: of the gallery."""
-    method: Callable[..., Any] = getattr(_work_in(folders), name)
-    return method(*arguments)
+    safe = {name: bool(row[name]) for name in ("unbeatable_x", "unbeatable_o")}
+    is_sampled = any(row.get(f"sampled_{side}") for side in "xo")
+    about = {"steps": row["steps"], "seconds": row["seconds"], "sampled": is_sampled}
+    return {**about, **shares, **safe}

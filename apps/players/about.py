@@ -1,0 +1,154 @@
+"""What people are told of a player: its title and group, how it learned, and how strong it is.
+
+    title_of("minimax")                    # "Perfect play"
+    title_of_run("dqn", "duel-first", 0)   # "Deep Q-network (duel-first), seed 0"
+    results_of(facts_of("dqn-duel-second"))   # "As O it wins 93.5 % against random moves, yet can
+                                              # be beaten as O."
+
+The titles and stories of agents stand on their pages. No file is read for a title.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import agents
+from tictactoe_env.certificates.content import Certificate
+from tictactoe_env.exact.verdict import verdict
+from tictactoe_env.games.table import PERSON
+from tictactoe_env.opponents import (
+    BUILT_IN,
+    EASY,
+    EASY_BEYOND,
+    is_trained,
+    registered_names,
+    split_options,
+)
+from tictactoe_env.trained.packed import facts_of
+
+LEARNER, LEARNER_ID = "learner", "runs/learner"  # of the trie that learns from the person here
+MANY_WINS = 0.8  # of the games against random moves: a player seems strong
+MAX_TITLE = 120  # characters
+
+
+class Listed(NamedTuple):
+    """A player that needs no training: its title, its group, and a sentence about it."""
+
+    title: str
+    group: str
+    about: str
+
+
+PLAYERS = {
+    "random": Listed("Random player", "easy", BUILT_IN["random"]),
+    EASY: Listed("Easy opponent", "easy", "perfect play that makes 30 % of its moves at random"),
+    "minimax": Listed("Perfect play", "perfect", BUILT_IN["minimax"]),
+    "minimax-first": Listed("Perfect play, always the same", "perfect", BUILT_IN["minimax-first"]),
+    "minimax-slip=0.1": Listed("Medium opponent", "strong", BUILT_IN["minimax-slip=0.1"]),
+    "search": Listed("Full search", "perfect", "works out every game to its end"),
+    EASY_BEYOND: Listed(
+        "Search, 1 move ahead", "easy", "takes a win and blocks yours, but does not see a fork"
+    ),
+    "search-depth=2": Listed("Search, 2 moves ahead", "strong", "thinks two moves ahead"),
+    "search-depth=4": Listed("Search, 4 moves ahead", "strong", "thinks four moves ahead"),
+    "mcts-playouts=50": Listed(
+        "Tree search, 50 playouts",
+        "strong",
+        "tries 50 games in its head before each move: plays well, with mistakes",
+    ),
+    "mcts-playouts=1000": Listed(
+        "Tree search, 1,000 playouts", "strong", "tries 1,000 games in its head before each move"
+    ),
+}
+"""The players that every list has, in its order."""
+GROUPS = {
+    "easy": ("Easy to beat", "They make mistakes. Begin here."),
+    "strong": ("Strong, without training", "They calculate, and seldom make a mistake."),
+    "perfect": ("Perfect play", "They calculate every game to its end. Nobody can beat them."),
+    "proven": (
+        "Trained, proven unbeatable",
+        "They have learned to play, and come with the program. No line of play beats them.",
+    ),
+    "beatable": ("Trained, can be beaten", "Trained, but somebody can beat them: find out how."),
+    "run": ("Your training runs", "Trained on this computer: make train trains one."),
+    "other": ("Added by other packages", "They belong to other packages on this computer."),
+}
+"""The groups in the order of a list, with their headings and what their players are."""
+_OTHERS = {
+    PERSON: "a person",
+    **dict.fromkeys((LEARNER, LEARNER_ID), "Your apprentice"),
+    "search": "Search",
+    "mcts": "Tree search",
+}
+
+
+def title_of(id: str) -> str:
+    """The title of a player by its id or name; the last part of the id if nothing is known of it.
+
+    The title of a saved run stands in its entry of the gallery: see `title_of_run`.
+    """
+    if id in PLAYERS:
+        return PLAYERS[id].title
+    if is_trained(id):
+        return title_of_run(facts_of(id).stated.agent, facts_of(id).stated.preset)
+    name, options = split_options(id)
+    if options:
+        name = _OTHERS.get(name) or (PLAYERS[name].title if name in PLAYERS else name)
+        return ", ".join([name, *options])[:MAX_TITLE]
+    return _OTHERS.get(id) or id.rstrip("/").rpartition("/")[2][:MAX_TITLE]
+
+
+def title_of_run(agent: str, preset: str | None = None, seed: int | None = None) -> str:
+    """The title of a saved run, by what its certificate states."""
+    title = str(agents.facts(agent).get("TITLE", agent)) + (f" ({preset})" if preset else "")
+    return (title if seed is None else f"{title}, seed {seed}")[:MAX_TITLE]
+
+
+def story_of(agent: str) -> str:
+    """How an agent learns, in plain sentences; "" for one that is not of this project."""
+    return str(agents.facts(agent).get("STORY", ""))
+
+
+def unit_of(agent: str) -> str:
+    """What a step of an agent's training is, in the plural, such as "moves" or "games"."""
+    return str(agents.facts(agent).get("UNIT", "moves" if agent in agents.TRAINABLE else "steps"))
+
+
+def method_of(agent: str, preset: str | None) -> str:
+    """What a preset does; "" without one, and for one that is not of this project."""
+    found = agents.presets(agent).get(preset or "")
+    return found.sentence if found else ""
+
+
+def group_of(id: str, kind: str, unbeatable: bool | None) -> str:
+    """The group of a player, a key of GROUPS, by the fields of its `gallery.Entry`."""
+    if id in PLAYERS or id == LEARNER_ID:
+        return PLAYERS[id].group if id in PLAYERS else "easy"
+    if kind == "agent":
+        return "other" if id in registered_names() else "strong"
+    return "run" if kind == "run" else "proven" if unbeatable else "beatable"
+
+
+def results_of(facts: Certificate) -> str:
+    """How often a player wins against random moves, and whether it can be beaten.
+
+    facts: a verified certificate; of a player that was trained as one side, this side counts.
+    """
+    shares = {side: one.vs_random.win for side, one in facts.trained.items()}
+    wins = [f"{100 * win:.1f} %".replace(".0 %", " %") for win in shares.values()]
+    if facts.only:
+        won = f"As {facts.only} it wins {wins[0]} against random moves"
+    else:
+        won = f"It wins {wins[0]} as X and {wins[1]} as O against random moves"
+    if loses_by_illegal_moves(facts):
+        return f"{won}, and often loses by a move on a taken cell."
+    proven = verdict(
+        {side: one.proven._replace(optimal=False) for side, one in facts.trained.items()}, False
+    )
+    seems_strong = min(shares.values()) >= MANY_WINS and proven.startswith("can be")
+    return f"{won}, {'yet' if seems_strong else 'and'} {proven}."
+
+
+def loses_by_illegal_moves(facts: Certificate) -> bool:
+    """Whether a player sometimes chooses a taken cell against random moves."""
+    return any(one.vs_random.illegal > 0 for one in facts.trained.values())
