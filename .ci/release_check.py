@@ -1,4 +1,4 @@
-"""Say what is missing before the version is tagged: `make release-check`.
+"""Say what is missing before the version is tagged: `python .ci/release_check.py`.
 
 Exits with 1 if anything is missing. `--quick` leaves out the checks that build or test. `--tag`
 only compares a tag with the version, the changelog and the citation, as the release workflow does.
@@ -172,7 +172,7 @@ def wheel_and_sdist_tests() -> Problems:
 
 def pythons() -> Problems:
     """The tests of the package pass on every Python, on the lowest with the oldest versions."""
-    yield from failed(["make", "pythons"])
+    yield from failed([".ci/pythons"])
 
 
 def documentation() -> Problems:

@@ -1,4 +1,6 @@
-"""The trained agents of the package, from the runs of `make results`: `make trained`.
+"""Write the trained agents of the package from the runs of benchmarks/results.py.
+
+    python -m benchmarks.trained
 
 For every entry of benchmarks/results.py one run in runs/results becomes a table in
 `tictactoe_env/trained/tables`, and its own values in `apps/players/tables`: of an agent the best
@@ -133,7 +135,10 @@ def main() -> int:
     for path, data in written.items():
         write_file(path, partial(_write, data))
     for command in missing:
-        print(f"no run of `{command}` in {RUNS}: run make results first", file=sys.stderr)
+        print(
+            f"no run of `{command}` in {RUNS}: run python -m benchmarks.results --seeds 10 first",
+            file=sys.stderr,
+        )
     return 1 if missing else 0
 
 

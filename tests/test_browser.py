@@ -1,4 +1,4 @@
-"""What a person does on the page, in a real Chromium: `make browser`.
+"""What a person does on the page, in a real Chromium: `pytest -m browser`.
 
 1. Play a game by mouse, finger or keyboard, win, lose or draw, and read what decided it.
 2. Ask for a hint, take moves back, resign, begin anew.
@@ -24,10 +24,10 @@ import numpy as np
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect, sync_playwright
+from serving import serving
 
 from apps.players.gallery import Gallery
 from apps.web import demo
-from benchmarks.web import serving
 from tictactoe_env import Game, GameStore, Participant, Rules, TabularPolicy
 from tictactoe_env.certificates.certificate import certify, write
 from tictactoe_env.exact.positions import positions_of

@@ -45,7 +45,7 @@ os._exit(2)"""
 
 
 @pytest.mark.parametrize(
-    "module", ["train", "play", "evaluate", "apps.terminal.study", "benchmarks.learning"]
+    "module", ["train", "play", "evaluate", "apps.terminal.study", "benchmarks.results"]
 )
 def test_every_program_that_trains_chooses_them_before_it_imports_numpy(module):
     assert python("-c", UP_TO_NUMPY, module).returncode == 0

@@ -7,11 +7,11 @@ from text_cases import refuses
 
 from agents import TRAINABLE, presets
 from apps.players.packed import FOLDER
-from benchmarks.results import ENTRIES, ORIGINS, READY
+from benchmarks.results import ENTRIES, PAGE, package_row, put
 from benchmarks.trained import pack
 from tictactoe_env import RandomPolicy, Rules
 from tictactoe_env.certificates.certificate import certify
-from tictactoe_env.trained.packed import facts_of, unpack
+from tictactoe_env.trained.packed import certificate_of, facts_of, unpack
 
 
 def test_every_agent_and_every_preset_on_3x3_is_an_entry():
@@ -20,8 +20,15 @@ def test_every_agent_and_every_preset_on_3x3_is_an_entry():
         known = presets(agent).items()
         expected |= {(agent, name) for name, one in known if "rows" not in one.options}
     assert {(entry.agent, entry.preset) for entry in ENTRIES} == expected
-    beside = {name for origin in ORIGINS for name in origin.entries}
-    assert beside <= {entry.name for entry in ENTRIES} | set(READY)
+
+
+def test_the_page_has_a_row_for_every_entry_and_states_what_the_package_holds():
+    page = PAGE.read_text(encoding="utf-8")
+    assert all(f"| {entry.name} | " in page for entry in ENTRIES)
+    rows = [package_row(agent, certificate_of(agent)) for agent in TRAINABLE]
+    assert put(page, "package", rows) == page
+    with refuses("nothing"):
+        put(page, "nothing", rows)
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)

@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 from jsonschema import Draft202012Validator
 from sample_players import CellPlayer
+from serving import serving
 from starlette.testclient import TestClient
 
 from apps.players.gallery import Gallery
 from apps.web import api, demo, server, work
 from apps.web.work import Processes
-from benchmarks.web import serving
 from tictactoe_env.certificates.certificate import certify, read, write
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.games.game import Game, Participant

@@ -6,7 +6,7 @@ A page is a module of `agents/` with these names:
     TITLE, STORY, UNIT     optional: what people call it, how it learns, in a few sentences, and the
                            plural of a step ("moves" if nothing is said)
     GOAL                   optional: what a default training is proven to reach, "unbeatable" or
-                           "optimal"; `make results` trains until then
+                           "optimal"; benchmarks/results.py trains until then
     SMALL                  the options of a training of a second, for the contract tests
     Config                 its options: a class derived from `BoardConfig`
     begin(config)          a `Learner` that has made no step; raises ValueError if an option names

@@ -15,8 +15,7 @@ from damage import damaged
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from schemathesis import GenerationMode
-
-from benchmarks.web import serving
+from serving import serving
 
 SECRET = "a-file-that-is-not-of-the-page"
 PATIENCE = 60.0  # seconds for one request; the server ends a computation after as many

@@ -8,7 +8,7 @@ learner: ONGOING, WIN, DRAW, LOSS, ILLEGAL (an illegal move of the learner) or O
 
 Boards of up to 10 cells go by row number, since any tabulated opponent then draws in the time of
 random play. On 3x3 bitboards make 0.4 to 0.8 times the steps against random play, and 0.1 to 0.2
-times those against minimax (docs/BENCHMARKS.md). Larger boards have too many rows for such tables.
+times those against minimax. Larger boards have too many rows for such tables.
 """
 
 from __future__ import annotations

@@ -1,0 +1,32 @@
+"""The server of the page, in a process of its own."""
+
+import os
+import re
+import subprocess
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+
+
+@contextmanager
+def serving(folder, **settings):
+    """A server that runs in this folder and keeps games in `games.db`: its process, its address.
+
+    settings: of the process, such as `stderr`.
+    """
+    process = subprocess.Popen(
+        [sys.executable, "-m", "apps.web.server", "--port", "0", "--store", "games.db"],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        text=True,
+        **settings,
+    )
+    with process:
+        try:
+            address = re.search(r"http://127.0.0.1:\d+", process.stdout.readline())
+            yield process, address[0]
+        finally:
+            process.terminate()
