@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Literal
@@ -18,8 +17,15 @@ with explained("train.py", "train"):
     import agents
     from agents import TRAINABLE
     from apps.terminal import rivals
-    from apps.terminal.command_line import Option, with_size
-    from apps.terminal.entries import Entry, command_line, entry_of, general_line, saved_config
+    from apps.terminal.command_line import Option
+    from apps.terminal.entries import (
+        Entry,
+        command_line,
+        entry_of,
+        general_line,
+        saved_config,
+        typed_in,
+    )
     from apps.terminal.study_table import parse_seeds
     from tictactoe_env.exact.evaluation import UNTIL
     from training.cluster import cluster_address
@@ -33,12 +39,7 @@ GENERAL = [
         Literal[UNTIL],
         "steps",
     ),
-    Option(
-        "out",
-        "folder of the run (default: runs/AGENT-SEED)",
-        Path,
-        metavar="RUN",
-    ),
+    Option("out", "folder of the run (default: runs/AGENT-SEED)", Path, metavar="RUN"),
     Option(
         "rival",
         "train a second learner too, each against snapshots of the other: an agent that learns "
@@ -54,6 +55,7 @@ GENERAL = [
         Path,
         metavar="RUN",
         is_rare=True,
+        without=("preset", "rival", "out"),
     ),
     Option(
         "optimize",
@@ -62,13 +64,15 @@ GENERAL = [
         "search in the folder --out (default: runs/AGENT-optimize-SEED)",
         Count,
         is_rare=True,
+        without=("resume", "rival", "export_sb3", "seeds"),
     ),
     Option(
         "seeds_per_trial",
-        "with --optimize: seeds that each trial trains, from --seed on; its score is their mean",
+        "seeds that each trial trains, from --seed on; its score is their mean",
         Count,
         3,
         is_rare=True,
+        needs="optimize",
     ),
     Option(
         "export_sb3",
@@ -85,29 +89,24 @@ GENERAL = [
         parse_seeds,
         metavar="SEEDS",
         is_rare=True,
+        without=("seed", "resume", "rival", "export_sb3"),
     ),
     Option(
         "jobs",
-        "of a study: runs that are trained at a time (default: one for each core, or worker)",
+        "runs that are trained at a time (default: one for each core, or worker)",
         Count,
         is_rare=True,
+        needs="seeds",
     ),
     Option(
         "cluster",
-        "of a study: train on this cluster, dask://HOST:PORT or ray://HOST:PORT",
+        "train the seeds on this cluster, dask://HOST:PORT or ray://HOST:PORT",
         cluster_address,
         metavar="ADDRESS",
         is_rare=True,
+        needs="seeds",
     ),
 ]
-ALONE = {
-    "resume": ("preset", "rival", "out"),
-    "seeds": ("seed", "resume", "rival", "export_sb3"),
-    "optimize": ("resume", "rival", "export_sb3", "seeds"),
-}
-"""The options that an option goes without."""
-NEEDED = {"jobs": "seeds", "cluster": "seeds", "seeds_per_trial": "optimize"}
-"""The option that an option is for."""
 
 
 @explained("train.py", "train")
@@ -120,18 +119,17 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         page: Any = agents.page(agent_of(arguments))
         line = command_line(page, GENERAL)
-        typed = with_size(line.parse(arguments))
+        typed = typed_in(line, arguments)
         if "help_all" in typed:
             command_line(page, GENERAL, is_whole=True).print_help()
             return 0
-        check_together(typed)
         require(*OF_EVERY_RUN)
+        given = SimpleNamespace(**{**line.defaults, **typed})
         saved = saved_config(typed["resume"]) if "resume" in typed else {}
         if saved and saved["agent"] != page.AGENT:
             raise ValueError(f"{typed['resume']} is a run of {saved['agent']}, not of {page.AGENT}")
         if "optimize" in typed:
-            return optimize(page, typed)
-        given = SimpleNamespace(**{**line.defaults, **typed})
+            return optimize(page, typed, given)
         if "rival" in saved:
             return train(rivals.saved_pair(page, typed, saved), given)
         if "rival" in typed:
@@ -159,18 +157,7 @@ def agent_of(arguments: list[str]) -> str:
     return first
 
 
-def check_together(typed: Mapping[str, Any]) -> None:
-    """Raise ValueError for options that exclude each other, or that lack the one they are for."""
-    spelled = {name: f"--{name.replace('_', '-')}" for name in (*typed, *NEEDED.values())}
-    for name in typed:
-        for other in ALONE.get(name, ()):
-            if other in typed:
-                raise ValueError(f"{spelled[name]} goes without {spelled[other]}: leave one out")
-        if name in NEEDED and NEEDED[name] not in typed:
-            raise ValueError(f"{spelled[name]} is for {spelled[NEEDED[name]]}: give that too")
-
-
-def optimize(page: Any, typed: dict[str, Any]) -> int:
+def optimize(page: Any, typed: dict[str, Any], given: SimpleNamespace) -> int:
     """Search the options that were not given, and print the best; the exit code."""
     require("optuna")
     from apps.terminal import tuner
@@ -178,11 +165,10 @@ def optimize(page: Any, typed: dict[str, Any]) -> int:
 
     entry = entry_of(page, typed, {})
     preset = agents.presets(page.AGENT)[entry.preset].options if entry.preset else {}
-    fixed = {*typed, *preset}
-    seeds = typed.get("seeds_per_trial", 3)
-    search = Search(page, entry.config, typed.get("until", "steps"), seeds, tuple(sorted(fixed)))
-    folder = typed.get("out") or Path("runs") / f"{entry.name}-optimize-{entry.config.seed}"
-    return tuner.optimize(search, typed["optimize"], folder, typed)
+    fixed = tuple(sorted({*typed, *preset}))
+    search = Search(page, entry.config, given.until, given.seeds_per_trial, fixed)
+    folder = given.out or Path("runs") / f"{entry.name}-optimize-{entry.config.seed}"
+    return tuner.optimize(search, given.optimize, folder, typed)
 
 
 def train(entries: tuple[Entry, ...], given: SimpleNamespace) -> int:

@@ -28,7 +28,7 @@ from cyclopts import Parameter, run
 
 import agents
 from apps.players.about import unit_of
-from apps.terminal.report import cross_table
+from apps.terminal.report import cross_table, exact_rates
 from apps.terminal.study import train_run
 from apps.terminal.study_table import spread
 from tictactoe_env.certificates.certificate import FILE, certify, read, table_of
@@ -252,7 +252,7 @@ def write_package(page: str) -> str:
         players[name] = tabulate(make_opponent(name, Rules()), Rules())
         contents[name] = certify(players[name], name)
     shown = [name for name in contents if name in READY or name in agents.TRAINABLE]
-    found = cross_table(players)
+    found = cross_table(players, exact_rates)
     write_file(CROSS, lambda file: file.write(csv_text(found).encode()))
     heat_map(found, CROSS.with_suffix(".png"))
     return put(page, "package", [package_row(name, contents[name]) for name in shown])

@@ -18,7 +18,8 @@ def verified(content, *about, **options):
 
 
 def write_json(content, path):
-    """Write a JSON value, whatever it is."""
+    """Write a JSON value, whatever it is; the path."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(content))
+    return path

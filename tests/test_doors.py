@@ -110,23 +110,21 @@ OF_EVALUATION = """
     latest:trie | 1 | 'trie' models/ runs/
     none.json | 1 | none.json
     cut.json | 1 | cut.json
-    2x4.json --rows 3 --cols 3 | 1 | 2x4 3x3
+    2x4.json --board 3x3 | 1 | 2x4 3x3
     \x1b[31mred | 1 | '\\x1b[31mred'
     --verify none.json | 1 | none.json
-    --verify f.json --json g.json --games 5 | 1 | --verify json, games
-    minimax random --rows 5 --cols 5 --k 4 | 1 | 5x5
-    minimax --cols 4 --board 2x4x3 | 1 | --cols --board
+    --verify f.json --games 5 | 2 | --verify --games
+    minimax random --board 5x5x4 | 1 | 5x5
     random --battle 2 | 1 | --battle
     random --json none/results.json | 1 | --json none/results.json
     2x4.json --from-model | 1 | --from-model
     of_nobody --from-model | 1 | 'nobody'
-    human --board .../.../... | 1 | 'human'
-    minimax --board XXX/OO./... | 1 | 'XXX/OO./...'
+    human --position .../.../... | 1 | 'human'
+    minimax --position XXX/OO./... | 1 | 'XXX/OO./...'
     minimax --board 5x5 | 2 | --board 5x5x3 5x5x5
-    minimax --board ..../..../..../.... | 1 | 4x4 3 4 --k
-    --board .../.../... | 1 | --board
-    minimax --board .../.../... --games 3 | 1 | --board --games
-    search-seconds=0.01 --rows 2 --cols 3 | 1 | clock
+    minimax --position ..../..../..../.... | 1 | 3x3 '..../..../..../....'
+    minimax --position .../.../... --games 3 | 2 | --position --games
+    search-seconds=0.01 --board 2x3 | 1 | clock
 """
 OF_PLAY = """
     --board 4x4x5 | 2 | k 5

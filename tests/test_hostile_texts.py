@@ -12,7 +12,7 @@ from text_cases import HOSTILE, called
 import evaluate
 import play
 from apps.players.gallery import Gallery
-from apps.terminal import battle, proving, report
+from apps.terminal import battle, report
 from apps.terminal.game import who
 from apps.terminal.progress import Display
 from apps.terminal.replay import Replay
@@ -52,7 +52,12 @@ def test_certificates_print_letters_only(place, tmp_path, capsys, monkeypatch):
     paths = [f"runs/{number}.json" for number in range(len(HOSTILE))]
     for path, text in zip(paths, HOSTILE, strict=True):
         (tmp_path / path).write_text(json.dumps({**CERTIFICATE, **FORGED[place](text)}))
-    for arguments in (["--verify", *paths], ["--board", "....", paths[0]], paths[:1], paths[1:2]):
+    for arguments in (
+        ["--verify", *paths],
+        ["--position", "....", paths[0]],
+        paths[:1],
+        paths[1:2],
+    ):
         _, out, err = called(evaluate, arguments, capsys)
         assert out + err
         assert is_harmless(out + err)
@@ -82,10 +87,7 @@ def progress(text, console, is_live):
 
 SHOWN = {
     "cross table": lambda text, console: report.print_cross_table(
-        report.cross_table({text: tabulate(RandomPolicy(), ROW)}), console
-    ),
-    "sampled table": lambda text, console: report.print_sampled_table(
-        report.sampled_table({text: RandomPolicy()}, ROW, 5, 0), ROW, 5, console
+        report.cross_table({text: tabulate(RandomPolicy(), ROW)}, report.exact_rates), console
     ),
     "battle": lambda text, console: battle.battle(
         (RandomPolicy(), RandomPolicy()), (text, "b"), ROW, 1, 0, console
@@ -107,14 +109,8 @@ def test_names_are_shown_as_they_are_on_a_terminal(place):
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_the_players_of_a_game_are_shown_as_they_are(text, monkeypatch):
+def test_the_players_of_a_game_are_shown_as_they_are(text):
     assert is_harmless(who(text, "X"))
-    stream = io.StringIO()
-    stream.isatty = lambda: True
-    monkeypatch.setattr(sys, "stderr", stream)
-    with proving.shown(text, ROW) as show:
-        show("X", 1, 1)
-    assert is_harmless(stream.getvalue().replace("\r", ""))
     if text.isprintable() and text == text.strip():
         x, o = Participant("run", text), Participant("human", text)
         game = Game(x=x, o=o, moves=(0, 1, 3, 2), rules=ROW, ended="line", origin="human")

@@ -1,7 +1,5 @@
 """What is printed about certificates: results, the verdict, and tables of several players."""
 
-import re
-
 import numpy as np
 import pytest
 from consoles import printed
@@ -66,25 +64,10 @@ def test_the_verdict_names_what_is_proven_and_the_sides_that_can_be_beaten(case)
     assert lines.claim.partition(";")[0] == found.replace(", optimal", "").partition(";")[0]
 
 
-@pytest.mark.parametrize(
-    ("player", "rules", "side", "words"),
-    [
-        (MINIMAX, SQUARE, "X", ["unbeatable", "draws every game"]),
-        (RANDOM, Rules(1, 3, 2), "X", ["unbeatable", "+0.3333"]),
-        (MinimaxPolicy(X_WINS), X_WINS, "X", ["wins against everybody"]),
-        (CELL, SQUARE, "O", ["can be beaten", "up to 1.0000", "a1 a1"]),
-        (MinimaxPolicy(X_WINS), X_WINS, "O", ["can be beaten", "no O can avoid it", "a1 b1 a2"]),
-    ],
-)
-def test_the_best_response_to_a_side_is_a_value_or_a_losing_game(player, rules, side, words):
-    text = show.best_response_text(certify(player, "somebody", rules), side)
-    assert [word for word in words if word not in text] == []
-
-
-def test_a_small_chance_of_a_loss_is_not_shown_as_none():
-    content = certify(make_opponent("minimax-slip=1e-9", SQUARE), "slips")
-    found = re.search(r"up to (\S+);", show.best_response_text(content, "O"))
-    assert float(found[1]) == float(f"{content.results['O'].worst_case_loss:.1g}") > 0
+def row(text, *start):
+    """The rest of the row of a printed table that begins like this."""
+    (found,) = (row for row in rows_of(text) if row[: len(start)] == [*start])
+    return found[len(start) :]
 
 
 def test_a_certificate_is_shown_with_its_training_all_rates_and_the_best_achievable():
@@ -93,19 +76,27 @@ def test_a_certificate_is_shown_with_its_training_all_rates_and_the_best_achieva
     about = {"seed": 7, "training": {**training, "preset": "quick"}, "config": {"side": "X"}}
     content = certify(RANDOM, "somebody", **about)
     shown, random = printed(show.certificate, content), ["58.4921", "12.6984", "28.8095"]
-    assert ["X", "random", *random, "0.0000"] in rows_of(shown)  # 737/1260, 8/63, 121/420
-    assert ["O", "random", *random[::-1], "0.0000"] in rows_of(shown)
-    assert rows_of(shown)[2][2:] == ["99.4792", "0.5208", "0.0000", "0.0000"]
-    words = ("somebody-quick on 3x3", "seed 7", "4,096 steps in 8.2 s", "2,048 (4.0 s)", "2.0 s")
-    words += ("as O (not trained for): can be beaten", "all 4,520 positions")
-    assert [word for word in words if word not in shown] == []
+    assert row(shown, "X", "random") == [*random, "+0.2968"]  # 737/1260, 8/63, 121/420
+    assert row(shown, "O", "random") == [*random[::-1], "-0.2968"]
+    assert row(shown, "X", show.LIMIT)[:3] == ["99.4792", "0.5208", "0.0000"]
+    worst = content.results["O"]
+    found = list(map(float, row(shown, "O", show.BEST)[2:]))
+    assert found == pytest.approx([100 * worst.worst_case_loss, worst.worst_case_value], abs=1e-4)
+    words = ("somebody-quick on 3x3", "seed 7", "4,096 steps (8.2 s)", "2,048", "first unbeatable")
+    assert [word for word in (*words, "X only", "all 4,520 positions") if word not in shown] == []
     assert shown.count("\n") < 25, "no line is broken, though the console is narrower"
-    narrow = printed(show.certificate, content, width=40, force_terminal=True)
-    assert max(map(len, narrow.splitlines())) <= 40
-    assert f"win {random[0]} %, draw {random[1]} %" in " ".join(narrow.split())
+
+
+def test_a_small_chance_of_a_loss_and_illegal_moves_are_shown_and_what_nobody_can_avoid():
+    slips = printed(show.certificate, certify(make_opponent("minimax-slip=1e-9", SQUARE), "slips"))
+    assert float(row(slips, "O", show.BEST)[2]) > 0
+    cell = printed(show.certificate, certify(CELL, "cell"))
+    assert row(cell, "O", show.AGAINST["vs_minimax"])[2] == "100.0000 (100.0000 illegal)"
+    won = printed(show.certificate, certify(MinimaxPolicy(X_WINS), "won", X_WINS))
+    assert row(won, "O", show.LIMIT) == ["-"] * 4
 
 
 def test_names_are_the_last_parts_of_paths_and_all_different():
-    specs = ["runs/dqn-0", "runs/dqn-1/", "a/x", "b/x", "a/x", "random (2)", "random", "random"]
-    names = ["dqn-0", "dqn-1", "a/x", "b/x", "a/x (2)", "random (2)", "random", "random (3)"]
+    specs = ["runs/dqn-0", "runs/dqn-1/", "a/x", "b/x", "a/x", "random", "random"]
+    names = ["dqn-0", "dqn-1", "a/x", "b/x", "a/x (2)", "random", "random (2)"]
     assert show.names_of(specs) == names

@@ -18,8 +18,8 @@ from __future__ import annotations
 import inspect
 import sys
 import types
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, Literal, NoReturn
 
@@ -41,7 +41,7 @@ class Option:
     takes one or more values; "argument" is positional, and "arguments" is any number of these.
     default: shown in the help unless it is None, () or "", or the option is a flag. metavar: what
     stands for a value in the help, if it is not that of the type. is_rare: shown in a whole help
-    only.
+    only. without: the options that it excludes. needs: the option that it belongs to.
     """
 
     name: str
@@ -52,11 +52,13 @@ class Option:
     metavar: str = ""
     group: str = "Options"
     is_rare: bool = False
+    without: Sequence[str] = ()
+    needs: str = ""
 
     @property
     def spelling(self) -> str:
         """The option as it is typed: --judge-every."""
-        return f"--{self.name.replace('_', '-')}"
+        return spelled(self.name)
 
     def parameter(self, is_whole: bool) -> inspect.Parameter:
         """The option as a parameter of a function, from which cyclopts makes its parser.
@@ -91,10 +93,23 @@ class Option:
             annotation=Annotated[kind, about],
         )
 
+    def check(self, typed: Collection[str]) -> None:
+        """Raise ValueError if it is typed beside what it excludes, or lacks what it belongs to."""
+        for other in self.without:
+            if other in typed:
+                raise ValueError(f"{self.spelling} goes without {spelled(other)}: leave one out")
+        if self.needs and self.needs not in typed:
+            raise ValueError(f"{self.spelling} is for {spelled(self.needs)}: give that too")
+
     def _value(self, tokens: Sequence[Any]) -> Any:
         read = self.type if inspect.isfunction(self.type) else partial(typed, self.type)
         found = [read(token.value) for token in tokens]
         return found if self.kind in ("optional", "several") else found[-1]
+
+
+def spelled(name: str) -> str:
+    """An option as it is typed: --judge-every."""
+    return f"--{name.replace('_', '-')}"
 
 
 _PLACES = {
@@ -162,17 +177,18 @@ class CommandLine:
         tokens = sys.argv[1:] if arguments is None else list(arguments)
         try:
             command, bound, _ = self._app.parse_args(tokens, exit_on_error=False, print_error=False)
-        except CycloptsError as error:
+            if command is self._app.default_command:
+                return self._typed(bound)
+        except (CycloptsError, ValueError) as error:
             self.error(str(error))
-        if command is not self._app.default_command:
-            command(*bound.args, **bound.kwargs)
-            raise SystemExit(0)
-        return self._typed(bound)
+        command(*bound.args, **bound.kwargs)
+        raise SystemExit(0)
 
     def _typed(self, bound: inspect.BoundArguments) -> dict[str, Any]:
         typed = dict(bound.arguments)
-        for option in self.options:
-            if option.kind == "optional" and option.name in typed:
+        for option in (one for one in self.options if one.name in typed):
+            option.check(typed)
+            if option.kind == "optional":
                 typed[option.name] = (typed[option.name] or [True])[-1]
         return typed
 
@@ -184,21 +200,6 @@ class CommandLine:
         """End the program with a message of one line and exit code 2."""
         print(f"{self.prog}: {printable(message)}", file=sys.stderr)
         raise SystemExit(2)
-
-
-def with_size(typed: dict[str, Any]) -> dict[str, Any]:
-    """The typed options with the size in `board` as `rows`, `cols` and `k`.
-
-    Raises ValueError if one of these is typed beside it.
-    """
-    if "board" not in typed:
-        return typed
-    rest = {name: value for name, value in typed.items() if name != "board"}
-    size = asdict(typed["board"])
-    twice = [name for name in size if name in rest]
-    if twice:
-        raise ValueError(f"--board already gives the size: leave --{twice[0]} out")
-    return {**rest, **size}
 
 
 # --- types in words ------------------------------------------------------------------------------

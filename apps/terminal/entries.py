@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,16 +17,13 @@ from training.options import BoardConfig, check_unchanged, options_of, read_conf
 
 AGENT = Option("agent", "the agent to train", kind="argument")
 OF_AGENTS = [
-    Option(
-        "preset",
-        "options that belong together",
-        metavar="NAME",
-    ),
+    Option("preset", "options that belong together", metavar="NAME"),
     Option(
         "board",
         "size of the board: rows, columns, marks in a row",
         parse_size,
         metavar="3x4x3",
+        without=("rows", "cols", "k"),
     ),
     Option("help_all", "show all options of the agent, and its presets", kind="flag"),
 ]
@@ -73,6 +71,13 @@ def command_line(
     epilog = f"boards of {page.AGENT}: {size}\npresets of {page.AGENT}: {names}"
     given = [AGENT, *general, *OF_AGENTS, *options]
     return CommandLine(prog, given, USAGE, "", epilog, is_whole)
+
+
+def typed_in(line: CommandLine, arguments: Sequence[str]) -> dict[str, Any]:
+    """The options that were typed, with the size in --board as `rows`, `cols` and `k`."""
+    typed = line.parse(arguments)
+    size = typed.pop("board", None)
+    return typed if size is None else {**typed, **asdict(size)}
 
 
 def listed(sentences: Mapping[str, str]) -> str:

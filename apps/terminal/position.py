@@ -1,4 +1,4 @@
-"""What players think of one position, beside the exact results: `evaluate.py --board`."""
+"""What players think of one position, beside the exact results: `evaluate.py --position`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from apps.players.seat import EXPECTED, OWN, Seat, Thoughts
-from apps.terminal.report import print_whole, say
+from apps.terminal.report import print_table, say
 from tictactoe_env.errors import printable
 from tictactoe_env.exact.positions import can_enumerate
 from tictactoe_env.games.analysis import Truth, Worth, truth
@@ -20,11 +20,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 NONE = "-"  # in a column of a player that does not know this value, or of a board too large for it
-
-
-def size_of(text: str) -> tuple[int, int]:
-    """Rows and columns of the text of a board."""
-    return text.count("/") + 1, len(text.partition("/")[0]) or 1
 
 
 def unfinished(text: str, rules: Rules) -> Boards:
@@ -99,19 +94,15 @@ def print_examined(found: Mapping[str, Any], rules: Rules, console: Console) -> 
 def _print_thoughts(
     name: str, found: Mapping[str, Any], exact: Mapping[str, Any] | None, console: Console
 ) -> None:
-    from rich.table import Table
-
-    table = Table()
-    for heading in ("move", "plays it", "own value", "against random", "truth"):
-        table.add_column(heading, justify="left" if heading in ("move", "truth") else "right")
+    rows = []
     for move, prob in found["probs"].items():
         values = (found["values"].get(kind, {"values": {}})["values"] for kind in (OWN, EXPECTED))
         shown = (value.get(move) for value in values)
         numbers = (NONE if value is None else f"{value + 0.0:+.4f}" for value in shown)
         text = NONE if exact is None else exact["moves"][move]["text"]
-        table.add_row(move, f"{100 * prob:.1f} %", *numbers, text)
+        rows.append([move, f"{100 * prob:.1f} %", *numbers, text])
     say(f"\n{printable(name)}", console, "bold")
-    print_whole(table, console)
+    print_table(("move", "plays it", "own value", "against random", "truth"), rows, console)
     for kind, column in ((OWN, "own value"), (EXPECTED, "against random")):
         if kind in found["values"]:
             say(f"{column}: {printable(found['values'][kind]['meaning'])}", console)

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import agents
-from apps.terminal.command_line import with_size
-from apps.terminal.entries import Entry, command_line, entry_of, saved_config
+from apps.terminal.entries import Entry, command_line, entry_of, saved_config, typed_in
 from tictactoe_env.opponents import parse_pool, split_options
 from training.options import options_of
 from training.selfplay import RIVAL
@@ -76,7 +75,7 @@ def rival_of(text: str) -> tuple[Any, dict[str, Any]]:
     except ValueError:
         raise ValueError(f"--rival: expected an agent and its options, got {text!r}") from None
     page = agents.page(agent)
-    return page, with_size(command_line(page, prog="train.py: --rival").parse([agent, *options]))
+    return page, typed_in(command_line(page, prog="train.py: --rival"), [agent, *options])
 
 
 def entry_with_rival(page: Any, typed: dict[str, Any], **defaults: Any) -> Entry:

@@ -112,7 +112,7 @@ def train(
         goals = goals_of(config.rules)
         write_study(folder, title, found, goals, [metrics[seed] for seed in found])
         report.say(f"\n{title}", console, "bold")
-        report.print_rows(*table(list(found.values()), goals), console)
+        report.print_table(*table(list(found.values()), goals), console)
         said = "median (smallest to largest) over the seeds", report.goal_text(until, config.rules)
         report.say("; ".join(filter(None, said)), console)
     report.say(f"saved: {folder}", console)

@@ -57,7 +57,7 @@ def optimize(search: Search, trials: int, folder: Path, typed: Mapping[str, Any]
     first = search.config.seed
     headings = ["trial", *(f"seed {first + number}" for number in range(search.seeds)), "score"]
     rows = ([str(one.number), *one.user_attrs["results"], f"{one.value:.3f}"] for one in ranked)
-    report.print_rows(headings, rows, console)
+    report.print_table(headings, rows, console)
     report.say(LEGEND, console)
     best = ranked[0]
     report.say(f"train the best, trial {best.number}:", console)

@@ -258,9 +258,8 @@ def evaluate_or_sample(
                 return evaluate_side(policy, one, rules, limit, progress)
             except ProofLimitError:  # the evaluation names the side as sampled
                 pass
-        x, o = (policy, RandomPolicy()) if one == "X" else (RandomPolicy(), policy)
-        result = match.sampled_result(x, o, rules, _SAMPLED_GAMES).result
-        return SideEvaluation(result if one == "X" else result.other_side)
+        sampled = match.sampled_result(policy, RandomPolicy(), rules, _SAMPLED_GAMES, side=one)
+        return SideEvaluation(sampled.result)
 
     return evaluation_of({one: found(one) for one in SIDES}, rules)
 

@@ -340,16 +340,27 @@ class SampledResult:
 
 
 def sampled_result(
-    policy_x: Policy, policy_o: Policy, rules: Rules, games: int = 1000, seed: int = 0
+    policy: Policy,
+    opponent: Policy,
+    rules: Rules,
+    games: int = 1000,
+    seed: int = 0,
+    *,
+    side: str = "X",
 ) -> SampledResult:
-    """X's result in `games` played games, on any board. The same seed gives the same games."""
+    """The result of `policy`, playing `side`, in `games` played games, on any board.
+
+    The same seed gives the same games.
+    """
     games, rng = whole_number(games, "games", 1), np.random.default_rng(seed)
+    own = _mark(side)
+    players = (policy, opponent)[::own]
     boards = np.zeros((games, rules.cells), dtype=np.int8)
     outcome = np.zeros(games, dtype=np.int8)  # for X
     going, illegal = np.arange(games), [0, 0]
     for ply in range(rules.cells):
-        policy, mark = ((policy_x, 1), (policy_o, -1))[ply % 2]
-        cells = sample(checked_probs(policy.probs(boards[going]), (len(going), rules.cells)), rng)
+        mover, mark = players[ply % 2], 1 - 2 * (ply % 2)
+        cells = sample(checked_probs(mover.probs(boards[going]), (len(going), rules.cells)), rng)
         wrong = boards[going, cells] != 0
         illegal[ply % 2] += int(wrong.sum())
         outcome[going[wrong]] = -mark
@@ -360,9 +371,9 @@ def sampled_result(
         going = going[~won]
         if len(going) == 0:
             break
-    marks = {"win": 1, "draw": 0, "loss": -1}
+    marks = {"win": own, "draw": 0, "loss": -own}
     counts = {name: int((outcome == mark).sum()) for name, mark in marks.items()}
-    result = Result(*(count / games for count in (*counts.values(), *illegal)))
+    result = Result(*(count / games for count in (*counts.values(), *illegal[::own])))
     intervals = {name: wilson_interval(count, games) for name, count in counts.items()}
     return SampledResult(result, games, intervals)
 
