@@ -16,7 +16,7 @@ The next board follows the opponent's reply. Differences from the `DQN` of Stabl
 - A step of many games is followed by one update on a large batch from a replay buffer with its own
   random generator. The loss is the squared error, not Huber's: a value is a mean and not a median.
 
-docs/agents.md has how the presets `duel-*` differ from go-sample-tictactoe, which they follow.
+agents/presets.toml has how the presets `duel-*` differ from go-sample-tictactoe, their model.
 """
 
 from __future__ import annotations

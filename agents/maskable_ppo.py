@@ -16,7 +16,7 @@ MaskablePPO with these differences:
 - Snapshots of the learner draw their moves by its probabilities. Those that always play the most
   probable move are so predictable that mistakes against them go unpunished.
 
-docs/agents.md says what is learned from which opponents.
+docs/opponents.md says what is learned from which opponents.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Neural Q-learning without masks: a network learns the rules because illegal moves lose.
 
-After nestedsoftware/tictac: `--preset tictac` is its training, which docs/agents.md describes. A
-network of 9-36-36-9 units maps the board to a value from 0 to 1 for each of the nine cells.
-Exploration, the maximum in the targets and the greedy move are over all nine cells, and a move to a
-taken cell loses the game. Here, with half of the games of a round as X and half as O:
+After nestedsoftware/tictac: `--preset tictac` is its training. A network of 9-36-36-9 units maps
+the board to a value from 0 to 1 for each of the nine cells. Exploration, the maximum in the targets
+and the greedy move are over all nine cells, and a move to a taken cell loses the game. Here, with
+half of the games of a round as X and half as O:
 
 - The replay memory counts how often each transition (position, move, next position) occurred. The
   target of a move is the mean over its transitions. A position has the square root of its count as

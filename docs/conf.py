@@ -1,12 +1,11 @@
 """The documentation site: `make docs` writes it to build/docs.
 
-Its pages are docs/*.md, the notebooks, README.md as the first page, CONTRIBUTING.md, CHANGELOG.md,
-examples/README.md and a reference of the package, which is made from docstrings.
+Its pages are docs/*.md, the notebooks, examples/README.md, a reference that is made from the
+docstrings of the package, and the page to play on, demo.html.
 """
 
 import re
 import sys
-from importlib import import_module
 from pathlib import Path, PurePosixPath
 
 HERE = Path(__file__).parent
@@ -17,22 +16,7 @@ import reference  # noqa: E402
 import tictactoe_env  # noqa: E402
 
 SOURCE = "https://github.com/tictactoe-env/tictactoe-env/blob/main/"
-ROOT_PAGES = {"index": "README.md", "contributing": "CONTRIBUTING.md", "changelog": "CHANGELOG.md"}
-ROOT_PAGES["libraries"] = "examples/README.md"
-REFERENCES = {"api": "tictactoe_env"} | {
-    f"api_{name}": f"tictactoe_env.{name}" for name in ("wrappers", "sb3", "pettingzoo")
-}
-# What is public of the sub-packages and of further modules, beside the names of the package.
-FURTHER = {
-    name: [
-        public
-        for public in import_module(f"tictactoe_env.{name}").__all__
-        if public not in tictactoe_env.__all__
-    ]
-    for name in ("exact", "engines", "search", "certificates", "games", "trained")
-}
-FURTHER["notation"] = ["parse_board", "board_text", "parse_game", "game_text", "cell_text"]
-FURTHER["render"] = ["ansi", "rgb_array", "svg", "svg_games"]
+LIBRARIES = "examples/README.md"  # is the page "libraries"
 LINK = re.compile(r"\]\((?!https?://|mailto:|#)([^)#\s]+)(#[^)\s]*)?\)")
 
 project = "tictactoe-env"
@@ -45,6 +29,7 @@ html_theme = "furo"
 html_title = f"{project} {version}"
 html_baseurl = "https://tictactoe-env.github.io/tictactoe-env/"
 html_show_sourcelink = False
+html_logo = html_favicon = "logo.svg"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
 html_theme_options = {
@@ -65,11 +50,11 @@ nb_execution_mode = "off"  # the notebooks are kept with their outputs
 
 
 def page_of(path: str) -> str:
-    """The address on the site of a file of the repository, its page or else its source."""
-    pages = {file: f"{page}.md" for page, file in ROOT_PAGES.items()}
-    files = (file.relative_to(HERE).as_posix() for file in HERE.rglob("*") if file.is_file())
-    pages |= {f"docs/{file}": file for file in files}
-    return pages.get(path, SOURCE + path)
+    """The address on the site of a file of the repository: its page, or else its source."""
+    if path == LIBRARIES:
+        return "libraries.md"
+    file = HERE.parent / path
+    return file.relative_to(HERE).as_posix() if file.is_relative_to(HERE) else SOURCE + path
 
 
 def site_links(text: str, folder: str) -> str:
@@ -85,22 +70,13 @@ def site_links(text: str, folder: str) -> str:
 
 
 def read_page(app: object, name: str, content: list[str]) -> None:
-    """Fill the pages that stand for other files or for the reference, and mend the links of all."""
-    if name.startswith("notebooks/"):  # their links are relative on the site as they are here
-        return
-    if name in ROOT_PAGES:
-        file = PurePosixPath(ROOT_PAGES[name])
-        folder, own = "" if file.parent == PurePosixPath() else str(file.parent), content[0]
-        text = (HERE.parent / file).read_text(encoding="utf-8")
-        content[0] = site_links(text, folder) + "\n" + own
-        return
-    if name in REFERENCES:
-        content[0] += reference.page(import_module(REFERENCES[name]))
-    elif name == "api_modules":
-        for module, names in FURTHER.items():
-            found = import_module(f"tictactoe_env.{module}")
-            content[0] += f"## tictactoe_env.{module}\n\n{reference.page(found, names)}\n"
-    content[0] = site_links(content[0], "docs")
+    """Fill the pages that are made from something else, and adapt the links of all."""
+    if name == "libraries":
+        content[0] = (HERE.parent / LIBRARIES).read_text(encoding="utf-8")
+    elif name == "reference":
+        content[0] += reference.page()
+    if not name.startswith("notebooks/"):  # their links are relative on the site as they are here
+        content[0] = site_links(content[0], "examples" if name == "libraries" else "docs")
 
 
 def finish_site(app: object, error: Exception | None) -> None:

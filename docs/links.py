@@ -48,11 +48,14 @@ def wrong_links(site: Path) -> list[str]:
 
 
 def leads_somewhere(link: Link, file: Path, pages: dict[Path, Page]) -> bool:
-    """Whether the target of a link in `file` exists; a page of another site does, a script not."""
+    """Whether the target of a link in `file` exists; a page of another site does, a script not.
+
+    A fragment that begins with "/" is an address of the page to play on.
+    """
     parts = urlsplit(link.target)
     if parts.scheme or parts.netloc:
         return not link.loaded
     target = (file.parent / unquote(parts.path)).resolve() if parts.path else file
-    if parts.fragment and target in pages:
+    if target in pages and parts.fragment and not parts.fragment.startswith("/"):
         return unquote(parts.fragment) in pages[target].anchors
     return target.exists()

@@ -13,21 +13,22 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import gymnasium as gym
 import numpy as np
+from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
 from agents import tabular_q
 from apps.terminal.battle import play
 from tictactoe_env import ENV_IDS
 from tictactoe_env.certificates.certificate import FILE, certify, write
-from tictactoe_env.games import Game, Participant, truth, verdicts
-from tictactoe_env.notation import SIDES, cell_text, parse_board, parse_game
+from tictactoe_env.exact import best_responses
+from tictactoe_env.games import Game, Participant, verdicts
+from tictactoe_env.notation import SIDES, cell_text, parse_game
 from tictactoe_env.opponents import make_opponent
 from tictactoe_env.policy import RandomPolicy
-from tictactoe_env.render import BACKGROUND, COLOURS, INK, LABEL, rgb_array, svg, svg_games
+from tictactoe_env.render import BACKGROUND, COLOURS, INK, LABEL, rgb_array, svg_games
 from tictactoe_env.rules import Rules
 from training.checkpoint import MODEL, Model, write_model
 from training.learner import evaluations
@@ -44,8 +45,7 @@ TEXT, SMALL = 19, 14  # pixels, the height of letters
 
 def main() -> None:
     """Write the pictures beside this file."""
-    (HERE / "board.svg").write_text(svg(**board()), encoding="utf-8")
-    Image.fromarray(rgb_array(**board())).save(HERE / "board.png")  # for the package index
+    Image.fromarray(beaten()).save(HERE / "beaten.png", optimize=True)
     (HERE / "lost_game.svg").write_text(lost_game(), encoding="utf-8")
     write_environment(HERE / "environment.gif")
     with TemporaryDirectory() as folder:
@@ -65,16 +65,13 @@ def main() -> None:
         write_page(folder, "/?x=human&o=runs%2Ftabular_q-0", ("a1", "c3"), HERE / "page.png")
 
 
-def board() -> dict[str, Any]:
-    """A board with the exact result of each move of O, if both sides play perfectly after it.
-
-    The arguments of `svg` and `rgb_array`. One move wins (1), two draw (0), three lose (-1).
-    """
+def beaten() -> NDArray[np.uint8]:
+    """The shortest game that the trained O loses which wins most against random play: pixels."""
     rules = Rules()
-    board = parse_board(".XO/X../...", rules)
-    moves = truth(board, rules).moves
-    values = [np.nan if worth is None else worth.value for worth in moves]
-    return {"board": board, "rules": rules, "last": 3, "values": values}
+    line = best_responses(make_opponent("dqn-duel-second", rules))["O"].losing_line
+    assert line is not None
+    boards = zip(Game(moves=line, origin="file").boards[1:], line, strict=True)
+    return np.concatenate([rgb_array(board, rules, last=cell) for board, cell in boards], axis=1)
 
 
 def lost_game() -> str:

@@ -1,7 +1,7 @@
-"""Pages of the documentation that are made from docstrings: the environment's, and the reference.
+"""The reference, which is made from docstrings when the site is built.
 
-The reference is made when the site is built. The environment's page stands in the repository, where
-people read it too; `python docs/reference.py` makes it again from the docstring of `TicTacToeEnv`.
+`python docs/reference.py` copies the docstring of `TicTacToeEnv` into the environment's page, which
+stands in the repository, where people read it too.
 
 The docstrings are Markdown, which Sphinx's own autodoc does not read. They are put into the
 directives that it would make, so that each name has an address and an entry in the index.
@@ -9,50 +9,74 @@ directives that it would make, so that each name has an address and an entry in 
 
 import inspect
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
+import tictactoe_env
+
 PROPERTIES = (property, cached_property)
-
+PACKAGE = "tictactoe_env"
+# The modules whose `__all__` is public, and the public names of two that have none.
+MODULES = [
+    "wrappers",
+    "exact",
+    "engines",
+    "search",
+    "certificates",
+    "games",
+    "trained",
+    "sb3",
+    "pettingzoo",
+]
+FURTHER = {
+    "notation": ["parse_board", "board_text", "parse_game", "game_text", "cell_text"],
+    "render": ["ansi", "rgb_array", "svg", "svg_games"],
+}
 ENVIRONMENT = Path(__file__).parent / "environment.md"
-ENVIRONMENT_HEAD = """# Tic-Tac-Toe
-
-![A game against an opponent that makes random moves](environment.gif)
-
-| | |
-| --- | --- |
-| Action space | `{action}` |
-| Observation space | `{observation}` |
-| Import | `gymnasium.make("{id}")` |
-"""
+DOCSTRING = re.compile(r"(<!-- docstring -->\n)(.*?)(<!-- end of docstring -->)", re.DOTALL)
 
 
 def environment_page() -> str:
-    """The environment's page: the spaces that it has by default, then its docstring."""
-    from tictactoe_env import ENV_IDS, TicTacToeEnv
-
-    env = TicTacToeEnv()
-    head = ENVIRONMENT_HEAD.format(
-        action=env.action_space, observation=env.observation_space, id=ENV_IDS[0]
-    )
-    about = inspect.getdoc(TicTacToeEnv)
-    assert about is not None
-    source = "[`TicTacToeEnv`](../tictactoe_env/env.py)"
-    return f"{head}\nThis page is the docstring of {source}.\n\n{about}\n"
+    """The environment's page, with the docstring of today."""
+    about = f"{inspect.getdoc(tictactoe_env.TicTacToeEnv)}\n"
+    return DOCSTRING.sub(lambda found: found[1] + about + found[3], ENVIRONMENT.read_text("utf-8"))
 
 
-def page(module: ModuleType, names: Sequence[str] = ()) -> str:
-    """Some names of a module, or those of its `__all__`, as MyST Markdown.
+def public_names() -> dict[str, list[str]]:
+    """The public names of each module, each name once."""
+    names = {PACKAGE: list(tictactoe_env.__all__)}
+    for module in MODULES:
+        found = import_module(f"{PACKAGE}.{module}").__all__
+        names[f"{PACKAGE}.{module}"] = [one for one in found if one not in names[PACKAGE]]
+    return names | {f"{PACKAGE}.{module}": found for module, found in FURTHER.items()}
 
-    AssertionError for one without docstring.
+
+def page() -> str:
+    """Tables of all public names, then their docstrings: MyST Markdown.
+
+    AssertionError for a name without docstring.
     """
-    parts = [f"```{{py:module}} {module.__name__}\n```\n"]
-    for name in names or module.__all__:
-        parts += entry(name, getattr(module, name))
-    return "\n".join(parts)
+    tables, entries = [], []
+    for module, names in public_names().items():
+        values = {name: getattr(import_module(module), name) for name in names}
+        rows = [
+            f"| {{py:obj}}`{name} <{module}.{name}>` | {brief(values[name])} |" for name in names
+        ]
+        tables += [f"**{module}**\n", "| | |", "| --- | --- |", *rows, ""]
+        entries += [f"## {module}\n", f"```{{py:module}} {module}\n```\n"]
+        entries += [part for name, value in values.items() for part in entry(name, value)]
+    return "\n".join([*tables, *entries])
+
+
+def brief(value: Any) -> str:
+    """The first sentence of a docstring, for a table; of data its type."""
+    if not callable(value):
+        return f"a {type(value).__name__}"
+    first = text(value).partition("\n\n")[0].replace("\n", " ")
+    return re.split(r"[.;:](?: |$)", first)[0].replace("|", r"\|")
 
 
 def entry(name: str, value: Any) -> Iterator[str]:
@@ -122,6 +146,8 @@ def text(value: Any) -> str:
     """
     found = inspect.getdoc(value)
     assert found, f"{value} has no docstring"
+    if value is tictactoe_env.TicTacToeEnv:
+        found = found.partition("\n\n")[0] + "\n\n[The environment](environment.md) has it all."
     found = re.sub(r"^#+ +(.+)$", r"**\1**\n", found, flags=re.MULTILINE)
     return re.sub(r"^([a-z_]+(?:, [a-z_]+)*): ", r"\n`\1`: ", found, flags=re.MULTILINE)
 

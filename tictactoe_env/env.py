@@ -34,13 +34,13 @@ _MARKS = {1: np.int8(1), -1: np.int8(-1)}
 
 
 class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
-    """Tic-tac-toe, and any m,n,k-game, against an opponent that is part of the environment.
+    """Tic-tac-toe, or any m,n,k-game, against an opponent that's part of the environment.
 
     ## Description
-    X and O mark free cells in turn; X moves first. `k` marks in a row, column or diagonal win. A
-    full board without such a line is a draw. The learner plays one side, and the opponent replies
-    within the same step. On 3x3 perfect play by both sides is a draw, so a draw is the best
-    achievable result against a perfect opponent.
+    X and O mark free cells in turn. X moves first. `k` marks in a row, column or diagonal win, and
+    a full board without such a line is a draw. The learner plays one side. The opponent replies
+    within the same step, and moves first if the learner is O. On 3x3 nobody can do better than a
+    draw against perfect play.
 
     ## Action space
     `Discrete(rows * cols)`: the cell to mark, row by row from the top left.
@@ -62,112 +62,102 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
 
     ## Rewards
     The last step gives 1 for a win, 0 for a draw, -1 for a loss and -1 for an illegal move of the
-    learner; `rewards` changes these numbers. Every other step gives 0. An opponent that moves onto
-    a taken cell loses: the learner gets the reward for a win.
+    learner; `rewards` changes these numbers. Every other step gives 0. An opponent that makes an
+    illegal move loses.
 
     ## Starting state
-    The empty board, the board after `opening`, or a board drawn by `start`. If it is the opponent's
-    turn there, the opponent has moved when `reset` returns.
+    The empty board, the board after `opening`, or a board drawn by `start`. If it's the opponent's
+    turn, it has already moved when `reset` returns.
 
     ## Episode end
     `terminated` is True when a side has a line, the board is full, or a move was illegal; with
     `early_draw` also when every line has marks of both sides. `truncated` is always False.
 
     ## Info
-    The same four keys at every reset and step, all of them numbers:
+    Four keys at every reset and step:
 
     - `action_mask`: int8 `(cells,)`, 1 on free cells.
-    - `side`: the learner's side, np.int8: +1 for X, -1 for O.
-    - `outcome`: np.int8: +1 if the learner has won, -1 if it has lost, 0 for a draw. It is 0 as
-      long as the game goes on, which `terminated` tells apart from a draw.
-    - `illegal_move`: np.int8, 1 on the last step if an illegal move ended the game, else 0. The
-      side that made it has lost, so the outcome says whose move it was.
+    - `side`: the learner's side, np.int8, +1 for X, -1 for O.
+    - `outcome`: np.int8, +1 if the learner has won, -1 if it has lost, 0 for a draw and while the
+      game goes on.
+    - `illegal_move`: np.int8, 1 if an illegal move has ended the game, else 0. The outcome says
+      whose move it was: that side has lost.
 
     ## Arguments
     - `opponent` (`"random"`): one of
-      - a name: `random`, `minimax`, `minimax-first`, `minimax-slip=0.1`;
-        `trie`, `dqn` and the other trained agents of this package, on 3x3; `search-depth=2`,
-        `mcts-playouts=50`; a name of `register_opponent`. `python -m tictactoe_env.opponents`
-        lists them all with their strengths;
-      - `self`: frozen snapshots of the learner, see Self-play below;
+      - a name: `random`, `minimax`, `minimax-first`, `minimax-slip=0.1`, `search-depth=2`,
+        `mcts-playouts=50`; on 3x3 `dqn`, `trie` and the other trained agents of the package; a name
+        of `register_opponent`. `python -m tictactoe_env.opponents` lists them with their strengths;
+      - `self` or `best-response`, see Self-play below;
       - the path of a saved run, or `latest:dqn` for the newest run of an agent;
-      - an object with `probs(boards)`, or with Stable-Baselines3's `predict`. It is frozen: what
-        it learns later does not change the opponent. A model plays its best moves;
+      - an object with `probs(boards)`, or with Stable-Baselines3's `predict`. It's frozen: what it
+        learns later doesn't change the opponent. A model plays its best moves;
         `tictactoe_env.snapshot(model, rules)` plays by its probabilities;
-      - a list of `[opponent, weight]` pairs, from which one is drawn for each game; of names also
-        as text, `"random:0.5,minimax:0.25,self:0.25"`;
-      - `None`: there is no opponent, and the caller moves for both sides. See Both sides below.
-    - `side` (`"random"`): the learner's side, `"X"`, `"O"`, `"random"` or `"alternate"` (X in the
-      first game, then O, X, ...).
-    - `rows`, `cols`, `k` (3, 3, 3): the size of the board and the length of a winning line;
-      1 <= k <= max(rows, cols) and rows * (cols + 1) <= 64. `minimax` needs at most 16 cells.
-    - `illegal` (`"lose"`): `"lose"` ends the game at an illegal move, with the reward for it;
+      - a pool: a list of `[opponent, weight]` pairs, from which one is drawn for each game; of
+        names also as text, `"random:0.5,minimax:0.25,self:0.25"`;
+      - `None`: the caller moves for both sides, see Both sides below.
+    - `side` (`"random"`): the learner's side, `"X"`, `"O"`, `"random"` or `"alternate"` (X first).
+    - `rows`, `cols`, `k` (3, 3, 3): the size of the board and the length of a winning line; 1 <= k
+      <= max(rows, cols) and rows * (cols + 1) <= 64. `minimax` plays on up to 16 cells.
+    - `illegal` (`"lose"`): what an illegal move of the learner does. `"lose"` ends the game;
       `"raise"` raises `IllegalMoveError` and leaves the game as it was.
-    - `rewards` (`{"win": 1, "draw": 0, "loss": -1, "illegal": -1}`): give any of these four.
+    - `rewards` (`{"win": 1, "draw": 0, "loss": -1, "illegal": -1}`): give any of the four.
     - `observation` (`"flat"`): `"flat"`, `"planes"` or `"grid"`.
     - `opening` (`""`): forced first moves of every game, such as `"b2"` or `"b2 a1"`.
     - `start` (`"empty"`): one of
       - `"empty"`: the empty board;
-      - `"random"`: an unfinished position, on boards of up to 16 cells, drawn uniformly from those
-        in which the learner is to move. With `side="random"` it is drawn from all of them, and the
-        learner gets the side to move: X in 2,423 of the 4,520 positions of 3x3;
-      - a function `start(seats, rng)`. `seats`, int8 `(B,)`, are the learner's marks by `side`: +1
-        for X, -1 for O. B is the number of new games, 1 in this environment. The function returns
-        unfinished boards `(B, cells)` of +1, -1 and 0, and the learner's marks `(B,)`, which may
-        differ from `seats`. It must draw its random numbers from `rng`.
-    - `early_draw` (`False`): end a game as a draw as soon as every line has
-      marks of both sides.
+      - `"random"`, on up to 16 cells: an unfinished position with the learner to move, each equally
+        likely. With `side="random"` all unfinished positions are, and the learner gets the side to
+        move: X in 2,423 of the 4,520 positions of 3x3;
+      - a function `start(seats, rng)`. `seats`, int8 `(B,)`, are the learner's marks by `side`, +1
+        for X, -1 for O; B is the number of new games, 1 in this environment. It returns unfinished
+        boards `(B, cells)` of +1, -1 and 0, and the learner's marks `(B,)`, which may differ from
+        `seats`. It draws its random numbers from `rng`.
+    - `early_draw` (`False`): end a game as a draw as soon as every line has marks of both sides.
     - `render_mode` (`None`): `"ansi"` (text), `"rgb_array"`, or `"human"`, a window that shows
       every board and needs the extra `render`.
 
     ## Self-play
-    With the opponent `"self"`, alone or in a pool, the learner plays against frozen snapshots of
-    itself. `add_snapshot(player)` adds one; random play takes their place until then. Every
-    snapshot is equally likely. Options are part of the name: `"self-keep=8-replace=mixed"` keeps 8
-    snapshots, and a further one replaces the `oldest`, a `random` one, or (`mixed`) one of these
-    two with equal probability; these are the defaults. `self_play` holds these options and the
-    number of snapshots. `set_opponent` keeps the snapshots if the new opponents contain `"self"`
-    too, also with other options.
+    The opponent `"self"` is frozen snapshots of the learner, each equally likely.
+    `add_snapshot(player)` adds one; until then random play takes their place.
+    `"self-keep=8-replace=mixed"`, the default, keeps 8 of them; a further one replaces the
+    `oldest`, a `random` one, or (`mixed`) either of these with equal probability. `self_play` holds
+    these options and the number of snapshots. `set_opponent` keeps the snapshots if the new
+    opponents contain `"self"` too.
 
-    The opponent `"best-response"` plays the exact best reply to the newest snapshot, refreshed by
-    the same `add_snapshot`. It answers the snapshot's best moves (those of `deterministic=True`).
-    It knows no solution of the game: it is computed from the positions that the snapshot can meet
-    (see `tictactoe_env.exact.proof`). On boards of more than 12 cells it plays off these lines as
-    the snapshot itself does. There `"best-response-positions=3000000"` limits the positions of the
-    proof (30,000,000 by default); if a snapshot can meet more, it plays itself, with a warning.
-    With `start=ExploringStarts(share, rules, counterexamples=0.5)` half of the games also start
-    from positions from which the snapshot can still be beaten.
+    The opponent `"best-response"` plays the exact best reply to the best moves of the newest
+    snapshot. It needs no solution of the game: it's computed from the positions that the snapshot
+    can meet. On more than 12 cells it plays these replies where it knows one, and as the snapshot
+    elsewhere. `"best-response-positions=3000000"` limits these positions (30,000,000 by default);
+    if there are more, the snapshot plays, with a warning. With `start=ExploringStarts(share, rules,
+    counterexamples=0.5)` half of the games start from positions in which the snapshot can still be
+    beaten.
 
     ## Both sides
-    With `opponent=None` each step is one move, by X and O in turn, as search and self-play in the
-    style of AlphaZero need it. `info["side"]` is the side to move, and the observation is the board
-    as that side sees it. Reward and `outcome` are those of the side that has just moved: when it
-    wins, the reward is 1, and `info["side"]` is already the other side. After an illegal move,
-    which leaves the board as it was, this is so too. `copy.deepcopy(env)` continues a game on its
-    own. The arguments `side`, `set_opponent` and `add_snapshot`, and the reset options `side` and
-    `opponent`, belong to games against an opponent.
+    With `opponent=None` each step is one move, by X and O in turn. `info["side"]` is the side to
+    move, and the observation is the board as that side sees it. Reward and `outcome` are those of
+    the side that has just moved. `copy.deepcopy(env)` continues a game on its own. `side`,
+    `set_opponent` and `add_snapshot` belong to games against an opponent.
 
     ## Reset
     The options of `reset(seed=, options=)` apply to the game that it starts:
     - `side`: "X" or "O".
-    - `opponent`: as above. Preparing an opponent takes milliseconds; for many games pass a list of
-      opponents to the constructor, or call `set_opponent`.
+    - `opponent`: as above. For many games pass a pool, or call `set_opponent`.
     - `board`: the board to start from, such as "X.O/.X./...".
 
     The same seed gives the same games for the same actions.
 
     ## Errors
     - `ValueError` for wrong arguments, options and actions: bools, floats, text, cells off the
-      board; also for arguments with which the opponent may end the game before the learner's first
-      move (with k = 1 the first mark wins).
+      board; also if the opponent may end the game before the learner's first move, as with k = 1.
     - `IllegalMoveError` (a `ValueError`) for a taken cell, with `illegal="raise"`.
     - `gymnasium.error.ResetNeeded` for a step before the first reset or after the end of the game.
     - `gymnasium.error.ClosedEnvironmentError` after `close`.
 
     ## Ids
     `tictactoe_env/TicTacToe-v0` has all of these arguments; `TicTacToe-v0` is another name of it.
-    These ids set the opponent, and their `spec.reward_threshold` is the exact limit, the mean
-    reward of the best response over both sides. It is None if further arguments change the limit.
+    The ids below set the opponent, and their `spec.reward_threshold` is the highest mean reward
+    that any player can get over both sides, exactly. It's None if further arguments change it.
 
     | id | opponent | reward threshold |
     | --- | --- | --- |
