@@ -35,6 +35,11 @@ FURTHER = {
     "notation": ["parse_board", "board_text", "parse_game", "game_text", "cell_text"],
     "render": ["ansi", "rgb_array", "svg", "svg_games"],
 }
+DATA = {
+    "ENV_IDS": "The ids of the environment with all arguments",
+    "OPPONENT_IDS": "The ids that set the opponent, with it and the reward threshold",
+    "AGENTS": "The names of the two agents",
+}
 ENVIRONMENT = Path(__file__).parent / "environment.md"
 DOCSTRING = re.compile(r"(<!-- docstring -->\n)(.*?)(<!-- end of docstring -->)", re.DOTALL)
 
@@ -72,9 +77,7 @@ def page() -> str:
 
 
 def brief(value: Any) -> str:
-    """The first sentence of a docstring, for a table; of data its type."""
-    if not callable(value):
-        return f"a {type(value).__name__}"
+    """The first sentence of a docstring, for a table."""
     first = text(value).partition("\n\n")[0].replace("\n", " ")
     return re.split(r"[.;:](?: |$)", first)[0].replace("|", r"\|")
 
