@@ -391,11 +391,11 @@ def test_an_agent_is_trained_from_the_menu_and_plays_at_once(
 ):
     monkeypatch.chdir(tmp_path)
     text = menu(f"8 {TRIE} 1 steps 40 yes O resign 10", store)
-    assert not missing(text, "2  tophep", "40 steps", "saved: runs/trie-0", "as O: ")
+    assert not missing(text, "2  tophep", "40 steps", "saved: runs/trie-0", "best response")
     assert read("runs/trie-0").stated.training["steps"] == 40
     assert only(store).x.name == "runs/trie-0"
     text = menu(f"8 {TRIE} 2 unbeatable 30 no 10", store)
-    assert not missing(text, "as X (not trained for): ", "unbeatable as O", "30 steps")
+    assert not missing(text, "trained as O only", "unbeatable as O", "30 steps")
     assert read("runs/trie-tophep-0").stated.config["side"] == "O"
 
 
