@@ -1,7 +1,7 @@
 """What people are told of a player: its title and group, how it learned, and how strong it is.
 
     title_of("minimax")                    # "Perfect play"
-    title_of_run("dqn", "duel-first", 0)   # "Deep Q-network (duel-first), seed 0"
+    title_of("dqn-duel-first")             # "Deep Q-network (duel-first)"
     results_of(facts_of("dqn-duel-second"))   # "As O it wins 93.5 % against random moves, yet can
                                               # be beaten as O."
 
@@ -10,10 +10,12 @@ The titles and stories of agents stand on their pages. No file is read for a tit
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import agents
 from tictactoe_env.certificates.content import Certificate
+from tictactoe_env.certificates.stated import Stated
 from tictactoe_env.exact.verdict import verdict
 from tictactoe_env.games.table import PERSON
 from tictactoe_env.opponents import (
@@ -28,7 +30,6 @@ from tictactoe_env.trained.packed import facts_of
 
 LEARNER, LEARNER_ID = "learner", "runs/learner"  # of the trie that learns from the person here
 MANY_WINS = 0.8  # of the games against random moves: a player seems strong
-MAX_TITLE = 120  # characters
 
 
 class Listed(NamedTuple):
@@ -59,8 +60,14 @@ PLAYERS = {
     "mcts-playouts=1000": Listed(
         "Tree search, 1,000 playouts", "strong", "tries 1,000 games in its head before each move"
     ),
+    LEARNER_ID: Listed(
+        "Your apprentice",
+        "easy",
+        "a trie that learns from your games; it has learned from no game yet",
+    ),
 }
-"""The players that every list has, in its order."""
+"""The players without training that every list has, in its order."""
+WITH_OPTIONS = {"search": "Search", "mcts": "Tree search"}
 GROUPS = {
     "easy": ("Easy to beat", "They make mistakes. Begin here."),
     "strong": ("Strong, without training", "They calculate, and seldom make a mistake."),
@@ -74,34 +81,25 @@ GROUPS = {
     "other": ("Added by other packages", "They belong to other packages on this computer."),
 }
 """The groups in the order of a list, with their headings and what their players are."""
-_OTHERS = {
-    PERSON: "a person",
-    **dict.fromkeys((LEARNER, LEARNER_ID), "Your apprentice"),
-    "search": "Search",
-    "mcts": "Tree search",
-}
 
 
-def title_of(id: str) -> str:
+def title_of(id: str, stated: Stated | None = None) -> str:
     """The title of a player by its id or name; the last part of the id if nothing is known of it.
 
-    The title of a saved run stands in its entry of the gallery: see `title_of_run`.
+    stated: what the certificate of a run or a trained agent states: its preset and its seed.
     """
-    if id in PLAYERS:
-        return PLAYERS[id].title
+    if id in PLAYERS or id == PERSON:
+        return PLAYERS[id].title if id in PLAYERS else "a person"
     if is_trained(id):
-        return title_of_run(facts_of(id).stated.agent, facts_of(id).stated.preset)
+        stated = replace(facts_of(id).stated, seed=None)
+    if stated is not None:
+        title = str(agents.facts(stated.agent).get("TITLE", stated.agent))
+        preset = f" ({stated.preset})" if stated.preset else ""
+        return title + preset + (f", seed {stated.seed}" if stated.seed is not None else "")
     name, options = split_options(id)
     if options:
-        name = _OTHERS.get(name) or (PLAYERS[name].title if name in PLAYERS else name)
-        return ", ".join([name, *options])[:MAX_TITLE]
-    return _OTHERS.get(id) or id.rstrip("/").rpartition("/")[2][:MAX_TITLE]
-
-
-def title_of_run(agent: str, preset: str | None = None, seed: int | None = None) -> str:
-    """The title of a saved run, by what its certificate states."""
-    title = str(agents.facts(agent).get("TITLE", agent)) + (f" ({preset})" if preset else "")
-    return (title if seed is None else f"{title}, seed {seed}")[:MAX_TITLE]
+        return ", ".join([WITH_OPTIONS.get(name) or title_of(name), *options])
+    return id.rstrip("/").rpartition("/")[2]
 
 
 def story_of(agent: str) -> str:
@@ -122,8 +120,8 @@ def method_of(agent: str, preset: str | None) -> str:
 
 def group_of(id: str, kind: str, unbeatable: bool | None) -> str:
     """The group of a player, a key of GROUPS, by the fields of its `gallery.Entry`."""
-    if id in PLAYERS or id == LEARNER_ID:
-        return PLAYERS[id].group if id in PLAYERS else "easy"
+    if id in PLAYERS:
+        return PLAYERS[id].group
     if kind == "agent":
         return "other" if id in registered_names() else "strong"
     return "run" if kind == "run" else "proven" if unbeatable else "beatable"

@@ -8,37 +8,16 @@ no id can reach a file that is not listed.
 from __future__ import annotations
 
 import hashlib
-import math
 import os
-import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
-from apps.players.about import (
-    GROUPS,
-    LEARNER,
-    LEARNER_ID,
-    PLAYERS,
-    group_of,
-    loses_by_illegal_moves,
-    method_of,
-    results_of,
-    title_of,
-    title_of_run,
-)
-from apps.players.pupil import (
-    LEARNER_ABOUT,
-    LEARNER_FOLDER,
-    LEARNER_RULES,
-    TRIE,
-    games_since,
-    learned_text,
-    learns,
-    stamp_of,
-)
+from apps.players import about, pupil
+from apps.players.about import LEARNER, LEARNER_ID, PLAYERS, title_of
 from apps.players.seat import Seat, named_seat, run_seat
+from tictactoe_env import opponents
 from tictactoe_env.certificates.certificate import (
     FILE,
     certify,
@@ -53,17 +32,9 @@ from tictactoe_env.certificates.stated import CertificateError, name_of
 from tictactoe_env.errors import printable, unknown_name
 from tictactoe_env.exact.positions import ENUMERABLE
 from tictactoe_env.games.game import MAX_NAME, Participant
-from tictactoe_env.opponents import (
-    LATEST,
-    description,
-    is_trained,
-    known_names,
-    named_player,
-    registered_names,
-)
 from tictactoe_env.rules import MAX_BITS, Rules
 from tictactoe_env.search.mcts import TreeSearchPolicy
-from tictactoe_env.trained.packed import BOARD, certificate_of, facts_of, trained_names
+from tictactoe_env.trained import packed
 from training import learned
 
 LARGEST = {"depth": 6, "seconds": 5, "playouts": 5_000, "milliseconds": 5_000}
@@ -113,7 +84,7 @@ class Entry:
     @property
     def group(self) -> str:
         """The group in which a list shows it, a key of `about.GROUPS`."""
-        return group_of(self.id, self.kind, self.unbeatable)
+        return about.group_of(self.id, self.kind, self.unbeatable)
 
     @property
     def verified(self) -> bool:
@@ -123,7 +94,7 @@ class Entry:
     @property
     def sentence(self) -> str:
         """`about`, and what it has learned."""
-        return f"{self.about}; {learned_text(self.learned)}" if self.learned else self.about
+        return f"{self.about}; {pupil.learned_text(self.learned)}" if self.learned else self.about
 
     @property
     def boards(self) -> str:
@@ -163,7 +134,7 @@ class Entry:
         if self.path is not None and self.path.exists():
             found = read(self.path)
         elif self.kind == "trained":
-            found = certificate_of(self.id)
+            found = packed.certificate_of(self.id)
         else:
             policy = self.seat(self.rules or Rules()).policy
             assert policy is not None, "it is no person"
@@ -185,41 +156,22 @@ class Gallery:
     """
 
     def __init__(self, folders: Sequence[str | os.PathLike[str]] = FOLDERS):
-        self.folders = [Path(folder) for folder in folders]
-        if len({folder.name for folder in self.folders}) < len(self.folders):
-            names = ", ".join(map(str, self.folders))
+        self.folders = {Path(folder).resolve().name: Path(folder) for folder in folders}
+        if len(self.folders) < len(folders):
+            names = ", ".join(map(str, folders))
             raise ValueError(f"the folders of a gallery must have different names, got {names}")
-        homes = [one for one in self.folders if one.name == LEARNER_FOLDER.parent.name]
-        self.learner = homes[0] / LEARNER if homes else None
+        home, name = LEARNER_ID.split("/")
+        self.learner = self.folders[home] / name if home in self.folders else None
         self._read: dict[Path, tuple[object, Entry]] = {}
 
     def entries(self) -> list[Entry]:
         """All entries: built in, registered, trained, then runs by id, broken ones included."""
-        return self.scan()[0]
-
-    def scan(self, seconds: float = math.inf) -> tuple[list[Entry], int]:
-        """`entries` as far as they are read, and the number of certificates that are not read yet.
-
-        After the first one no further certificate is read once `seconds` have passed; the next scan
-        goes on from there. Those that were read before and have not changed cost no time.
-        """
-        end, may_read = time.monotonic() + seconds, True
-        runs, unread = list[Entry](), 0
-        for id, path in self._places():
-            entry = self._kept(path)
-            if entry is None and may_read:
-                entry = self._run(id, path)
-                may_read = time.monotonic() < end
-            if entry is None:
-                unread += 1
-            else:
-                runs.append(entry)
+        named = map(_named_entry, (*PLAYERS, *opponents.registered_names()))
+        runs = [self._run(id, path) for id, path in self._places()]
         if self.learner is not None and not self.learner.exists():
             runs.append(_new_learner(self.learner))
-        named = [_named_entry(id) for id in (*PLAYERS, *registered_names())]
-        trained = [_trained_entry(name) for name in _trained_names()]
         runs.sort(key=lambda entry: (entry.kind, entry.id))
-        return [*filter(None, named), *trained, *runs], unread
+        return [*filter(None, named), *map(_trained_entry, _trained_names()), *runs]
 
     def entry(self, id: str, rules: Rules | None = None) -> Entry:
         """The entry of an id, a name with options, or `latest:AGENT` (its newest run).
@@ -228,18 +180,18 @@ class Gallery:
         UnknownPlayerError (a ValueError), with a guess, and ValueError for options above LARGEST.
         """
         id = LEARNER_ID if id == LEARNER else id
-        known = _trained_entry(id) if is_trained(id) else _named_entry(id)
+        known = _trained_entry(id) if opponents.is_trained(id) else _named_entry(id)
         if known is not None:
             return known
-        newest = None
-        if id.startswith(LATEST):
-            newest = newest_run(id.removeprefix(LATEST), rules, self.folders)
+        folders, newest = [*self.folders.values()], None
+        if id.startswith(opponents.LATEST):
+            newest = newest_run(id.removeprefix(opponents.LATEST), rules, folders)
         for place, path in self._places():
             if id == place or (newest is not None and path == newest.file):
                 return self._run(place, path)
         if id == LEARNER_ID and self.learner is not None:
             return _new_learner(self.learner)
-        raise UnknownPlayerError(str(unknown_name("agent", id, known_names(self.folders))))
+        raise UnknownPlayerError(str(unknown_name("agent", id, opponents.known_names(folders))))
 
     def seat(self, id: str, rules: Rules) -> Seat:
         """The seat of a player. Raises ValueError if it is unknown, broken, or of another board."""
@@ -247,101 +199,79 @@ class Gallery:
 
     def title(self, id: str) -> str:
         """The title of a player, who may be here no more; nothing is read for it."""
-        read = (entry for _, entry in self._read.values() if entry.id == id)
-        known = next(read, None)
-        return title_of(id) if known is None else known.title
+        read = (entry.title for _, entry in self._read.values() if entry.id == id)
+        return next(read, None) or title_of(id)
 
     def _places(self) -> Iterator[tuple[str, Path]]:
         """The id and the path of every certificate. Nothing is read but the names of files."""
-        for folder in self.folders:
-            name = folder.resolve().name
+        for name, folder in self.folders.items():
             for path in certificates(folder):
                 yield "/".join((name, *place_of(path).relative_to(folder).parts)), path
 
-    def _kept(self, path: Path) -> Entry | None:
-        """The entry of a certificate that has not changed since it was read, else None."""
-        stamp, entry = self._read.get(path, (None, None))
-        return entry if stamp == _stamp(path) else None
-
     def _run(self, id: str, path: Path) -> Entry:
-        """The entry of a certificate as it is now, maybe broken."""
-        entry = self._kept(path)
-        if entry is None:
-            stamp = _stamp(path)  # before reading: what is changed meanwhile is read again
+        """The entry of a certificate, maybe broken. It is read again if it has changed."""
+        # Before reading: what is changed meanwhile is read again.
+        stamp = pupil.stamp_of(path), pupil.stamp_of(path.with_name(learned.FILE))
+        known, entry = self._read.get(path, (None, None))
+        if entry is None or known != stamp:
             try:
                 entry = _run_entry(id, path)
             except (ValueError, OSError) as error:
-                shown, about = printable(id), printable(error)[:300]
-                entry = Entry(shown, "run", title_of(shown), about, path=path, broken=True)
-            self._read[path] = (stamp, entry)
+                shown, reason = printable(id), printable(error)[:300]
+                entry = Entry(shown, "run", title_of(shown), reason, path=path, broken=True)
+            self._read[path] = stamp, entry
         return entry
 
 
 def grouped(entries: Iterable[Entry]) -> list[tuple[str, list[Entry]]]:
     """The players of each group that is not empty, with its heading."""
-    found: dict[str, list[Entry]] = {group: [] for group in GROUPS}
+    found: dict[str, list[Entry]] = {group: [] for group in about.GROUPS}
     for entry in entries:
         found[entry.group].append(entry)
-    return [(GROUPS[group][0], members) for group, members in found.items() if members]
-
-
-def _stamp(path: Path) -> object:
-    """Changes with a certificate, and with the games that its run learns from."""
-    return stamp_of(path), stamp_of(path.with_name(learned.FILE))
+    return [(about.GROUPS[group][0], members) for group, members in found.items() if members]
 
 
 def _named_entry(id: str) -> Entry | None:
     """The entry of a player that is made by its name and options; None for any other text."""
-    named = named_player(id)
+    named = opponents.named_player(id)
     if named is None:
         return None
-    options = ", ".join(f"{key}={value}" for key, value in named.options.items())
-    about = f"{named.name} with {options}" if options else named.name
+    name, options = named.name, named.options
+    sentence = ", ".join([name, *(f"{key} {value}" for key, value in options.items())])
     if id in PLAYERS:
-        about = PLAYERS[id].about
-    elif id in registered_names():
-        about = description(id)
-    elif named.name in ("search", "mcts"):
+        sentence = PLAYERS[id].about
+    elif id in opponents.registered_names():
+        sentence = opponents.description(id)
+    elif name in ("search", "mcts"):
         for key, largest in LARGEST.items():
-            if named.options.get(key, 0) > largest:
-                raise ValueError(f"{key} of {named.name} is at most {largest} here, got {id!r}")
-    is_limited = named.options.get("depth") or named.options.get("seconds")
-    solves = named.name.startswith("minimax") or (named.name == "search" and not is_limited)
+            if options.get(key, 0) > largest:
+                raise ValueError(f"{key} of {name} is at most {largest} here, got {id!r}")
+    is_limited = options.get("depth") or options.get("seconds")
+    solves = name.startswith("minimax") or (name == "search" and not is_limited)
     most = ENUMERABLE if solves else MAX_BITS
-    return Entry(id, "agent", title_of(id), about, most, agent=named.name)
+    return Entry(id, "agent", title_of(id), sentence, most, agent=name)
 
 
 def _new_learner(folder: Path) -> Entry:
     """The entry of a learner that has no game yet, and so no folder."""
-    about, rules = f"{LEARNER_ABOUT}; it has learned from no game yet", LEARNER_RULES
-    title, path = title_of(LEARNER_ID), folder / FILE
-    return Entry(LEARNER_ID, "agent", title, about, rules.cells, rules, path, agent=TRIE, learned=0)
+    title, _, sentence = PLAYERS[LEARNER_ID]
+    entry = Entry(LEARNER_ID, "agent", title, sentence, agent=pupil.TRIE, learned=0)
+    return replace(entry, rules=pupil.LEARNER_RULES, path=folder / FILE)
 
 
 @cache
 def _trained_names() -> list[str]:
     """The names of the trained agents of the package; those that move onto taken cells are last."""
-    return sorted(trained_names(), key=lambda name: loses_by_illegal_moves(facts_of(name)))
+    names = packed.trained_names()
+    return sorted(names, key=lambda name: about.loses_by_illegal_moves(packed.facts_of(name)))
 
 
 @cache
 def _trained_entry(name: str) -> Entry:
     """The entry of a trained agent of the package."""
-    facts = facts_of(name)
-    return Entry(
-        name,
-        "trained",
-        title_of(name),
-        facts.verdict(games=False),
-        BOARD.cells,
-        BOARD,
-        sha256=facts.sha256_of_moves,
-        agent=facts.stated.agent,
-        unbeatable=all(one.unbeatable for one in facts.trained.values()),
-        side=facts.only,
-        results=results_of(facts),
-        method=method_of(facts.stated.agent, facts.stated.preset),
-    )
+    facts = packed.facts_of(name)
+    entry = replace(_proven_entry(name, "trained", facts), sha256=facts.sha256_of_moves)
+    return replace(entry, results=about.results_of(facts))
 
 
 def _run_entry(id: str, path: Path) -> Entry:
@@ -352,30 +282,35 @@ def _run_entry(id: str, path: Path) -> Entry:
     """
     if len(id) > MAX_NAME or not id.isprintable() or id != id.strip():
         raise ValueError(f"its path must be at most {MAX_NAME} printable characters")
-    certificate = read(path)
-    check_digest(certificate)
-    rules, stated = certificate.rules, certificate.stated
-    is_verified, is_learner = rules.cells <= QUICK_CELLS, id == LEARNER_ID
-    if is_verified:
-        verify(certificate)
-    about = LEARNER_ABOUT if is_learner else title_of_run(stated.label, None, stated.seed)
-    claims = "" if is_verified else "it claims, not verified: "
-    is_safe = all(one.unbeatable for one in certificate.trained.values())
-    folder, games = path.parent, None
-    if learns(folder, stated.agent):
-        games = games_since(folder, stated.training)
+    found, folder = read(path), path.parent
+    check_digest(found)
+    entry = _proven_entry(id, "run", found)
+    if found.rules.cells <= QUICK_CELLS:
+        verify(found)
+    else:
+        claim = f"it claims, not verified: {entry.about}"
+        entry = replace(entry, about=claim, unbeatable=None)
+    learns = pupil.learns(folder, entry.agent)
+    return replace(
+        entry,
+        about=f"on {found.rules}: {entry.about}",
+        path=path,
+        sha256=hashlib.sha256(read_bytes(path)).hexdigest(),
+        learned=pupil.Pupil(folder).games if learns else None,
+    )
+
+
+def _proven_entry(id: str, kind: str, found: Certificate) -> Entry:
+    """The entry of a player with a certificate, of which all is proven that is stated."""
+    stated = found.stated
     return Entry(
         id,
-        "run",
-        title_of(id) if is_learner else title_of_run(stated.agent, stated.preset, stated.seed),
-        f"{about} on {rules}: {claims}{certificate.verdict(games=False)}",
-        rules.cells,
-        rules,
-        path,
-        hashlib.sha256(read_bytes(path)).hexdigest(),
-        stated.agent,
-        is_safe if is_verified else None,
-        learned=games,
-        side=certificate.only,
-        method=method_of(stated.agent, stated.preset),
+        kind,
+        title_of(id, stated),
+        found.verdict(games=False),
+        rules=found.rules,
+        agent=stated.agent,
+        unbeatable=all(one.unbeatable for one in found.trained.values()),
+        side=found.only,
+        method=about.method_of(stated.agent, stated.preset),
     )

@@ -12,10 +12,11 @@ first game, and its folder is made when that game is finished.
 from __future__ import annotations
 
 import os
-import shutil
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import agents
@@ -29,7 +30,6 @@ from training import learned
 
 TRIE = "trie"  # the agent of the learner
 LEARNER_FOLDER = Path(LEARNER_ID)
-LEARNER_ABOUT = "a trie that learns from your games"
 LEARNER_RULES = Rules()
 LEARNER_OPTIONS = {"steps": 0, "untried": "draw"}
 MODEL = "model.safetensors"
@@ -45,7 +45,7 @@ class Pupil:
     def __init__(self, folder: Path):
         self.folder, self._lock = folder, threading.Lock()
         model: Any = agents.load(folder) if folder.exists() else _beginner().policy()
-        self._model = model
+        self._model, self.rules = model, model.rules
         self._trained = self._model.played  # the last game that the saved model holds
         self._take_in()
 
@@ -53,11 +53,6 @@ class Pupil:
     def name(self) -> str:
         """The last two parts of its folder, such as runs/learner."""
         return "/".join(self.folder.parts[-2:])
-
-    @property
-    def rules(self) -> Rules:
-        """The board."""
-        return self._model.rules
 
     @property
     def text(self) -> str:
@@ -108,16 +103,6 @@ def learns(folder: Path, agent: str) -> bool:
     return bool(agents.facts(agent).get("LEARNS_FROM_PEOPLE")) and os.path.lexists(folder / MODEL)
 
 
-def games_since(folder: Path, training: Mapping[str, Any]) -> int:
-    """The number of games that a run has learned since the `training` of its certificate."""
-    try:
-        records = training.get("learned", [])
-        taken = max((int(record.get("through", 0)) for record in records), default=0)
-        return len(learned.since(folder, taken))
-    except (TypeError, AttributeError, ValueError, OSError):
-        return 0  # another program wrote the record; a damaged file is reported by the seat
-
-
 def stamp_of(file: Path) -> tuple[int, int]:
     """Changes with the content of a file; (0, 0) if there is none."""
     try:
@@ -147,16 +132,13 @@ def make_learner(folder: Path) -> None:
     """Write the run of a learner without a game: all of it, or nothing if there is one already."""
     from training.run import Run  # slow to import: it shows the progress of trainings too
 
-    new = folder.with_name(f".{folder.name}.{os.getpid()}.{threading.get_ident()}.new")
-    try:
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(prefix=".", dir=folder.parent) as place:
+        new = Path(place, folder.name)
         Run(new, agents.page(TRIE), _beginner().config).write_untrained()
-        os.rename(new, folder)
-        sync_folder(folder.parent)
-    except OSError:
-        if not (folder / MODEL).exists():
-            raise
-    finally:
-        shutil.rmtree(new, ignore_errors=True)
+        with suppress(OSError):  # another program has made it meanwhile
+            os.rename(new, folder)
+    sync_folder(folder.parent)
 
 
 def _beginner() -> Any:

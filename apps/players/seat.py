@@ -274,16 +274,10 @@ def is_learner(spec: str) -> bool:
 
 
 def policy_of(spec: str, rules: Rules, what: str = "player") -> Policy:
-    """The policy of any player that `make_opponent` knows; of a run that learns, what it plays now.
-
-    Raises ValueError as `path_of` does.
-    """
-    path = path_of(spec, rules, what)
-    if is_learner(spec) or (path is not None and learns(path, read(path).stated.agent)):
-        policy = seat_of(spec, rules, what).policy
-        assert policy is not None, "it is no person"
-        return policy
-    return make_opponent(path or spec, rules, what)
+    """The policy of any player that `seat_of` knows but a person."""
+    policy = seat_of(spec, rules, what).policy
+    assert policy is not None, "it is no person"
+    return policy
 
 
 def path_of(spec: str, rules: Rules | None = None, what: str = "player") -> Path | None:

@@ -9,7 +9,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 
-from apps.web.requests import Ending, Origin, Result, Side, ValueKind
+from apps.players.seat import Thoughts
+from apps.web.requests import Ending, Origin, Result, Side
 
 
 class Answer(BaseModel):
@@ -49,26 +50,6 @@ class Worth(Answer):
     value: Annotated[int, Field(ge=-1, le=1)]
     plies: int
     text: str
-
-
-class Thoughts(Answer):
-    """What an agent thinks of each cell; null on taken cells.
-
-    values: for the side to move; null on a free cell if the agent does not know the value.
-    kind: its own values, its expected results against random moves, or no values; kinds: all that
-    it has on this board. meaning: what they are, in words. scale: the values of a sure loss and of
-    a sure win. illegal: the probability of a move on a taken cell. new: whether the agent never met
-    this position in training; false if it does not know.
-    """
-
-    probs: list[float | None]
-    values: list[float | None] | None
-    kind: Literal["own", "expected", ""]
-    meaning: str
-    scale: tuple[float, float]
-    kinds: list[ValueKind]
-    illegal: float
-    new: bool
 
 
 class Truth(Answer):
@@ -140,15 +121,11 @@ class Group(Answer):
 
 
 class AgentsAnswer(Answer):
-    """Every agent that can be chosen, the groups of a list, and the boards to choose from.
-
-    unread: certificates that are not read yet, so that nobody waits for many: ask again for them.
-    """
+    """Every agent that can be chosen, the groups of a list, and the boards to choose from."""
 
     agents: list[AgentSummary]
     groups: list[Group]
     boards: list[BoardSize]
-    unread: int
 
 
 class AgentAnswer(AgentSummary):

@@ -28,7 +28,6 @@ from tictactoe_env.games.store import LARGEST, LISTED, GameStore
 from tictactoe_env.notation import board_text, cell_text
 from tictactoe_env.rules import Rules, Standing, standing
 
-SCAN_SECONDS = 0.1  # of one request, for certificates that were not read before
 MOST_NAMES = 1_000  # of players that a search finds
 
 
@@ -53,14 +52,11 @@ class Api:
     # --- agents -----------------------------------------------------------------------------------
 
     def agents(self) -> Json:
-        """Every agent that can be chosen, and the boards of the page and of the runs.
-
-        Certificates are read for SCAN_SECONDS; `unread` of them are left for the next request.
-        """
-        entries, unread = self.gallery.scan(SCAN_SECONDS)
+        """Every agent that can be chosen, and the boards of the page and of the runs."""
+        entries = self.gallery.entries()
         of_runs = [entry.rules for entry in entries if entry.rules and not entry.broken]
         boards = list(dict.fromkeys([*BOARDS, *of_runs]))
-        return {"agents": entries, "groups": groups(), "boards": boards, "unread": unread}
+        return {"agents": entries, "groups": groups(), "boards": boards}
 
     async def agent(self, id: str) -> Json:
         """One agent with its certificate, or with the reason why there is none."""
@@ -145,7 +141,9 @@ class Api:
         chosen["origin"] = asked.origin or LISTED
         if asked.search and asked.player is None:
             wanted, names = asked.search.strip().casefold(), self.store.players()
-            found = [one for one in names if wanted in f"{one}\n{self.title(one)}".casefold()]
+            found = [
+                one for one in names if wanted in f"{one}\n{self.gallery.title(one)}".casefold()
+            ]
             chosen["player"] = found[:MOST_NAMES]
         games = self.store.list(asked.limit, asked.before, **chosen)
         following = games[-1].id if len(games) == asked.limit else None
@@ -156,17 +154,13 @@ class Api:
         """A kept game."""
         return self.game_json(self.store.get(id))
 
-    def title(self, name: str) -> str:
-        """What people call a player of a kept game, who may be here no more."""
-        return self.gallery.title(name)
-
     def game_json(self, game: Game) -> Json:
         """The values of `apps.web.answers.GameAnswer`."""
         line = standing(game.moves, game.rules).line
         values: Json = {**game.as_json(), "cells": game.moves, "line": line}
         for side, player in (("x", game.x), ("o", game.o)):
             is_named = player.kind == HUMAN and player.name != HUMAN
-            values[side]["title"] = player.name if is_named else self.title(player.name)
+            values[side]["title"] = player.name if is_named else self.gallery.title(player.name)
         return values
 
     async def keep(self, asked: requests.GameAsked) -> Json:

@@ -20,7 +20,6 @@ from anyio import CapacityLimiter
 from apps.players.gallery import Entry
 from apps.players.pupil import teach
 from apps.players.seat import TABLE_CELLS, Seat, Thoughts
-from tictactoe_env.certificates.certificate import FILE
 from tictactoe_env.games.analysis import truth, turning_point, verdicts
 from tictactoe_env.games.game import Game
 from tictactoe_env.opponents import named_player
@@ -30,7 +29,6 @@ from training.metrics import read_metrics
 
 Json = dict[str, Any]
 KEPT = 32  # players in memory; a table of 3x4 takes 8 MB
-MOST_STEPS = 400  # evaluations in the chart of a run
 NICENESS = 5  # of a process that has done heavy work: the server itself comes first
 QUICK_PLAYOUTS = 100  # of a move of mcts: 3 ms on 3x3
 
@@ -163,21 +161,9 @@ def certificate_file(entry: Entry) -> bytes:
 
 
 def growth(entry: Entry) -> list[Json]:
-    """The values of `apps.web.answers.Step`, from the metrics of a run; none without a run.
-
-    Of a long record every so many rows are taken, at most MOST_STEPS, the last one, and those in
-    which it is proven unbeatable for the first time.
-    """
-    if entry.path is None or entry.path.name != FILE:
-        return []
-    try:
-        rows = read_metrics(entry.path.with_name(METRICS))
-    except FileNotFoundError:
-        return []
-    chosen = {*range(0, len(rows), len(rows) // MOST_STEPS + 1), len(rows) - 1}
-    for side in "xo":
-        chosen |= {next((n for n, row in enumerate(rows) if row[f"unbeatable_{side}"]), 0)}
-    return [_step(rows[number]) for number in sorted(chosen)]
+    """The values of `apps.web.answers.Step`, from the metrics of a run; none without a record."""
+    path = entry.path and entry.path.with_name(METRICS)
+    return [_step(row) for row in read_metrics(path)] if path and path.exists() else []
 
 
 def _step(row: Json) -> Json:

@@ -5,8 +5,7 @@ import { pathOf } from "./words.js";
 
 /** All agents, {agents, boards, groups}. An agent has a `label`: its title, and its folder too where several have the same title. */
 export async function agents(signal) {
-  let found = await get("agents", signal);
-  while (found.unread > 0) found = await get("agents", signal); // it reads some certificates a time
+  const found = await get("agents", signal);
   const titles = found.agents.map(({ title }) => title);
   const isTwice = (title) => titles.indexOf(title) !== titles.lastIndexOf(title);
   for (const agent of found.agents)
