@@ -143,7 +143,7 @@ OF_PLAY = """
 """
 OF_MODULES = """
     tictactoe_env --opponent minimax-slop=1 | 2 | 'slop' 'slip'
-    tictactoe_env --rows 5 --cols 5 --opponent minimax | 2 | 5x5
+    tictactoe_env --board 5x5x4 --opponent minimax | 2 | 5x5
     tictactoe_env minimax | 2 | minimax
     tictactoe_env --games 0 | 2 | games
     tictactoe_env --side Y | 2 | side Y

@@ -114,6 +114,6 @@ def test_the_players_of_a_game_are_shown_as_they_are(text):
     if text.isprintable() and text == text.strip():
         x, o = Participant("run", text), Participant("human", text)
         game = Game(x=x, o=o, moves=(0, 1, 3, 2), rules=ROW, ended="line", origin="human")
-        shown = printed(lambda console: console.print(Replay(game).picture(console)))
+        shown = printed(lambda console: console.print(Replay(game).picture(4, console)))
         assert text in shown
         assert is_harmless(shown)

@@ -4,7 +4,6 @@ The young trie has played 20 games. A line is lost once, and then its probabilit
 """
 
 import json
-import re
 import shutil
 from io import StringIO
 from pathlib import Path
@@ -185,20 +184,18 @@ def test_only_a_run_with_its_model_learns(folder):
     assert Gallery(["runs"]).entry(YOUNG).learned is None
 
 
-def tree_in_menu(store):
-    def shown(*answers):
-        talk = Talk(Console(file=StringIO(), width=100), StringIO("\n".join(answers) + "\n"))
-        Menu(RULES, talk, store, seed=1).run()
-        return talk.console.file.getvalue()
-
-    place = re.search(rf"(\d+)  {YOUNG}", shown("9", "0", "10"))[1]
-    return shown("9", place, "1", "10")
+def tree_in_menu(store, monkeypatch):
+    """The tree of the only run, whose group is the last one."""
+    monkeypatch.setattr("sys.stdin", StringIO("9\n6\n1\n1\nq\n"))
+    talk = Talk(Console(file=StringIO(), width=100))
+    Menu(RULES, talk, store, 1, train.main).run()
+    return talk.console.file.getvalue()
 
 
-def test_the_game_tree_of_a_run_has_the_games_of_its_training_and_those_since(folder, store):
-    assert "20 games" in tree_in_menu(store)
-    pupils.Pupil(folder / YOUNG).learn(X_WINS)
-    assert "21 games" in tree_in_menu(store)
+def test_the_game_tree_of_a_run_has_the_games_of_its_training_and_those_since(store, monkeypatch):
+    assert "20 games" in tree_in_menu(store, monkeypatch)
+    pupils.Pupil(Path(YOUNG)).learn(X_WINS)
+    assert "21 games" in tree_in_menu(store, monkeypatch)
 
 
 def test_an_evaluation_is_of_what_a_run_plays_now(folder, capsys):

@@ -46,13 +46,10 @@ def test_a_game_is_shown_move_by_move_and_its_end_is_explained(play):
 
 
 @pytest.mark.parametrize(
-    ("size", "name"), [((3, 3, 3), "minimax-slip=0.3"), ((5, 5, 4), "search-depth=1")]
+    ("size", "name"), [("3x3", "minimax-slip=0.3"), ("5x5x4", "search-depth=1")]
 )
 def test_without_a_name_the_opponent_is_an_easy_one_and_says_so(play, size, name):
-    options = [
-        word for pair in zip(("--rows", "--cols", "--k"), size, strict=True) for word in pair
-    ]
-    easy, against, *_ = play("quit", *options)[1].splitlines()
+    easy, against, *_ = play("quit", "--board", size)[1].splitlines()
     assert ("easy" in easy, name in against) == (True, True)
     assert "easy" not in play("quit", "--opponent", "minimax")[1]
 
@@ -88,4 +85,4 @@ def test_the_program_runs_as_a_module_with_any_bytes_and_encoding():
     )
     assert (done.returncode, done.stderr) == (0, b"")
     assert b"is no move" in done.stdout
-    assert b"minimax plays " in done.stdout
+    assert b"minimax (O) plays " in done.stdout

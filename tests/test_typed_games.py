@@ -11,8 +11,9 @@ import play
 from apps.terminal import game as terminal
 from tictactoe_env import __main__ as package
 from tictactoe_env import register_opponent, unregister_opponent
+from tictactoe_env.games.table import Table
 
-COMMANDS = {"play.py": terminal.Table.commands, "python -m tictactoe_env": package.Match.commands}
+COMMANDS = {"play.py": terminal.Table.commands, "python -m tictactoe_env": Table.commands}
 
 
 @pytest.fixture(params=COMMANDS)
@@ -28,15 +29,13 @@ def typed(program, monkeypatch, capsys, tmp_path):
         if isinstance(words, str):
             words = io.StringIO("".join(f"{word}\n" for word in words.split(" ")))
         monkeypatch.setattr(sys, "stdin", words)
-        options = ["--seed", str(seed), "--games", str(games)]
+        options = ["--seed", str(seed), "--games", str(games), "--board", board]
         if program == "play.py":
             players = ("human", opponent) if side == "X" else (opponent, "human")
-            options += ["--x", players[0], "--o", players[1], "--board", board]
+            options += ["--x", players[0], "--o", players[1]]
             ended = play.main([*options, "--store", str(tmp_path / "games.db")])
         else:
-            rows, cols, k = board.split("x")
-            options += ["--opponent", opponent, "--side", side]
-            ended = package.main([*options, "--rows", rows, "--cols", cols, "--k", k])
+            ended = package.main([*options, "--opponent", opponent, "--side", side])
         text, error = capsys.readouterr()
         assert (ended, error) == (code, "")
         return text.split("? for help): ")
@@ -76,7 +75,7 @@ def test_what_is_no_move_is_asked_for_again_with_what_is_allowed(typed, wrong):
 
 def rows(text):
     """The lines of the boards in a text."""
-    return re.findall(r"^ ?\d .*", text, re.MULTILINE)
+    return re.findall(r"^ *\d .*", text, re.MULTILINE)
 
 
 def test_a_move_is_taken_back_with_the_answer_to_it(typed):

@@ -347,18 +347,19 @@ BUILT_IN = {
     "search": "alpha-beta search to the end of every game",
     "search-depth=1": "alpha-beta search that wins and blocks, but falls for a fork",
     "search-depth=2": "alpha-beta search that looks two moves ahead",
-    "mcts-playouts=50": "Monte-Carlo tree search, 50 playouts a move: plays well, with mistakes",
+    "mcts-playouts=50": "Monte-Carlo tree search of 50 playouts a move, with mistakes",
 }
 """The players without training that are listed, with a sentence each."""
 
 
 _NOTES = """\
-Options of a search: search-depth=4, search-seconds=0.5, search-ties=first, mcts-playouts=1000,
-mcts-milliseconds=100. A player that was trained as one side makes untrained moves on the other one.
-On other boards than 3x3 mcts is a search of 1,000 playouts a move.
-Also: the path of a saved run; latest:AGENT, the newest run of an agent in models/ or runs/; and, in
-an environment, self, the learner's own snapshots. Names that follow this command are evaluated:
-python -m tictactoe_env.opponents search-depth=3"""
+Options of a search: search-depth=4, search-seconds=0.5, search-ties=first,
+mcts-playouts=1000, mcts-milliseconds=100. A player that was trained as one side
+makes untrained moves on the other one. On other boards than 3x3 mcts is a
+search of 1,000 playouts a move. Also: the path of a saved run; latest:AGENT, the
+newest run of an agent in models/ or runs/; and, in an environment, self, the
+learner's own snapshots. Names that follow this command are evaluated, with the
+shortest games that they lose: python -m tictactoe_env.opponents search-depth=3"""
 
 
 def listed() -> str:
@@ -369,7 +370,9 @@ def listed() -> str:
     about = {**BUILT_IN, **{name: description(name) for name in registered_names()}}
     width = max(map(len, about))
     sentences = (f"{name:<{width}}  {text}" for name, text in about.items())
-    return "\n".join([_strengths({**trained, **_certified(BUILT_IN)}), "", *sentences, "", _NOTES])
+    return "\n".join(
+        [_strengths({**trained, **_certified(BUILT_IN)}, False), "", *sentences, "", _NOTES]
+    )
 
 
 def _certified(names: Iterable[str]) -> dict[str, Certificate]:
@@ -383,17 +386,21 @@ def _certified(names: Iterable[str]) -> dict[str, Certificate]:
     }
 
 
-def _strengths(results: Mapping[str, Certificate]) -> str:
-    """A table of players: games won against random play as both sides, and who can be beaten."""
+def _strengths(results: Mapping[str, Certificate], games: bool = True) -> str:
+    """A table of players: games won against random play as both sides, and who can be beaten.
+
+    games: name the shortest games that they lose.
+    """
     width = max(map(len, results))
     lines = [
-        "Exact on 3x3: games won against random play in %, and whether any opponent can beat it.",
+        "Exact on 3x3: games won against random play in %, and whether it can be beaten.",
         f"\n{'':<{width}}  {'as X':>6}  {'as O':>6}",
     ]
     for name, found in results.items():
         wins = {side: f"{100 * one.vs_random.win:.2f}" for side, one in found.trained.items()}
         columns = "  ".join(f"{wins.get(side, '-'):>6}" for side in SIDES)
-        lines.append(f"{name:<{width}}  {columns}  {found.verdict()}")
+        verdict = found.verdict() if games else found.verdict(False).partition(";")[0]
+        lines.append(f"{name:<{width}}  {columns}  {verdict}")
     return "\n".join(lines)
 
 

@@ -2,37 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
-
-import numpy as np
-from rich.console import Console
+from rich.box import Box
+from rich.console import Console, Group
+from rich.table import Table
 from rich.text import Text
 
-from apps.players.seat import EXPECTED, Thoughts
+from apps.players.seat import Thoughts
 from tictactoe_env.games.analysis import Truth
 from tictactoe_env.notation import MARKS, cell_text
 from tictactoe_env.rules import Boards, Rules
 
 STYLES = {"X": "bold color(39)", "O": "bold color(208)"}
-WORTH_STYLES = {1: "green", 0: "yellow", -1: "red"}
-MEANINGS = {
-    EXPECTED: "wins minus losses against random moves, exact",
-    "": "the probability of each move",
-}
-"""What the numbers are, in words; own values say it themselves."""
-WORTH_WORDS = {1: "win", -1: "lose"}
-EDGES = {
-    False: (tuple("┌┬┐"), tuple("├┼┤"), tuple("└┴┘"), "─", "│"),
-    True: (tuple("+++"), tuple("+++"), tuple("+++"), "-", "|"),
-}
-
-
-class Line(NamedTuple):
-    """A line of text in a cell, with its style."""
-
-    text: str
-    style: str = ""
+WORTH = {1: ("win", "green"), 0: ("draw", "yellow"), -1: ("lose", "red")}
+# The numbers of the rows stand left of the lines.
+BOX = Box("    \n    \n ─┬┐\n  ││\n ─┼┤\n ─┼┤\n  ││\n ─┴┘\n")
+MOST = 4  # moves of a player that are named
 
 
 def picture(
@@ -40,98 +24,55 @@ def picture(
     rules: Rules,
     console: Console,
     last: int | None = None,
-    about: Sequence[Sequence[Line]] | None = None,
     taken: str = "",
-) -> Text:
-    """The board as text: the last move in brackets, a winning line with stars, free cells numbered.
+    thoughts: Thoughts | None = None,
+    exact: Truth | None = None,
+    name: str = "",
+) -> Group:
+    """The board: the last move in brackets, a winning line with stars, free cells numbered.
 
-              a     b     c
-           ┌─────┬─────┬─────┐
-         1 │  1  │  O  │ [X] │
+          a     b     c
+      ──┬─────┬─────┬─────┐
+      1 │  1  │  O  │ [X] │
 
-    about: for each cell, the lines below the number of a free one. The cells are narrower on a
-    narrow terminal, and on a still narrower one these lines are left out, which is said.
     taken: the mark of the last move if its cell was taken; it stands beside the other: "X[O]".
+    thoughts: of the player `name`; exact: the worth of the moves. Both stand on the free cells, and
+    what they mean below the board. The cells are narrower on a narrow terminal.
     """
-    longest = max([3, *(len(line.text) for lines in about or () for line in lines)])
-    margin, note = len(str(rules.rows)) + 1, ""
-    needed = margin + 2 + (longest + 1) * rules.cols
-    if about is not None and console.is_terminal and needed > console.width:
-        note = f"\nThe values need a terminal of {needed} columns, this one has {console.width}."
-        about, longest = None, 3
-    won = set(rules.winning_cells(board))
-    cells = [_cell(cell, int(board[cell]), last, won, about) for cell in range(rules.cells)]
-    if taken and last is not None:
-        cells[last] = [Line(f"{MARKS[int(board[last])]}[{taken}]", STYLES[taken])]
-    height = max(map(len, cells))
-    width = longest + 2 if margin + 2 + (longest + 3) * rules.cols <= console.width else longest
-    width = max(width, 3 + len(taken))
-    top, middle, bottom, across, down = EDGES[console.options.ascii_only]
-    column_names = "".join(f" {cell_text(col, rules)[:-1]:^{width}}" for col in range(rules.cols))
-    found = Text().append(f"{' ' * margin} {column_names}".rstrip() + "\n", "dim")
+    won = rules.winning_cells(board)
+    cells = []
+    for cell, mark in enumerate(board.tolist()):
+        text = MARKS[mark] + "*" * (cell in won)
+        if cell == last:
+            text = f"{text}[{taken}]" if taken else f"[{text}]"
+        style = STYLES.get(taken if cell == last and taken else MARKS[mark], "")
+        found = Text(text, style + " reverse" * (cell in won))
+        cells.append(found if mark else _free_cell(cell, thoughts, exact))
+    lines = (len(line) for cell in cells for line in cell.plain.split("\n"))
+    longest = max(lines)
+    width = max(5, longest + 1 + longest % 2) if 4 + 6 * rules.cols <= console.width else 3
+    table = Table(box=BOX, show_lines=True, padding=0, border_style="dim", header_style="dim")
+    table.add_column(style="dim", vertical="middle", justify="center", min_width=3)
+    for col in range(rules.cols):
+        heading = cell_text(col, rules)[:-1]
+        table.add_column(heading, justify="center", vertical="middle", min_width=width)
     for row in range(rules.rows):
-        found.append(_edge(middle if row else top, across, width, margin, rules.cols), "dim")
-        for part in range(height):
-            is_middle = part == height // 2
-            found.append(f"{row + 1 if is_middle else '':>{margin}} ", "dim").append(down, "dim")
-            for cell in cells[row * rules.cols : (row + 1) * rules.cols]:
-                line = _part(cell, part, height)
-                text = line.text if len(line.text) <= width else line.text[1:-1]  # [X*]
-                found.append(f"{text:^{width}}", line.style).append(down, "dim")
-            found.append("\n")
-    found.append(_edge(bottom, across, width, margin, rules.cols).rstrip("\n"), "dim")
-    return found.append(note, "dim")
+        table.add_row(str(row + 1), *cells[row * rules.cols : (row + 1) * rules.cols])
+    return Group(table, *(Text(line, "dim") for line in _legend(name, thoughts, exact, rules)))
 
 
-def _cell(
-    cell: int, mark: int, last: int | None, won: set[int], about: Sequence[Sequence[Line]] | None
-) -> list[Line]:
-    """The lines of a cell, from the top."""
-    if not mark:
-        return [Line(str(cell + 1), "dim"), *(about[cell] if about is not None else ())]
-    text = MARKS[mark]
-    star = "*" * (cell in won)
-    shown = f"[{text}{star}]" if cell == last else f" {text}{star}" if star else text
-    return [Line(shown, STYLES[text] + (" reverse" if cell in won else ""))]
-
-
-def _part(cell: Sequence[Line], part: int, height: int) -> Line:
-    """The line of a cell at `part` of `height`; a single line stands in the middle."""
-    at = part - (height - len(cell) + 1) // 2 if len(cell) == 1 else part
-    return cell[at] if 0 <= at < len(cell) else Line("")
-
-
-def _edge(corners: tuple[str, ...], across: str, width: int, margin: int, cols: int) -> str:
-    left, cross, right = corners
-    return " " * (margin + 1) + left + cross.join([across * width] * cols) + right + "\n"
-
-
-def values_on_cells(
-    rules: Rules, thoughts: Thoughts | None, truth: Truth | None
-) -> list[list[Line]]:
-    """The lines of each free cell when values are shown: the player's value and the exact result.
-
-    thoughts: of the player, None to leave its values out; "?" is a value that it does not know.
-    truth: None for boards too large to solve.
-    """
-    found: list[list[Line]] = [[] for _ in range(rules.cells)]
-    for cell in range(rules.cells):
-        prob = None if thoughts is None else thoughts.probs[cell]
-        if thoughts is not None and prob is not None:
-            value = thoughts.values[cell] if thoughts.values is not None else prob
-            share = f"{100 * prob:.0f} %"
-            known = "?" if value is None else number(value)
-            found[cell].append(Line(share if thoughts.values is None else known))
-        worth = truth.moves[cell] if truth is not None else None
-        if worth is not None:
-            found[cell].append(
-                Line(
-                    "draw"
-                    if worth.value == 0
-                    else f"{WORTH_WORDS[worth.value]} {worth.winner_moves}",
-                    WORTH_STYLES[worth.value],
-                )
-            )
+def _free_cell(cell: int, thoughts: Thoughts | None, exact: Truth | None) -> Text:
+    """The number of a free cell, the player's value of it or its probability, and its worth."""
+    found = Text(str(cell + 1), "dim")
+    if thoughts is not None and thoughts.values is None:
+        found.append(f"\n{100 * (thoughts.probs[cell] or 0):.0f} %", "not dim")
+    elif thoughts is not None:
+        value = (thoughts.values or [])[cell]
+        found.append("\n?" if value is None else f"\n{number(value)}", "not dim")
+    if exact is not None and (worth := exact.moves[cell]) is not None:
+        word, style = WORTH[worth.value]
+        text = f"\n{word} {worth.winner_moves}" if worth.value else f"\n{word}"
+        found.append(text, f"not dim {style}")
     return found
 
 
@@ -140,37 +81,16 @@ def number(value: float) -> str:
     return f"{value + 0.0:+.2f}" if abs(value) < 100 else f"{value:+.3g}"
 
 
-def legend(name: str, thoughts: Thoughts | None, truth: Truth | None, rules: Rules) -> str:
-    """What the numbers and words in the cells mean."""
+def _legend(name: str, thoughts: Thoughts | None, exact: Truth | None, rules: Rules) -> list[str]:
+    """What the numbers and words in the cells mean, a line each."""
     lines = []
     if thoughts is not None:
-        meaning = MEANINGS.get(thoughts.kind, thoughts.meaning)
-        if thoughts.values is not None and None in _free(thoughts):
-            meaning += " (? is unknown)"
-        lines.append(f"numbers: {meaning}; {name} would play {_choices(thoughts, rules)}")
-    if truth is not None:
+        shares = {cell_text(cell, rules): prob for cell, prob in enumerate(thoughts.probs) if prob}
+        shares |= {"a taken cell": thoughts.illegal} if thoughts.illegal else {}
+        most = sorted(shares, key=lambda where: -shares[where])
+        would = [f"{where} {100 * shares[where]:.0f} %" for where in most[:MOST]]
+        would += ["..."] * (len(most) > MOST)
+        lines.append(f"numbers: {thoughts.meaning}; {name} would play {', '.join(would)}")
+    if exact is not None:
         lines.append("words: the exact result; win 2 is a win with the winner's second move")
-    return "\n".join(lines)
-
-
-def _free(thoughts: Thoughts) -> list[float | None]:
-    """The values of the free cells."""
-    values = zip(thoughts.values or (), thoughts.probs, strict=False)
-    return [value for value, prob in values if prob is not None]
-
-
-def _choices(thoughts: Thoughts, rules: Rules) -> str:
-    """The most probable moves of a player with their probabilities, at most four."""
-    probs = np.array([0.0 if prob is None else prob for prob in thoughts.probs])
-    order = [int(cell) for cell in np.argsort(-probs, kind="stable") if probs[cell] > 0]
-    if len(order) == 1 and not thoughts.illegal:
-        return cell_text(order[0], rules)
-    if len(order) > 4 and np.ptp(probs[order]) < 1e-9:
-        return f"one of {len(order)} moves" + (
-            f", or a taken cell {100 * thoughts.illegal:.0f} %" if thoughts.illegal else ""
-        )
-    parts = [f"{cell_text(cell, rules)} {100 * probs[cell]:.0f} %" for cell in order[:4]]
-    parts += ["..."] * (len(order) > 4) + [f"a taken cell {100 * thoughts.illegal:.0f} %"] * (
-        thoughts.illegal > 0
-    )
-    return ", ".join(parts)
+    return lines

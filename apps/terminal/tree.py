@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import islice
 from typing import Any
+
+import numpy as np
 
 from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.games.analysis import truth
@@ -16,22 +20,21 @@ LEAST = 0.0005  # smallest probability of a move that is shown: 0.1 %, rounded
 
 def trie_text(trie: Any, depth: int) -> str:
     """The games in a trie up to a depth, one node per line: its move, and their results."""
+
+    def lines(node: int, ply: int) -> Iterator[str]:
+        for cell in range(trie.cells) if ply < depth else ():
+            if (child := trie.after_move(node, cell)) >= 0:
+                x, drawn, o = trie.results[child]
+                ended = f"X won {x:,}, drawn {drawn:,}, O won {o:,}"
+                yield f"{_move(ply, cell, trie.config.rules)}   {ended}"
+                yield from lines(child, ply + 1)
+
     reached = sum(visits > 0 for visits in trie.visits)
-    lines = [
+    heading = (
         f"{trie.visits[0]:,} games, {len(trie.edges):,} sequences of moves, "
         f"{reached:,} positions of {len(trie.visits):,}"
-    ]
-    waiting = [(0, 0, "")]
-    while waiting:
-        node, ply, move = waiting.pop()
-        if node:
-            x, drawn, o = trie.results[node]
-            ended = f"X won {x:,}, drawn {drawn:,}, O won {o:,}"
-            lines.append(f"{'  ' * (ply - 1)}{ply}. {SIDES[(ply - 1) % 2]} {move}   {ended}")
-        for cell in reversed(range(trie.cells)) if ply < depth else ():
-            if (child := trie.after_move(node, cell)) >= 0:
-                waiting.append((child, ply + 1, cell_text(cell, trie.config.rules)))
-    return "\n".join(lines)
+    )
+    return "\n".join([heading, *lines(0, 0)])
 
 
 def tree_text(policy: Policy, rules: Rules, depth: int, side: str = "both") -> str:
@@ -41,38 +44,26 @@ def tree_text(policy: Policy, rules: Rules, depth: int, side: str = "both") -> s
     other side every legal move is followed. On boards of up to 12 cells each move has its exact
     worth. The text ends after MAX_LINES lines, with a sentence.
     """
-    lines: list[str] = []
-    waiting: list[tuple[list[int], str]] = [([], "")]
-    while waiting:
-        moves, line = waiting.pop()
-        if line:
-            lines.append(line)
-        if len(lines) == MAX_LINES:
-            lines.append(f"... the first {MAX_LINES:,} moves; a smaller depth shows all of it")
-            break
-        now = standing(moves, rules)
-        if now.mover is not None and len(moves) < depth:
-            ours = side in ("both", now.mover)
-            waiting += _moves(policy if ours else None, now)[::-1]
+    lines = list(islice(_lines(policy, standing([], rules), depth, side), MAX_LINES + 1))
+    if len(lines) > MAX_LINES:
+        lines[-1] = f"... the first {MAX_LINES:,} moves; a smaller depth shows all of it"
     return "\n".join(lines)
 
 
-def _moves(policy: Policy | None, now: Standing) -> list[tuple[list[int], str]]:
-    """The games that are one move longer, in the order of the cells, each with its line.
-
-    policy: who moves; None for the other side, which may make any legal move.
-    """
-    rules, board, before = now.rules, now.board, list(now.moves)
-    probs = None if policy is None else policy.probs(board[None])[0]
+def _lines(policy: Policy, now: Standing, depth: int, side: str) -> Iterator[str]:
+    rules, board, ply = now.rules, now.board, len(now.moves)
+    if now.mover is None or ply == depth:
+        return
+    ours = side in ("both", now.mover)
+    probs = policy.probs(board[None])[0] if ours else board == 0
     worth = truth(board, rules).moves if rules.cells <= TABULATED else [None] * rules.cells
-    found = []
-    for cell in range(rules.cells):
-        is_legal, exact = board[cell] == 0, worth[cell]
-        if not is_legal if probs is None else probs[cell] < LEAST:
-            continue
-        share = "" if probs is None else f"{100 * probs[cell]:.1f} %"
-        about = "is taken: it loses" if not is_legal else exact.text if exact else ""
-        ply, place = len(before) + 1, cell_text(cell, rules)
-        line = f"{'  ' * (ply - 1)}{ply}. {now.mover} {place}{share:>9}   {about}"
-        found.append(([*before, cell], line.rstrip()))
-    return found
+    for cell in np.flatnonzero(probs >= LEAST).tolist():
+        share, exact = f"{100 * probs[cell]:.1f} %" if ours else "", worth[cell]
+        about = "is taken: it loses" if board[cell] else exact.text if exact else ""
+        yield f"{_move(ply, cell, rules)}{share:>9}   {about}".rstrip()
+        yield from _lines(policy, standing([*now.moves, cell], rules), depth, side)
+
+
+def _move(ply: int, cell: int, rules: Rules) -> str:
+    """A move of a game, such as "  2. O b1", indented by its number."""
+    return f"{'  ' * ply}{ply + 1}. {SIDES[ply % 2]} {cell_text(cell, rules)}"

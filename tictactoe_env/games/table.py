@@ -1,34 +1,66 @@
 """Games at a terminal, in which people type their moves and a few commands.
 
-A `Table` knows the rules of such a game; a program says how it prints, asks and moves:
-`python -m tictactoe_env` with nothing but the package, `play.py` with colours, values and a store.
+`python -m tictactoe_env` plays them with nothing but the package; `play.py` adds colours, values of
+the moves, and a store.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+import os
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
 from tictactoe_env.errors import printable
-from tictactoe_env.exact.positions import TABULATED, can_enumerate
+from tictactoe_env.exact.positions import can_enumerate
 from tictactoe_env.games.analysis import truth, turning_point
 from tictactoe_env.games.game import Game, Participant
 from tictactoe_env.notation import cell_text
 from tictactoe_env.opponents import make_opponent
+from tictactoe_env.policy import Policy, sample
+from tictactoe_env.render import ansi
 from tictactoe_env.rules import SIDES, Boards, Rules, standing
 
 PERSON = "human"  # the name of a person who gives none
 _HINT = "search-depth=2"  # gives the hints on boards that are too large to solve
+_Answer = TypeVar("_Answer")
 
 
-class Table(ABC):
-    """Plays games. `played` holds those that were played to an end.
+class Talk:
+    """Prints texts, and reads answers from the standard input, a line each."""
 
-    players: who plays X and O. people: the sides whose moves are typed.
+    def say(self, text: Any = "", style: str | None = None, end: str = "\n") -> None:
+        """Print a text letter by letter; `style` is one of rich, which is left out here."""
+        print(printable(text, lines=True), end=end, flush=True)
+
+    def ask(
+        self, question: str, understand: Callable[[str], _Answer], default: str = ""
+    ) -> _Answer:
+        """The answer to a question, converted by `understand`; no answer means the default.
+
+        A ValueError of `understand` is shown, and the question is asked again. Raises EOFError at
+        the end of the input.
+        """
+        while True:
+            self.say(f"{question} [{default}]" if default else question, "bold", end=" ")
+            line = sys.stdin.readline()
+            if not line or not sys.stdin.isatty():  # a terminal shows what is typed
+                self.say("".join(filter(str.isprintable, line)))
+            if not line:
+                raise EOFError
+            try:
+                return understand(line.strip() or default)
+            except ValueError as error:
+                self.say(printable(error), "red")
+
+
+class Table:
+    """Plays games between people and policies.
+
+    players: who plays X and O. policies: of the sides that no person plays. talk: prints and asks.
     """
 
     commands: ClassVar[Mapping[str, str]] = {
@@ -39,61 +71,39 @@ class Table(ABC):
         "help": "show these commands",
     }
 
-    def __init__(self, rules: Rules, players: Mapping[str, Participant], people: Sequence[str]):
-        self.rules, self.players, self.people = rules, players, people
-        self.played: list[Game] = []
-
-    # --- of a program ---------------------------------------------------------------------------
-
-    @abstractmethod
-    def say(self, text: str, style: str | None = None) -> None:
-        """Print a text; `style` is one of rich."""
-
-    @abstractmethod
-    def ask(self, question: str, understand: Callable[[str], str | int]) -> str | int:
-        """The answer, converted by `understand`; its ValueError is shown, and asked again.
-
-        Raises EOFError at the end of the input.
-        """
-
-    @abstractmethod
-    def show(self, cells: Sequence[int]) -> None:
-        """Show the board after some moves."""
-
-    @abstractmethod
-    def move(self, side: str, cells: Sequence[int], board: Boards, rng: np.random.Generator) -> int:
-        """The cell that a player chooses who is no person."""
-
-    def solve(self) -> None:
-        """Solve the board, with a message if that takes long."""
-        if self.rules.cells > TABULATED:
-            self.say(f"solving {self.rules} ...")
-        truth(np.zeros(self.rules.cells, np.int8), self.rules)
-
-    # --- games ----------------------------------------------------------------------------------
+    def __init__(
+        self,
+        rules: Rules,
+        players: Mapping[str, Participant],
+        policies: Mapping[str, Policy],
+        talk: Talk,
+    ):
+        self.rules, self.players, self.policies, self.talk = rules, players, policies, talk
+        self.people = [side for side in SIDES if side not in policies]
 
     def play_all(self, games: int, seed: int) -> None:
         """Play games and print each result. Game i is sampled with `seed + i`."""
+        results: list[str] = []
         for index in range(games):
             if games > 1:
-                self.say(f"game {index + 1} of {games}", "bold")
+                self.talk.say(f"game {index + 1} of {games}", "bold")
             game = self.play(seed + index)
             if game is None:
-                self.say("You left the game.")
+                self.talk.say("You left the game.")
                 break
-            self.played.append(game)
+            results.append(game.result)
             self.finish(game)
-        if len(self.played) > 1:
-            won = Counter(game.result for game in self.played)
+        if len(results) > 1:
+            won = Counter(results)
             counts = ", ".join(f"{self.who(side)} won {won[side]}" for side in SIDES)
-            self.say(f"\n{len(self.played)} games: {counts}, drawn {won['draw']}", "bold")
+            self.talk.say(f"\n{len(results)} games: {counts}, drawn {won['draw']}", "bold")
 
     def play(self, seed: int) -> Game | None:
         """A finished game, with the players' moves sampled by a seed; None if a person left it."""
         rng, cells = np.random.default_rng(seed), list[int]()
         while not (now := standing(cells, self.rules)).ended:
             side = str(now.mover)
-            if side not in self.people:
+            if side in self.policies:
                 cells.append(self.move(side, cells, now.board, rng))
                 continue
             self.show(cells)
@@ -128,19 +138,21 @@ class Table(ABC):
         """The plies from a turn of a person to the one before."""
         return 1 if len(self.people) == 2 else 2
 
+    def show(self, cells: Sequence[int]) -> None:
+        """Show the board after some moves."""
+        board, last = standing(cells, self.rules).board, cells[-1] if cells else None
+        print("\n" + ansi(board, self.rules, last=last, colour=_has_colour()) + "\n")
+
+    def move(self, side: str, cells: Sequence[int], board: Boards, rng: np.random.Generator) -> int:
+        """The cell that a policy chooses, which is said."""
+        cell = int(sample(self.policies[side].probs(board[None]), rng)[0])
+        self.talk.say(f"{self.who(side)} plays {cell_text(cell, self.rules)}.")
+        return cell
+
     def finish(self, game: Game) -> None:
         """Print how a game ended, and what decided it."""
-        self.say_result(game)
-        if can_enumerate(self.rules):
-            self.solve()
-        self.say(what_decided(game))
-
-    def say_result(self, game: Game) -> None:
-        """Print how a game ended."""
-        if game.ended == "illegal":
-            loser, cell = self.who(other(game.result)), cell_text(game.moves[-1], self.rules)
-            self.say(f"{loser} marks {cell}, which is taken: an illegal move loses.")
-        self.say(result_text(game), "bold")
+        self.talk.say(result_text(game), "bold")
+        self.talk.say(what_decided(game))
 
     def who(self, side: str) -> str:
         """The player of a side, such as "minimax (O)"."""
@@ -153,35 +165,33 @@ class Table(ABC):
         last, cells = cell_text(self.rules.cells - 1, self.rules), self.rules.cells
         question = f"{self.who(side)}, your move (such as {last} or {cells}, ? for help):"
         while True:
-            answer = self.ask(question, lambda text: self.understand(text, board))
+            answer = self.talk.ask(question, lambda text: self._understand(text, board))
             if answer == "help":
-                self.say(self._help())
+                lines = {"a move": f"{self._moves}, row by row", **self.commands}
+                width = max(map(len, lines))
+                self.talk.say("\n".join(f"  {word:<{width}}  {lines[word]}" for word in lines))
             elif answer == "hint":
-                self.say(self.hint(board))
+                self.talk.say(self.hint(board))
             elif answer == "undo" and plies < self._plies_back:
-                self.say("You have no move to take back yet.", "red")
+                self.talk.say("You have no move to take back yet.", "red")
             else:
                 return answer
 
-    def understand(self, text: str, board: Boards) -> str | int:
-        """A command, or the cell of "b2" or "5". Raises ValueError for any other text."""
-        word = self.word(text)
+    def _understand(self, text: str, board: Boards) -> str | int:
+        """A command or its first letter, or the cell of "b2" or "5"; ValueError for other texts."""
+        letters = {word[0]: word for word in reversed([*self.commands])}
+        word = ({"?": "help"} | letters).get(text.lower(), text.lower())
         if word in self.commands:
             return word
         names = self._names(range(self.rules.cells))
         cells = {said: cell for cell, name in enumerate(names) for said in (name, str(cell + 1))}
         if word not in cells:
             commands = ", ".join(self.commands)
-            raise ValueError(f"{text[:40]!r} is no move: type {self._moves()}, or {commands}")
+            raise ValueError(f"{text[:40]!r} is no move: type {self._moves}, or {commands}")
         if board[cells[word]] != 0:
             free = " ".join(self._names(np.flatnonzero(board == 0)))
             raise ValueError(f"{names[cells[word]]} is taken; free are {free}")
         return cells[word]
-
-    def word(self, text: str) -> str:
-        """The command for which a text is short: "?" is help, "u" undo; else the text."""
-        short = {"?": "help"} | {word[0]: word for word in self.commands if word != "help"}
-        return short.get(text.lower(), text.lower())
 
     def hint(self, board: Boards) -> str:
         """A sentence with the best moves."""
@@ -191,7 +201,6 @@ class Table(ABC):
                 f"Hint: {self.any_of(best)}, from a search of two moves; this board is too large "
                 "to solve."
             )
-        self.solve()
         position, moves = truth(board, self.rules)
         best = np.flatnonzero([worth == position for worth in moves])
         which = "every move" if len(best) == (board == 0).sum() else self.any_of(best)
@@ -205,14 +214,19 @@ class Table(ABC):
     def _names(self, cells: Iterable[int]) -> list[str]:
         return [cell_text(int(cell), self.rules) for cell in cells]
 
+    @property
     def _moves(self) -> str:
-        last = cell_text(self.rules.cells - 1, self.rules)
-        return f"a1 to {last}, or 1 to {self.rules.cells}"
+        return f"a1 to {cell_text(self.rules.cells - 1, self.rules)}, or 1 to {self.rules.cells}"
 
-    def _help(self) -> str:
-        """What may be typed."""
-        lines = {"a move": f"{self._moves()}, row by row", **self.commands}
-        return "\n".join(f"  {word:<7} {text}" for word, text in lines.items())
+
+def _has_colour() -> bool:
+    """Whether the output is a terminal that should show colours."""
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    if plain or not sys.stdout.isatty():
+        return False
+    if os.name == "nt":
+        os.system("")  # switches the escape sequences of the Windows console on
+    return True
 
 
 def other(side: str) -> str:
@@ -226,11 +240,14 @@ def who(name: str, side: str) -> str:
 
 
 def result_text(game: Game) -> str:
-    """How a game ended, in a sentence."""
+    """How a game ended, in a sentence or two."""
     if game.result == "draw":
         return "A draw." if game.ended == "full" else "A draw: neither side could still win."
     names = {"X": who(game.x.name, "X"), "O": who(game.o.name, "O")}
     winner, loser = names[game.result], names[other(game.result)]
+    if game.ended == "illegal":
+        cell = cell_text(game.moves[-1], game.rules)
+        return f"{loser} marks {cell}, which is taken: an illegal move loses. {winner} wins."
     return f"{loser} resigns: {winner} wins." if game.ended == "resigned" else f"{winner} wins."
 
 
