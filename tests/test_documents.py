@@ -113,7 +113,7 @@ def test_a_command_of_a_page_is_read_by_its_program(name):
     elif program == "evaluate.py":
         assert evaluate.LINE.parse(words)
     elif program == "play.py":
-        assert play.command_line().parse(words)
+        assert play.LINE.parse(words)
     else:
         agent = "trie" if words[0] == "--resume" else words[0]
         assert train.command_line(agents.page(agent), train.GENERAL).parse(words)
