@@ -20,9 +20,8 @@ RANDOM, PERFECT = (make_opponent(name, Rules()) for name in ("random", "minimax"
     [{"width": 100}, {"width": 100, "force_terminal": True}, {"width": 40, "force_terminal": True}],
 )
 def test_a_row_is_printed_at_each_tenth_with_news_and_when_something_is_first_proven(
-    settings, monkeypatch
+    settings,
 ):
-    monkeypatch.setattr("apps.terminal.progress.PLAIN_SECONDS", 1e9)
     console = Console(file=StringIO(), **settings)
     display = Display("agent", 1_000, 0, console)
     for steps, policy in (
@@ -34,44 +33,34 @@ def test_a_row_is_printed_at_each_tenth_with_news_and_when_something_is_first_pr
         display.show({"steps": steps, "seconds": 1.0, "games": 7.0}, results, policy)
     display.stop()
     shown = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "\n", console.file.getvalue())
-    rows = re.findall(r"^ *([\d,]+) (?:steps,| +1\.0)", shown, re.MULTILINE)
+    rows = re.findall(r"^ *([\d,]+) steps +1\.0", shown, re.MULTILINE)
     assert rows == ["120", "150", "310", "1,000"]
-    assert shown.count("unbeatable") >= 2
+    assert shown.count("cannot be beaten") >= 2
     assert ("1,000/1,000 steps" in shown) == ("force_terminal" in settings)
 
 
-def test_a_log_tells_of_the_games_that_were_counted_at_each_row(monkeypatch):
-    monkeypatch.setattr("apps.terminal.progress.PLAIN_SECONDS", 0.0)
+def test_a_log_tells_the_notes_of_a_learner_below_each_line():
     console, tally = Console(file=StringIO(), width=100), Tally()
-    display, results = Display("agent", 1_000, 0, console), evaluate(RANDOM, rules=Rules())
+    display, results = Display("agent", 300, 0, console), evaluate(RANDOM, rules=Rules())
     for steps in (100, 200, 300):
         tally.add([WIN] * 1_000)
         display.show({"steps": steps, "seconds": 1.0, **tally.notes()}, results, RANDOM)
     shown = console.file.getvalue()
-    assert re.findall(r" to ([\d,]+): 1000 won", shown) == ["1,000", "2,000", "3,000"]
+    assert re.findall(r"games ([\d,]+), wins in 1000 games 1,000", shown) == ["1,000", "3,000"]
 
 
-@pytest.mark.parametrize("is_terminal", [True, False])
-def test_a_long_proof_shows_how_far_it_has_come(is_terminal, monkeypatch):
-    now = [100.0]
-    monkeypatch.setattr("apps.terminal.progress.time.monotonic", lambda: now[0])
-    console = Console(file=StringIO(), width=100, force_terminal=is_terminal)
+def test_a_long_proof_shows_how_far_it_has_come():
+    console = Console(file=StringIO(), width=100, force_terminal=True)
     display = Display("agent", 1_000, 0, console)
-    for now[0], ply, positions in ((100.0, 1, 9), (104.0, 2, 70), (110.0, 3, 504)):
-        display.prove("X", ply, positions)
+    display.prove("X", 3, 504)
     display.stop()
-    shown = console.file.getvalue()
-    assert ("504 positions" in shown, "10 s" in shown, "70 positions" in shown) == (
-        True,
-        True,
-        False,
-    )
+    assert "504 positions" in console.file.getvalue()
 
 
 def test_results_are_described_in_per_cent_with_what_is_proven():
     random = describe(evaluate(RANDOM, rules=Rules()))
-    assert random == "X 58.49/12.70/28.81   O 28.81/12.70/58.49"
-    assert describe(evaluate(PERFECT, rules=Rules())).endswith("unbeatable")
+    assert random == "X 58.49/12.70/28.81  O 28.81/12.70/58.49"
+    assert describe(evaluate(PERFECT, rules=Rules())).endswith("cannot be beaten")
 
 
 # --- windows of a thousand games ------------------------------------------------------------------

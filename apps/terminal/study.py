@@ -15,9 +15,9 @@ from rich.console import Console
 
 import agents
 from apps.terminal import report, trainer
-from apps.terminal.progress import proven
 from apps.terminal.study_table import facts, goals_of, table, write_study
 from tictactoe_env.errors import printable
+from tictactoe_env.exact.verdict import verdict
 from training.cluster import results
 from training.files import has_folder
 from training.goals import check_goal
@@ -101,7 +101,7 @@ def train(
                 text = f"failed: {printable(error)}"
                 if not error:
                     metrics[seeds[number]], last = rows, rows[-1]
-                    what = proven(results_of(last, config.rules)) or "nothing proven"
+                    what = verdict(results_of(last, config.rules).proven, games=False)
                     text = f"{what}, {last['steps']:,} steps, {last['seconds']:.1f} s"
                 report.say(f"seed {seeds[number]}: {text}   [{ended} of {len(seeds)}]", console)
     except KeyboardInterrupt:

@@ -5,26 +5,26 @@ from __future__ import annotations
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+from rich.console import Console
 
-from apps.players.seat import OWN, Seat, run_seat
-from apps.terminal import battle, charts, position, report
+from apps.players.seat import OWN, Seat
+from apps.terminal import battle, charts, position, progress, report
 from apps.terminal.interpreter import command
 from tictactoe_env.certificates.certificate import FILE as CERTIFICATE
-from tictactoe_env.certificates.content import Certificate
 from tictactoe_env.errors import printable
-from tictactoe_env.exact.positions import TABULATED
+from tictactoe_env.exact.proof import Limit
 from tictactoe_env.games.game import Participant
+from training import checkpoint
+from training.goals import limit_of
 from training.selfplay import RIVAL
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from training.rivals import Rivals
     from training.run import Run
 
@@ -36,12 +36,8 @@ def new_folder(name: str, seed: int, console: Console) -> Path:
     if not known:
         return folder
     new = folder.with_name(f"{folder.name}-{time.strftime('%Y%m%d-%H%M%S')}")
-    text = (
-        f"{known[0]} exists, so this run is written to {new}. The same seed and options give the "
-        f"same agent again; --seed {seed + 1} trains another one"
-    )
-    if folder.exists():
-        text += f", {command('train.py', '--resume', str(folder))} continues the first one"
+    go_on = command("train.py", "--resume", str(known[0]))
+    text = f"{known[0]} exists ({go_on} continues it), so this run of seed {seed} is {new}"
     report.say(printable(text), console)
     return new
 
@@ -49,24 +45,6 @@ def new_folder(name: str, seed: int, console: Console) -> Path:
 def rival_folder(folder: Path) -> Path:
     """The folder of the learner that is trained against that of a folder."""
     return folder.with_name(f"{folder.name}-{RIVAL}")
-
-
-def refuse_export(page: Any, export_sb3: Path | None) -> None:
-    """Raise ValueError if an export is asked of an agent that has none."""
-    if export_sb3 and not hasattr(page, "export_sb3"):
-        raise ValueError(
-            f"{page.AGENT} does not use Stable-Baselines3, so there is nothing to export: "
-            "leave --export-sb3 out"
-        )
-
-
-def export(page: Any, folder: Path, target: Path | None, console: Console) -> None:
-    """Write the best model as Stable-Baselines3's own file, if a path is given."""
-    from training import checkpoint
-
-    if target:
-        page.export_sb3(*checkpoint.load_model(page, folder), target)
-        report.say(f"Stable-Baselines3's own file: {printable(target)}", console)
 
 
 @contextmanager
@@ -79,23 +57,14 @@ def warnings_on(console: Console) -> Iterator[None]:
         yield
 
 
-def ended_at_once(run: Any) -> int:
-    """Say how to continue after a second Ctrl-C; the exit code. Raises if nothing was saved."""
-    if not run.is_saved:
-        raise KeyboardInterrupt
-    hint = printable(command_to_go_on(run))
-    print(f"train.py: ended at once; continue with: {hint}", file=sys.stderr)
-    return 130
-
-
-def command_to_go_on(run: Any) -> str:
-    """The command that continues a run that was ended."""
+def to_go_on(run: Run, *options: str) -> str:
+    """The command that continues a run."""
     until = [] if run.until == "steps" else ["--until", run.until]
-    return command("train.py", "--resume", str(run.folder), *until)
+    return printable(command("train.py", "--resume", str(run.folder), *options, *until))
 
 
 @contextmanager
-def way_to_go_on(run: Any) -> Iterator[None]:
+def way_to_go_on(run: Run) -> Iterator[None]:
     """Add to an error of the disk how to go on."""
     try:
         yield
@@ -104,10 +73,7 @@ def way_to_go_on(run: Any) -> Iterator[None]:
             raise
         way = "nothing was saved: make room there and train again, or give another --out"
         if run.is_saved:
-            way = (
-                "what was trained up to the last checkpoint is saved; when the disk can be written "
-                f"again, continue with: {command_to_go_on(run)}"
-            )
+            way = f"the last checkpoint is saved; make room and continue with: {to_go_on(run)}"
         raise OSError(f"{error}: {way}") from error
 
 
@@ -125,11 +91,10 @@ def train(
     130: a second Ctrl-C ended the training at once. Raises KeyboardInterrupt if nothing was saved
     by then. learn_from: games that a resumed run takes in, if it learns from games.
     """
-    from apps.terminal import progress
-
     runs: tuple[Run, ...] = training.runs
-    first = runs[0]
-    refuse_export(first.page, export_sb3)
+    first, page = runs[0], cast(Any, runs[0].page)
+    if export_sb3 and not hasattr(page, "export_sb3"):
+        raise ValueError(f"{page.AGENT} is not of Stable-Baselines3: leave --export-sb3 out")
     if goal := report.goal_text(first.until, first.config.rules):
         report.say(goal, console)
     if not is_resumed:
@@ -142,9 +107,10 @@ def train(
             held.enter_context(run.held())
         try:
             if is_resumed:
-                counts = training.resume(learn_from)
+                counts = training.resume(learn_from).items()
                 if counts:
-                    report.say(learned_text(counts), console)
+                    learned = ", ".join(f"{count:,} {what}" for what, count in counts)
+                    report.say(f"games of others: {learned}", console)
             else:
                 for run in runs:
                     run.start()
@@ -152,19 +118,19 @@ def train(
                 with progress.shown(runs, console) as displays:
                     training.train(*displays)
         except KeyboardInterrupt:
-            return ended_at_once(first)
-        if not training.is_complete:
+            if not first.is_saved:
+                raise
+            print(f"train.py: ended at once; continue with: {to_go_on(first)}", file=sys.stderr)
+            return 130
+        if training.is_complete:
+            for run in runs:
+                report.say(complete_text(run), console)
+        else:
             finish(runs, console)
-    export(first.page, first.folder, export_sb3, console)
-    folders = [str(run.folder) for run in runs]
-    said = [complete_text(run) for run in runs]
-    if not training.is_complete:
-        said = [f"saved: {' and '.join(folders)}"]
-    said[-1] += f"   look: {command('evaluate.py', *folders)}"
-    said += [ways_on(run) for run in runs if (run.folder / CERTIFICATE).exists()]
-    for text in said:
-        report.say(printable(text), console)
-    return verdict(runs, lambda text: report.say(text, console))
+    if export_sb3:
+        page.export_sb3(*checkpoint.load_model(page, first.folder), export_sb3)
+        report.say(f"Stable-Baselines3's own file: {printable(export_sb3)}", console)
+    return end(runs, console)
 
 
 def finish(runs: tuple[Run, ...], console: Console) -> None:
@@ -179,86 +145,60 @@ def finish(runs: tuple[Run, ...], console: Console) -> None:
     else:
         battle.of_rivals({run.name: (run.best_player, run.side) for run in runs}, console)
     for run, certificate in zip(runs, certificates, strict=True):
-        print_certificate(run, certificate, console)
+        if certificate is None:
+            limit = limit_of(run.config) or Limit()
+            text = (
+                f"no certificate: the best model can meet more than {limit.positions:,} positions "
+                "on each side that it learns; train longer, or raise --proof-positions"
+            )
+            report.say(text, console, "bold")
+        else:
+            report.say(f"\n{certificate.claim}", console, "bold")
+            report.certificate(certificate, console)
+        report.say(printable(f"saved: {run.folder}"), console)
 
 
-def complete_text(run: Any) -> str:
+def print_values(run: Run, console: Console) -> None:
+    """Print the best model's own values of the first moves, if it has any."""
+    rules = run.config.rules
+    seat = Seat(Participant("run", run.name), rules, run.best_player)
+    if run.side != "O" and OWN in seat.kinds:
+        position.print_first_moves(seat.thoughts(np.zeros(rules.cells, np.int8)), rules, console)
+
+
+def complete_text(run: Run) -> str:
     """What to say of a run of which nothing is left to do."""
     goal = f" and has reached its goal, {run.until}" if run.until in run.first_reached else ""
-    return (
-        f"complete: {run.folder} has trained {run.rows[-1]['steps']:,} steps{goal}, and nothing of "
-        "it is missing; give --steps more than that to train on"
+    return printable(
+        f"complete: {run.folder} has trained {run.rows[-1]['steps']:,} steps{goal}; give --steps "
+        "more than that to train on"
     )
 
 
-def ways_on(run: Run) -> str:
-    """How to check the certificate of a run, and to play against it as the side that it learned."""
-    seat, folder = "--x" if run.side == "X" else "--o", str(run.folder)
-    check = command("evaluate.py", "--verify", folder)
-    return f"check: {check}   play: {command('play.py', seat, folder)}"
-
-
-def print_certificate(run: Any, found: Certificate | None, console: Console) -> None:
-    """Print the certificate of a run that is finished, or why it has none."""
-    if found is not None:
-        report.say(f"\n{found.claim}", console, "bold")
-        report.certificate(found, console)
-        return
-    positions = f"{run.config.proof_positions:,}"
-    text = (
-        f"no certificate: the best model can meet more than {positions} positions on each side "
-        "that it learns; train longer, or raise --proof-positions"
-    )
-    report.say(text, console, "bold")
-
-
-def print_values(run: Any, console: Console) -> None:
-    """Print the best model's own values of the first moves, if it chooses a move by them."""
-    rules = run.config.rules
-    if run.side == "O":
-        return
-    empty = np.zeros(rules.cells, np.int8)
-    if rules.cells > TABULATED:
-        if run.best_player.moves_by_values:
-            seat = Seat(Participant("run", run.name), rules, run.best_player)
-            position.print_first_moves(seat.thoughts(empty), rules, console)
-        return
-    seat = run_seat(run.folder, run.name, rules)
-    if OWN not in seat.kinds:
-        return
-    found = seat.thoughts(empty)
-    known = [-np.inf if value is None else value for value in found.values or ()]
-    if known and known[int(np.argmax(np.array(found.probs, dtype=float)))] == max(known):
-        position.print_first_moves(found, rules, console)
-
-
-def learned_text(counts: Mapping[str, int]) -> str:
-    """The games that a resumed run has taken in, and those left out."""
-    reasons = [f"{count:,} {reason}" for reason, count in counts.items() if reason != "learned"]
-    learned = counts.get("learned", 0)
-    text = f"took in {learned:,} {'game' if learned == 1 else 'games'}"
-    return f"{text}, left out {', '.join(reasons)}" if reasons else text
-
-
-def verdict(runs: tuple[Run, ...], say: Callable[[str], None]) -> int:
-    """Print how to continue if a goal was not reached; the exit code.
+def end(runs: tuple[Run, ...], console: Console) -> int:
+    """Print what can be done with the runs, and how to continue to a missed goal; the exit code.
 
     The goal of a run that is trained as one side is that of its side. A run that is optimal is
     done whatever its goal is: more training cannot improve it.
     """
-    until, folder = runs[0].until, runs[0].folder
+    folders, until = [str(run.folder) for run in runs], runs[0].until
+    ways = {"look": command("evaluate.py", *folders)}
+    proven = [run for run in runs if (run.folder / CERTIFICATE).exists()]
+    if proven:
+        ways["check"] = command("evaluate.py", "--verify", *(str(run.folder) for run in proven))
+    for run in proven:
+        seat = "--x" if run.side == "X" else "--o"
+        ways[f"play {run.name}"] = command("play.py", seat, str(run.folder))
     missed = [run for run in runs if not {until, "optimal"} & set(run.first_reached)]
-    if not missed:
-        return 0
-    words, made = ["train.py", "--resume", str(folder)], [run.rows[-1]["steps"] for run in runs]
-    if all(steps >= run.config.steps for run, steps in zip(runs, made, strict=True)):
-        words += ["--steps", str(2 * max(made) or 1_000)]
-    words += ["--until", until] * (until != "steps")
-    say(printable(f"continue with: {command(*words)}"))
-    if until == "steps":
-        return 0
-    for run in missed:
+    if missed:
+        made = max(run.rows[-1]["steps"] for run in runs)
+        has_made = all(run.rows[-1]["steps"] >= run.config.steps for run in runs)
+        more = ["--steps", str(2 * made or 1_000)] if has_made else []
+        ways["continue with"] = to_go_on(runs[0], *more)
+    for way, line in ways.items():
+        report.say(printable(f"{way}: {line}"), console)
+    for run in missed if until != "steps" else ():
         goal = until if run.side == "both" else f"{until} as {run.side}"
         steps = f"{run.rows[-1]['steps']:,} steps"
-        say(f"{goal} was not reached by {printable(run.name)} within {steps}")
-    return 1
+        report.say(f"{goal} was not reached by {printable(run.name)} within {steps}", console)
+    return int(bool(missed) and until != "steps")
