@@ -1,7 +1,7 @@
 """The server of the page: `python -m apps.web.server`, or `python play.py --web`.
 
 `application` has the addresses of the interface (see /openapi.json) and of the page; `serve`
-listens on 127.0.0.1 only. docs/SERVER.md has examples.
+listens on 127.0.0.1 only. docs/play.md has examples.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ MOST_CONNECTIONS = 256
 MAX_BODY = 8_192  # bytes of a request
 PAGES = ("/", "/games", "/games/{id}", "/agents", "/agents/{id:path}")
 REFUSED: dict[int | str, Any] = {
-    "default": {"model": answers.Refused, "description": "A refusal; docs/SERVER.md has them all."}
+    "default": {"model": answers.Refused, "description": "A refusal; docs/play.md has them all."}
 }
 
 

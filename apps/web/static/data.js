@@ -1,4 +1,4 @@
-// The data of the page, from its server: docs/SERVER.md describes the requests. tables.js has the
+// The data of the page, from its server: /openapi.json describes the requests. tables.js has the
 // same functions for a page without a server. Nothing else asks for data.
 
 import { pathOf } from "./words.js";
