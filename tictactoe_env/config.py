@@ -146,7 +146,7 @@ class Config:
         return boards[0], int(seats[0])
 
     def _marks(self, name: str, value: Any, shape: tuple[int, ...], least: int) -> Any:
-        """What `start` returned as a fresh int8 array: +1, -1 and, if `least` is 0, also 0."""
+        """The result of `start` as a fresh int8 array: +1, -1 and, if `least` is 0, also 0."""
         array = np.asarray(value)
         is_right = array.shape == shape and array.dtype.kind in "iu"
         if not is_right or (np.abs(array) > 1).any() or (np.abs(array) < least).any():
@@ -157,7 +157,7 @@ class Config:
         return array.astype(np.int8)
 
     def ended(self, boards: Boards) -> NDArray[np.bool_]:
-        """Whether the games on these boards (B, cells) are finished: (B,) bool."""
+        """True where the game on a board (B, cells) is finished: (B,) bool."""
         ended: NDArray[np.bool_] = self.rules.is_over(*self.rules.to_bits(boards), self.early_draw)
         return ended
 

@@ -336,7 +336,7 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
         raise ResetNeeded("the game is over: call reset() to start the next one")
 
     def action_masks(self) -> NDArray[np.bool_]:
-        """Whether each cell is free: (cells,) bool. sb3-contrib calls this method.
+        """The free cells: (cells,) bool. sb3-contrib calls this method.
 
         Behind a wrapper it is `env.get_wrapper_attr("action_masks")()`. Gymnasium's
         `action_space.sample` takes the int8 mask of `info["action_mask"]` instead.

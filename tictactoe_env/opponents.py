@@ -23,7 +23,7 @@ asked for, as Gymnasium imports environments. `register_opponent` adds a name to
     register_opponent("cautious", make_cautious)     # make_cautious(rules, depth=2) -> a player
     gym.make("tictactoe_env/TicTacToe-v0", opponent="cautious-depth=4")
 
-A package adds a name for everybody who installs it with an entry point in its pyproject.toml:
+A package adds a name for everyone who installs it with an entry point in its pyproject.toml:
 
     [project.entry-points."tictactoe_env.opponents"]
     cautious = "my_package.players:make_cautious"
@@ -192,7 +192,7 @@ def parse_pool(text: str) -> list[tuple[str, float]]:
 
 
 def is_trained(spec: Any, rules: Rules | None = None) -> bool:
-    """Whether a text names a trained agent of this package that plays on this board."""
+    """True if a text names a trained agent of this package that plays on this board."""
     if not isinstance(spec, str) or (spec in _OWN and spec != "mcts"):
         return False
     from tictactoe_env.trained.packed import BOARD, trained_names
@@ -274,7 +274,7 @@ def registered_names() -> list[str]:
 
 
 def description(name: str) -> str:
-    """What an added opponent is: the first line of its factory's docstring.
+    """The description of an added opponent: the first line of its factory's docstring.
 
     Of an entry point that cannot be imported, the reason.
     """

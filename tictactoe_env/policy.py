@@ -152,7 +152,7 @@ class PredictPolicy:
 
 
 class _FrozenNormalizer:
-    """What a normalizer now makes of -1, 0 and 1 in each entry of an observation.
+    """The values to which a normalizer now maps -1, 0 and 1 in each entry of an observation.
 
     The normalizer treats each entry on its own, as `VecNormalize` does. zeros: observations (1,
     ...) of zeros.

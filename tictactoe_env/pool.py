@@ -318,7 +318,7 @@ class Pooled:
 
     @property
     def self_play(self) -> dict[str, Any] | None:
-        """What snapshots of the learner are used for; None if no opponent is made from it.
+        """The use of snapshots of the learner; None if no opponent is made from it.
 
         The keys are `snapshots`, the number of them, with the opponent "self" its options `keep`
         and `replace`, and with "best-response" `best_response`, whether there is one yet.

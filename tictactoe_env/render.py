@@ -336,7 +336,7 @@ def _cover(shape: _Shape) -> tuple[tuple[slice, slice], NDArray[np.float32]]:
 
 
 def _distance(shape: _Shape, pixels: _Points) -> NDArray[np.float64]:
-    """How far the pixels (height, width) are outside a shape; negative inside."""
+    """The distance of the pixels (height, width) from a shape; negative inside."""
     kind, _, at, unit, strokes, _ = shape
     middle = pixels - (at + unit * (0.5 + 0.5j))
     if kind == "tile":

@@ -105,7 +105,7 @@ class Rules:
     # --- on integers and on uint64 arrays ----------------------------------------------
 
     def has_line(self, marks: _Bits) -> Any:
-        """Whether k of these marks are in a line: bool, or (B,) bool."""
+        """True if k of these marks are in a line: bool, or (B,) bool."""
         found = marks & 0
         for step in self._directions:
             line = marks
@@ -115,17 +115,17 @@ class Rules:
         return found != 0
 
     def is_full(self, x: _Bits, o: _Bits) -> Any:
-        """Whether no cell is free: bool, or (B,) bool."""
+        """True if no cell is free: bool, or (B,) bool."""
         return (x | o) == self.full
 
     def is_dead(self, x: _Bits, o: _Bits) -> Any:
-        """Whether every line has marks of both sides, so nobody can win: bool, or (B,) bool."""
+        """True if every line has marks of both sides, so nobody can win: bool, or (B,) bool."""
         open_to_x, open_to_o = self.has_line(o ^ self.full), self.has_line(x ^ self.full)
         is_open = open_to_x | open_to_o
         return ~is_open if isinstance(is_open, np.ndarray) else not is_open
 
     def is_over(self, x: _Bits, o: _Bits, early_draw: bool = False) -> Any:
-        """Whether a game is finished; early_draw: a dead one too: bool, or (B,) bool."""
+        """True if a game is finished; early_draw: a dead one too: bool, or (B,) bool."""
         over = self.has_line(x) | self.has_line(o) | self.is_full(x, o)
         return over | self.is_dead(x, o) if early_draw else over
 

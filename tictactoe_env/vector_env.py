@@ -259,7 +259,7 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
         return games.observe(self._states), rewards, ended, truncated, self._info()
 
     def _truncated(self, ended: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Whether a game that goes on has reached `max_episode_steps`: (num_envs,) bool."""
+        """True where a game that goes on has reached `max_episode_steps`: (num_envs,) bool."""
         if self._limit is None:
             return np.zeros(self.num_envs, dtype=bool)
         self._steps += 1
@@ -336,7 +336,7 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
     # --- state ------------------------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, Any]:
-        """What `load_state_dict` needs to continue these games bit for bit.
+        """The state from which `load_state_dict` continues these games bit for bit.
 
         Fresh arrays with one row for each game: `boards` int8 (num_envs, cells), `seats` int8 (the
         learner's marks, +1 X, -1 O), `results` int8 (0 unfinished, else how the game ended:
@@ -378,7 +378,7 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
     # --- views ------------------------------------------------------------------------------------
 
     def action_masks(self) -> NDArray[np.bool_]:
-        """Whether each cell is free: (num_envs, cells) bool."""
+        """The free cells: (num_envs, cells) bool."""
         return self._games.legal(self._started()).astype(bool)
 
     @property
@@ -387,7 +387,7 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
         return self._games.boards(self._started())
 
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
-        """What the method or attribute `name` gives for each game: a tuple (num_envs,).
+        """The results of the method or attribute `name` for each game: a tuple (num_envs,).
 
         The masks, boards and pictures of the games are their own: `action_masks`, `board`,
         `render`. Any other method is called once, and its result repeated. Raises AttributeError if

@@ -58,7 +58,7 @@ from tictactoe_env.rules import SIDES, Rules
 FILE = "certificate.json"
 MAX_BYTES = 32 << 20  # of a certificate that is read; 3x4 with probabilities needs up to 24 MB
 VERIFIED = Limit(positions=3_000_000)
-"""How large a proof may be that is computed again: agents on 5x5 can meet 2 million positions."""
+"""The limit of a proof that is computed again: agents on 5x5 can meet 2 million positions."""
 
 
 def exact_results(table: TabularPolicy) -> dict[str, SideResults]:
@@ -93,7 +93,7 @@ def _line_results(reaches: Mapping[str, BoardReach]) -> dict[str, SideResults]:
 
 
 def _results(reach: Reach) -> SideResults:
-    """What both formats state of one side."""
+    """The results of one side, as both formats state them."""
     response = match.best_response(reach)
     line = response.losing_line
     return SideResults(

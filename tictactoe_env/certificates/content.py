@@ -1,4 +1,4 @@
-"""What a certificate says, as typed values, and the one place that reads it from JSON.
+"""The contents of a certificate as typed values, and the one place that reads it from JSON.
 
     found = Certificate.from_json(content)      # CertificateError unless it has the form of one
     found.rules, found.stated.agent             # the board, and what nobody can verify
@@ -72,7 +72,7 @@ class SideResults:
 
     @property
     def proven(self) -> Proven:
-        """What the verdict on the side is made of."""
+        """The parts of the verdict on the side."""
         return Proven(self.unbeatable, self.optimal, self.always_wins, self.losing_line)
 
 
@@ -95,7 +95,7 @@ class Certificate:
 
     @property
     def is_of_lines(self) -> bool:
-        """Whether it holds the moves in the positions that the player can meet only."""
+        """True if it holds only the moves in positions that the player can meet."""
         return self.canonical is not None
 
     @property
@@ -137,7 +137,7 @@ class Certificate:
         return f"on {self.rules} it {self.verdict()}"
 
     def verified_text(self, path: object) -> str:
-        """What is printed of a verified certificate: the verdict, and then what it is about."""
+        """The text that is printed of a verified certificate: the verdict, then what it's about."""
         return (
             f"{self.claim}\nverified: {path} ({self.stated.agent}), {self.decisions:,} positions: "
             "every result follows from the moves; name, seed, configuration and times cannot be "
@@ -146,13 +146,13 @@ class Certificate:
 
     @property
     def unbeatable(self) -> bool | None:
-        """Whether the player never loses; None if that is not known of a side."""
+        """True if the player can't be beaten; None if that isn't known of a side."""
         never = all(found.unbeatable for found in self.results.values())
         return None if never and len(self.results) < len(SIDES) else never
 
     @property
     def optimal(self) -> bool:
-        """Whether the player is optimal on both sides."""
+        """True if the player is optimal on both sides."""
         return all(found.optimal for found in self.results.values())
 
     @property
@@ -245,7 +245,7 @@ def _entry(side: str) -> str:
 
 
 def seems_to_win(found: SideResults) -> bool:
-    """Whether a player wins every game, as far as its rates can tell.
+    """True if a player wins every game, as far as its rates can tell.
 
     Against random play every reply can come, so what never happens then never happens at all.
     """

@@ -69,7 +69,7 @@ class LinesPolicy:
         return self
 
     def knows(self, boards: Boards) -> NDArray[np.bool_]:
-        """Whether its moves are known: (B,) bool of boards (B, cells).
+        """True where its moves are known: (B,) bool of boards (B, cells).
 
         False for a board that it does not meet, such as one after a move that it does not make, and
         for finished boards.

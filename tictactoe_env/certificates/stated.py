@@ -1,4 +1,4 @@
-"""What a certificate states without a proof: its agent, seed, configuration, training and versions.
+"""The unproven part of a certificate: its agent, seed, configuration, training and versions.
 
 No verifier can recompute these entries, but programs print them beside what is proven. So they must
 be what they look like: names are short plain words, texts are printable, numbers are finite.
@@ -66,7 +66,7 @@ class Stated:
 
     @classmethod
     def of(cls, agent: str, seed: int | None = None, **about: Any) -> Stated:
-        r"""What a new certificate states: config, versions and training, if given.
+        r"""The unproven part of a new certificate: config, versions and training, if given.
 
         versions: by default those of this process. What is not printable in the texts is written as
         \x1b and the like, so that a certificate can be read again whatever a folder is called.
@@ -87,7 +87,7 @@ class Stated:
 
 
 def is_name(value: Any) -> bool:
-    """Whether a value is plain words of at most 100 letters with one space between them."""
+    """True if a value is plain words of at most 100 letters with one space between them."""
     words = "[A-Za-z0-9_.:=+-]+(?: [A-Za-z0-9_.:=+-]+)*"
     return isinstance(value, str) and len(value) <= MAX_NAME and bool(re.fullmatch(words, value))
 
@@ -99,7 +99,7 @@ def name_of(text: str) -> str:
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value is a finite number that a float can hold; true and false are none."""
+    """True if a value is a finite number that a float can hold, and no bool."""
     if isinstance(value, float):
         return math.isfinite(value)
     return type(value) is int and abs(value) < _MAX_NUMBER

@@ -111,7 +111,7 @@ class _Bitboards:
             self.lines = self._find_lines(np.arange(self.full + 1))
 
     def has_line(self, sets: _Sets) -> NDArray[np.bool_]:
-        """Whether k cells of the set are in a line: (B,)."""
+        """True where k cells of the set are in a line: (B,)."""
         if self.is_one_part:
             return self.lines.take(sets)
         return self._find_lines(sets)
@@ -122,7 +122,7 @@ class _Bitboards:
         return found
 
     def is_dead(self, own: _Sets, other: _Sets) -> NDArray[np.bool_]:
-        """Whether every line has marks of both sides, so nobody can win: (B,)."""
+        """True where every line has marks of both sides, so nobody can win: (B,)."""
         return ~(self.has_line(self.full ^ own) | self.has_line(self.full ^ other))
 
     def members(self, sets: _Sets) -> NDArray[np.int8]:

@@ -137,7 +137,7 @@ class BitGames(Engine):
         return states
 
     def _start_of(self, state: States) -> _Start:
-        """What the opponent can do in one game (4, 1); kept, since most games start alike."""
+        """The possible replies in one game (4, 1); kept, since most games start alike."""
         if self._start is None or self._start.key != state.tobytes():
             count, board = self.rules.cells, self.boards(state)
             moves = self._first_moves(state.repeat(count, axis=1), np.arange(count))
@@ -178,7 +178,7 @@ class BitGames(Engine):
         return result
 
     def _drawn(self, own: _Sets, other: _Sets, free: _Sets) -> NDArray[np.bool_]:
-        """Whether a game without a line is drawn: (B,), fresh."""
+        """True where a game without a line is drawn: (B,), fresh."""
         drawn: NDArray[np.bool_] = free == 0
         if self._early_draw:
             drawn |= self._board.is_dead(own, other)
@@ -341,12 +341,12 @@ class BitGame(Engine):
         return state, result, observation, mask
 
     def _waits(self, state: State) -> bool:
-        """Whether it is the opponent's turn."""
+        """True if it's the opponent's turn."""
         own, other, seat = state
         return ((own | other).bit_count() % 2 == 0) == (seat < 0)
 
     def _is_dead(self, own: int, other: int) -> bool:
-        """Whether every line has marks of both sides, so nobody can win."""
+        """True if every line has marks of both sides, so nobody can win."""
         return not (self._has_line(self._full ^ own) or self._has_line(self._full ^ other))
 
     def prepare(self, policy: Policy) -> _BitReply:

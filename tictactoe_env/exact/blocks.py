@@ -47,7 +47,7 @@ class Block:
         return np.add.outer(self.high * 3 ** len(self._parts[1].cells), self.low)
 
     def standing(self, lines: NDArray[np.int8]) -> NDArray[np.int8]:
-        """How the positions stand. lines: see `_lines`."""
+        """The outcomes of the positions. lines: see `_lines`."""
         x, o = (
             np.bitwise_or.outer(self._parts[0].bits[side][self.high], low[self.low])
             for side, low in enumerate(self._parts[1].bits)

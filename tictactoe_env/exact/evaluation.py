@@ -76,23 +76,23 @@ class Evaluation:
 
     @property
     def unbeatable(self) -> bool:
-        """Whether it never loses, on either side, whatever the opponent does."""
+        """True if it can't lose on either side, whatever the opponent does."""
         return self.unbeatable_x and self.unbeatable_o
 
     @property
     def optimal(self) -> bool:
-        """Whether it is optimal on both sides."""
+        """True if it's optimal on both sides."""
         return self.optimal_x and self.optimal_o
 
     @property
     def is_won_by_x(self) -> bool:
-        """Whether X is known to win if both sides play perfectly, so that O cannot but lose."""
+        """True if X is known to win under perfect play by both sides, so that O must lose."""
         return self.always_wins_x or self.best_play_x == 1
 
     def reached(self, until: str, side: str = "both") -> bool:
-        """Whether one or both sides have reached a goal of UNTIL; "steps" is never reached.
+        """True if one or both sides have reached a goal of UNTIL; "steps" is never reached.
 
-        Where X wins with best play, X has to win against everybody, and O, which cannot avoid
+        Where X wins with best play, X has to win against everyone, and O, which cannot avoid
         losing, does not count; alone it never reaches a goal.
         """
         reached = {
@@ -107,7 +107,7 @@ class Evaluation:
     def rank(self, side: str = "both") -> tuple[float, float]:
         """The key that ranks checkpoints: number of unbeatable sides, then value against random.
 
-        An X that wins against everybody counts as two sides.
+        An X that wins against everyone counts as two sides.
         """
         safe_x = self.unbeatable_x + self.always_wins_x
         by_side = {"X": (safe_x, self.x.value), "O": (self.unbeatable_o, self.o.value)}
@@ -117,12 +117,12 @@ class Evaluation:
 
     @property
     def verdict(self) -> str:
-        """Whether it can be beaten, in words, such as "can be beaten as O (a1 b2 b1 a3 c1)"."""
+        """The verdict in words, such as "can be beaten as O (a1 b2 b1 a3 c1)"."""
         return verdict(self.proven)
 
     @property
     def proven(self) -> dict[str, Proven]:
-        """What is proven of each side that was not sampled."""
+        """The verdict on each side that was not sampled."""
         sides = {
             "X": (self.unbeatable_x, self.optimal_x, self.always_wins_x),
             "O": (self.unbeatable_o, self.optimal_o, False),

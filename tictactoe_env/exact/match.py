@@ -105,7 +105,7 @@ def result_of(reach: Reach) -> Result:
 
 @dataclass(frozen=True)
 class BestResponse:
-    """How a policy that plays `side` does against a best response, an opponent that knows it.
+    """The results of a policy that plays `side` against a best response, an opponent that knows it.
 
     value: the policy's smallest expected result (win - loss) against any opponent.
     loss: the policy's largest probability of losing against any opponent.
@@ -122,7 +122,7 @@ class BestResponse:
 
     @property
     def can_lose(self) -> bool:
-        """Whether the policy loses any game that has a positive probability."""
+        """True if the policy loses any game that has a positive probability."""
         return self.losing_line is not None
 
 
@@ -237,7 +237,7 @@ class OptimalShare:
 
 
 def optimal_share(policy: Policy | Model, rules: Rules | None = None) -> OptimalShare:
-    """How much of a policy's probability is on optimal moves."""
+    """The share of a policy's probability that is on optimal moves."""
     rules = board_of(rules, policy)
     positions = positions_of(rules)
     table, best = tabulate(policy, rules), solve(rules).optimal(positions.boards)
@@ -266,7 +266,7 @@ def best_achievable(rules: Rules) -> dict[str, Result | None]:
 
 
 def wins_most(reach: Reach) -> bool:
-    """Whether a policy never loses and no such policy wins more often against random play.
+    """True if a policy never loses and no such policy wins more often against random play.
 
     reach: of a board of at most 12 cells. Whole numbers are compared: the policy wins most if each
     move of positive probability is one after which most can be won. So no tolerance is needed.

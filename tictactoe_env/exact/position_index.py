@@ -17,7 +17,7 @@ _LOW = np.uint64((1 << 32) - 1)
 
 
 def fits_one_number(rules: Rules) -> bool:
-    """Whether both bitboards of a position fit one uint64: up to 5x5, 4x7 and 3x9."""
+    """True if both bitboards of a position fit one uint64: up to 5x5, 4x7 and 3x9."""
     return rules.rows * (rules.cols + 1) <= 32
 
 

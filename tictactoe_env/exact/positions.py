@@ -24,7 +24,7 @@ CHUNK = 1 << 20  # positions at a time, where an array (N, cells) would not fit 
 
 
 def can_enumerate(rules: Rules) -> bool:
-    """Whether the positions of this board can be enumerated: at most 16 cells."""
+    """True if the positions of this board can be enumerated: at most 16 cells."""
     return rules.cells <= ENUMERABLE
 
 
@@ -163,7 +163,7 @@ class Positions:
 
     @cached_property
     def x_to_move(self) -> NDArray[np.bool_]:
-        """Whether X moves next, or would if the game were not over: (N,) bool."""
+        """True where X moves next, or would if the game weren't over: (N,) bool."""
         return self.ply % 2 == 0
 
     @cached_property
@@ -173,7 +173,7 @@ class Positions:
 
     @cached_property
     def is_dead(self) -> NDArray[np.bool_]:
-        """Whether every line has marks of both sides, so nobody can win: (N,) bool."""
+        """True where every line has marks of both sides, so nobody can win: (N,) bool."""
         dead: NDArray[np.bool_] = self.rules.is_dead(*self._bits(self.codes))
         return dead
 

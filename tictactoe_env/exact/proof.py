@@ -4,7 +4,7 @@
     len(reach), reach.decisions         # positions, and those in which the policy decides
 
 Whether a policy can be beaten depends on the positions that it can meet, and a policy that makes
-one move in each position meets few: 88 of the 4,520 positions of 3x3 as X, some ten thousand to a
+one move in each position meets few: 88 of the 4,520 positions of 3x3 as X, ten thousand to a
 million of the 9.7 million of 4x4. They are found ply by ply; positions with the same marks are one
 position, however they were reached. If the policy is a `CanonicalPolicy`, positions that are equal
 under symmetry are one as well.
@@ -42,7 +42,7 @@ Progress = Callable[[str, int, int], None]
 
 
 class Limit(NamedTuple):
-    """How large a proof may become: positions, and megabytes of memory for them.
+    """The limit of a proof: positions, and megabytes of memory for them.
 
     The memory is that of the positions, of their successors and of their results. What comes on top
     is the policy's own memory, and that of the work on CHUNK positions at a time: at most half a

@@ -137,7 +137,7 @@ class Orientations:
 
 
 def turned_back(found: NDArray[Any], cells: NDArray[np.intp]) -> NDArray[Any]:
-    """What was found of canonical forms (B, cells), on the boards as they are; see `to_form`."""
+    """Turn results on canonical forms (B, cells) to the boards as they are; see `to_form`."""
     turned = np.empty_like(found)
     np.put_along_axis(turned, cells, found, axis=1)
     return turned
@@ -164,7 +164,7 @@ class CanonicalPolicy:
 
 
 def plays_symmetrically(policy: Any) -> bool:
-    """Whether a policy plays alike on symmetric boards by the way in which it is made.
+    """True if a policy plays alike on symmetric boards by the way in which it is made.
 
     That is a CanonicalPolicy, random play, and a policy whose `symmetric_probs` is the `probs` of
     its class, as of a `lines.LinesPolicy`. A subclass with its own `probs` does not count, nor does

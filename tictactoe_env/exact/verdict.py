@@ -1,4 +1,4 @@
-"""What is proven of a player, in words."""
+"""The verdict on a player, in words: what is proven of it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Proven(NamedTuple):
-    """What is proven of a player as one side.
+    """The verdict on a player as one side.
 
     unbeatable, optimal, always_wins: see `certificates.SideResults`. losing_line: the cells of the
     shortest game that it loses, by name; None without one, or if it is not known.

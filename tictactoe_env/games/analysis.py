@@ -103,7 +103,7 @@ class Verdict:
 
     @property
     def optimal(self) -> bool:
-        """Whether the move kept the value."""
+        """True if the move kept the value."""
         return self.before.value == self.after.value
 
     @property

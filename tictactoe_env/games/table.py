@@ -220,7 +220,7 @@ class Table:
 
 
 def _has_colour() -> bool:
-    """Whether the output is a terminal that should show colours."""
+    """True if the output is a terminal that should show colours."""
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
     if plain or not sys.stdout.isatty():
         return False
@@ -240,7 +240,7 @@ def who(name: str, side: str) -> str:
 
 
 def result_text(game: Game) -> str:
-    """How a game ended, in a sentence or two."""
+    """The end of a game, in a sentence or two."""
     if game.result == "draw":
         return "A draw." if game.ended == "full" else "A draw: neither side could still win."
     names = {"X": who(game.x.name, "X"), "O": who(game.o.name, "O")}
@@ -252,7 +252,7 @@ def result_text(game: Game) -> str:
 
 
 def what_decided(game: Game) -> str:
-    """What decided a game, in a sentence."""
+    """A sentence that says what decided a game."""
     if not can_enumerate(game.rules):
         return f"{game.rules} is too large to evaluate exactly."
     text = turning_point(game)

@@ -68,10 +68,10 @@ class _EveryNSteps(BaseCallback):
 
     @abstractmethod
     def act(self) -> bool:
-        """What is done every `every` steps; whether training goes on."""
+        """Do what is due every `every` steps. Returns True if training goes on."""
 
     def player(self) -> Policy:
-        """How the model plays now."""
+        """The model's policy as it is now."""
         made = self.model if self.policy is None else self.policy(self.model)
         return as_policy(made, self._board, self.deterministic)
 
@@ -274,7 +274,7 @@ def _result(found: Evaluation, side: str) -> Result:
 
 
 def _mean_gain(found: Evaluation, rules: Rules, sides: tuple[str, ...]) -> float | None:
-    """What best responses gain over perfect play against a policy, the mean over its sides.
+    """The gain of best responses to a policy over perfect play, the mean over its sides.
 
     Of both sides it is the exploitability of `tictactoe_env.exploitability`. None if a side was
     sampled, and for one side of a board of more than 16 cells, whose value is not known.

@@ -1,4 +1,4 @@
-"""What the callbacks ask of an environment, and copies of a model that do not change."""
+"""Questions of the callbacks to an environment, and frozen copies of a model."""
 
 from __future__ import annotations
 

@@ -227,7 +227,7 @@ class _Search:
         return quick + quiet
 
     def is_open(self, other: int) -> bool:
-        """Whether some line has none of these marks, so that the other side can complete it."""
+        """True if a line has none of these marks, so that the other side can complete it."""
         return any(not line & other for line in self.lines)
 
     def estimate(self, own: int, other: int) -> int:

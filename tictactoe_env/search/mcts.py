@@ -281,5 +281,5 @@ class TreeSearchPolicy:
 
 
 def meaning(draws: float) -> str:
-    """What the mean success of a move is, in words."""
+    """The meaning of the mean success of a move, in words."""
     return f"mean success of the playouts through the move: win 1, draw {draws:g}, loss 0"
