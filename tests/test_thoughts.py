@@ -3,7 +3,6 @@ import math
 import numpy as np
 import pytest
 from sample_players import Stubborn, fixed_table
-from text_cases import refuses
 
 from apps.players.seat import EXPECTED, KINDS, Seat
 from tictactoe_env.exact.match import action_values
@@ -54,5 +53,3 @@ def test_a_player_with_own_values_and_a_table_can_be_asked_for_either_kind():
     assert (expected.kind, expected.scale, expected.kinds) == ("expected", (-1, 1), KINDS)
     assert expected.values == thoughts(plain, board, rules).values
     assert thoughts(plain, board, rules, "own").kinds == ("expected",)
-    with refuses("'onw'", "'own'"):
-        thoughts(player, board, rules, "onw")

@@ -23,7 +23,6 @@ from tictactoe_env.opponents import (
     EASY,
     EASY_BEYOND,
     is_trained,
-    registered_names,
     split_options,
 )
 from tictactoe_env.trained.packed import facts_of
@@ -116,15 +115,6 @@ def method_of(agent: str, preset: str | None) -> str:
     """What a preset does; "" without one, and for one that is not of this project."""
     found = agents.presets(agent).get(preset or "")
     return found.sentence if found else ""
-
-
-def group_of(id: str, kind: str, unbeatable: bool | None) -> str:
-    """The group of a player, a key of GROUPS, by the fields of its `gallery.Entry`."""
-    if id in PLAYERS:
-        return PLAYERS[id].group
-    if kind == "agent":
-        return "other" if id in registered_names() else "strong"
-    return "run" if kind == "run" else "proven" if unbeatable else "beatable"
 
 
 def results_of(facts: Certificate) -> str:

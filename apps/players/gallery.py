@@ -84,7 +84,11 @@ class Entry:
     @property
     def group(self) -> str:
         """The group in which a list shows it, a key of `about.GROUPS`."""
-        return about.group_of(self.id, self.kind, self.unbeatable)
+        if self.id in PLAYERS:
+            return PLAYERS[self.id].group
+        if self.kind == "agent":
+            return "other" if self.id in opponents.registered_names() else "strong"
+        return "run" if self.kind == "run" else "proven" if self.unbeatable else "beatable"
 
     @property
     def verified(self) -> bool:

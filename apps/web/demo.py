@@ -27,48 +27,40 @@ from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.games.analysis import Verdict, Worth
 from tictactoe_env.trained.packed import BOARD, table_boards
 
-SEARCHES = (
-    "search",
-    "search-depth=4",
-    "mcts-playouts=50",
-    "mcts-playouts=1000",
-)  # slow to tabulate
+# They are slow to tabulate.
+SEARCHES = ("search", "search-depth=4", "mcts-playouts=50", "mcts-playouts=1000")
 STEPS = 256  # of the scale, to which own values are rounded
 KEPT = " !$&'()*+,-./:;=?@[]^`{|}~"  # what may stand in the address of a script as it is
 
 
 def page(gallery: Gallery) -> str:
     """The page with the players of a gallery that play on 3x3, as the text of an HTML file."""
-    scripts = {path.name: path.read_text(encoding="utf-8") for path in STATIC.glob("*.js")}
+    scripts = {path.name: read(path.name) for path in STATIC.glob("*.js")}
     scripts["data.js"] = scripts.pop("tables.js")
     # No file may load another one, so the modules stand in the page, under their bare names.
     modules = {
         name: "data:text/javascript," + quote(re.sub(r'from "\./', 'from "', text), KEPT)
         for name, text in scripts.items()
     }
-    icon = quote((STATIC / "icon.svg").read_text(encoding="utf-8"))
-    packed = base64.b64encode(
-        gzip.compress(json.dumps(tables(gallery), separators=(",", ":")).encode())
+    packed = gzip.compress(json.dumps(tables(gallery), separators=(",", ":")).encode())
+    text = read("index.html").replace(
+        "/static/icon.svg", f"data:image/svg+xml,{quote(read('icon.svg'))}"
     )
-    text = (STATIC / "index.html").read_text(encoding="utf-8")
-    for old, new in (
-        (
-            r'<link rel="stylesheet" href="/static/(.*)">',
-            lambda found: f"<style>\n{(STATIC / found[1]).read_text(encoding='utf-8')}</style>",
-        ),
-        (r"/static/icon\.svg", lambda _: f"data:image/svg+xml,{icon}"),
-        (r'<script src="/static/theme.js">', lambda _: f"<script>{scripts['theme.js']}"),
-        (
-            r'<script type="module" src="/static/app.js"></script>',
-            lambda _: (
-                f'<script type="importmap">{json.dumps({"imports": modules})}</script>\n'
-                f'    <script type="text/plain" id="tables">{packed.decode()}</script>\n'
-                '    <script type="module">import "app.js";</script>'
-            ),
-        ),
-    ):
-        text = re.sub(old, new, text)
-    return text
+    for path in STATIC.glob("*.css"):
+        link = f'<link rel="stylesheet" href="/static/{path.name}">'
+        text = text.replace(link, f"<style>\n{read(path.name)}</style>")
+    text = text.replace('<script src="/static/theme.js">', f"<script>{scripts['theme.js']}")
+    return text.replace(
+        '<script type="module" src="/static/app.js"></script>',
+        f'<script type="importmap">{json.dumps({"imports": modules})}</script>\n'
+        f'    <script type="text/plain" id="tables">{base64.b64encode(packed).decode()}</script>\n'
+        '    <script type="module">import "app.js";</script>',
+    )
+
+
+def read(name: str) -> str:
+    """The text of a file of the page."""
+    return (STATIC / name).read_text(encoding="utf-8")
 
 
 def tables(gallery: Gallery) -> Json:
@@ -112,25 +104,15 @@ def table(entry: Entry) -> Json:
     ]
     is_new = model.is_new(boards) if hasattr(model, "is_new") else np.zeros(len(boards), bool)
     new = "".join(map(str, is_new.astype(int)))
-    return {
-        "moves": moves,
-        "values": values,
-        "new": new,
-        "meaning": model.meaning,
-        "scale": (low, high),
-    }
+    about = {"meaning": model.meaning, "scale": (low, high)}
+    return {"moves": moves, "values": values, "new": new, **about}
 
 
-def write(path: Path) -> None:
-    """Write the page with the players of the package into a file."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(page(Gallery(())), encoding="utf-8")
-
-
-def main(file: Path = Path("build/demo.html"), /) -> None:
-    """Write the page as one file that needs no server."""
-    write(file)
+def write(file: Path = Path("build/demo.html"), /) -> None:
+    """Write the page as one file that needs no server, with the players of the package."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(page(Gallery(())), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    run(main)
+    run(write)

@@ -102,22 +102,13 @@ def serve(store: Path, port: int = PORT, folders: Collection[str] = FOLDERS) -> 
         listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         settings = uvicorn.Config(
             application(opened, Gallery(tuple(folders))),
-            http="h11",
-            ws="none",
             log_level="warning",
-            access_log=False,
-            server_header=False,
-            proxy_headers=False,
-            lifespan="off",
-            h11_max_incomplete_event_size=16_384,
             limit_concurrency=MOST_CONNECTIONS,
             timeout_graceful_shutdown=2,
         )
         address = f"http://{HOST}:{listening.getsockname()[1]}/"
-        print(
-            f"tic-tac-toe: {address}   (games are kept in {printable(store)}; Ctrl-C ends)",
-            flush=True,
-        )
+        where = f"games are kept in {printable(store)}; Ctrl-C ends"
+        print(f"tic-tac-toe: {address}   ({where})", flush=True)
         sys.setswitchinterval(0.0005)  # seconds a quick answer waits for a thread that searches
         with suppress(KeyboardInterrupt):
             uvicorn.Server(settings).run(sockets=[listening])
