@@ -92,6 +92,8 @@ class Display:
         tenth, now_proven = 10 * steps // self.total, proven(results)
         is_news = now_proven not in self._proven or (said != self._said and tenth > self._tenth)
         if is_news or steps >= self.total:
+            if not self._said:
+                self._print(LEGEND)
             self._proven.add(now_proven)
             self._said = said
             self._print(f"{steps:>10,} steps {seconds:>7.1f} s  {said}")
@@ -127,7 +129,6 @@ def shown(runs: Sequence[Run], console: Console) -> Iterator[list[Display]]:
         Display(run.name, run.config.steps, run.learner.steps, console, is_live, run.folder)
         for run in runs
     ]
-    console.print(LEGEND, highlight=False)
     try:
         yield displays
     finally:
