@@ -44,7 +44,7 @@ $(VENV)/pip.installed: | $(VENV)/bin/python
 INCLUDED_train = play
 INCLUDED_test = play web train quick
 $(VENV)/%.installed: pyproject.toml | $(VENV)/pip.installed
-	@echo "Installing the packages of the group '$*' into $(VENV), once. With torch this takes minutes."
+	@echo "Installing the packages of the group '$*' into $(VENV), once: seconds, or minutes with torch."
 	$(PIP) -e . --group $* $(OLDEST)
 	@touch $@ $(INCLUDED_$*:%=$(VENV)/%.installed)
 
