@@ -318,7 +318,8 @@ def print_example(
     if own == "O" or (its == "X" and not own):
         name, player, rival, other = rival, other, name, player
     if not own or own != its:
-        battle.example_game(player, other, (name, rival), rules, console, seed)
+        pair = (name, player), (rival, other)
+        battle.print_game("an example game", *pair, rules, console, seed)
 
 
 def fight(
@@ -327,10 +328,9 @@ def fight(
     """Play games between two agents, and print them. Returns them as a JSON value."""
     if len(agents) != 2:
         raise ValueError(f"--battle plays games between two agents, got {len(agents)}")
-    name, other = agents
-    first, second = (policy_of(spec, rules, "agent") for spec in agents.values())
-    games, seed = given.battle, given.game_seed
-    return {"battle": battle.battle((first, second), (name, other), rules, games, seed, console)}
+    one, other = ((name, policy_of(spec, rules, "agent")) for name, spec in agents.items())
+    found = battle.battle((one, other), rules, given.battle, given.game_seed, console)
+    return {"battle": found}
 
 
 def examine(

@@ -120,7 +120,7 @@ OF_EVALUATION = """
     2x4.json --from-model | 1 | --from-model
     of_nobody --from-model | 1 | 'nobody'
     human --position .../.../... | 1 | 'human'
-    minimax --position XXX/OO./... | 1 | 'XXX/OO./...'
+    minimax --position XXX/OO./... | 1 | XXX/OO./...
     minimax --board 5x5 | 2 | --board 5x5x3 5x5x5
     minimax --position ..../..../..../.... | 1 | 3x3 '..../..../..../....'
     minimax --position .../.../... --games 3 | 2 | --position --games

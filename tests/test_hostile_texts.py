@@ -90,7 +90,7 @@ SHOWN = {
         report.cross_table({text: tabulate(RandomPolicy(), ROW)}, report.exact_rates), console
     ),
     "battle": lambda text, console: battle.battle(
-        (RandomPolicy(), RandomPolicy()), (text, "b"), ROW, 1, 0, console
+        ((text, RandomPolicy()), ("b", RandomPolicy())), ROW, 1, 0, console
     ),
     "talk": lambda text, console: Talk(console).say(printable(text), "bold"),
     "progress": lambda text, console: progress(text, console, False),

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from itertools import permutations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from rich.columns import Columns
+from rich.console import Console
+from rich.text import Text
 
 from apps.terminal.report import say
 from tictactoe_env.errors import printable
 from tictactoe_env.exact.match import exact_result
-from tictactoe_env.exact.positions import TABULATED
-from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.notation import SIDES, game_text
 from tictactoe_env.policy import Policy, RandomPolicy, sample
 from tictactoe_env.render import ansi
 from tictactoe_env.rules import Rules, Standing, standing
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from training.learner import BoardPlayer
+
+Named = tuple[str, Policy]  # a player with its name
 
 
 def play(policy_x: Policy, policy_o: Policy, rules: Rules, seed: int) -> list[int]:
@@ -34,50 +34,34 @@ def play(policy_x: Policy, policy_o: Policy, rules: Rules, seed: int) -> list[in
     return cells
 
 
-def print_game(game: Standing, console: Console) -> None:
-    """Print a finished game: the boards side by side, as many as fit, and the result."""
-    rules, moves = game.rules, game.moves
-    pictures = [
-        ansi(standing(moves[:ply], rules).board, rules, last=moves[ply - 1]).splitlines()
-        for ply in range(1, len(moves) + 1)
+def print_game(
+    what: str, x: Named, o: Named, rules: Rules, console: Console, seed: int = 0
+) -> tuple[Standing, str]:
+    """Play a game and print it: the boards side by side, as many as fit, and the result.
+
+    what: begins the heading. Returns the end of the game, and its moves as text.
+    """
+    cells = play(x[1], o[1], rules, seed)
+    game, text = standing(cells, rules), game_text(cells, rules)
+    who = printable(f"{x[0]} as X against {o[0]} as O")
+    say(f"\n{what}, {who}: {text}", console, "bold")
+    boards = [
+        Text(ansi(standing(cells[:ply], rules).board, rules, last=cells[ply - 1]) + "\n")
+        for ply in range(1, len(game.moves) + 1)
     ]
-    width = max(len(line) for picture in pictures for line in picture) + 4
-    shown = max(1, console.width // width)
-    for first in range(0, len(pictures), shown):
-        for lines in zip(*pictures[first : first + shown], strict=True):
-            text = "".join(line.ljust(width) for line in lines).rstrip()
-            console.print(text, highlight=False, markup=False)
-        console.print()
+    console.print(Columns(boards, padding=(0, 4), equal=True))
     if game.ended == "illegal":
-        console.print(f"{SIDES[game.winner == 'X']} loses by an illegal move")
+        say(f"{SIDES[game.winner == 'X']} loses by an illegal move", console)
     else:
-        console.print("a draw" if game.winner is None else f"{game.winner} wins")
+        say("a draw" if game.winner is None else f"{game.winner} wins", console)
+    return game, text
 
 
-def example_game(
-    policy_x: Policy,
-    policy_o: Policy,
-    names: tuple[str, str],
-    rules: Rules,
-    console: Console,
-    seed: int = 0,
-) -> None:
-    """Play one game and print it."""
-    cells = play(policy_x, policy_o, rules, seed)
-    who = printable(f"{names[0]} as X against {names[1]} as O")
-    say(f"\nan example game, {who}: {game_text(cells, rules)}", console)
-    print_game(standing(cells, rules), console)
-
-
-def example_of(policy: BoardPlayer, side: str, name: str, console: Console, seed: int = 0) -> None:
+def example_of(policy: BoardPlayer, side: str, name: str, console: Console) -> None:
     """Play one game against random play and print it. The player is O if `side` is "O", else X."""
-    uniform: Policy = RandomPolicy()
-    if policy.rules.cells <= TABULATED:
-        uniform = tabulate(uniform, policy.rules)
-    if side == "O":
-        example_game(uniform, policy, ("random", name), policy.rules, console, seed)
-    else:
-        example_game(policy, uniform, (name, "random"), policy.rules, console, seed)
+    players: list[Named] = [(name, policy), ("random", RandomPolicy())]
+    x, o = players[::-1] if side == "O" else players
+    print_game("an example game", x, o, policy.rules, console)
 
 
 def of_rivals(players: Mapping[str, tuple[BoardPlayer, str]], console: Console) -> None:
@@ -91,22 +75,13 @@ def of_rivals(players: Mapping[str, tuple[BoardPlayer, str]], console: Console) 
         if x_side != "O" and o_side != "X":
             result = exact_result(x, o)
             rates = "/".join(f"{100 * rate:.2f}" for rate in (result.win, result.draw, result.loss))
-            say(
-                f"\n{printable(x_name)} as X against {printable(o_name)} as O, exact: "
-                f"{rates} % won, drawn, lost",
-                console,
-                "bold",
-            )
-            example_game(x, o, (x_name, o_name), x.rules, console)
+            who = printable(f"{x_name} as X against {o_name} as O")
+            say(f"\n{who}, exact: {rates} % won, drawn, lost", console, "bold")
+            print_game("an example game", (x_name, x), (o_name, o), x.rules, console)
 
 
 def battle(
-    players: tuple[Policy, Policy],
-    names: tuple[str, str],
-    rules: Rules,
-    games: int,
-    seed: int,
-    console: Console,
+    players: tuple[Named, Named], rules: Rules, games: int, seed: int, console: Console
 ) -> dict[str, Any]:
     """Play games, print each one, and count the results. The players swap sides after each game.
 
@@ -114,20 +89,17 @@ def battle(
     "different": n}, where `different` counts distinct games.
     """
     played: list[dict[str, Any]] = []
-    won: Counter[str] = Counter(dict.fromkeys(names, 0))
+    won = {name: 0 for name, _ in players}
     for number in range(games):
-        x = number % 2
-        sides = {"X": names[x], "O": names[1 - x]}
-        cells = play(players[x], players[1 - x], rules, seed + number)
-        game, text = standing(cells, rules), game_text(cells, rules)
-        who = printable(f"{sides['X']} as X against {sides['O']} as O")
-        say(f"\ngame {number + 1} of {games}, {who}: {text}", console, "bold")
-        print_game(game, console)
+        x, o = players[:: 1 - 2 * (number % 2)]
+        what = f"game {number + 1} of {games}"
+        game, text = print_game(what, x, o, rules, console, seed + number)
         if game.winner is not None:
-            won[sides[game.winner]] += 1
+            won[(x if game.winner == "X" else o)[0]] += 1
         result = {"winner": game.winner, "illegal_move": game.ended == "illegal"}
-        played.append({"x": sides["X"], "o": sides["O"], "moves": text, **result})
-    drawn, different = games - won.total(), len({(game["x"], game["moves"]) for game in played})
-    counts = ", ".join(f"{printable(name)} won {won[name]}" for name in names)
+        played.append({"x": x[0], "o": o[0], "moves": text, **result})
+    drawn = games - sum(won.values())
+    different = len({(game["x"], game["moves"]) for game in played})
+    counts = ", ".join(f"{printable(name)} won {count}" for name, count in won.items())
     say(f"\n{counts}, drawn {drawn}; {different} of {games} games differ", console, "bold")
-    return {"games": played, "won": dict(won), "drawn": drawn, "different": different}
+    return {"games": played, "won": won, "drawn": drawn, "different": different}

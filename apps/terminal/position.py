@@ -2,35 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from apps.players.seat import EXPECTED, OWN, Seat, Thoughts
+from apps.players.seat import KINDS, OWN, Seat, Thoughts
 from apps.terminal.report import print_table, say
 from tictactoe_env.errors import printable
 from tictactoe_env.exact.positions import can_enumerate
-from tictactoe_env.games.analysis import Truth, Worth, truth
-from tictactoe_env.notation import SIDES, board_text, cell_text, parse_board
+from tictactoe_env.games.analysis import Worth, truth
+from tictactoe_env.notation import SIDES, board_text, cell_text, check_move, parse_board
 from tictactoe_env.render import ansi
 from tictactoe_env.rules import Boards, Rules, to_move
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+COLUMNS = ("own value", "against random")  # of KINDS
 NONE = "-"  # in a column of a player that does not know this value, or of a board too large for it
 
 
 def unfinished(text: str, rules: Rules) -> Boards:
     """The board (cells,) of a text. Raises ValueError for a wrong text and for a finished board."""
     board = parse_board(text, rules)
-    # As integers: NumPy 1 has no `&` of a uint64 and an int.
-    x, o = (int(bits) for bits in rules.to_bits(board))
-    winner = "X" if rules.has_line(x) else "O" if rules.has_line(o) else None
-    if winner or board.all():
-        how = f"{winner} has won" if winner else "a draw"
-        raise ValueError(f"the game is over on {text!r} ({how}): give a board with a move to make")
+    check_move(board, int(np.argmin(board != 0)), rules)
     return board
 
 
@@ -41,43 +37,36 @@ def examined(seats: Mapping[str, Seat], board: Boards, rules: Rules) -> dict[str
     ("own", "expected"); null is a value that it does not know. `truth` is null on boards of more
     than 16 cells.
     """
-    found = truth(board, rules) if can_enumerate(rules) else None
+    free = {cell_text(cell, rules): cell for cell in np.flatnonzero(board == 0).tolist()}
+
+    def named(cells: Sequence[Any] | None) -> dict[str, Any]:
+        return {name: cells[cell] for name, cell in free.items()} if cells else {}
+
+    def worth(one: Worth | None) -> dict[str, Any]:
+        return {**one._asdict(), "text": one.text} if one else {}
+
+    agents, exact = dict[str, Any](), None
+    for name, seat in seats.items():
+        first, kinds = seat.thoughts(board), [seat.thoughts(board, kind) for kind in seat.kinds]
+        agents[name] = {
+            "probs": named(first.probs),
+            "illegal": first.illegal,
+            "new": first.new,
+            "values": {
+                one.kind: {"meaning": one.meaning, "scale": one.scale, "values": named(one.values)}
+                for one in kinds
+            },
+        }
+    if can_enumerate(rules):
+        found = truth(board, rules)
+        exact = {"position": worth(found.position), "moves": named([*map(worth, found.moves)])}
     return {
         "board": board_text(board, rules),
         "k": rules.k,
         "to_move": SIDES[int(to_move(board) < 0)],
-        "truth": None if found is None else _truth_json(found, rules),
-        "agents": {name: _thoughts_json(seat, board, rules) for name, seat in seats.items()},
+        "truth": exact,
+        "agents": agents,
     }
-
-
-def _truth_json(found: Truth, rules: Rules) -> dict[str, Any]:
-    def worth(one: Worth) -> dict[str, Any]:
-        return {**one._asdict(), "text": one.text}
-
-    moves = {
-        cell_text(cell, rules): worth(one)
-        for cell, one in enumerate(found.moves)
-        if one is not None
-    }
-    return {"position": worth(found.position), "moves": moves}
-
-
-def _thoughts_json(seat: Seat, board: Boards, rules: Rules) -> dict[str, Any]:
-    kinds = {kind: seat.thoughts(board, kind) for kind in seat.kinds}
-    first = next(iter(kinds.values()), None) or seat.thoughts(board)
-
-    def named(numbers: list[float | None] | None) -> dict[str, float | None]:
-        assert numbers is not None
-        free = np.flatnonzero(board == 0).tolist()
-        return {cell_text(cell, rules): numbers[cell] for cell in free}
-
-    values = {
-        kind: {"meaning": one.meaning, "scale": list(one.scale), "values": named(one.values)}
-        for kind, one in kinds.items()
-    }
-    about = {"illegal": first.illegal, "new": first.new}
-    return {"probs": named(first.probs), **about, "values": values}
 
 
 def print_examined(found: Mapping[str, Any], rules: Rules, console: Console) -> None:
@@ -94,19 +83,18 @@ def print_examined(found: Mapping[str, Any], rules: Rules, console: Console) -> 
 def _print_thoughts(
     name: str, found: Mapping[str, Any], exact: Mapping[str, Any] | None, console: Console
 ) -> None:
-    rows = []
+    rows, values = [], found["values"]
     for move, prob in found["probs"].items():
-        values = (found["values"].get(kind, {"values": {}})["values"] for kind in (OWN, EXPECTED))
-        shown = (value.get(move) for value in values)
+        shown = (values[kind]["values"][move] if kind in values else None for kind in KINDS)
         numbers = (NONE if value is None else f"{value + 0.0:+.4f}" for value in shown)
         text = NONE if exact is None else exact["moves"][move]["text"]
         rows.append([move, f"{100 * prob:.1f} %", *numbers, text])
     say(f"\n{printable(name)}", console, "bold")
-    print_table(("move", "plays it", "own value", "against random", "truth"), rows, console)
-    for kind, column in ((OWN, "own value"), (EXPECTED, "against random")):
-        if kind in found["values"]:
-            say(f"{column}: {printable(found['values'][kind]['meaning'])}", console)
-    if OWN not in found["values"]:
+    print_table(("move", "plays it", *COLUMNS, "truth"), rows, console)
+    for kind, column in zip(KINDS, COLUMNS, strict=True):
+        if kind in values:
+            say(f"{column}: {printable(values[kind]['meaning'])}", console)
+    if OWN not in values:
         say("own value: it has none, only probabilities", console)
     if found["illegal"]:
         say(f"it makes an illegal move with probability {found['illegal']:.4f}", console)
@@ -116,14 +104,9 @@ def _print_thoughts(
 
 def print_first_moves(thoughts: Thoughts, rules: Rules, console: Console) -> None:
     """Print a player's values of the first moves, drawn on the empty board, and what they are."""
-    what = {
-        OWN: f"own values of the first moves ({printable(thoughts.meaning)})",
-        EXPECTED: "results of the first moves against random play (wins minus losses if it plays "
-        "on like this, exact)",
-    }
     if thoughts.values is None:
         return
+    say(f"\n{thoughts.kind} values of the first moves: {printable(thoughts.meaning)}", console)
     values = [np.nan if value is None else value for value in thoughts.values]
-    say(f"\n{what[thoughts.kind]}", console)
     board = np.zeros(rules.cells, dtype=np.int8)
-    console.print(ansi(board, rules, values=np.array(values)), highlight=False, markup=False)
+    console.print(ansi(board, rules, values=values), highlight=False, markup=False)
