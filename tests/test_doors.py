@@ -128,15 +128,14 @@ OF_EVALUATION = """
 """
 OF_PLAY = """
     --board 4x4x5 | 2 | k 5
-    --games 3 | 1 | --games
     --delay soon | 2 | --delay 'soon'
     --values onw | 2 | --values 'onw' 'own'
     --replay 3 --store games.db | 1 | 3 games.db
-    --replay 3 --list | 1 | --replay
-    --list --delay 1 | 1 | --delay
+    --replay 3 --list | 2 | --replay --list
+    --list --delay 1 | 2 | --delay
     --list --store none.db | 1 | none.db
-    --player Ann | 1 | --player --list
-    --x minimax --o random --board 5x5x4 | 1 | 16 cells
+    --player Ann | 2 | --player --list
+    --x minimax --o random --board 5x5x4 | 1 | 5x5
     --x random --o none | 1 | 'none'
     --x random --o random --store letters.txt | 1 | letters.txt
     --web --store letters.txt | 1 | letters.txt
