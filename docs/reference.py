@@ -84,7 +84,9 @@ def brief(value: Any) -> str:
 
 def entry(name: str, value: Any) -> Iterator[str]:
     """The directive of one public name, with its public methods inside."""
-    if inspect.isclass(value):
+    if inspect.isclass(value) and value.__name__ != name:
+        yield directive("data", name, f"Another name of `{value.__name__}`.", ":::::")
+    elif inspect.isclass(value):
         members = "\n".join(part for own in public(value) for part in member(*own))
         yield directive("class", signature(name, value), f"{text(value)}\n\n{members}", ":::::")
     elif callable(value):

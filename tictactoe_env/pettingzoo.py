@@ -63,7 +63,7 @@ _SEEN_BY_OTHER = {ONGOING: ONGOING, WIN: LOSS, DRAW: DRAW, ILLEGAL: OPPONENT_ILL
 
 
 class TicTacToeAECEnv(AECEnv):  # type: ignore[misc,unused-ignore]
-    """Tic-tac-toe, and any m,n,k-game, with both sides moved by the caller, one move a step.
+    """Tic-tac-toe, or any m,n,k-game. The caller moves for both sides, one move a step.
 
     ## Description
     X and O mark free cells in turn; X moves first. `k` marks in a row, column or diagonal win. A
@@ -125,8 +125,7 @@ class TicTacToeAECEnv(AECEnv):  # type: ignore[misc,unused-ignore]
     - `start` (`"empty"`): `"empty"`; `"random"`, an unfinished position drawn uniformly, on boards
       of up to 16 cells; or a function `start(seats, rng)` as in `TicTacToeEnv`, called with the
       seats `[1]`. The marks that it returns have no meaning here.
-    - `early_draw` (`False`): end a game as a draw as soon as every line has
-      marks of both sides.
+    - `early_draw` (`False`): end a game as a draw as soon as every line has marks of both sides.
     - `max_cycles` (`None`): the number of moves of each player after which a game is truncated.
     - `render_mode` (`None`): `"ansi"` (text), `"rgb_array"`, or `"human"`, a window that shows
       every move and needs the extra `render`.

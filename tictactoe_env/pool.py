@@ -71,9 +71,9 @@ def snapshot(player: Any, rules: Rules, deterministic: bool = False) -> Policy:
     ones a deep copy; of a Stable-Baselines3 model only the policy is copied.
 
     player: an object with `probs(boards)`, or with Stable-Baselines3's `predict`. deterministic:
-    whether the copy always plays the most probable move, of equal ones the lowest cell. Otherwise
-    it plays by the probabilities; of a Stable-Baselines3 model by those of its actions, if it has
-    them, as PPO, A2C and MaskablePPO have. A DQN plays its best action either way. On larger boards
+    True if the copy always plays the most probable move, of equal ones the lowest cell. Otherwise
+    it plays by its probabilities, as PPO, A2C and MaskablePPO of Stable-Baselines3 have them. A DQN
+    plays its best action either way. On larger boards
     the copy of a CanonicalPolicy is one too, so that proofs of it remain small.
     Raises ValueError for an object that is not a player or cannot be copied.
     """

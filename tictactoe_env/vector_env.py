@@ -50,7 +50,7 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
     ## Info
     The keys of `TicTacToeEnv` at every reset and step, as int8 arrays with one row for each game:
     `action_mask` `(num_envs, cells)`, `side`, `outcome` and `illegal_move` `(num_envs,)`. In
-    SAME_STEP they belong to the new games, and those of the finished games are inside `final_info`.
+    SAME_STEP they belong to the new games, and `final_info` holds the same of the finished games.
     For each key `k` the key `_k` holds which rows are valid, bool `(num_envs,)`. `final_obs` is one
     array `(num_envs, ...)` with zeros in the rows of unfinished games.
 
@@ -60,7 +60,7 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
       end is truncated, as Gymnasium's `TimeLimit` does for a single environment.
 
     ## One game of many
-    `call(name, *args)`, `get_attr(name)` and `set_attr(name, values)` are those of Gymnasium's
+    `call(name, *args)`, `get_attr(name)` and `set_attr(name, values)` work as in Gymnasium's
     `SyncVectorEnv`. They return a tuple with one entry for each game; what the games share, such as
     an opponent, is called or set once.
 

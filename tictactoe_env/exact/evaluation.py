@@ -45,18 +45,18 @@ _SAMPLED_GAMES = 2_000  # against random play, of a side that is not proven
 class Evaluation:
     """The exact results of a policy on each side.
 
-    Printed it is the verdict and a table. A notebook shows these, and the shortest lost games.
+    `print` writes the verdict and a table. A notebook shows these, and the shortest lost games.
 
-    x, o: its exact results as X and as O against uniformly random play.
-    unbeatable_x, unbeatable_o: whether it never loses on that side, whatever the opponent does.
-    optimal_x, optimal_o: whether it is unbeatable on that side and no unbeatable policy wins more
-    often against random play. False if the side cannot avoid losing, and on boards of more than 12
-    cells, where the best achievable result is not computed.
+    x, o: the exact results as X and as O against uniformly random play.
+    unbeatable_x, unbeatable_o: True if no opponent can win a game against that side.
+    optimal_x, optimal_o: True if that side is unbeatable and no unbeatable policy wins more often
+    against random play. False if the side can't avoid losing, and on boards of more than 12 cells,
+    where the best achievable result isn't computed.
     best_responses: by side; empty in an evaluation that was read from a table of metrics.
-    always_wins_x: whether it wins every game as X, whatever the opponent does.
-    best_play_x: X's result if both sides play perfectly, 1 for a win and 0 for a draw; None if that
-    is not known, as on boards of more than 16 cells.
-    sampled: the sides whose result is that of sampled games, because nothing was proven of them.
+    always_wins_x: True if it wins every game as X, whatever the opponent does.
+    best_play_x: X's result if both sides play perfectly, 1 for a win and 0 for a draw; None if
+    that's not known, as on boards of more than 16 cells.
+    sampled: the sides whose results come from sampled games, because nothing is proven of them.
     rules: the board.
     """
 

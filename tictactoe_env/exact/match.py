@@ -111,7 +111,7 @@ class BestResponse:
     loss: the policy's largest probability of losing against any opponent.
     losing_line: the cells of the shortest game of a positive probability that it loses, an illegal
     move of the policy included; None if there is no such game.
-    always_wins: whether the policy wins every game that has a positive probability.
+    always_wins: True if the policy wins every game that has a positive probability.
     """
 
     side: str

@@ -42,7 +42,7 @@ MAX_LINE = 64_000  # characters of a game as text; the longest has fewer than 30
 
 @dataclass(frozen=True)
 class Participant:
-    """Who played a side of a game. It makes no moves: that is a `Policy`.
+    """The name of a player of a game. It makes no moves: a `Policy` does.
 
     kind: one of KINDS. source: the folder of a run or the sha256 of its certificate, if any.
     """

@@ -102,10 +102,10 @@ class ExactEvaluation(_EveryNSteps):
         model.learn(20_000, callback=exact)
         print(exact.last.steps, exact.last.evaluation, exact.last.exploitability)
 
-    It plays no games: the model is asked once for its moves in all positions, and the results are
-    computed (`tictactoe_env.evaluate`). They are those of games from the empty board, against
-    uniformly random play and against best responses. The model is also evaluated once at the end of
-    training, after the last update. Its training is bit for bit the same as without the callback.
+    It plays no games: it asks the model once for its moves in all positions, and computes the
+    results from them (`tictactoe_env.evaluate`): games from the empty board, against uniformly
+    random play and against best responses. It also evaluates the model once at the end of training,
+    after the last update. The training is bit for bit the same as without the callback.
 
     It works for algorithms with discrete actions and a policy without memory, such as PPO, A2C,
     TRPO, MaskablePPO, DQN, QR-DQN and MaskableDQN, on any board. One evaluation takes milliseconds
@@ -121,28 +121,28 @@ class ExactEvaluation(_EveryNSteps):
     ## Arguments
     - `every` (10,000): environment steps, of all environments together, between two evaluations.
     - `stop_at` (`None`): training stops when the judged sides are `"unbeatable"`, which means that
-      they never lose whatever the opponent does, or `"optimal"`, which means that no unbeatable
+      no opponent can win a game, or `"optimal"`, which means that no unbeatable
       policy wins more often against random play. `None` never stops it.
-    - `sides` (`None`): the sides that are judged, `"X"`, `"O"` or `"both"`. By default those that
-      the learner plays in the training environment.
+    - `sides` (`None`): the sides that are judged, `"X"`, `"O"` or `"both"`. By default the sides
+      that the learner plays in the training environment.
     - `deterministic` (`True`): judge the best moves, as `predict(deterministic=True)` plays them,
       or the probabilities of PPO, A2C, TRPO and MaskablePPO. Models without them, such as DQN, are
-      judged by their best moves either way, not by those of their exploration.
+      judged by their best moves either way, without exploration.
     - `best_model_save_path` (`None`): a folder for the best model. `best_model.zip` is the model,
       and `best_model.json` holds its results. With VecNormalize there is also
       `best_model_vecnormalize.pkl`, for `VecNormalize.load`. Each file is written atomically, the
       results last. The best model is the one with the most unbeatable sides; of equal ones, the one
       with the largest value (win - loss) against random play; of equal ones, the earliest. A new
-      callback knows no earlier best model and replaces the files at its first evaluation.
-    - `policy` (`None`): a function that makes the policy that is judged from the model, where it
-      should not be that of `predict`.
+      callback doesn't know an earlier best model, and replaces the files at its first evaluation.
+    - `policy` (`None`): a function that makes the policy to judge from the model, if that isn't
+      `predict`.
     - `max_positions` (3,000,000): the most positions of a proof, on boards of more than 12 cells.
     - `verbose` (0): 1 prints each evaluation: for each judged side the percentages of games won,
       drawn and lost against random play, and of those lost by an illegal move, and what is proven.
 
     ## Attributes
     - `evaluations`: a list of all evaluations as `_Judgement(steps, evaluation, exploitability)`.
-    - `last`, `best`: the last one and that of the best model; None before the first.
+    - `last`, `best`: the last evaluation and the best model's; None before the first.
 
     ## Log
     Scalars of each judged side (`x_` and `o_`) against random play: `exact/x_win`, `x_draw`,
@@ -153,7 +153,7 @@ class ExactEvaluation(_EveryNSteps):
     of more than 16 cells the exploitability of one side alone, because their value is not known.
 
     ## Errors
-    ValueError for wrong arguments, and at the start of training: if the environment is none of this
+    ValueError for wrong arguments, and at the start of training: if the environment is not of this
     package, if the model is recurrent, if a goal cannot be reached since a side loses to perfect
     play, or since the best achievable results are not known (`"optimal"` above 12 cells), and if a
     wrapper changes observations in a way that is not known here.
@@ -300,8 +300,7 @@ class SelfPlay(_EveryNSteps):
 
     A snapshot plays on as the model played at the time, with the statistics that VecNormalize had.
     It goes to all games whose opponents contain `"self"`, in TicTacToeVecEnv, DummyVecEnv and
-    SubprocVecEnv. How many of them are kept says the opponent's name, such as
-    `"self-keep=8-replace=mixed"`.
+    SubprocVecEnv. The opponent's name says how many are kept: `"self-keep=8-replace=mixed"`.
 
     On boards of up to 12 cells a snapshot is a table of all positions. On larger boards it is a
     copy of the network, which each process of a SubprocVecEnv gets as bytes and runs itself on the

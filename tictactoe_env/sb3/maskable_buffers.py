@@ -26,7 +26,7 @@ class MaskableReplayBufferSamples(NamedTuple):
 class MaskableReplayBuffer(ReplayBuffer):
     """A `ReplayBuffer` that also stores the action masks of the next observations.
 
-    The arguments are those of `ReplayBuffer`. Call `add_masks` before each `add`. The masks are
+    It takes the arguments of `ReplayBuffer`. Call `add_masks` before each `add`. The masks are
     kept behind the actions, as further entries of these, so that they are sampled with them.
     """
 

@@ -54,7 +54,7 @@ class MaskableDQN(DQN):
 
     Not supported: n-step returns and `HerReplayBuffer`.
 
-    The arguments are those of `DQN`, but for:
+    It takes the arguments of `DQN`, except for:
 
     :param policy: "MlpPolicy", "CnnPolicy", "MultiInputPolicy" (for dictionary observations), or a
         subclass of `MaskableDQNPolicy`

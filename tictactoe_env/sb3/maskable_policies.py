@@ -31,7 +31,7 @@ def masked(values: torch.Tensor, masks: torch.Tensor) -> torch.Tensor:
 
 
 class MaskableDQNPolicy(DQNPolicy):
-    """A `DQNPolicy` whose `predict` takes `action_masks`. The arguments are those of `DQNPolicy`.
+    """A `DQNPolicy` whose `predict` takes `action_masks`. It takes the arguments of `DQNPolicy`.
 
     It is the policy "MlpPolicy" of `MaskableDQN`.
     """
@@ -63,8 +63,8 @@ class MaskableDQNPolicy(DQNPolicy):
 
 
 class MaskableCnnPolicy(MaskableDQNPolicy, CnnPolicy):
-    """The policy for images. The arguments are those of the `CnnPolicy` of `DQN`."""
+    """The policy for images. It takes the arguments of the `CnnPolicy` of `DQN`."""
 
 
 class MaskableMultiInputPolicy(MaskableDQNPolicy, MultiInputPolicy):
-    """The policy for dictionary observations. The arguments are those of `MultiInputPolicy`."""
+    """The policy for dictionary observations. It takes the arguments of `MultiInputPolicy`."""

@@ -22,14 +22,14 @@ INFO_KEYS = ("action_mask", "side", "outcome", "illegal_move")
 class TicTacToeVecEnv(VecEnv):
     """`num_envs` games as one `VecEnv` of Stable-Baselines3.
 
-    arguments: those of `TicTacToeVectorEnv`. exploring_starts: the share of the games that start
+    arguments: as for `TicTacToeVectorEnv`. exploring_starts: the share of the games that start
     from a random board. counterexamples: the share of the games that start from a board from which
     the last snapshots can still be beaten (see `tictactoe_env.engines.starts.ExploringStarts`).
     MaskablePPO and MaskableDQN get their masks from `env_method("action_masks")`, which returns
-    one array for all games. With many games give PPO a larger `batch_size` than its 64: not the
-    games but its updates take the time.
+    one array for all games. With many games give PPO a larger `batch_size` than its 64: its updates
+    take the time, not the games.
 
-    Infos are those of `TicTacToeEnv`, at every step: `action_mask` int8 (cells,), `side`, `outcome`
+    Infos are as in `TicTacToeEnv`, at every step: `action_mask` int8 (cells,), `side`, `outcome`
     and `illegal_move` np.int8. A finished game is reset in the same step: its info is that of its
     last step, `infos[i]["terminal_observation"]` its last observation, and `infos[i]["episode"]`
     its return and length, from which Stable-Baselines3 logs `rollout/ep_rew_mean`. The infos of a
