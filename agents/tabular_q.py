@@ -90,7 +90,7 @@ class TabularQ(PoolLearner):
         self.take_snapshot()
 
     def policy(self) -> ValuedTable:
-        """What it plays now, without exploration."""
+        """The policy as it is now, without exploration."""
         return player(self.config, self.model())
 
     def notes(self) -> dict[str, float]:

@@ -212,7 +212,7 @@ def _best_of(scores: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 class TriePolicy(ValuedPolicy):
-    """What a tree plays now. played: the last game of a run's `learned.db` that it holds."""
+    """The policy of a tree. played: the last game of a run's `learned.db` that it holds."""
 
     def __init__(self, trie: Trie, played: int = 0):
         super().__init__(trie.config.rules, trie.table(), trie.own_values())

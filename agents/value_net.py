@@ -119,7 +119,7 @@ class Afterstates:
         self.inputs = torch.as_tensor(self.planes, dtype=torch.float32, device=device)
 
     def outputs(self, network: nn.Module) -> Floats:
-        """What a network says of each class: (C,)."""
+        """The outputs of a network for each class: (C,)."""
         network.eval()
         with torch.no_grad():
             return network(self.inputs)[:, 0].double().cpu().numpy()

@@ -1,4 +1,4 @@
-"""What AlphaZero's strength is while it learns, exactly, and what games would say of it.
+"""The exact strength of AlphaZero while it learns, and what games would say of it.
 
     python -m benchmarks.alphazero --out docs/alphazero.png
 

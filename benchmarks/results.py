@@ -52,7 +52,7 @@ NOT_TRAINED = "-"  # for this side
 
 @dataclass(frozen=True)
 class Entry:
-    """What is trained: an agent, its preset, and the goal of the training (train.py --until)."""
+    """A training: an agent, its preset, and the goal (train.py --until)."""
 
     agent: str
     preset: str | None = None
@@ -79,7 +79,7 @@ class Entry:
         return sides_of(dict(self.config(0)))
 
     def is_saved_in(self, folder: Path, seed: int) -> bool:
-        """Whether a finished run has this configuration; options that are new have their default.
+        """True if a finished run has this configuration; options that are new have their default.
 
         A new option's default is what was done before it existed. A run is finished when it has its
         manifest, which is written last.
@@ -88,7 +88,7 @@ class Entry:
         return is_finished and self.is_begun_in(folder, seed)
 
     def is_begun_in(self, folder: Path, seed: int) -> bool:
-        """Whether a run, finished or not, has this configuration, as `is_saved_in` says."""
+        """True if a run, finished or not, has this configuration, as `is_saved_in` says."""
         if not (folder / "config.json").exists():
             return False
         saved = read_json(folder / "config.json")["config"]

@@ -1,4 +1,4 @@
-"""What a training and a proof cost on larger boards: the other tables of docs/speed.md.
+"""The cost of a training and a proof on larger boards: the other tables of docs/speed.md.
 
     python -m benchmarks.scaling
 
@@ -58,7 +58,7 @@ class LineCounter:
 
 
 def in_a_process(function: Callable[..., Any], *arguments: Any) -> Any:
-    """What a function returns in a process of its own."""
+    """The result of a function in a process of its own."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         return pool.submit(function, *arguments).result()
 

@@ -135,8 +135,8 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
 
     ## Both sides
     With `opponent=None` each step is one move, by X and O in turn. `info["side"]` is the side to
-    move, and the observation is the board as that side sees it. Reward and `outcome` are those of
-    the side that has just moved. `copy.deepcopy(env)` continues a game on its own. `side`,
+    move, and the observation is the board as that side sees it. Reward and `outcome` belong to the
+    side that has just moved. `copy.deepcopy(env)` continues a game on its own. `side`,
     `set_opponent` and `add_snapshot` belong to games against an opponent.
 
     ## Reset

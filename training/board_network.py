@@ -1,4 +1,4 @@
-"""What networks on boards share: the encodings of a board, and the moves that they may not make."""
+"""The parts of networks on boards: encodings of a board, and the moves that they may not make."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ class CanonicalBoards(torch.nn.Module):
         return self._turned(planes, self._codes(planes).argmin(dim=1))
 
     def each(self, planes: torch.Tensor) -> tuple[torch.Tensor, slice, torch.Tensor]:
-        """What `distinct` returns, if no equal boards are looked for: canonical is (B, ...)."""
+        """The result of `distinct` if equal boards aren't looked for: canonical is (B, ...)."""
         codes = self._codes(planes)
         leads_there = codes == codes.amin(dim=1, keepdim=True)
         canonical, _ = self._turned(planes, codes.argmin(dim=1))

@@ -64,7 +64,7 @@ def read_model(path: Path, agent: str, kind: type[BoardConfig]) -> Model:
 
 
 def about_of(path: Path) -> About:
-    """What a saved model or state is, without its arrays."""
+    """A saved model or state, without its arrays."""
     return About.read(path.with_suffix(".json"))
 
 

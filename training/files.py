@@ -189,7 +189,7 @@ def write_folder(path: Path, write: Callable[[Path], Any]) -> None:
 
 
 def has_folder(path: Path) -> bool:
-    """Whether a folder is in its place, or `recover_folder` can restore it."""
+    """True if a folder is in its place, or `recover_folder` can restore it."""
     return path.exists() or _beside(path)[1].exists()
 
 

@@ -40,7 +40,7 @@ def chosen() -> dict[str, str]:
 
 
 def _has_avx2(cpuinfo: Path) -> bool:
-    """Whether the first processor of a list has AVX2; False if there is no list."""
+    """True if the first processor of a list has AVX2; False if there is no list."""
     try:
         with open(cpuinfo, "rb") as file:
             return b"avx2" in file.read(8_192).split()

@@ -1,4 +1,4 @@
-"""What the page of an agent defines, and the one training loop.
+"""The protocol of an agent's page, and the one training loop.
 
 A page is a module of `agents/` with these names:
 
@@ -54,7 +54,7 @@ class BoardPlayer(Protocol):
 
 
 class Learner(ABC):
-    """What learns. `steps` counts what it has done so far, in the unit `UNIT` of its page."""
+    """A learner. `steps` counts its work so far, in the unit `UNIT` of its page."""
 
     steps: int = 0
     STATE: ClassVar[tuple[str, ...]] = ()
@@ -71,14 +71,14 @@ class Learner(ABC):
 
     @abstractmethod
     def policy(self) -> BoardPlayer:
-        """What it plays now, without exploration."""
+        """The policy as it is now, without exploration."""
 
     @abstractmethod
     def model(self) -> Arrays:
         """The arrays from which the page's `player` makes the same policy as `policy()`."""
 
     def state(self) -> State:
-        """What is needed besides the model to continue: the attributes `STATE`.
+        """The state to continue from, besides the model: the attributes `STATE`.
 
         An attribute with methods `state` and `restore` of its own is asked for its state.
         """
@@ -98,7 +98,7 @@ class Learner(ABC):
                 setattr(self, name, state[name])
 
     def snapshot(self) -> BoardPlayer:
-        """What it plays now as an opponent, of itself or of a rival."""
+        """The policy as an opponent, of itself or of a rival."""
         return self.policy()
 
     def meet(self, rival: BoardPlayer) -> None:
@@ -110,7 +110,7 @@ class Learner(ABC):
         raise NotImplementedError(f"{type(self).__name__} has snapshots as tables only")
 
     def know(self, rival: Learner) -> None:  # noqa: B027 (most learners have no rival)
-        """Say whose snapshots `restore` finds among the opponents as those of a rival."""
+        """Name the learner whose snapshots are stored as a rival's. Called before `restore`."""
 
     def notes(self) -> dict[str, float]:
         """Further numbers to show and to write into metrics.csv, under the same names each time."""
@@ -157,7 +157,7 @@ class Table:
 
 
 def crossed(before: int, after: int, every: int) -> bool:
-    """Whether a multiple of `every` is in (before, after]: what is done every so often is due."""
+    """True if a multiple of `every` is in (before, after], so that it's due."""
     return after // every > before // every
 
 

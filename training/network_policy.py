@@ -105,7 +105,7 @@ def parted(model: Arrays, rules: Rules) -> tuple[Arrays, Refutations | None]:
 
 
 def scores_of(scores: Scores, boards: Boards, rules: Rules) -> NDArray[np.float32]:
-    """What a network says of boards (B, cells) int8: (B, ...), some boards at a time.
+    """The outputs of a network for boards (B, cells) int8: (B, ...), a part of them at a time.
 
     What it says of a board does not depend on the others.
     """

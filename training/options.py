@@ -179,5 +179,5 @@ def typed(kind: Any, text: str) -> Any:
 
 @cache
 def adapter(kind: Any) -> TypeAdapter[Any]:
-    """What checks the values of a type with its bound, and has its JSON schema."""
+    """The check of the values of a type with its bound, and its JSON schema."""
     return TypeAdapter(kind)

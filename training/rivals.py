@@ -60,12 +60,12 @@ class Rivals:
 
     @property
     def is_complete(self) -> bool:
-        """Whether both are at their end, and lack none of their files."""
+        """True if both are at their end, and lack none of their files."""
         return self.is_at_its_end and all(run.is_complete for run in self.runs)
 
     @property
     def is_at_its_end(self) -> bool:
-        """Whether both have made their steps, or both have reached the goal."""
+        """True if both have made their steps, or both have reached the goal."""
         if not all(run.rows for run in self.runs):  # each learner has at least one turn
             return False
         return not self.unfinished or all(run.until in run.first_reached for run in self.runs)
@@ -98,7 +98,7 @@ class Rivals:
             run.note()
 
     def turns_of(self, run: RivalRun) -> int:
-        """How many turns a learner has had."""
+        """The number of turns that a learner has had."""
         return run.learner.steps // self.turn_steps
 
     def save(self) -> None:

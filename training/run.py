@@ -56,7 +56,7 @@ Name = Annotated[str, Field(pattern=r"^[^/\\[:cntrl:]]+$")]
 
 
 class Configuration(Saved):
-    """What config.json holds. rival, rival_of: the folder beside this one of a second learner."""
+    """The contents of config.json. rival, rival_of: the folder of a second learner beside this."""
 
     agent: str
     config: dict[str, Any]
@@ -77,7 +77,7 @@ def read_config_file(folder: Path) -> dict[str, Any]:
 
 
 class Made(Saved):
-    """What is read of progress.json: the seconds of a training up to its checkpoint."""
+    """The part of progress.json that is read: the seconds of a training up to its checkpoint."""
 
     seconds: float
 
@@ -156,7 +156,7 @@ class Run:
 
     @property
     def is_saved(self) -> bool:
-        """Whether there is a checkpoint to continue from; asked also where the disk has failed."""
+        """True if there is a checkpoint to continue from; asked also where the disk has failed."""
         return files.has_folder(self.checkpoint)
 
     @property
@@ -179,7 +179,7 @@ class Run:
 
     @property
     def is_at_its_end(self) -> bool:
-        """Whether the training has made its steps, or reached the goal `until`."""
+        """True if the training has made its steps, or reached the goal `until`."""
         has_made = bool(self.rows) and self.rows[-1]["steps"] >= self.config.steps
         return has_made or self.until in self.first_reached
 
@@ -194,7 +194,7 @@ class Run:
             )
 
     def _has_content(self) -> bool:
-        """Whether anything is in the folder besides its lock."""
+        """True if anything is in the folder besides its lock."""
         return self.folder.is_dir() and any(one.name != LOCK for one in self.folder.iterdir())
 
     @contextmanager
@@ -364,7 +364,7 @@ class Run:
 
     @property
     def is_checkpoint_due(self) -> bool:
-        """Whether the last checkpoint is CHECKPOINT_SECONDS old."""
+        """True if the last checkpoint is CHECKPOINT_SECONDS old."""
         return time.monotonic() - self._last_checkpoint > CHECKPOINT_SECONDS
 
     def save(self) -> None:

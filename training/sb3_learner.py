@@ -1,4 +1,4 @@
-"""What learners with an algorithm of Stable-Baselines3 have in common.
+"""The common part of learners with an algorithm of Stable-Baselines3.
 
 A page derives from `SB3Learner`. It adds the network, the update, and what else has to be saved.
 """
@@ -78,7 +78,7 @@ class SB3Learner(Learner):
         self.algorithm.env.set_opponent(self.pool.pool())
 
     def played(self, weights: Arrays) -> BoardPlayer:
-        """What `policy` gives with these weights."""
+        """The result of `policy` with these weights."""
         return self.player(self.config, weights)
 
     def thawed(self, weights: Arrays) -> BoardPlayer:
@@ -100,7 +100,7 @@ class SB3Learner(Learner):
 
     @property
     def stands_still(self) -> bool:
-        """Whether the network has learned, and the agent now learns from its proofs alone.
+        """True if the network has learned, and the agent now learns from its proofs alone.
 
         It is so from `config.refutations` steps on, if the newest proof was within its limit.
         """
@@ -151,7 +151,7 @@ class SB3Learner(Learner):
         return found
 
     def scalars(self) -> dict[str, float]:
-        """What the algorithm has logged for TensorBoard since the last call."""
+        """The values that the algorithm has logged for TensorBoard since the last call."""
         logger = self.algorithm.logger
         found = {
             name: float(value)

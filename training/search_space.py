@@ -1,4 +1,4 @@
-"""What `train.py AGENT --optimize N` searches: the ranges of an agent's options.
+"""The search space of `train.py AGENT --optimize N`: the ranges of an agent's options.
 
 A page may define `SEARCH`, beside its `Config`:
 
@@ -40,7 +40,7 @@ def text_of(value: object) -> str:
 
 
 def holds(place: Range | tuple[str, ...], value: object) -> bool:
-    """Whether a value of an option is within its range."""
+    """True if a value of an option is within its range."""
     if isinstance(place, tuple):
         return text_of(value) in place
     return isinstance(value, int | float) and place.low <= value <= place.high

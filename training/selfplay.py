@@ -94,7 +94,7 @@ class SelfPlay:
 
     @property
     def takes_snapshots(self) -> bool:
-        """Whether the learner's snapshots are opponents, or are answered by a best response."""
+        """True if the learner's snapshots are opponents, or are answered by a best response."""
         return self.own.weight > 0 or self.answers
 
     def add(self, snapshot: Policy, best: Policy | None = None) -> None:
@@ -158,7 +158,7 @@ class SelfPlay:
         return self._opponents
 
     def state(self) -> dict[str, Any]:
-        """What is needed to continue: the snapshots and the generator."""
+        """The state to continue from: the snapshots and the generator."""
         kept = {
             "snapshots": self.own.snapshots,
             "rivals": self.other.snapshots,

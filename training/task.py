@@ -97,7 +97,7 @@ class TaskConfig(BoardConfig):
 
     @property
     def opens_at_random(self) -> bool:
-        """Whether all first moves are equally likely."""
+        """True if all first moves are equally likely."""
         return self.opening == RANDOM
 
     def opened(self, policy: Table) -> Table:

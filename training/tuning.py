@@ -38,7 +38,7 @@ FAILURES = (ValueError, ArithmeticError)  # of options that cannot be trained, s
 
 
 def shortfall(results: Evaluation, side: str = "both") -> float:
-    """What a policy lacks: it falls as `Evaluation.rank` grows, and is at least 0.
+    """Regret of a policy: 0 at best, and it falls as `Evaluation.rank` grows.
 
     The best number of sides in a rank (an X that wins against everybody counts as two, but then no
     O is unbeatable) less the policy's, plus a fraction from 0 to 1 that falls with the wins minus
@@ -71,7 +71,7 @@ def trained(page: Page, config: BoardConfig, until: str) -> Iterator[tuple[float
 
 @dataclass(frozen=True)
 class Search:
-    """What is searched: the options of an agent that are not fixed. Optuna calls it with a trial.
+    """The objective of a search over the options of an agent that aren't fixed; Optuna calls it.
 
     config: the configuration of all trials but for the options that are searched. seeds: how many a
     trial trains; the first is that of the configuration. fixed: the options that were given.

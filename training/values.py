@@ -63,7 +63,7 @@ class ValuedPolicy(TabularPolicy):
         return self.own.values[self._at(boards)]
 
     def is_new(self, boards: Boards) -> NDArray[np.bool_]:
-        """Whether each board (B,) never came up in training; False if that is not known."""
+        """True where a board (B,) never came up in training; False if that isn't known."""
         at, known = self._at(boards), self.own.known
         return np.zeros(len(at), dtype=bool) if known is None else ~known[at]
 
@@ -121,7 +121,7 @@ def own_in(data: bytes, rules: Rules) -> tuple[OwnValues, dict[str, Any]]:
 
 
 def reward_scale(rewards: Sequence[float], discount: float = 1.0) -> tuple[str, float, float]:
-    """What such values are, in words, and those of a sure loss and of a sure win."""
+    """The meaning of such values in words, and the values of a sure loss and a sure win."""
     names = zip(("win", "draw", "loss"), rewards, strict=True)
     meaning = f"expected reward: {', '.join(f'{name} {reward:g}' for name, reward in names)}"
     if discount != 1:
