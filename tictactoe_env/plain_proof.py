@@ -41,7 +41,7 @@ MOST_BITS = 64  # of a board: rows * (cols + 1)
 MOST_BYTES = 32 << 20  # of a file
 MOST_TEXT = 128 << 20  # bytes of the moves of format 2, decompressed
 MOST_SIGNS = 10_000_000  # commas, quotes, [ and { of a JSON text: its values need below 1 GB then
-# What Python raises where a value has another type or name than the one that is described.
+# What is raised where a value has another form than the one that is described.
 WRONG_FORM = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 Moves = dict[int, Any]  # the probability of each place
 Decide = Callable[[str], Moves]
@@ -316,10 +316,7 @@ def text_of(content: Mapping[str, Any]) -> bytes:
     if content["format"] == 1:
         return json.dumps(content["moves"], sort_keys=True, separators=(",", ":")).encode()
     reader = zlib.decompressobj()
-    try:
-        text = reader.decompress(base64.b64decode(content["moves"], validate=True), MOST_TEXT)
-    except (zlib.error, ValueError) as error:
-        raise Refused(f"the moves cannot be decompressed: {error}") from error
+    text = reader.decompress(base64.b64decode(content["moves"], validate=True), MOST_TEXT)
     need(not reader.unconsumed_tail, f"the moves are larger than {MOST_TEXT >> 20} MB")
     need(reader.eof and not reader.unused_data, "the moves are cut, or bytes follow their end")
     return text
@@ -374,7 +371,7 @@ def check(content: Mapping[str, Any]) -> dict[str, Meeting]:
     """What the player meets. Refused unless the certificate states its results and its digest."""
     try:
         return checked(content)
-    except WRONG_FORM as error:
+    except (*WRONG_FORM, zlib.error) as error:
         raise Refused(f"this is not the form of a certificate: {error!r}") from error
 
 
