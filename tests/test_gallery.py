@@ -4,7 +4,6 @@ import os
 import numpy as np
 import pytest
 from sample_players import LineCounter
-from small_runs import trained
 from text_cases import refuses
 
 from apps.players.about import PLAYERS
@@ -16,7 +15,7 @@ from tictactoe_env import (
     Rules,
     TabularPolicy,
 )
-from tictactoe_env.certificates.certificate import CertificateError, certify, load_policy, write
+from tictactoe_env.certificates.certificate import CertificateError, certify, write
 from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.trained.packed import trained_names
 
@@ -120,18 +119,6 @@ def test_new_changed_and_deleted_runs_are_seen(gallery, folders):
     assert gallery.entry("runs/new.json").kind == "run"
     (folders / "runs/new.json").unlink()
     assert "runs/new.json" not in ids(gallery)
-
-
-def test_a_run_that_says_more_than_its_moves_is_asked_for_it(tmp_path, no_charts):
-    agent, board = "tabular_q", np.zeros(9, dtype=np.int8)
-    folder = tmp_path / "runs" / agent
-    assert trained(agent, folder, "--judge-every", "50", steps=50) == 0
-    gallery = Gallery([tmp_path / "runs"])
-    seat = gallery.seat(f"runs/{agent}", Rules())
-    assert np.array_equal(seat.policy.table, load_policy(folder).table)
-    assert seat.thinks_at_once
-    assert seat.thoughts(board).kind == "own"
-    assert not seat.is_new(board)
 
 
 BROKEN = {  # a certificate, and what the reason names

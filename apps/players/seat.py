@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import textwrap
 import threading
 from collections.abc import Iterable
@@ -28,7 +27,7 @@ from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.games.game import MAX_NAME, Participant
 from tictactoe_env.games.table import PERSON
 from tictactoe_env.opponents import BUILT_IN, is_trained, make_opponent, saved_path
-from tictactoe_env.policy import Policy, Probs, RandomPolicy, sample
+from tictactoe_env.policy import Policy, RandomPolicy, sample
 from tictactoe_env.rules import SIDES, Boards, Rules, to_move
 from tictactoe_env.trained.packed import facts_of
 from training.values import FILE as VALUES
@@ -185,26 +184,6 @@ def _on(free: NDArray[np.bool_], numbers: NDArray[np.floating[Any]]) -> list[flo
     return [float(one) if is_shown else None for one, is_shown in zip(numbers, shown, strict=True)]
 
 
-class LivePlayer:
-    """The player of a run with a certificate of lines and the model that was certified.
-
-    On the boards that the certificate knows it makes the certified moves, on others those of the
-    model. Its values are those of the model.
-    """
-
-    def __init__(self, lines: LinesPolicy, model: Any):
-        self.lines, self.model, self.rules = lines, model, lines.rules
-        self.q_values, self.meaning, self.scale = model.q_values, model.meaning, model.scale
-
-    def probs(self, boards: Boards) -> Probs:
-        """Probabilities (B, cells) on unfinished boards (B, cells)."""
-        boards = np.asarray(boards, dtype=np.int8)
-        probs, unknown = self.lines.probs(boards), ~self.lines.knows(boards)
-        if unknown.any():
-            probs[unknown] = self.model.probs(boards[unknown])
-        return probs
-
-
 # --- players by name ------------------------------------------------------------------------------
 
 
@@ -241,9 +220,9 @@ def named_seat(name: str, rules: Rules, what: str = "player") -> Seat:
 def run_seat(path: Path, name: str, rules: Rules) -> Seat:
     """The seat of a saved run, of a certificate without a run, or of a learner without a game.
 
-    Without its model and torch, a run with a certificate of lines makes random legal moves off its
-    lines. Raises ValueError for another board, a damaged file, and values that do not belong to the
-    certificate beside them.
+    A run with a certificate of lines plays by its model; without it and torch it makes random legal
+    moves off its lines. Raises ValueError for another board, a damaged file, and values that do not
+    belong to the certificate beside them.
     """
     if path.name == LEARNER and not path.exists():
         if rules != LEARNER_RULES:
@@ -252,15 +231,13 @@ def run_seat(path: Path, name: str, rules: Rules) -> Seat:
     policy, certificate = load_policy(path, rules), read(path)
     file = path / FILE if path.is_dir() else path
     player = Participant("run", name, hashlib.sha256(read_bytes(file)).hexdigest())
-    if isinstance(policy, LinesPolicy):
-        if os.path.lexists(path / MODEL):
-            with suppress(ModuleNotFoundError):
-                return Seat(player, rules, LivePlayer(policy, agents.load(path)))
-        return Seat(player, rules, policy)
+    if isinstance(policy, LinesPolicy) and (path / MODEL).exists():
+        with suppress(ModuleNotFoundError):
+            return Seat(player, rules, agents.load(path))
     if learns(path, certificate.stated.agent):
         return Seat(player, rules, pupil=Pupil(path))
     values = file.with_name(VALUES)
-    if file.name == FILE and os.path.lexists(values):
+    if file.name == FILE and values.exists() and isinstance(policy, TabularPolicy):
         policy = read_values(values, policy, certificate.sha256_of_moves)
     return Seat(player, rules, policy)
 

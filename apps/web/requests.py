@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field
 
-from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.games.game import Game, rules_of
 from tictactoe_env.games.store import LARGEST
 from tictactoe_env.notation import replay
-from tictactoe_env.rules import Rules, Standing, standing
+from tictactoe_env.rules import MAX_BITS, Rules, Standing, standing
 
 BOARDS = (Rules(), Rules(3, 4, 3), Rules(4, 4, 4), Rules(5, 5, 4), Rules(6, 6, 4), Rules(7, 7, 5))
 """The boards that the page offers."""
-MAX_CELLS = max(rules.cells for rules in BOARDS)
 MAX_SEED = 2**53  # JavaScript represents every whole number up to this one exactly
 HUMAN = "human"
 
@@ -23,8 +21,8 @@ Result = Literal["X", "O", "draw"]
 Ending = Literal["", "line", "full", "early", "illegal", "resigned"]
 ValueKind = Literal["own", "expected"]
 Origin = Literal["human", "battle", "web", "training", "file"]
-Size = Annotated[int, Field(ge=1, le=64)]
-Cell = Annotated[int, Field(ge=0, le=MAX_CELLS - 1)]
+Size = Annotated[int, Field(ge=1, le=MAX_BITS)]
+Cell = Annotated[int, Field(ge=0, lt=MAX_BITS)]
 
 
 class Asked(BaseModel):
@@ -34,7 +32,7 @@ class Asked(BaseModel):
 
 
 class Board(Asked):
-    """A board: at most 12 cells, or one that GET /api/agents lists. k marks in a line win."""
+    """The size of a board, and how many marks in a line win."""
 
     rows: Size
     cols: Size
@@ -42,24 +40,15 @@ class Board(Asked):
 
     @property
     def rules(self) -> Rules:
-        """The rules of the game on this board."""
+        """The rules of the game on this board. Raises ValueError for one that there is not."""
         return rules_of(self.rows, self.cols, self.k)
-
-    @model_validator(mode="after")
-    def is_offered(self) -> Board:
-        """ValueError for a board on which the server plays no games."""
-        if self.rules.cells > TABULATED and self.rules not in BOARDS:
-            known = "; ".join(str(board) for board in BOARDS if board.cells > TABULATED)
-            what = f"have at most {TABULATED} cells, or are {known}"
-            raise ValueError(f"the boards of this page {what}; got {self.rules}")
-        return self
 
 
 class Position(Asked):
     """A board, and the cells of all moves on it, X's first. Cells count from 0, row by row."""
 
     board: Board
-    moves: Annotated[list[Cell], Field(max_length=MAX_CELLS + 1)]
+    moves: Annotated[list[Cell], Field(max_length=MAX_BITS)]
 
     @property
     def standing(self) -> Standing:
