@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 from matplotlib.figure import Figure
 
-from apps.terminal.charts import draw, learning_curves, study_chart
+from apps.terminal.charts import draw, learning_curves
 from tictactoe_env.rules import Rules
 from training.learner import Table
 
@@ -37,7 +37,7 @@ def lines(axes):
 
 def test_the_learning_curves_have_a_panel_for_each_side_and_the_limit_of_safe_play(tmp_path, drawn):
     path = tmp_path / "growth.png"
-    learning_curves(rows(0.2, 0.5, 0.8, safe_from=1), Rules(), path, "dqn, seed 7")
+    learning_curves([rows(0.2, 0.5, 0.8, safe_from=1)], Rules(), path, "dqn, seed 7")
     assert path.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
     (figure,) = drawn
     assert figure.get_suptitle() == "dqn, seed 7"
@@ -56,13 +56,14 @@ def test_a_study_shows_each_side_and_both_and_medians_from_where_all_runs_have_a
     tmp_path, drawn
 ):
     late = rows(0.4, 0.8, safe_from=0)[1:]
-    study_chart([rows(0.2, 0.4, safe_from=1), late], tmp_path / "s.png", "dqn, 2 seeds", "XO")
-    study_chart([late], tmp_path / "o.png", "dqn, 1 seed", "O")
+    runs = [rows(0.2, 0.4, safe_from=1), late]
+    learning_curves(runs, Rules(), tmp_path / "s.png", "2 seeds", is_study=True)
+    learning_curves([late], Rules(), tmp_path / "o.png", "1 seed", "O", is_study=True)
     assert list(lines(drawn[1].axes[0])) == ["unbeatable as O"]
     shares, *sides = drawn[0].axes
     assert list(lines(shares).values()) == [[[0, 1, 2], [0, 0, 100]]] * 3
     for axes in sides:
-        assert lines(axes)["win, median"] == [[2], [pytest.approx(60)]]
+        assert lines(axes)["win 60.00 %"] == [[2], [pytest.approx(60)]]
 
 
 WON = Rules(4, 4, 3)  # by X, with best play
@@ -70,12 +71,12 @@ WON = Rules(4, 4, 3)  # by X, with best play
 
 def test_where_x_wins_the_charts_show_when_it_wins_against_everybody(tmp_path, drawn):
     found = [{**row, "always_wins_x": int(row["steps"] > 1000)} for row in rows(0.2, 0.5, 0.8)]
-    learning_curves(found, WON, tmp_path / "growth.png", "dqn")
+    learning_curves([found], WON, tmp_path / "growth.png", "dqn")
     as_x, as_o = drawn[0].axes
-    marked = [[name for name in lines(axes) if "everybody" in name] for axes in (as_x, as_o)]
+    marked = [[name for name in lines(axes) if "always wins" in name] for axes in (as_x, as_o)]
     assert [list(map(len, marked)), "2,000" in marked[0][0]] == [[1, 0], True]
     assert "best play" in as_o.get_title()
-    study_chart([found], tmp_path / "study.png", "dqn, 1 seed", "X")
+    learning_curves([found], WON, tmp_path / "study.png", "1 seed", "X", is_study=True)
     ((_, shares),) = lines(drawn[1].axes[0]).values()
     assert shares == [0, 0, 100, 100]
 

@@ -15,7 +15,7 @@ from rich.console import Console
 
 import agents
 from apps.terminal import report, trainer
-from apps.terminal.study_table import facts, goals_of, table, write_study
+from apps.terminal.study_table import facts, write_study
 from tictactoe_env.errors import printable
 from tictactoe_env.exact.verdict import verdict
 from training.cluster import results
@@ -109,10 +109,10 @@ def train(
     found = {seed: facts(metrics[seed], config, until) for seed in sorted(metrics)}
     if found:
         title = f"{name}, {len(found)} of {len(seeds)} seeds, until {until}"
-        goals = goals_of(config.rules)
-        write_study(folder, title, found, goals, [metrics[seed] for seed in found])
+        rows = [metrics[seed] for seed in found]
+        headings, lines = write_study(folder, title, found, config.rules, rows)
         report.say(f"\n{title}", console, "bold")
-        report.print_table(*table(list(found.values()), goals), console)
+        report.print_table(headings, lines, console)
         said = "median (smallest to largest) over the seeds", report.goal_text(until, config.rules)
         report.say("; ".join(filter(None, said)), console)
     report.say(f"saved: {folder}", console)

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import re
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from apps.terminal.charts import study_chart
+from apps.terminal.charts import learning_curves
 from tictactoe_env.exact.evaluation import best_play_x
 from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.files import write_file
@@ -31,6 +32,7 @@ GOALS = {
 }
 BOTH = "both"
 PLACES = {"x": "as X", "o": "as O", BOTH: "both sides"}
+UNITS = {"steps": 0, "seconds": 1}  # with the digits after the point
 RATES = {"win": "wins", "draw": "draws", "loss": "losses"}
 MOST_SEEDS = 100_000  # of a study
 Rows = Sequence[Mapping[str, Any]]
@@ -62,31 +64,29 @@ def facts(rows: Rows, config: BoardConfig, until: str) -> dict[str, Any]:
     against random play, and for each side and both the steps and seconds after which each goal was
     proven first, None if it never was.
     """
-    side = getattr(config, "side", "both")
+    side = getattr(config, "side", BOTH)
     results = [results_of(dict(row), config.rules) for row in rows]
     best = max(results, key=lambda one: one.rank(side))
     found: dict[str, Any] = {name: rows[-1][name] for name in ("steps", "seconds")}
     found["reached"] = until == "steps" or any(one.reached(until, side) for one in results)
-    places = {"x": "x", "o": "o", BOTH: "xo"} if side == "both" else {side.lower(): side.lower()}
-    for place, sides in places.items():
+    for place in PLACES if side == BOTH else (side.lower(),):
+        sides = "xo" if place == BOTH else place
         if place != BOTH:
             found |= {f"{rate}_{place}": getattr(getattr(best, place), rate) for rate in RATES}
         for goal in goals_of(config.rules):
             columns = [f"{goal}_{one}" for one in sides]
-            if set(columns) <= set(rows[0]):
+            if rows[0].keys() >= set(columns):
                 first = next((row for row in rows if all(row[name] for name in columns)), {})
-                found |= {
-                    f"{goal}_{place}_{unit}": first.get(unit) for unit in ("steps", "seconds")
-                }
+                found |= {f"{goal}_{place}_{unit}": first.get(unit) for unit in UNITS}
     return found
 
 
-def spread(values: Sequence[float], digits: int) -> str:
-    """The median, followed by the smallest and the largest value if these differ."""
-    form = f".{digits}f" if digits else ",.0f"
-    low, middle, high = (
-        f"{value:{form}}" for value in (min(values), statistics.median(values), max(values))
-    )
+def spread(values: Sequence[float], digits: int, scale: float = 1) -> str:
+    """The median, followed by the smallest and the largest value if these differ; "" of none."""
+    if not values:
+        return ""
+    ends = min(values), statistics.median(values), max(values)
+    low, middle, high = (f"{scale * value:,.{digits}f}" for value in ends)
     return middle if low == high else f"{middle} ({low} to {high})"
 
 
@@ -94,46 +94,45 @@ def table(found: Rows, goals: Sequence[str]) -> tuple[list[str], list[list[str]]
     """Headings and lines of a table over the facts of seeds, with a column for each side."""
     sides = [side for side in "xo" if f"win_{side}" in found[0]]
     places = [*sides, BOTH] if len(sides) == 2 else sides
-
-    def line(text: str, key: str, digits: int, scale: float = 1) -> list[str]:
-        columns = [[one.get(key.format(place)) for one in found] for place in places]
-        known = [[scale * one for one in column if one is not None] for column in columns]
-        return [text, *(spread(one, digits) if one else "" for one in known)]
-
-    def count(key: str) -> str:
-        proven = sum(one.get(key) is not None for one in found)
-        return f"{proven} of {len(found)}" if key in found[0] else ""
-
     lines = []
-    for goal in goals:
-        lines += [
-            [GOALS[goal], *(count(f"{goal}_{place}_steps") for place in places)],
-            line("- steps until then", f"{goal}_{{}}_steps", 0),
-            line("- seconds until then", f"{goal}_{{}}_seconds", 1),
+
+    def add(text: str, key: str, cell: Callable[[list[float]], str]) -> None:
+        """Add a line with a cell for each place, from the values of the seeds that have one."""
+        keys = [key.format(place) for place in places]
+        known = [[one[key] for one in found if one.get(key) is not None] for key in keys]
+        cells = [
+            cell(column) if key in found[0] else "" for key, column in zip(keys, known, strict=True)
         ]
+        if any(cells):
+            lines.append([text, *cells])
+
+    for goal in goals:
+        add(GOALS[goal], f"{goal}_{{}}_steps", lambda known: f"{len(known)} of {len(found)}")
+        for unit, digits in UNITS.items():
+            add(f"- {unit} until then", f"{goal}_{{}}_{unit}", partial(spread, digits=digits))
     for rate, text in RATES.items():
-        lines.append(line(f"{text} against random, %", f"{rate}_{{}}", 2, 100))
-    for unit, digits in (("steps", 0), ("seconds", 1)):
-        empty = [""] * (len(places) - 1)
+        add(f"{text} against random, %", f"{rate}_{{}}", partial(spread, digits=2, scale=100))
+    empty = [""] * (len(places) - 1)
+    for unit, digits in UNITS.items():
         lines.append([f"{unit} in all", *empty, spread([one[unit] for one in found], digits)])
-    headings = ["", *(PLACES[place] for place in places)]
-    return headings, [cells for cells in lines if any(cells[1:])]
+    return ["", *(PLACES[place] for place in places)], lines
 
 
 def write_study(
     folder: Path,
     title: str,
     found: Mapping[int, Mapping[str, Any]],
-    goals: Sequence[str],
+    rules: Rules,
     metrics: Sequence[Rows],
-) -> None:
-    """Write study.csv, study.md and study.png. found: the facts of each seed."""
+) -> tuple[list[str], list[list[str]]]:
+    """Write study.csv, study.md and study.png, and return the table. found: facts of each seed."""
     rows = list(found.values())
     lines = [[seed, *row.values()] for seed, row in found.items()]
     write_csv(folder / "study.csv", ["seed", *rows[0]], lines)
-    headings, body = table(rows, goals)
+    headings, body = table(rows, goals_of(rules))
     page = [headings, ["---"] * len(headings), *body]
     text = "\n".join(f"| {' | '.join(cells)} |" for cells in page)
     write_file(folder / "study.md", lambda file: file.write(f"{title}\n\n{text}\n".encode()))
     sides = [side for side in SIDES if f"win_{side.lower()}" in rows[0]]
-    study_chart(metrics, folder / "study.png", title, sides)
+    learning_curves(metrics, rules, folder / "study.png", title, sides, is_study=True)
+    return headings, body

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,9 @@ from optuna.study import MaxTrialsCallback
 from optuna.trial import FrozenTrial, TrialState
 from rich.console import Console
 
-from apps.terminal import interpreter, report
+from apps.terminal import report
+from apps.terminal.command_line import spelled
+from apps.terminal.interpreter import command
 from apps.terminal.plain import plain
 from apps.terminal.trainer import warnings_on
 from training.goals import check_goal
@@ -61,8 +63,11 @@ def optimize(search: Search, trials: int, folder: Path, typed: Mapping[str, Any]
     report.say(LEGEND, console)
     best = ranked[0]
     report.say(f"train the best, trial {best.number}:", console)
-    words = shlex.join(command(search, typed, best.user_attrs["options"]))
-    console.print(plain(words, "bold"), highlight=False, soft_wrap=True)
+    known = {"until", "preset", *options_of(search.page.Config)}
+    options = {name: value for name, value in typed.items() if name in known}
+    words = words_of({**options, **best.user_attrs["options"]})
+    line = command("train.py", search.page.AGENT, *words)
+    console.print(plain(line, "bold"), highlight=False, soft_wrap=True)
     report.say(
         "its figures are those of the seeds that chose it: expect less of others, such as --seed "
         f"{search.config.seed + search.seeds}",
@@ -76,25 +81,14 @@ def say(trial: FrozenTrial, console: Console) -> None:
     """Print a trial that has ended as a line."""
     state = "" if trial.state == TrialState.COMPLETE else f"{trial.state.name.lower()}: "
     results = trial.user_attrs.get("failed") or "   ".join(trial.user_attrs["results"])
-    options = shlex.join(spelled(trial.user_attrs["options"]))
+    options = shlex.join(words_of(trial.user_attrs["options"]))
     report.say(f"trial {trial.number:>3}  {state}{results}   {options}", console)
 
 
-def spelled(options: Mapping[str, str]) -> list[str]:
-    """Options as they are typed: --learning-rate 0.003."""
-    words = ([f"--{name.replace('_', '-')}", text] for name, text in options.items())
-    return [word for pair in words for word in pair]
-
-
-def command(search: Search, typed: Mapping[str, Any], options: Mapping[str, str]) -> list[str]:
-    """The command line that trains an agent with the options of a trial."""
-    known = options_of(search.page.Config)
-    words = [interpreter.python(), "train.py", search.page.AGENT]
-    words += ["--until", search.until] * (search.until != "steps")
-    words += ["--preset", typed.get("preset", "")] * ("preset" in typed)
-    for name, value in typed.items():
-        if name in known and isinstance(value, bool):
-            words.append(f"--{'' if value else 'no-'}{name.replace('_', '-')}")
-        elif name in known:
-            words += spelled({name: text_of(value)})
-    return words + spelled(options)
+def words_of(options: Mapping[str, Any]) -> Iterator[str]:
+    """Options as they are typed: --learning-rate 0.003 --no-dueling."""
+    for name, value in options.items():
+        if isinstance(value, bool):
+            yield spelled(name if value else f"no_{name}")
+        else:
+            yield from (spelled(name), text_of(value))
