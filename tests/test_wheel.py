@@ -153,6 +153,9 @@ def test_it_installs_two_packages_and_imports_without_a_warning_from_where_it_wa
     assert Path(file).is_relative_to(alone.parent.parent)
     players = ("maskable_ppo", "mcts-playouts=50")
     assert run("-m", "tictactoe_env.opponents", *players) in facts.read("README.md")
+    program = "from tictactoe_env import certificates as c, trained; "
+    run("-c", program + "c.write(trained.certificate_of('dqn'), 'dqn.json')")
+    assert run("-m", "tictactoe_env.plain_proof", "dqn.json").count("unbeatable") == 2
 
 
 @pytest.mark.parametrize("name", PAGES)
