@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,7 +14,7 @@ from apps.terminal.command_line import CommandLine, Option
 from tictactoe_env.errors import unknown_name
 from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.notation import parse_size
-from training.options import BoardConfig, check_unchanged, options_of, read_config
+from training.options import check_unchanged, options_of, read_config
 
 AGENT = Option("agent", "the agent to train", kind="argument")
 OF_AGENTS = [
@@ -82,17 +83,10 @@ def typed_in(line: CommandLine, arguments: Sequence[str]) -> dict[str, Any]:
 
 def listed(sentences: Mapping[str, str]) -> str:
     """Names with their sentences, one below the other, at most 80 columns wide."""
-    width = max(map(len, sentences)) + 4
-    return "\n".join(
-        textwrap.fill(
-            sentence,
-            80,
-            initial_indent=f"  {name}".ljust(width),
-            subsequent_indent=" " * width,
-            break_on_hyphens=False,
-        )
-        for name, sentence in sentences.items()
-    )
+    indent = " " * (max(map(len, sentences)) + 4)
+    fill = partial(textwrap.fill, width=80, subsequent_indent=indent, break_on_hyphens=False)
+    lines = (fill(f"  {name}".ljust(len(indent)) + text) for name, text in sentences.items())
+    return "\n".join(lines)
 
 
 def saved_config(folder: Path) -> dict[str, Any]:
@@ -119,29 +113,19 @@ def entry_of(page: Any, typed: Mapping[str, Any], saved: dict[str, Any], **defau
     """What is trained, from the options or from a resumed run.
 
     defaults: options that apply where neither the command line nor the preset gives another value.
+    Raises ValueError for an unknown preset, and if more than `steps` of a run would change.
     """
     known = options_of(page.Config)
     chosen = {name: value for name, value in typed.items() if name in known}
-    preset = typed.get("preset")
     if saved:
-        config = resumed(page, chosen, typed["resume"], saved)
+        folder: Path = typed["resume"]
+        before = read_config(page.Config, saved["config"], folder / "config.json")
+        chosen.pop("learn_from", None)  # more games
+        config = before.but(**chosen)
+        check_unchanged(config, before, folder)
         return Entry(page, config, saved.get("preset"))
-    presets = agents.presets(page.AGENT)
+    presets, preset = agents.presets(page.AGENT), typed.get("preset")
     if preset is not None and preset not in presets:
-        if not presets:
-            raise ValueError(f"{page.AGENT} has no presets: leave --preset {preset} out")
         raise unknown_name(f"preset of {page.AGENT}", preset, presets)
     options = presets[preset].options if preset else {}
     return Entry(page, page.Config(**{**defaults, **options, **chosen}), preset)
-
-
-def resumed(
-    page: Any, chosen: Mapping[str, Any], folder: Path, saved: dict[str, Any]
-) -> BoardConfig:
-    """The configuration of a resumed run. Raises ValueError if more than `steps` would change."""
-    path = folder / "config.json"
-    before = read_config(page.Config, saved["config"], path)
-    kept = {name: value for name, value in chosen.items() if name != "learn_from"}  # more games
-    config = before.but(**kept)
-    check_unchanged(config, before, folder)
-    return config

@@ -11,7 +11,7 @@ from rich.table import Table as Columns
 
 import agents
 from agents import TRAINABLE
-from apps.players.about import LEARNER, PLAYERS, unit_of
+from apps.players.about import LEARNER, title_of, unit_of
 from apps.players.gallery import Entry, Gallery, grouped
 from apps.terminal.game import Table, seats_of
 from apps.terminal.interpreter import command
@@ -64,8 +64,10 @@ class Menu:
         """Ask and do what is chosen. Raises EOFError at the end of the input."""
         choices: dict[str, Callable[[], None]] = {
             "two players": lambda: self._play(PERSON, PERSON),
-            "against an easy opponent": self._easy,
-            "against perfect play": self._perfect,
+            "against an easy opponent": lambda: self._against(easy_opponent(self.rules)),
+            "against perfect play": lambda: self._against(
+                PERFECT if can_enumerate(self.rules) else PERFECT_BEYOND
+            ),
             "against a trained agent": self._trained,
             "against an apprentice that learns from your games": lambda: self._against(LEARNER),
             "watch two agents": self._watch,
@@ -94,21 +96,6 @@ class Menu:
                     [*choices.values()][choice - 1]()
             except (ValueError, OSError) as error:
                 self.talk.say(printable(error), "red")
-
-    def _easy(self) -> None:
-        name = easy_opponent(self.rules)
-        self.talk.say(f"Your opponent is {name}: {PLAYERS[name].about}.")
-        self._against(name)
-
-    def _perfect(self) -> None:
-        if can_enumerate(self.rules):
-            self._against(PERFECT)
-            return
-        self.talk.say(
-            f"{self.rules} is too large to solve: the strongest opponent here is a search of two "
-            f"seconds a move, {PERFECT_BEYOND}."
-        )
-        self._against(PERFECT_BEYOND)
 
     def _trained(self) -> None:
         runs = [entry for entry in self._players() if entry.kind != "agent"]
@@ -173,6 +160,7 @@ class Menu:
         self.talk.say(text)
 
     def _against(self, opponent: str) -> None:
+        self.talk.say(printable(f"Your opponent: {title_of(opponent)} ({opponent})"))
         side = self._ask("Your side, X moves first: X, O or random?", one_of(*SIDES, "random"), "X")
         if side == "random":
             side = SIDES[int(np.random.default_rng(self.seed).integers(2))]

@@ -16,6 +16,7 @@ from training.selfplay import RIVAL
 if TYPE_CHECKING:
     from training.rivals import Rivals
 
+SHARED = ("steps", "rows", "cols", "k")  # options that a rival gets too
 Pair = tuple[Entry, Entry]
 
 
@@ -24,7 +25,7 @@ def refuse_half(entry: Entry, saved: Mapping[str, Any], resume: Path | None) -> 
     if resume and "rival_of" in saved:
         first = resume.with_name(str(saved["rival_of"]))
         raise ValueError(f"{resume} was trained with its rival: --resume {first} continues both")
-    if has_snapshots(entry.page) and meets_rival(entry):
+    if meets_rival(entry):
         raise ValueError(
             f"the opponents {entry.config.opponents!r} name a rival: give its agent, such as "
             f"--rival {entry.page.AGENT}"
@@ -38,7 +39,8 @@ def has_snapshots(page: Any) -> bool:
 
 def meets_rival(entry: Entry) -> bool:
     """Whether snapshots of a rival are among the opponents."""
-    return any(split_options(name)[0] == RIVAL for name, _ in parse_pool(entry.config.opponents))
+    pool = parse_pool(entry.config.opponents) if has_snapshots(entry.page) else []
+    return any(split_options(name)[0] == RIVAL for name, _ in pool)
 
 
 def new_pair(page: Any, typed: dict[str, Any]) -> Pair:
@@ -47,24 +49,26 @@ def new_pair(page: Any, typed: dict[str, Any]) -> Pair:
     The rival gets the board and the steps that were typed, by default the next seed, and where the
     other learns one side, the other side. Raises ValueError for two that do not fit together.
     """
-    rival_page, own = rival_of(typed["rival"])
-    first = entry_with_rival(page, typed)
-    shared: dict[str, Any] = {
-        name: typed[name] for name in ("steps", "rows", "cols", "k") if name in typed
-    }
-    defaults: dict[str, Any] = {"seed": first.config.seed + 1}
+    first = entry_of(page, {"opponents": RIVAL, **typed}, {})
     side = getattr(first.config, "side", "both")
-    if side != "both" and "side" in options_of(rival_page.Config):
-        defaults["side"] = "O" if side == "X" else "X"
-    second = entry_with_rival(rival_page, {**shared, **own}, **defaults)
-    if first.config.rules != second.config.rules:
-        raise ValueError(
-            f"rivals play on the same board, got {first.config.rules} and {second.config.rules}"
-        )
+    defaults = {"seed": first.config.seed + 1, "side": {"X": "O", "O": "X"}.get(side, side)}
+    rival_page, own = rival_of(typed["rival"])
+    known = options_of(rival_page.Config)
+    shared: Mapping[str, Any] = {name: typed[name] for name in SHARED if name in typed}
+    defaults = {name: value for name, value in defaults.items() if name in known}
+    second = entry_of(rival_page, {"opponents": RIVAL, **shared, **own}, {}, **defaults)
+    for entry in (first, second):
+        if not meets_rival(entry):
+            raise ValueError(
+                f"{entry.name} would not meet its rival: take an agent with snapshots, such as "
+                f"dqn, and name the rival among its opponents, such as {RIVAL}:0.5,random:0.5; got "
+                f"{getattr(entry.config, 'opponents', 'no opponents')!r}"
+            )
+    boards = first.config.rules, second.config.rules
+    if boards[0] != boards[1]:
+        raise ValueError(f"rivals play on the same board, got {boards[0]} and {boards[1]}")
     if side != "both" and getattr(second.config, "side", "both") == side:
-        raise ValueError(
-            f"both learn {side} only, so they never meet: give one of them another side"
-        )
+        raise ValueError(f"both learn {side} only, so they never meet: give one another side")
     return first, second
 
 
@@ -76,19 +80,6 @@ def rival_of(text: str) -> tuple[Any, dict[str, Any]]:
         raise ValueError(f"--rival: expected an agent and its options, got {text!r}") from None
     page = agents.page(agent)
     return page, typed_in(command_line(page, prog="train.py: --rival"), [agent, *options])
-
-
-def entry_with_rival(page: Any, typed: dict[str, Any], **defaults: Any) -> Entry:
-    """An agent whose only opponent is its rival, unless others are typed."""
-    if not has_snapshots(page):
-        raise ValueError(f"{page.AGENT} has no snapshots for a rival: take an agent such as dqn")
-    entry = entry_of(page, {"opponents": RIVAL, **typed}, {}, **defaults)
-    if not meets_rival(entry):
-        raise ValueError(
-            f"the opponents {entry.config.opponents!r} of {page.AGENT} lack its rival: write "
-            f'something like "{RIVAL}:0.5,random:0.5"'
-        )
-    return entry
 
 
 def saved_pair(page: Any, typed: dict[str, Any], saved: dict[str, Any]) -> Pair:
@@ -109,16 +100,11 @@ def runs_of(pair: tuple[Entry, ...], folder: Path, until: str) -> Rivals:
     from apps.terminal.trainer import rival_folder
     from training.rivals import RivalRun, Rivals
 
-    first, second = pair
-    other, checkpoint = rival_folder(folder), folder / "checkpoint"
+    other = rival_folder(folder)
+    (one, config, preset), (rival, its_config, its_preset) = pair
+    inside = folder / "checkpoint" / "rival"
+    its = {"rival_of": folder.name}
     return Rivals(
-        RivalRun(
-            *(folder, first.page, first.config, until, first.preset),
-            related={"rival": other.name},
-        ),
-        RivalRun(
-            *(other, second.page, second.config, until, second.preset),
-            related={"rival_of": folder.name},
-            checkpoint=checkpoint / "rival",
-        ),
+        RivalRun(folder, one, config, until, preset, related={"rival": other.name}),
+        RivalRun(other, rival, its_config, until, its_preset, related=its, checkpoint=inside),
     )

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
+from typing import Annotated, Literal
 
+from pydantic import Field
 from rich.console import Console, RenderableType
 from rich.live import Live
 
 from apps.terminal.plain import plain
 from tictactoe_env.games import table
+from training.options import typed
 
 Show = Callable[[RenderableType], None]
 
@@ -45,25 +49,13 @@ class Talk(table.Talk):
 
 def one_of(*known: str) -> Callable[[str], str]:
     """A converter to one of these words, in capitals or not."""
-
-    def understand(text: str) -> str:
-        found = [word for word in known if word.lower() == text.lower()]
-        if not found:
-            raise ValueError(f"please answer {', '.join(known)}, got {text!r:.60}")
-        return found[0]
-
-    return understand
+    words = {word.lower(): word for word in known}
+    return lambda text: typed(Literal[known], words.get(text.lower(), text))
 
 
 def number(low: int, high: int) -> Callable[[str], int]:
     """A converter to a whole number from `low` to `high`."""
-
-    def understand(text: str) -> int:
-        if not text.isdecimal() or not low <= int(text[:18]) <= high:
-            raise ValueError(f"please answer {low} to {high}, got {text!r:.60}")
-        return int(text)
-
-    return understand
+    return partial(typed, Annotated[int, Field(ge=low, le=high)])
 
 
 def optional(understand: Callable[[str], int]) -> Callable[[str], int | None]:
@@ -73,10 +65,4 @@ def optional(understand: Callable[[str], int]) -> Callable[[str], int | None]:
 
 def seconds(text: str) -> float:
     """The seconds of a text, at most an hour; ValueError for any other text."""
-    try:
-        found = float(text)
-    except ValueError:
-        found = -1.0
-    if not 0 <= found <= 3600:
-        raise ValueError(f"expected seconds from 0 to 3600, such as 0.5, got {text!r:.60}")
-    return found
+    return float(typed(Annotated[float, Field(ge=0, le=3600)], text))
