@@ -32,10 +32,9 @@ from apps.terminal.report import cross_table, exact_rates
 from apps.terminal.study import train_run
 from apps.terminal.study_table import spread
 from tictactoe_env.certificates.certificate import FILE, certify, read, table_of
-from tictactoe_env.certificates.content import Certificate, Rates, sides_of
+from tictactoe_env.certificates.content import Certificate, sides_of
 from tictactoe_env.certificates.stated import package_versions
 from tictactoe_env.errors import printable
-from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.files import write_file
 from tictactoe_env.notation import SIDES
 from tictactoe_env.opponents import make_opponent
@@ -171,19 +170,18 @@ def seeds_row(entry: Entry, contents: Sequence[Certificate]) -> list[str]:
 
 
 def package_row(name: str, content: Certificate) -> list[str]:
-    """The row of one player: its training, its rates against random play, how it is beaten."""
-    training, cost = content.stated.training, ["", "none"]
+    """The row of one player: its training, its wins against random play, how it is beaten."""
+    training, cost = content.stated.training, "none"
     if training:
-        games = f", {training['games']:,.0f} games" if "games" in training else ""
-        steps = f"{training['steps']:,} {unit_of(content.stated.agent)}{games}"
-        cost = [f"{training['seconds']:.1f}", steps]
-    against_random = [rates(content.results[side].vs_random) for side in SIDES]
-    return [name, *cost, *against_random, beaten(content)]
-
-
-def rates(result: Rates) -> str:
-    """Win, draw and loss in per cent."""
-    return " / ".join(f"{100 * rate:.2f}" for rate in (result.win, result.draw, result.loss))
+        steps = f"{training['steps']:,} {unit_of(content.stated.agent)}"
+        cost = f"{training['seconds']:.1f} s, {steps}"
+    wins = [
+        f"{100 * content.results[side].vs_random.win:.2f}"
+        if side in content.trained
+        else NOT_TRAINED
+        for side in SIDES
+    ]
+    return [name, cost, *wins, beaten(content)]
 
 
 def beaten(content: Certificate) -> str:
@@ -231,14 +229,14 @@ def heat_map(found: Mapping[str, Mapping[str, Mapping[str, float]]], path: Path)
 
     names = list(found)
     values = [[100 * (found[x][o]["win"] - found[x][o]["loss"]) for o in names] for x in names]
-    figure = Figure(figsize=(10, 9), layout="constrained")
+    figure = Figure(figsize=(10, 8))
     axes = figure.add_subplot()
     image = axes.imshow(values, cmap="RdBu", vmin=-100, vmax=100)
     axes.set_xticks(range(len(names)), names, rotation=45, ha="right", rotation_mode="anchor")
     axes.set_yticks(range(len(names)), names)
     axes.set(xlabel="as O", ylabel="as X")
     figure.colorbar(image, ax=axes, shrink=0.7, label="wins of X minus wins of O, %")
-    write_file(path, lambda file: figure.savefig(file, format="png", dpi=100))
+    write_file(path, lambda file: figure.savefig(file, format="png", dpi=100, bbox_inches="tight"))
 
 
 # --- the command ----------------------------------------------------------------------------------
@@ -247,15 +245,12 @@ def heat_map(found: Mapping[str, Mapping[str, Mapping[str, float]]], path: Path)
 def write_package(page: str) -> str:
     """The page with the rows of the players of the package; writes the cross table."""
     contents = {entry.name: certificate_of(entry.name) for entry in ENTRIES}
+    contents |= {name: certify(make_opponent(name, Rules()), name) for name in READY}
     players = {name: table_of(content) for name, content in contents.items()}
-    for name in READY:
-        players[name] = tabulate(make_opponent(name, Rules()), Rules())
-        contents[name] = certify(players[name], name)
-    shown = [name for name in contents if name in READY or name in agents.TRAINABLE]
     found = cross_table(players, exact_rates)
     write_file(CROSS, lambda file: file.write(csv_text(found).encode()))
     heat_map(found, CROSS.with_suffix(".png"))
-    return put(page, "package", [package_row(name, contents[name]) for name in shown])
+    return put(page, "package", [package_row(*one) for one in contents.items()])
 
 
 def main(
