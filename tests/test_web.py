@@ -130,7 +130,7 @@ ANSWERS = [  # what is asked; what is sent; values in the answer by the names th
     ("POST verdicts", {"moves": X_WINS}, {"verdicts 1 threw_away": True, "decisive": ONLY_CENTRE}),
     ("POST verdicts", {"moves": [0, 0], "ended": "illegal"}, {"decisive better": [4]}),
     ("POST verdicts", {**RESIGNED, "board": LARGE}, {"verdicts": None, "decisive": None}),
-    ("POST move", MOVE, {"cell": 4, "name": "b2", "standing board": "X../.O./..."}),
+    ("POST move", MOVE, {"cell": 4, "standing board": "X../.O./..."}),
     ("POST move", {**MOVE, "moves": X_WINS[:4]}, {"cell": 2, "standing": LINE}),
     ("POST move", {**MOVE, "moves": DRAWN[:8]}, {"cell": 6, "standing": FULL}),
     ("POST move", {**MOVE, "board": SMALL, "agent": STUBBORN}, {"cell": 0, "standing": TAKEN}),
@@ -189,7 +189,7 @@ def test_a_finished_game_is_kept_with_who_played(keeper, gallery):
     assert (game.o.kind, game.o.name, game.o.source, game.result) == (*run, "X")
     resigned = {"moves": [4, 0], "ended": "resigned", "result": "O"}
     answer = ask(keeper, "games", 201, **{**GAME, **resigned})
-    assert answer == {"id": 3, "address": "/games/3", "learned": {}}
+    assert answer == {"id": 3, "learned": {}}
     found = {**resigned, "cells": [4, 0], "moves": "b2 a1", "line": [], "board": SQUARE}
     assert keeper.get("/api/games/3").json().items() >= found.items()
 
@@ -206,8 +206,7 @@ def test_games_are_listed_newest_first_without_those_of_training(keeper):
 
     assert listed("limit=3") == ([7, 5, 4], 6, 4)
     assert listed("limit=3&before=4") == ([3, 2, 1], 6, 1)
-    assert listed("player=minimax") == listed("search=Perfect PLAY") == ([2, 1], 2, None)
-    assert listed("origin=training") == ([6], 1, None)
+    assert listed("search=Perfect PLAY") == ([2, 1], 2, None)
     assert listed("search=ann") == listed("search=Ann&people=true") == ([7], 1, None)
     assert listed("people=false") == ([], 0, None)
 
@@ -248,7 +247,7 @@ REFUSED = [
     ("GET games/99999999999999999999", b"", 400, "id"),
     ("GET games?limit=0", b"", 400, "limit"),
     ("GET games?people=maybe", b"", 400, "'maybe'"),
-    ("GET games?orgin=web", b"", 400, "orgin"),
+    ("GET games?serch=web", b"", 400, "serch"),
     *[(f"GET {what}/nobody", b"", 404, "'nobody'") for what in ("agents", "growth")],
     ("GET certificates/models/broken.json", b"", 400, "models/broken.json"),
     ("GET nothing", b"", 404, ""),
@@ -335,7 +334,7 @@ SCHEDULE = [  # what is asked; whether it waits for a place among heavy requests
     ("POST move", MOVE, False),
     ("POST move", {**MOVE, "agent": "mcts-playouts=1000"}, True),
     ("POST move", {**MOVE, "board": WIDE, "agent": "minimax-slip=0.1"}, True),
-    ("POST move", {**MOVE, "thinker": "search"}, True),
+    ("POST analysis", {"board": SQUARE, "moves": [0], "agent": "search"}, True),
     ("POST analysis", {"board": WIDE, "moves": [0], "truth": True}, True),
     ("POST verdicts", {"board": WIDE, "moves": [0, 4, 1, 5, 2]}, True),
     ("GET agents", {}, False),

@@ -71,15 +71,11 @@ class AnalysisAnswer(Answer):
     truth: Truth | None = None
 
 
-class MoveAnswer(AnalysisAnswer):
-    """The move of an agent; everything else is about the position after it.
-
-    illegal: whether the cell was taken already: then the agent has lost.
-    """
+class MoveAnswer(Answer):
+    """The move of an agent, and how the game stands after it."""
 
     cell: int
-    name: str
-    illegal: bool
+    standing: Standing
 
 
 class AgentSummary(Answer):
@@ -208,7 +204,6 @@ class Kept(Answer):
     """A game that has been kept. learned: what became of it for each player that learns."""
 
     id: int
-    address: str
     learned: dict[str, str]
 
 

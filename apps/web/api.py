@@ -25,7 +25,7 @@ from tictactoe_env.exact.positions import can_enumerate
 from tictactoe_env.games.analysis import truth
 from tictactoe_env.games.game import Game, Participant
 from tictactoe_env.games.store import LARGEST, LISTED, GameStore
-from tictactoe_env.notation import board_text, cell_text
+from tictactoe_env.notation import board_text
 from tictactoe_env.rules import Rules, Standing, standing
 
 MOST_NAMES = 1_000  # of players that a search finds
@@ -94,33 +94,26 @@ class Api:
         seed = None if asked.seed is None else (asked.seed, len(game.moves))
         heavy = is_heavy(entry, game.rules)
         cell = await self.run(heavy, work.move, entry, game.rules, game.board, seed)
-        after = standing([*game.moves, cell], game.rules)
-        name, illegal = cell_text(cell, game.rules), after.ended == "illegal"
-        insight = await self.insight(after, asked.thinker, asked.values, asked.truth)
-        return {"cell": cell, "name": name, "illegal": illegal, **insight}
+        return {"cell": cell, "standing": standing_json(standing([*game.moves, cell], game.rules))}
 
     async def analysis(self, asked: requests.AnalysisAsked) -> Json:
         """How a game stands, what an agent thinks of each move, and what is true."""
-        return await self.insight(asked.standing, asked.agent, asked.values, asked.truth)
-
-    async def insight(
-        self, game: Standing, thinker: str | None, values: str, with_truth: bool
-    ) -> Json:
-        """The standing; with a thinker its thoughts; if `with_truth`, the exact values.
-
-        values: the kind of values in the thoughts, "own" or "expected".
-        """
+        game = asked.standing
         rules, board = game.rules, game.board
         answer: Json = {"standing": standing_json(game)}
-        if thinker is not None:
-            entry = await self.entry(thinker)
-            heavy, asked = is_heavy(entry, rules, thinks=True), (entry, rules, board, values)
-            is_over = bool(game.ended)
-            answer["thoughts"] = None if is_over else await self.run(heavy, work.thoughts, *asked)
-        if with_truth and can_enumerate(rules):
+        if asked.agent is not None:
+            entry = await self.entry(asked.agent)
+            heavy, question = (
+                is_heavy(entry, rules, thinks=True),
+                (entry, rules, board, asked.values),
+            )
+            answer["thoughts"] = None
+            if not game.ended:
+                answer["thoughts"] = await self.run(heavy, work.thoughts, *question)
+        if asked.truth and can_enumerate(rules):
             found = await self.run(is_large(rules), truth, board, rules)
             answer["truth"] = {**found._asdict(), "reason": ""}
-        elif with_truth:
+        elif asked.truth:
             answer["truth"] = {"position": None, "moves": None, "reason": too_large(rules)}
         return answer
 
@@ -137,9 +130,8 @@ class Api:
 
     def games(self, asked: Annotated[requests.GamesAsked, Query()]) -> Json:
         """Kept games, the newest first."""
-        chosen: Json = asked.model_dump(include={"player", "people", "result"})
-        chosen["origin"] = asked.origin or LISTED
-        if asked.search and asked.player is None:
+        chosen: Json = {"people": asked.people, "result": asked.result, "origin": LISTED}
+        if asked.search:
             wanted, names = asked.search.strip().casefold(), self.store.players()
             found = [
                 one for one in names if wanted in f"{one}\n{self.gallery.title(one)}".casefold()
@@ -175,7 +167,7 @@ class Api:
         learned: dict[str, str] = {}
         if asked.learn:
             learned = await self.learn(game, list(entries.values()))
-        return {"id": id, "address": f"/games/{id}", "learned": learned}
+        return {"id": id, "learned": learned}
 
     async def learn(self, game: Game, players: list[Entry]) -> dict[str, str]:
         """Let the players that can learn from a kept game do so; what became of it, by player."""

@@ -72,17 +72,10 @@ class AnalysisAsked(Position):
 
 
 class MoveAsked(Position):
-    """A position, the agent that moves, and what is asked about the position after its move.
-
-    seed: with a seed the same game gets the same move. thinker: the agent that is asked for its
-    thoughts. values, truth: see AnalysisAsked.
-    """
+    """A position, and the agent that moves. With a seed the same game gets the same move."""
 
     agent: str
     seed: Annotated[int, Field(ge=0, le=MAX_SEED)] | None = None
-    thinker: str | None = None
-    values: ValueKind = "own"
-    truth: bool = False
 
 
 class FinishedAsked(Position):
@@ -117,18 +110,15 @@ class GameAsked(FinishedAsked):
 class GamesAsked(BaseModel):
     """Which games are listed.
 
-    before: only games with a smaller id, `next` of the page before. player: the name of either
-    player, letter by letter. search: a part of the name or of the title of either player, in any
-    case; "person" finds people. people: true for games in which a person played, false for games
-    between agents. origin: all games but those of training if it is left out.
+    before: only games with a smaller id, `next` of the page before. search: a part of the name or
+    of the title of either player, in any case; "person" finds people. people: true for games in
+    which a person played, false for games between agents.
     """
 
     model_config = ConfigDict(extra="forbid")
 
     limit: Annotated[int, Field(ge=1, le=100)] = 20
     before: Annotated[int, Field(ge=1, le=LARGEST)] | None = None
-    player: str | None = None
     search: Annotated[str, Field(max_length=100)] | None = None
     people: bool | None = None
     result: Result | None = None
-    origin: Origin | None = None
