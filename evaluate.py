@@ -17,9 +17,7 @@ from typing import Any
 from apps.terminal.installed import explained
 
 with explained("evaluate.py"):
-    import numpy as np
-
-    from agents import TRAINABLE, load
+    from agents import load
     from apps.players.pupil import learns
     from apps.players.seat import NAMES_TEXT, board_of, path_of, policy_of, seat_of
     from apps.terminal import battle, position, report
@@ -28,20 +26,17 @@ with explained("evaluate.py"):
     from tictactoe_env.certificates.certificate import (
         VERIFIED,
         certify,
-        certify_lines,
-        lines_of,
+        policy_in,
         read,
         verify,
     )
     from tictactoe_env.certificates.content import Certificate
-    from tictactoe_env.certificates.lines import LinesPolicy
     from tictactoe_env.certificates.stated import Stated, name_of
-    from tictactoe_env.errors import printable, unknown_name
+    from tictactoe_env.errors import printable
     from tictactoe_env.exact.positions import TABULATED, can_enumerate
     from tictactoe_env.exact.proof import Limit, Progress, ProofLimitError
-    from tictactoe_env.exact.provable import provable, varies
+    from tictactoe_env.exact.provable import varies
     from tictactoe_env.exact.symmetry import CanonicalPolicy, plays_symmetrically
-    from tictactoe_env.exact.tables import tabulate
     from tictactoe_env.notation import SIDES, parse_size
     from tictactoe_env.opponents import is_trained
     from tictactoe_env.policy import Policy, RandomPolicy
@@ -182,7 +177,7 @@ def print_verified(path: Path, limit: Limit) -> int:
 def evaluate_all(
     agents: Mapping[str, str], given: SimpleNamespace, rules: Rules, console: PipedConsole
 ) -> dict[str, Any]:
-    """Print the verdict on every agent, then their exact results, an example game, a cross table.
+    """Print the verdict on every agent, then their exact results, and a cross table.
 
     agents: by name. If one can meet more positions than the limit allows, the results of all pairs
     are sampled. Returns all results as a JSON value.
@@ -205,15 +200,17 @@ def evaluate_all(
     }
     for name, certificate in certificates.items():
         report.certificate(certificate, console, counted.get(name))
-        if rules.cells <= TABULATED:
-            print_thoughts(name, agents[name], certificate, console)
+        pupil = seat_of(agents[name], rules, "agent").pupil if rules.cells <= TABULATED else None
+        if pupil is not None:
+            report.say(
+                f"{name} has {pupil.text}: these are the results of what it plays now", console
+            )
     results: dict[str, Any] = {
         "agents": {name: certificate.to_json() for name, certificate in certificates.items()}
     }
     if len(certificates) < len(players):
         results["sampled"] = table = report.cross_table(players, sampled)
     else:
-        print_example(players, certificates, rules, console, seed)
         exact = partial(report.exact_rates, rules=rules, limit=limit_of(given))
         sides = {name: certificate.sides for name, certificate in certificates.items()}
         results["cross_table"] = table = report.cross_table(players, exact, sides)
@@ -245,19 +242,16 @@ def proven(
         stated = certificate.stated
     policy = policy_of(spec, rules, "agent")
     stated = stated or Stated.of(name_of(spec), seed_of(policy))
-    if rules.cells <= TABULATED:
-        table = tabulate(provable(policy, rules), rules)
-        return table, replace(certify(table, stated.agent, rules), stated=stated)
-    reason = varies(policy)
-    if type(policy) is RandomPolicy and not can_enumerate(rules):
-        reason = "it can meet all positions"
-    if reason:
+    if rules.cells > TABULATED and (reason := varies(policy)):
         return policy, reason
+    if type(policy) is RandomPolicy and not can_enumerate(rules):
+        return policy, "it can meet all positions"
     try:
-        reaches = lines_of(policy, rules, limit=limit, progress=progress)
+        made = certify(policy, stated.agent, rules, limit=limit, progress=progress)
     except ProofLimitError as error:
         return policy, error_text(error)
-    return LinesPolicy(reaches, rules), certify_lines(reaches, stated)
+    made = replace(made, stated=stated)
+    return policy if made.is_of_lines else policy_in(made), made
 
 
 def seed_of(policy: Policy) -> int | None:
@@ -268,17 +262,13 @@ def seed_of(policy: Policy) -> int | None:
 
 def compare_with_model(folder: Path, certificate: Certificate, limit: Limit) -> None:
     """Raise ValueError unless the saved model makes the certified moves, and print that it does."""
-    if not folder.is_dir():
-        raise ValueError(f"--from-model needs the folder of a run, {folder} is a file")
-    agent, rules = certificate.stated.agent, certificate.rules
-    if agent not in TRAINABLE:
-        raise unknown_name("agent", agent, TRAINABLE)
+    rules = certificate.rules
     model: Policy = load(folder)
     if certificate.canonical and not plays_symmetrically(model):
         model = CanonicalPolicy(model, rules)
     found = certify(
         model,
-        agent,
+        certificate.stated.agent,
         rules,
         sides=certificate.sides,
         lines_only=certificate.is_of_lines,
@@ -288,38 +278,6 @@ def compare_with_model(folder: Path, certificate: Certificate, limit: Limit) -> 
         raise ValueError(f"the model of {folder} does not make the moves of its certificate")
     where = f"{certificate.decisions:,} positions{' that it can meet' * certificate.is_of_lines}"
     print(f"{printable(folder)}: the model makes the certified move in all {where}")
-
-
-def print_thoughts(name: str, spec: str, found: Certificate, console: PipedConsole) -> None:
-    """Print what an agent has learned from people, and its own values of the first moves."""
-    seat = seat_of(spec, found.rules, "agent")
-    if seat.pupil is not None:
-        now = "; these are the results of what it plays now" if seat.pupil.games else ""
-        report.say(f"{name} has {seat.pupil.text}{now}", console)
-    if found.only != "O":
-        empty = np.zeros(found.rules.cells, dtype=np.int8)
-        position.print_first_moves(seat.thoughts(empty), found.rules, console)
-
-
-def print_example(
-    players: Mapping[str, Policy],
-    certificates: Mapping[str, Certificate],
-    rules: Rules,
-    console: PipedConsole,
-    seed: int,
-) -> None:
-    """Play the first agent against the last, or against random play, on the side it is trained for.
-
-    Nothing is printed if the last one plays the same side only.
-    """
-    (name, player), *others = players.items()
-    rival, other = others[-1] if others else ("random", RandomPolicy())
-    own, its = certificates[name].only, certificates[rival].only if others else ""
-    if own == "O" or (its == "X" and not own):
-        name, player, rival, other = rival, other, name, player
-    if not own or own != its:
-        pair = (name, player), (rival, other)
-        battle.print_game("an example game", *pair, rules, console, seed)
 
 
 def fight(

@@ -117,8 +117,8 @@ OF_EVALUATION = """
     minimax random --board 5x5x4 | 1 | 5x5
     random --battle 2 | 1 | --battle
     random --json none/results.json | 1 | --json none/results.json
-    2x4.json --from-model | 1 | --from-model
-    of_nobody --from-model | 1 | 'nobody'
+    2x4.json --from-model | 1 | 2x4.json
+    of_nobody --from-model | 1 | of_nobody
     human --position .../.../... | 1 | 'human'
     minimax --position XXX/OO./... | 1 | XXX/OO./...
     minimax --board 5x5 | 2 | --board 5x5x3 5x5x5

@@ -83,7 +83,7 @@ def learning_curves(
         _label(
             axes,
             f"as {side.upper()}{', which cannot avoid losing to best play' * is_lost}",
-            f"{'median ' * is_study}per cent of games against random, {how}",
+            f"% of games against random, {how}{', median' * is_study}",
         )
     figure.suptitle(title)
     _write(figure, path)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from apps.players.seat import KINDS, OWN, Seat, Thoughts
+from apps.players.seat import KINDS, OWN, Seat
 from apps.terminal.report import print_table, say
 from tictactoe_env.errors import printable
 from tictactoe_env.exact.positions import can_enumerate
@@ -100,13 +100,3 @@ def _print_thoughts(
         say(f"it makes an illegal move with probability {found['illegal']:.4f}", console)
     if found["new"]:
         say("it has never met this position in training", console)
-
-
-def print_first_moves(thoughts: Thoughts, rules: Rules, console: Console) -> None:
-    """Print a player's values of the first moves, drawn on the empty board, and what they are."""
-    if thoughts.values is None:
-        return
-    say(f"\n{thoughts.kind} values of the first moves: {printable(thoughts.meaning)}", console)
-    values = [np.nan if value is None else value for value in thoughts.values]
-    board = np.zeros(rules.cells, dtype=np.int8)
-    console.print(ansi(board, rules, values=values), highlight=False, markup=False)

@@ -86,7 +86,7 @@ class Display:
         said, told = describe(results), notes_text(steps, seconds, notes)
         self.advance(steps)
         if self._live:
-            values = values_of_the_empty_board(policy)
+            values = first_moves(policy)
             found = Text(f"{LEGEND}: {said}")
             self._live.update(Group(self._bar, found, Text(told, "dim"), Text(values)))
         tenth, now_proven = 10 * steps // self.total, proven(results)
@@ -159,17 +159,14 @@ def notes_text(steps: int, seconds: float, notes: Numbers) -> str:
     return ", ".join(f"{name.replace('_', ' ')} {_number(n)}" for name, n in numbers.items())
 
 
-def values_of_the_empty_board(policy: Any) -> str:
-    """The values of the first moves, drawn on the board; "" for players that have none.
-
-    Only the values by which a player chooses its moves are shown.
-    """
+def first_moves(policy: Any) -> str:
+    """The values of the first moves, drawn on the board, if a player chooses its moves by them."""
     if not getattr(policy, "moves_by_values", False):
         return ""
     board = np.zeros(policy.rules.cells, dtype=np.int8)
     first = policy.q_values(board[None])[0]
     drawn = ansi(board, policy.rules, values=np.where(np.isfinite(first), first, np.nan))
-    return f"the agent's Q values of the empty board\n{drawn}"
+    return f"\nown values of the first moves ({policy.meaning})\n{drawn}"
 
 
 def _number(value: float) -> str:

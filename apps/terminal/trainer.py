@@ -10,16 +10,13 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-import numpy as np
 from rich.console import Console
 
-from apps.players.seat import OWN, Seat
-from apps.terminal import battle, charts, position, progress, report
+from apps.terminal import battle, charts, progress, report
 from apps.terminal.interpreter import command
 from tictactoe_env.certificates.certificate import FILE as CERTIFICATE
 from tictactoe_env.errors import printable
 from tictactoe_env.exact.proof import Limit
-from tictactoe_env.games.game import Participant
 from training import checkpoint
 from training.goals import limit_of
 from training.selfplay import RIVAL
@@ -141,7 +138,9 @@ def finish(runs: tuple[Run, ...], console: Console) -> None:
         certificates.append(run.finish())
     if len(runs) == 1:
         battle.example_of(runs[0].best_player, runs[0].side, runs[0].name, console)
-        print_values(runs[0], console)
+        values = progress.first_moves(runs[0].best_player)
+        if values and runs[0].side != "O":
+            report.say(values, console)
     else:
         battle.of_rivals({run.name: (run.best_player, run.side) for run in runs}, console)
     for run, certificate in zip(runs, certificates, strict=True):
@@ -156,14 +155,6 @@ def finish(runs: tuple[Run, ...], console: Console) -> None:
             report.say(f"\n{certificate.claim}", console, "bold")
             report.certificate(certificate, console)
         report.say(printable(f"saved: {run.folder}"), console)
-
-
-def print_values(run: Run, console: Console) -> None:
-    """Print the best model's own values of the first moves, if it has any."""
-    rules = run.config.rules
-    seat = Seat(Participant("run", run.name), rules, run.best_player)
-    if run.side != "O" and OWN in seat.kinds:
-        position.print_first_moves(seat.thoughts(np.zeros(rules.cells, np.int8)), rules, console)
 
 
 def complete_text(run: Run) -> str:
