@@ -11,7 +11,7 @@ from small_runs import ROOT
 from text_cases import called
 
 import train
-from apps.terminal.installed import GROUP_OF, GROUPS, what_to_do
+from apps.terminal.installed import GROUP_OF, GROUPS, explained
 
 IMPORTED_AS = {"stable-baselines3": "stable_baselines3", "sb3-contrib": "sb3_contrib"}
 PROGRAM = """import os, sys
@@ -60,8 +60,9 @@ def test_a_package_that_is_missing_is_named_before_anything_is_written(
 
 
 def test_other_errors_of_imports_are_not_called_missing_packages():
-    assert what_to_do(ModuleNotFoundError("no", name="agents.nosuch")) is None
-    assert what_to_do(ImportError("cannot import name 'x'", name="numpy")) is None
+    for error in (ModuleNotFoundError("", name="agents.nosuch"), ImportError("", name="numpy")):
+        with pytest.raises(type(error)), explained("play.py"):
+            raise error
 
 
 def test_every_package_of_a_group_is_known():

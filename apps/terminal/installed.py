@@ -25,27 +25,6 @@ OF_EVERY_RUN = ("filelock", "matplotlib", "tensorboard")
 """What every training needs, besides the packages of its agent."""
 
 
-def command(group: str) -> str:
-    """The command that installs a dependency group."""
-    return f"pip install -e . --group {group} (pip 25.1 or newer)"
-
-
-def what_to_do(error: ImportError, group: str = "play") -> str | None:
-    """Which package is missing, and the command that installs it; None for another error.
-
-    group: what to install if the package is in every group.
-    """
-    package = (error.name or "").split(".")[0]
-    if package not in GROUP_OF or not isinstance(error, ModuleNotFoundError):
-        return None
-    group = group if GROUP_OF[package] == "play" else GROUP_OF[package]
-    text = f"{package} is not installed: {command(group)}"
-    venv = Path(__file__).resolve().parents[2] / ".venv"
-    if venv.exists() and Path(sys.prefix) != venv:
-        text += f"; this is {sys.executable}, the environment of `make` is {venv}"
-    return text
-
-
 def require(*packages: str) -> None:
     """Raise ModuleNotFoundError for the first of these packages that is not installed."""
     for package in packages:
@@ -61,10 +40,15 @@ def explained(prog: str, group: str = "play") -> Iterator[None]:
     """
     try:
         yield
-    except ImportError as error:
-        text = what_to_do(error, group)
-        if text is None:
+    except ModuleNotFoundError as error:
+        package = (error.name or "").split(".")[0]
+        if package not in GROUP_OF:
             raise
+        group = group if GROUP_OF[package] == "play" else GROUP_OF[package]
+        text = f"{package} is not installed: pip install -e . --group {group} (pip 25.1 or newer)"
+        venv = Path(__file__).resolve().parents[2] / ".venv"
+        if venv.exists() and Path(sys.prefix) != venv:
+            text += f"; this is {sys.executable}, the environment of `make` is {venv}"
         print(f"{prog}: {text}", file=sys.stderr)
         raise SystemExit(1) from None
     except KeyboardInterrupt:

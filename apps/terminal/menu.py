@@ -122,8 +122,7 @@ class Menu:
             watch(game, self.talk, self.delay)
 
     def _train(self) -> None:
-        sentences = [f"{name}: {sentence}" for name, sentence in TRAINABLE.items()]
-        agent = [*TRAINABLE][self._pick("Which agent?", sentences)]
+        agent = [*TRAINABLE][self._pick("Which agent?", [*TRAINABLE.values()])]
         presets = agents.presets(agent)
         sentences = [f"{name}: {preset.sentence}" for name, preset in presets.items()]
         chosen = self._pick("Which options?", [f"the defaults of {agent}", *sentences])
