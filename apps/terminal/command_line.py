@@ -71,9 +71,10 @@ class Option:
         is_read = inspect.isfunction(self.type)
         bound = "" if is_read or is_switch or not is_whole else bound_of(self.type)
         metavar = self.metavar or ("VALUE" if is_read else metavar_of(self.type))
+        text = f"with {spelled(self.needs)}: {self.help}" if self.needs else self.help
         about = Parameter(
             name=None if self.kind in _PLACES else self.spelling,
-            help=f"{self.help} [{bound}]" if bound else self.help,
+            help=f"{text} [{bound}]" if bound else text,
             group=_group(self.group),
             show=is_whole or not self.is_rare,
             show_default=_shown if is_shown else False,

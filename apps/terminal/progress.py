@@ -14,6 +14,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
 from apps.terminal.events import Events
+from apps.terminal.report import say
 from tictactoe_env.errors import printable
 from tictactoe_env.exact.evaluation import Evaluation
 from tictactoe_env.exact.verdict import verdict
@@ -93,12 +94,12 @@ class Display:
         is_news = now_proven not in self._proven or (said != self._said and tenth > self._tenth)
         if is_news or steps >= self.total:
             if not self._said:
-                self._print(LEGEND)
+                self.say(LEGEND)
             self._proven.add(now_proven)
             self._said = said
-            self._print(f"{steps:>10,} steps {seconds:>7.1f} s  {said}")
+            self.say(f"{steps:>10,} steps {seconds:>7.1f} s  {said}")
             if told and not self._live:
-                self._print(told)
+                self.say(told)
         self._tenth = tenth
 
     def stop(self) -> None:
@@ -114,11 +115,7 @@ class Display:
 
     def say(self, text: str) -> None:
         """Say something in a line."""
-        self.console.print(text, soft_wrap=not self.console.is_terminal)
-
-    def _print(self, text: str) -> None:
-        text = f"{self._prefix}{text}"
-        self.console.print(text, highlight=False, markup=False, emoji=False, soft_wrap=True)
+        say(f"{self._prefix}{text}", self.console)
 
 
 @contextmanager
