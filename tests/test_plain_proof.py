@@ -16,7 +16,7 @@ import json_certificates
 import numpy as np
 import pytest
 from json_certificates import verified
-from sample_players import FixedPlayer, LineCounter, random_probs
+from sample_players import LineCounter, random_probs
 
 from tictactoe_env import plain_proof
 from tictactoe_env.exact.symmetry import CanonicalPolicy
@@ -61,6 +61,11 @@ def test_the_values_of_boards_are_those_that_are_known(sizes, value):
     assert game.value(game.empty) == value
 
 
+def test_the_first_image_of_a_board_is_known_and_has_its_shape():
+    assert plain_proof.Game(2, 3, 3).canonical("..X/O..") == "X../..O"
+    assert plain_proof.Game(3, 3, 3).canonical("..O/..X/...") == "OX./.../..."
+
+
 def test_a_player_that_counts_lines_decides_in_as_many_positions_as_are_known():
     content = certified(LineCounter(Rules()), Rules(), lines_only=True)
     found = {side: len(meeting.decisions) for side, meeting in accepted(content).items()}
@@ -83,7 +88,6 @@ def test_the_example_of_the_documentation_has_the_positions_that_it_states():
 # --- certificates that both accept ----------------------------------------------------------------
 
 PLAYERS = {
-    "fixed": lambda rules: FixedPlayer(3),
     "lines": LineCounter,
     "canonical": lambda rules: CanonicalPolicy(LineCounter(rules), rules),
     # Arbitrary probabilities, on taken cells too, some of them zero.
@@ -101,7 +105,7 @@ def player(name, rules):
         ("maskable_ppo", Rules(), False),
         ("random", Rules(1, 1, 1), True),
         ("random", Rules(2, 3, 1), True),
-        ("fixed", Rules(2, 4, 3), True),
+        ("lines", Rules(2, 4, 3), False),
         ("any", SMALL, True),
         slow("minimax", Rules(), False),
         slow("lines", SQUARE, False),
@@ -117,14 +121,19 @@ def test_a_certificate_is_accepted_by_both(name, rules, is_beaten, lines_only):
 # --- as a program ---------------------------------------------------------------------------------
 
 
-def test_as_a_program_it_needs_nothing_but_its_file_and_refuses_in_one_line(tmp_path):
+def test_as_a_program_it_needs_nothing_but_its_file_and_refuses_in_one_line(
+    tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
     content = certified(make_opponent("minimax-first", SMALL), SMALL)
     (tmp_path / "true").write_text(json.dumps(content))
     (tmp_path / "false").write_text(json.dumps({**content, "unbeatable": "\n\x1b" * 9_000}))
-    program = [sys.executable, "-I", "-S", plain_proof.__file__]
-    for name, code in (("true", 0), ("false", 1), ("missing", 1)):
-        done = subprocess.run([*program, name], cwd=tmp_path, capture_output=True, text=True)
-        assert (done.returncode, done.stderr) == (code, "")
-        assert done.stdout.count("\n") == (1 if code else 2)
-        assert done.stdout.startswith(f"{name}: REFUSED: " if code else f"{name}: as X ")
-        assert len(done.stdout) < 400
+    (tmp_path / "damaged").write_text("{")
+    for name, code in (("true", 0), ("false", 1), ("damaged", 1), ("missing", 1)):
+        assert plain_proof.main([name]) == code
+        said = capsys.readouterr().out
+        assert said.count("\n") == (1 if code else 2)
+        assert said.startswith(f"{name}: REFUSED: " if code else f"{name}: as X ")
+        assert len(said) < 400
+    program = [sys.executable, "-I", "-S", plain_proof.__file__, "true"]
+    assert b"as O" in subprocess.check_output(program)
