@@ -19,7 +19,7 @@ from tictactoe_env.certificates.certificate import CertificateError, certify, wr
 from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.trained.packed import trained_names
 
-LISTED = sorted(trained_names(), key=lambda name: "dimitars" in name)  # illegal moves last
+LISTED = trained_names()
 SMALL = Rules(2, 3, 2)
 CONTENT = certify(RandomPolicy(), "dqn", SMALL, seed=7)
 JSON = CONTENT.to_json()
@@ -58,13 +58,13 @@ def test_a_certificate_of_lines_is_an_agent_of_its_board(folders):
     write(content, folders / "models" / "lines.json")
     gallery = Gallery([folders / "models"])
     entry = gallery.entry("models/lines.json")
-    assert (entry.rules, entry.unbeatable, entry.verified) == (rules, None, False)
+    assert (entry.rules, entry.unbeatable) == (rules, None)
     assert ("claims" in entry.about, "as X" in entry.about) == (True, True)
     assert entry.certificate() == content
-    first = gallery.seat(entry.id, rules).move(EMPTY[:16], np.random.default_rng(0))
+    first = gallery.entry(entry.id).seat(rules).move(EMPTY[:16], np.random.default_rng(0))
     assert first == LineCounter(rules).probs(EMPTY[None, :16]).argmax()
     with refuses("4x4, 4 in a row", "3x3, 3 in a row"):
-        gallery.seat(entry.id, Rules())
+        gallery.entry(entry.id).seat(Rules())
 
 
 def test_the_players_of_the_package_come_first_then_every_run_by_its_place(gallery, folders):
@@ -76,21 +76,21 @@ def test_the_players_of_the_package_come_first_then_every_run_by_its_place(galle
     with refuses(folders / "runs"):  # the same name
         Gallery([folders / "runs", folders / "old" / "runs"])
     entry = gallery.entry("runs/many/dqn-1")
-    assert (entry.kind, entry.name, entry.agent, entry.rules) == ("run", "dqn-1", "dqn", SMALL)
+    assert (entry.kind, entry.agent, entry.rules) == ("run", "dqn", SMALL)
     assert "seed 7" in entry.title
 
 
 def test_a_run_plays_on_its_own_board_only_and_latest_is_the_newest_of_an_agent(gallery):
-    assert isinstance(gallery.seat("runs/dqn-0", SMALL).policy, TabularPolicy)
+    assert isinstance(gallery.entry("runs/dqn-0").seat(SMALL).policy, TabularPolicy)
     with refuses("runs/dqn-0", SMALL, Rules()):
-        gallery.seat("runs/dqn-0", Rules())
+        gallery.entry("runs/dqn-0").seat(Rules())
     os.utime("runs/dqn-0/certificate.json", (2e9, 2e9))
-    assert gallery.seat("latest:dqn", SMALL).name == "runs/dqn-0"
+    assert gallery.entry("latest:dqn", SMALL).seat(SMALL).name == "runs/dqn-0"
     assert gallery.entry("latest:dqn").participant.name == "runs/dqn-0"
 
 
 def test_the_apprentice_is_there_before_its_first_game_and_learns_from_it(gallery):
-    seat = gallery.seat("learner", Rules())
+    seat = gallery.entry("learner").seat(Rules())
     assert gallery.entry("learner").certificate().unbeatable is False
     teach([seat.pupil], Game(moves=(0, 3, 1, 4, 2), origin="human"))
     gallery.entries()
@@ -98,14 +98,12 @@ def test_the_apprentice_is_there_before_its_first_game_and_learns_from_it(galler
     assert (entry.id, entry.learned, entry.path.is_file()) == ("runs/learner", 1, True)
 
 
-COSTLY = {"search-depth=7": "depth", "mcts-playouts=1000000": "playouts"}
 PATHS = ("../runs/dqn-0", "runs/../runs/dqn-0", "/etc/passwd", "runs/dqn-0/", "RANDOM", "\0", "")
-NOT_THERE = {**COSTLY, **{path: repr(path) for path in PATHS}}
 
 
-@pytest.mark.parametrize("id", NOT_THERE)
-def test_what_costs_too_much_or_is_not_listed_is_not_there_even_if_it_is_a_path(gallery, id):
-    with refuses(NOT_THERE[id]):
+@pytest.mark.parametrize("id", PATHS)
+def test_what_is_not_listed_is_not_there_even_if_it_is_a_path(gallery, id):
+    with refuses(repr(id)):
         gallery.entry(id)
 
 
@@ -114,7 +112,7 @@ def test_new_changed_and_deleted_runs_are_seen(gallery, folders):
     assert (before.kind, before.name, len(before.source)) == ("run", "runs/dqn-0", 64)
     write(certify(MinimaxPolicy(SMALL), "dqn", SMALL), path)
     now = gallery.entry("runs/dqn-0").participant
-    assert gallery.seat("runs/dqn-0", SMALL).player == now != before
+    assert gallery.entry("runs/dqn-0").seat(SMALL).player == now != before
     write(CONTENT, folders / "runs/new.json")
     assert gallery.entry("runs/new.json").kind == "run"
     (folders / "runs/new.json").unlink()
@@ -140,10 +138,10 @@ def test_a_broken_certificate_is_listed_with_the_reason_and_does_not_stop_the_ot
     path = folders / "models/bad.json"
     path.write_text(text)
     entry = gallery.entry("models/bad.json")
-    assert (entry.broken, entry.verified, entry.plays(SMALL)) == (True, False, False)
+    assert (entry.broken, entry.plays(SMALL)) == (True, False)
     assert BROKEN[text] in entry.about
     with refuses("models/bad.json", error=CertificateError):
-        gallery.seat("models/bad.json", SMALL)
+        gallery.entry("models/bad.json").seat(SMALL)
     assert not gallery.entry("runs/dqn-0").broken
     write(CONTENT, path)
     gallery.entries()
@@ -155,7 +153,7 @@ def test_a_claim_of_a_board_of_more_than_9_cells_is_verified_when_it_is_asked_fo
     content = certify(RandomPolicy(), "dqn", Rules(1, 10, 1)).to_json()
     path.write_text(json.dumps(content))
     claim = gallery.entry("models/claim.json")
-    assert (claim.verified, claim.unbeatable, "claims" in claim.about) == (False, None, True)
+    assert (claim.unbeatable, "claims" in claim.about) == (None, True)
     assert not claim.certificate().unbeatable
     path.write_text(json.dumps({**content, "as_x": {**content["as_x"], "worst_case_loss": 0.5}}))
     with refuses("as_x.worst_case_loss", error=CertificateError):

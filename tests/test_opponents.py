@@ -135,7 +135,7 @@ DOORS = {
     "make_vec": lambda spec: TicTacToeVectorEnv(2, opponent=spec),
     "seat": lambda spec: seat_of(spec, Rules()),
     "policy": lambda spec: policy_of(spec, Rules()),
-    "page": lambda spec: Gallery().seat(spec, Rules()),
+    "page": lambda spec: Gallery().entry(spec, Rules()).seat(Rules()),
 }
 
 

@@ -218,7 +218,7 @@ BAD_MOVES = [  # changes to MOVE, and what the error names
     ({"moves": X_WINS}, "XXX/OO./..."),
     ({"moves": "b2 a1"}, "'b2 a1'"),
     ({"agent": "runs/dqn-0"}, "2x3"),
-    ({"agent": "search-depth=7"}, "depth"),
+    ({"agent": "search-dept=7"}, "depth"),
     ({"board": SMALL, "agent": "models/broken.json"}, "models/broken.json"),
     ({"mover": "X"}, "mover"),
     ({"values": "onw"}, "'onw'"),

@@ -128,15 +128,10 @@ def results_of(facts: Certificate) -> str:
         won = f"As {facts.only} it wins {wins[0]} against random moves"
     else:
         won = f"It wins {wins[0]} as X and {wins[1]} as O against random moves"
-    if loses_by_illegal_moves(facts):
+    if any(one.vs_random.illegal > 0 for one in facts.trained.values()):
         return f"{won}, and often loses by a move on a taken cell."
     proven = verdict(
         {side: one.proven._replace(optimal=False) for side, one in facts.trained.items()}, False
     )
     seems_strong = min(shares.values()) >= MANY_WINS and proven.startswith("can be")
     return f"{won}, {'yet' if seems_strong else 'and'} {proven}."
-
-
-def loses_by_illegal_moves(facts: Certificate) -> bool:
-    """Whether a player sometimes chooses a taken cell against random moves."""
-    return any(one.vs_random.illegal > 0 for one in facts.trained.values())

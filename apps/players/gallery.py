@@ -37,8 +37,6 @@ from tictactoe_env.search.mcts import TreeSearchPolicy
 from tictactoe_env.trained import packed
 from training import learned
 
-LARGEST = {"depth": 6, "seconds": 5, "playouts": 5_000, "milliseconds": 5_000}
-"""The largest values in a name that is not listed, because a server computes the moves."""
 QUICK_CELLS = 9  # of boards on which a certificate is verified when it is listed, in 20 ms
 
 
@@ -77,11 +75,6 @@ class Entry:
     method: str = ""
 
     @property
-    def name(self) -> str:
-        """The last part of the id."""
-        return self.id.rpartition("/")[2]
-
-    @property
     def group(self) -> str:
         """The group in which a list shows it, a key of `about.GROUPS`."""
         if self.id in PLAYERS:
@@ -89,11 +82,6 @@ class Entry:
         if self.kind == "agent":
             return "other" if self.id in opponents.registered_names() else "strong"
         return "run" if self.kind == "run" else "proven" if self.unbeatable else "beatable"
-
-    @property
-    def verified(self) -> bool:
-        """Whether what its certificate states is known to follow from the moves."""
-        return self.unbeatable is not None
 
     @property
     def sentence(self) -> str:
@@ -175,13 +163,13 @@ class Gallery:
         if self.learner is not None and not self.learner.exists():
             runs.append(_new_learner(self.learner))
         runs.sort(key=lambda entry: (entry.kind, entry.id))
-        return [*filter(None, named), *map(_trained_entry, _trained_names()), *runs]
+        return [*filter(None, named), *map(_trained_entry, packed.trained_names()), *runs]
 
     def entry(self, id: str, rules: Rules | None = None) -> Entry:
         """The entry of an id, a name with options, or `latest:AGENT` (its newest run).
 
         rules: prefer a run on this board. A run is read if it has changed. Raises
-        UnknownPlayerError (a ValueError), with a guess, and ValueError for options above LARGEST.
+        UnknownPlayerError (a ValueError), with a guess, and ValueError for a wrong option.
         """
         id = LEARNER_ID if id == LEARNER else id
         known = _trained_entry(id) if opponents.is_trained(id) else _named_entry(id)
@@ -196,10 +184,6 @@ class Gallery:
         if id == LEARNER_ID and self.learner is not None:
             return _new_learner(self.learner)
         raise UnknownPlayerError(str(unknown_name("agent", id, opponents.known_names(folders))))
-
-    def seat(self, id: str, rules: Rules) -> Seat:
-        """The seat of a player. Raises ValueError if it is unknown, broken, or of another board."""
-        return self.entry(id, rules).seat(rules)
 
     def title(self, id: str) -> str:
         """The title of a player, who may be here no more; nothing is read for it."""
@@ -246,10 +230,6 @@ def _named_entry(id: str) -> Entry | None:
         sentence = PLAYERS[id].about
     elif id in opponents.registered_names():
         sentence = opponents.description(id)
-    elif name in ("search", "mcts"):
-        for key, largest in LARGEST.items():
-            if options.get(key, 0) > largest:
-                raise ValueError(f"{key} of {name} is at most {largest} here, got {id!r}")
     is_limited = options.get("depth") or options.get("seconds")
     solves = name.startswith("minimax") or (name == "search" and not is_limited)
     most = ENUMERABLE if solves else MAX_BITS
@@ -261,13 +241,6 @@ def _new_learner(folder: Path) -> Entry:
     title, _, sentence = PLAYERS[LEARNER_ID]
     entry = Entry(LEARNER_ID, "agent", title, sentence, agent=pupil.TRIE, learned=0)
     return replace(entry, rules=pupil.LEARNER_RULES, path=folder / FILE)
-
-
-@cache
-def _trained_names() -> list[str]:
-    """The names of the trained agents of the package; those that move onto taken cells are last."""
-    names = packed.trained_names()
-    return sorted(names, key=lambda name: about.loses_by_illegal_moves(packed.facts_of(name)))
 
 
 @cache

@@ -148,7 +148,7 @@ class Menu:
         """Print the games that a trie has seen, or the moves of any other player."""
         entry = self._choose("Whose game tree?", self._players())
         depth = self._ask("How many moves deep?", number(1, self.rules.cells), "2")
-        seat = Gallery().seat(entry.id, self.rules)
+        seat = entry.seat(self.rules)
         policy: Any = seat.policy
         if seat.pupil is not None:
             self.talk.say(trie_text(policy.trie, depth))

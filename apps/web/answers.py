@@ -83,20 +83,16 @@ class AgentSummary(Answer):
 
     title: what people call it, such as "Q-learner, seed 0". group: where a list shows it.
     unbeatable: of a trained agent, what is proven of it; null until its certificate is verified.
-    verified: whether what the certificate states follows from its moves; false until that is known.
     side: the only side that it was trained to play; null for both, and without training.
     results, method: of a player of the package, its strength, and what its preset does, in a
     sentence. learned: the games it has learned from since its training; null if it does not learn.
     """
 
     id: str
-    name: str
     title: str
     kind: Literal["agent", "trained", "run"]
-    agent: str
     about: str
     unbeatable: bool | None
-    verified: bool
     side: Annotated[Side | None, BeforeValidator(lambda side: side or None)]
     group: str
     results: str

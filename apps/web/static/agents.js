@@ -54,7 +54,7 @@ function card(agent) {
 function badge(agent) {
   const of = (kind, text) => html`<span class=${`badge ${kind}`}>${text}</span>`;
   if (agent.broken) return of("beaten", "! damaged");
-  if (agent.kind === "run" && !agent.verified) return of("", "not checked yet");
+  if (agent.kind === "run" && agent.unbeatable === null) return of("", "not checked yet");
   if (agent.unbeatable === null) return null;
   const only = agent.side ? ` as ${agent.side}` : "";
   return agent.unbeatable ? of("proven", `✓ unbeatable${only}`) : of("beaten", `✗ can be beaten${only}`);

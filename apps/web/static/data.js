@@ -9,7 +9,7 @@ export async function agents(signal) {
   const titles = found.agents.map(({ title }) => title);
   const isTwice = (title) => titles.indexOf(title) !== titles.lastIndexOf(title);
   for (const agent of found.agents)
-    agent.label = isTwice(agent.title) ? `${agent.title} (${agent.name})` : agent.title;
+    agent.label = isTwice(agent.title) ? `${agent.title} (${agent.id})` : agent.title;
   return found;
 }
 
