@@ -22,7 +22,6 @@ from PIL import Image, ImageDraw, ImageFont
 from agents import tabular_q
 from apps.terminal.battle import play
 from tictactoe_env import ENV_IDS
-from tictactoe_env.certificates.certificate import FILE, certify, write
 from tictactoe_env.exact import best_responses
 from tictactoe_env.games import Game, Participant, verdicts
 from tictactoe_env.notation import SIDES, cell_text, parse_game
@@ -30,7 +29,6 @@ from tictactoe_env.opponents import make_opponent
 from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.render import BACKGROUND, COLOURS, INK, LABEL, rgb_array, svg_games
 from tictactoe_env.rules import Rules
-from training.checkpoint import MODEL, Model, write_model
 from training.learner import evaluations
 from training.values import ValuedTable
 
@@ -49,20 +47,16 @@ def main() -> None:
     (HERE / "lost_game.svg").write_text(lost_game(), encoding="utf-8")
     write_environment(HERE / "environment.gif")
     with TemporaryDirectory() as folder:
-        run = Path(folder, "runs", "tabular_q-0")
         config = tabular_q.Config(seed=SEED, steps=STEPS)
         learner = tabular_q.begin(config)
         for _ in evaluations(learner, config):
             pass
-        model = Model(config, learner.model(), learner.steps)
-        write_model(run / MODEL, tabular_q.AGENT, model)
         player = learner.policy()
-        write(certify(player, tabular_q.AGENT, seed=SEED), run / FILE)
         moves = tuple(play(player, RandomPolicy(), Rules(), SEED))
         x, o = Participant("agent", "tabular_q"), Participant("agent", "random")
         game = Game(x=x, o=o, moves=moves, origin="battle")
         write_gif(game, player, HERE / "game.gif")
-        write_page(folder, "/?x=human&o=runs%2Ftabular_q-0", ("a1", "c3"), HERE / "page.png")
+        write_page(folder, "/?x=human&o=tabular_q", ("a1", "c3"), HERE / "page.png")
 
 
 def beaten() -> NDArray[np.uint8]:
@@ -110,7 +104,7 @@ def write_gif(game: Game, player: ValuedTable, path: Path) -> None:
 def write_page(folder: str, address: str, cells: Sequence[str], path: Path) -> None:
     """Write the page of `play.py --web` after these moves of a person, with all values shown.
 
-    folder: where the server runs, with the folder `runs` of the agent.
+    folder: where the server runs.
     """
     from playwright.sync_api import sync_playwright
 
@@ -125,8 +119,8 @@ def write_page(folder: str, address: str, cells: Sequence[str], path: Path) -> N
         size = {"width": 1180, "height": 800}
         page = browser.new_page(viewport=size, color_scheme="light", reduced_motion="reduce")
         page.goto(host + address)
-        page.get_by_role("radio", name="Its own estimate").check()
-        page.get_by_text("The truth").click()
+        page.get_by_text("Show what it thinks").click()
+        page.get_by_text("Show the truth").click()
         for ply, cell in enumerate(cells):
             page.locator(f".grid.open .cell[aria-label^='{cell},']").click()
             page.locator(".stage-board .new").nth(2 * ply + 1).wait_for()

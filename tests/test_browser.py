@@ -280,7 +280,6 @@ def test_a_hint_is_given_moves_are_taken_back_and_a_game_is_resigned(open_page, 
 
 def test_another_opponent_or_side_is_chosen_and_the_game_that_was_left_is_there(open_page):
     page = open_page("/")
-    your_move(page, 0)
     seats(page, "human", "minimax-slip=0.3")  # an easy one
     button(page, "Try perfect play").click()
     seats(page, "human", "minimax")
@@ -311,7 +310,6 @@ def test_the_player_that_wins_most_is_offered_with_a_hint_and_a_count_of_those_b
     page.get_by_role("link", name="Can you beat it?").click()
     seats(page, "human", "dqn-duel-second")
     play(page, "a1")
-    your_move(page, 2)
     button(page, "Resign").click()
     says(page, "your first move is b2", ".note")
     button(page, "New game").click()
@@ -342,7 +340,6 @@ def test_larger_boards_are_played_by_those_who_can(open_page):
     visit(page, "/?x=human&o=runs/nosuch&board=4x4")
     says(page, ["“runs/nosuch”", "“4x4”"], ".note")
     seats(page, "human", "minimax")
-    your_move(page, 0)
 
 
 # --- 5. numbers -----------------------------------------------------------------------------------
@@ -356,11 +353,12 @@ def test_the_numbers_on_the_cells_are_those_of_the_server_each_with_its_meaning(
     open_page, chromium
 ):
     page = open_page("/?x=human&o=runs/weak&moves=4,0")
-    page.locator(".truth-switch").click()
+    for one in page.locator(".view :is(.switch, summary)").all():
+        one.click()
     asked = {"board": {"rows": 3, "cols": 3, "k": 3}, "moves": [4, 0], "agent": "runs/weak"}
     for choice, kind in KINDS.items():
         field(page, choice).check()
-        expect(page.locator(f".value.{kind}")).to_have_count(7)
+        page.locator(f".value.{kind}").first.wait_for()
         asked |= {"truth": True, "values": "own" if kind == "chance" else kind}
         found = page.request.post(f"{chromium[1]['desk']}/api/analysis", data=asked).json()
         numbers = found["thoughts"]["probs" if kind == "chance" else "values"]
@@ -372,13 +370,14 @@ def test_the_numbers_on_the_cells_are_those_of_the_server_each_with_its_meaning(
     shorts = {cell: IN_SHORT[one["value"], one["plies"]] for cell, one in worths.items()}
     assert written(page, ".worth") == shorts
     says(page, ["against random moves", "With best play from here, X draws"], ".legend")
+    says(page, "as X, against random moves", ".caption")  # whose they are stands at the board
     field(page, OWN).check()
     says(page, ["0 is a sure loss, +1 a sure win", "marked ?", "never met"], ".legend .own")
     expect(cell(page, "b1")).to_have_attribute("aria-label", re.compile(r"worth \+0.40.*in truth"))
     reload(page)
-    expect(field(page, OWN)).to_be_checked()  # it is remembered
-    choose(page, "O", "runs/strong")
-    says(page, "no estimates", ".legend .own")
+    expect(field(page, "Show what it thinks")).to_be_checked()  # it is remembered
+    choose(page, "O", "runs/strong")  # makes no estimates
+    says(page, "How likely", ".caption")
 
 
 # --- 6. two agents --------------------------------------------------------------------------------
@@ -498,7 +497,7 @@ def test_a_server_that_does_not_answer_is_told_in_words_and_can_be_tried_again(o
     page = open_page("/?x=human&o=minimax", errors=True)
     your_move(page, 0)
     for refuse, words in (
-        (lambda route: route.fulfill(status=503, json={"error": "busy"}), "too much to work out"),
+        (lambda route: route.fulfill(status=503, json={"error": "it is busy"}), "It is busy"),
         (lambda route: route.abort(), "does not answer"),
     ):
         page.route("**/api/**", refuse)
@@ -529,14 +528,12 @@ def test_everybody_can_read_a_page_and_find_their_way_on_it(open_page, look, pat
     if "random" in path:
         button(page, "Pause").click()
     numbers = field(page, CHANCE if "strong" in path else EXPECTED if "weak" in path else OWN)
-    for shown in (numbers.filter(visible=True), page.locator(".truth-switch:visible")):
-        for one in shown.all():
+    for shown in (page.locator(".view .switch, summary"), numbers):
+        for one in shown.filter(visible=True).all():
             one.click()
     if "moves" in path or "games/1" in path or "weak" in path:
         page.locator(".tile .truth:visible").first.wait_for()
         page.locator(".tile .value:visible").first.wait_for()
-    for summary in page.locator("summary:visible").all():
-        summary.click()
     found = Axe().run(page, options={"runOnly": RULES}).response["violations"]
     assert [(one["id"], [node["html"] for node in one["nodes"]]) for one in found] == []
     assert page.evaluate("document.getAnimations().length") == page.evaluate(SPILLS) == 0

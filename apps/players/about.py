@@ -47,7 +47,7 @@ PLAYERS = {
     "minimax-slip=0.1": Listed("Medium opponent", "strong", BUILT_IN["minimax-slip=0.1"]),
     "search": Listed("Full search", "perfect", "works out every game to its end"),
     EASY_BEYOND: Listed(
-        "Search, 1 move ahead", "easy", "takes a win and blocks yours, but does not see a fork"
+        "One step ahead", "easy", "takes a win and blocks yours, but does not see a fork"
     ),
     "search-depth=2": Listed("Search, 2 moves ahead", "strong", "thinks two moves ahead"),
     "search-depth=4": Listed("Search, 4 moves ahead", "strong", "thinks four moves ahead"),
@@ -80,6 +80,17 @@ GROUPS = {
     "other": ("Added by other packages", "They belong to other packages on this computer."),
 }
 """The groups in the order of a list, with their headings and what their players are."""
+NAMES = {
+    PERSON: "a person",
+    "dqn-duel-second": "The gambler",
+    "tictacnet-tictac": "The daydreamer",
+    "trie-tophep": "The parrot",
+    "neuroevolution-dimitars-100": "The league champion",
+    "neuroevolution-dimitars-20": "The village champion",
+    "neuroevolution-dimitars-linear": "The simple mind",
+    "neuroevolution-dimitars-punished": "The cautious one",
+}
+"""Other titles: of a person, and of trained agents that people can beat."""
 
 
 def title_of(id: str, stated: Stated | None = None) -> str:
@@ -87,8 +98,8 @@ def title_of(id: str, stated: Stated | None = None) -> str:
 
     stated: what the certificate of a run or a trained agent states: its preset and its seed.
     """
-    if id in PLAYERS or id == PERSON:
-        return PLAYERS[id].title if id in PLAYERS else "a person"
+    if id in PLAYERS or id in NAMES:
+        return PLAYERS[id].title if id in PLAYERS else NAMES[id]
     if is_trained(id):
         stated = replace(facts_of(id).stated, seed=None)
     if stated is not None:

@@ -45,7 +45,7 @@ function card(agent) {
       <a class=${agent.broken ? "agent broken" : "agent"} href=${agentPath(agent.id)} data-title=${agent.label}>
         <strong>${agent.label}</strong>${badge(agent)}
         <span class="about">${text}</span>
-        ${agent.group === "run" && html`<span class="id">${agent.id}</span>`}
+        ${agent.kind !== "agent" && html`<span class="id">${agent.id}</span>`}
       </a>
     </li>`;
 }

@@ -15,7 +15,6 @@ const PAGES = [
   [/^\/agents$/, agentsPage, "Players", "Looking for the players"],
   [/^\/agents\/(.+)$/, agentPage, "A player", "Working out every game that can be played against it"],
 ];
-const COLOURS = { system: "as the system", light: "light", dark: "dark" };
 
 const main = document.getElementById("main");
 let current = null;
@@ -49,7 +48,7 @@ async function show(isFirst = false) {
   announce(page.title);
 }
 
-/** Say what is worked out for a page, and for how long, and how to leave. */
+/** Say what is worked out for a page, and for how long. */
 function showWaiting(title, what, time) {
   const seconds = main.querySelector(".waiting .seconds");
   if (seconds) return fill(seconds, time);
@@ -62,21 +61,13 @@ function showWaiting(title, what, time) {
         <h1 tabindex="-1">${title}</h1>
         <p><span class="busy">${what} …</span><span class="seconds">${time}</span></p>
         <progress aria-label=${what}></progress>
-        <p><button type="button" @click=${cancel}>Cancel</button></p>
       </div>`,
   );
 }
 
-/** Leave a page that is being made: back to where one came from, or to the list of players. */
-function cancel() {
-  asked.abort();
-  if (history.state?.isFollowed) history.back();
-  else go("/agents");
-}
-
 /** title: of the page, if the link that leads there knows it, to be shown while it is made. */
 function go(path, title) {
-  history.pushState({ isFollowed: true, title }, "", addressOf(path));
+  history.pushState({ title }, "", addressOf(path));
   return show();
 }
 
@@ -104,22 +95,24 @@ const missing = (error) => html`
     </p>
   </div>`;
 
-/** The switch between the colours of the system, light ones and dark ones. theme.js sets them first. */
+/** The button that changes light colours into dark ones and back. theme.js sets them first. */
 function coloursButton() {
-  const order = Object.keys(COLOURS);
-  const chosen = () => Math.max(0, order.indexOf(memory.get("colours", "system")));
   const button = html`<button type="button" class="round quiet colours"></button>`;
+  const system = matchMedia("(prefers-color-scheme: dark)");
+  const names = () => (system.matches ? ["dark", "light"] : ["light", "dark"]); // the system's first
   const show = () => {
-    const name = order[chosen()];
+    const name = memory.get("colours", names()[0]);
     document.documentElement.dataset.colours = name;
     fill(button, icon(name), html`<span class="word">Colours</span>`);
-    button.title = button.ariaLabel = `Colours: ${COLOURS[name]}`;
+    button.title = button.ariaLabel = `Colours: ${name}`;
   };
   button.addEventListener("click", () => {
-    memory.set("colours", order[(chosen() + 1) % order.length]);
+    const [own, other] = names();
+    memory.set("colours", memory.get("colours", own) === own ? other : null); // null: as the system
     show();
     announce(button.title);
   });
+  system.addEventListener("change", show);
   show();
   return button;
 }

@@ -1,7 +1,7 @@
 // The data of the page, from its server: /openapi.json describes the requests. tables.js has the
 // same functions for a page without a server. Nothing else asks for data.
 
-import { pathOf } from "./words.js";
+import { pathOf, sentences } from "./words.js";
 
 /** All agents, {agents, boards, groups}. An agent has a `label`: its title, and its folder too where several have the same title. */
 export async function agents(signal) {
@@ -55,19 +55,8 @@ async function answer(request, signal, missing) {
       "The program behind this page does not answer. Is it still running? Start it again, then try once more.",
     );
   }
-  const content = await response.json().catch(() => ({ error: "no JSON" }));
+  const content = await response.json().catch(() => ({ error: "the answer of the program behind this page is not readable" }));
   signal?.throwIfAborted();
   if (response.ok) return content;
-  throw new Error(inWords(response.status, String(content.error), missing));
-}
-
-function inWords(status, reason, missing = "There is nothing of this name here.") {
-  if (status === 404) return missing;
-  if (/is broken|is damaged/.test(reason))
-    return "A file of this player is damaged. Choose another player, or train it again.";
-  if (status === 503)
-    return /store/.test(reason)
-      ? "The file of the games cannot be used at the moment."
-      : "The computer has too much to work out at the moment. Try again in a few seconds.";
-  return status < 500 ? reason : "Something went wrong in the program behind this page. Try again.";
+  throw new Error((response.status === 404 && missing) || sentences(content.error));
 }

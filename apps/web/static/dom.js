@@ -101,7 +101,6 @@ const ICONS = {
   light:
     "M12 8.5a3.5 3.5 0 1 0 0 7a3.5 3.5 0 1 0 0-7M12 3v2M12 19v2M3 12h2M19 12h2M5.6 5.6l1.4 1.4M17 17l1.4 1.4M18.4 5.6L17 7M7 17l-1.4 1.4",
   dark: "M19 14.5A7.5 7.5 0 1 1 9.5 5a6 6 0 0 0 9.5 9.5z",
-  system: "M4 5.5h16v10.5H4zM9 19.5h6",
 };
 const SOLID = ["first", "play", "last", "dark"];
 

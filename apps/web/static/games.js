@@ -77,18 +77,11 @@ class Games {
       const items = found.games.map((game) => html`<li>${gameLink(game)}</li>`);
       if (before) this.list.append(...items);
       else fill(this.list, items);
-      fill(this.count, found.count ? plural(found.count, "game") : this.none());
+      fill(this.count, found.count ? plural(found.count, "game") : "No such game.");
       if (before) items[0]?.querySelector("a").focus();
     } catch (error) {
       fill(this.count, error.message);
     }
-  }
-
-  /** What stands in place of an empty list, with the way to the games that there are. */
-  none() {
-    const all = () => ((this.who.value = "all"), this.filter());
-    const way = html`<button type="button" class="linkish" @click=${all}>Show all games</button>`;
-    return ["No such game. ", this.who.value !== "all" && way];
   }
 }
 

@@ -1,9 +1,10 @@
-// How a run got stronger: its results against random moves over the steps of its training.
+// How a run got stronger: its losses against random moves over the steps of its training.
 
 import { html, markIcon } from "./dom.js";
 import { capital, percent } from "./words.js";
 
 const [WIDTH, HEIGHT] = [100, 60];
+const compact = (count) => count.toLocaleString("en", { notation: "compact" }); // "20M"
 
 /** A chart for each side, or null if there is no record of the training. */
 export function growthChart(steps, sides, unit) {
@@ -13,40 +14,32 @@ export function growthChart(steps, sides, unit) {
     <section class="growth" aria-label="How it grew">
       <h2>How it grew</h2>
       <p>
-        Its results against random moves during the training, ${isSampled ? "some of them estimated from sampled games" : "each computed exactly"}:
-        <span class="key win">wins</span>, <span class="key draw">draws</span> and <span class="key loss">losses</span>.
+        <span class="key loss">Losses</span> against random moves during the training, ${isSampled ? "some of them estimated from sampled games" : "each computed exactly"}.
       </p>
       <div class="charts">${sides.map((side) => chart(steps, side, unit))}</div>
     </section>`;
 }
 
 function chart(steps, side, unit) {
-  const shares = steps.map((step) => step[side.toLowerCase()]);
   const axis = axisOf(steps);
   const safe = steps.find((step) => step[`unbeatable_${side.toLowerCase()}`]);
   const text = safe
     ? `unbeatable for the first time after ${safe.steps.toLocaleString("en")} ${unit}`
     : "not unbeatable at any time";
-  const line = (share) =>
-    steps.map(({ steps }, n) => `${WIDTH * axis(steps)} ${HEIGHT * (1 - share(shares[n]))}`);
-  const area = (low, high) => `M${[...line(high), ...line(low).reverse()].join("L")}Z`;
-  const afterWins = ([win]) => win;
-  const afterDraws = ([win, draw]) => win + draw;
-  const [first, last] = [shares[0], shares.at(-1)];
-  const told = ([win, , loss]) => `${percent(win)} wins and ${percent(loss)} losses`;
+  const lost = steps.map((step) => step[side.toLowerCase()][2]);
+  const highest = Math.max(0.01, ...lost);
+  const line = steps.map(({ steps }, n) => `${WIDTH * axis(steps)} ${HEIGHT * (1 - lost[n] / highest)}`);
   return html`
     <figure>
-      <figcaption>${markIcon(side)} ${text}${safe && " (the dashed line)"}. ${told(first)} at first, ${told(last)} in the end.</figcaption>
+      <figcaption>${markIcon(side)} ${text}${safe && " (the dashed line)"}. ${percent(lost[0])} lost at first, ${percent(lost.at(-1))} in the end.</figcaption>
       <div class="plot">
-        <div class="axis" aria-hidden="true"><span>100 %</span><span>50 %</span><span>0</span></div>
+        <div class="axis" aria-hidden="true"><span>${percent(highest)}</span><span>0</span></div>
         <svg viewBox=${`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
-          <path class="win" d=${area(() => 0, afterWins)}/>
-          <path class="draw" d=${area(afterWins, afterDraws)}/>
-          <path class="loss" d=${area(afterDraws, () => 1)}/>
+          <path class="loss" d=${`M0 ${HEIGHT}L${line.join("L")}V${HEIGHT}Z`}/>
           <path class="safe" d=${safe ? `M${WIDTH * axis(safe.steps)} 0V${HEIGHT}` : ""}/>
         </svg>
         <div class="ticks" aria-hidden="true">
-          <span>${shortly(steps[0].steps)}</span><span>${shortly(steps.at(-1).steps)}</span>
+          <span>${compact(steps[0].steps)}</span><span>${compact(steps.at(-1).steps)}</span>
         </div>
       </div>
       <p class="axis-name">${capital(unit)} of training, on a logarithmic scale</p>
@@ -64,9 +57,3 @@ function axisOf(steps) {
   const [low, high] = [scaled(first), scaled(last)];
   return (count) => (high > low ? (scaled(count) - low) / (high - low) : 0);
 }
-
-/** "8,192", "20 million": short enough for a tick. */
-const shortly = (count) =>
-  count < 1e6
-    ? count.toLocaleString("en")
-    : `${(count / 1e6).toLocaleString("en", { maximumFractionDigits: 1 })}\u00a0million`;

@@ -27,6 +27,7 @@ const SUBSTITUTES = [PERFECT, "search-depth=4"];
 const EASY_SUBSTITUTES = ["search-depth=1"];
 const LEARNER = "runs/learner"; // learns from every game of a person, once it has its first one
 const REPLY = 280; // milliseconds before an agent answers a person
+const BREAK = 3_000; // milliseconds between two games that are only watched
 const SEEDS = 2 ** 32;
 
 export const playPage = async (_, parameters, signal) =>
@@ -77,7 +78,6 @@ class Play {
         </section>
         <section class="panel" aria-label="Settings">
           ${this.seating.element}${this.view}${this.learning}
-          <p class="keys">Keyboard: arrows and Enter on the board<span class="square">, or 1 to 9</span>.</p>
         </section>
       </div>`;
   }
@@ -100,6 +100,7 @@ class Play {
         <label for="speed">Time for a move ${output}</label>
         <input type="range" id="speed" min="0" max="3000" step="100" value=${this.speed}
           @input=${(event) => setSpeed(+event.target.value)}>
+        ${switchOf("Game after game", false, (isOn) => this.endless(isOn))}
       </div>`;
     return {
       again: button("New game", () => this.again(), "primary"),
@@ -194,11 +195,11 @@ class Play {
       this.seats[side] = (isEasy ? EASY_SUBSTITUTES : SUBSTITUTES).find(isThere) ?? HUMAN;
     }
     this.board = new Board(rules, (cell) => this.choose(cell));
-    fill(this.stage, this.board.element);
     this.element.style.setProperty("--rows", rules.rows);
     this.element.style.setProperty("--cols", rules.cols);
-    this.element.classList.toggle("three", rules.rows * rules.cols === 9);
-    this.numbers = new Numbers(this.board, () => this.look());
+    const digits = rules.rows * rules.cols === 9 ? ", or 1 to 9" : "";
+    this.numbers = new Numbers(this.board, () => this.look(), `Keyboard: arrows and Enter on the board${digits}.`);
+    fill(this.stage, this.board.element, this.numbers.caption);
     fill(this.view, this.numbers.element);
     return texts;
   }
@@ -332,8 +333,7 @@ class Play {
     const say = (time) => {
       const dots = html`<span class="busy"> is thinking …</span>`;
       const seconds = html`<span class="seconds">${time}</span>`;
-      const stop = linkish("Stop", () => this.stop());
-      fill(this.status, markIcon(standing.turn), " ", this.nameOf(standing.turn), dots, seconds, " ", stop);
+      fill(this.status, markIcon(standing.turn), " ", this.nameOf(standing.turn), dots, seconds);
     };
     try {
       const { cell } = await patiently(data.move(asked, this.asking.signal), (time) => turn === this.turn && say(time));
@@ -343,14 +343,6 @@ class Play {
     } catch (error) {
       if (turn === this.turn) this.fail(error);
     }
-  }
-
-  /** Wait no longer for an agent. */
-  stop() {
-    this.nextTurn();
-    fill(this.status, `Stopped: ${this.nameOf(this.standing.turn)} has not moved`);
-    this.tell(linkish("Let it think again", () => this.move()));
-    announce("Stopped.");
   }
 
   choose(cell) {
@@ -418,6 +410,12 @@ class Play {
     this.proceed();
   }
 
+  /** Begin another game after each one that is only watched, or do not. */
+  endless(isOn) {
+    this.isEndless = isOn;
+    if (isOn && this.standing.turn === null) this.again();
+  }
+
   /** Copy an address that opens this position with these players. */
   async link() {
     const path = gamePath(this.seats, this.rules, { moves: this.moves.join(",") });
@@ -469,9 +467,10 @@ class Play {
     const key = isWatched ? "learn-watched" : "learn";
     this.learns = memory.get(key, true);
     const set = (isOn) => (memory.set(key, isOn), (this.learns = isOn));
-    const text = `${names} ${learners.length > 1 ? "learn" : "learns"} from this game`;
+    const watches = learners.some(({ id }) => ids.includes(id)) ? "" : "looks on, and ";
+    const text = `${names} ${watches}${learners.length > 1 ? "learn" : "learns"} from this game`;
     this.learning.hidden = learners.length === 0;
-    fill(this.learning, switchOf("learn", this.learns, set, html`<span>${text}</span>`));
+    fill(this.learning, switchOf(text, this.learns, set));
   }
 
   say() {
@@ -519,7 +518,7 @@ class Play {
       memory.set("beaten", beaten);
       const all = this.agents.filter(isBeatable);
       const count = all.filter(({ id }) => beaten.includes(id)).length;
-      return ` Random moves seldom find this way: wins against them prove nothing. You have beaten ${count} of ${all.length}.`;
+      return ` Random moves seldom find this way. You have beaten ${count} of ${all.length}.`;
     }
     const { certificate } = await data.agent(agent.id);
     const line = certificate[`as_${other(this.you).toLowerCase()}`].losing_line;
@@ -554,6 +553,8 @@ class Play {
       fill(this.note, html`<strong class=${toneOf(judged, you)}>${text}</strong>`, " ", told);
     }
     announce(this.note.textContent);
+    await wait(BREAK);
+    if (turn === this.turn && this.isEndless && !this.people.length) this.again();
   }
 
   /** What the note says of a game that has been kept, and of those that have learned from it. */

@@ -21,7 +21,7 @@ export class Replay {
   constructor(game, agents, { head = null, hasKeys = false } = {}) {
     Object.assign(this, { game, agents, at: 0, timer: null, isTouched: false });
     this.board = new Board(game.board);
-    this.numbers = new Numbers(this.board, () => this.look());
+    this.numbers = new Numbers(this.board, () => this.look(), "Keyboard: arrows, Home and End.");
     this.status = html`<p class="status"></p>`;
     this.build(head);
     this.onKey = (event) => this.key(event);
@@ -45,7 +45,7 @@ export class Replay {
       <div class="play replay">
         <div class="stage">
           ${head && html`<div class="head">${head}</div>`}${this.status}
-          <div class="stage-board">${this.board.element}</div>
+          <div class="stage-board">${this.board.element}${this.numbers.caption}</div>
           ${this.makeTransport()}
         </div>
         <div class="panel">

@@ -30,11 +30,11 @@ export class Seats {
       </select>`;
     this.element = html`
       <div class="box seats">
-        ${this.rows.X.element}
-        <button type="button" class="swap" title="Swap sides" aria-label="Swap sides" @click=${on.swap}>
-          ${icon("swap")}<span class="word">Swap</span>
-        </button>
-        ${this.rows.O.element}
+        <div class="seats-head">
+          <h2>Players</h2>
+          <button type="button" class="quiet" aria-label="Swap sides" @click=${on.swap}>${icon("swap")}Swap</button>
+        </div>
+        ${this.rows.X.element}${this.rows.O.element}
         <div class="field"><label for="board">Board</label>${this.boardChoice}</div>
       </div>`;
   }
@@ -99,7 +99,7 @@ export class Seats {
       " ",
       isEasy
         ? html`<button type="button" class="linkish" @click=${() => this.on.seat(side, PERFECT)}>Try perfect play</button>`
-        : html`<a class="whole" href=${agentPath(agent.id)} data-title=${agent.label}>See the proof</a>`,
+        : html`<a class="whole" href=${agentPath(agent.id)} data-title=${agent.label}>${agent.unbeatable === null ? "More about it" : "See the proof"}</a>`,
     ];
   }
 }
