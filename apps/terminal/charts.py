@@ -23,7 +23,11 @@ if TYPE_CHECKING:
 # From Okabe and Ito's palette, which colour-blind readers can tell apart.
 COLOURS = {"win": "#0072b2", "draw": "#999999", "loss": "#d55e00"}
 GOALS = {"unbeatable": "#009e73", "always_wins": "#cc79a7"}
-WIDE = {"color": GOALS["unbeatable"], "linewidth": 5, "alpha": 0.4}  # seen under thinner lines
+SHARES: Mapping[str, Mapping[str, Any]] = {
+    "xo": {"color": GOALS["unbeatable"], "linewidth": 5, "alpha": 0.4},  # seen under the others
+    "x": {"color": COLOURS["win"]},
+    "o": {"color": COLOURS["loss"], "linestyle": "--"},
+}
 PALETTE = (*COLOURS.values(), *GOALS.values(), "#56b4e9", "#e69f00", "#f0e442", "brown", "black")
 Rows = Sequence[Mapping[str, Any]]
 
@@ -94,24 +98,17 @@ def _draw_shares(axes: Axes, runs: Sequence[Rows], steps: Any, sides: str) -> No
 
     Where X wins with best play, it is the share of those that win against everybody as X.
     """
-    blue, red = {"color": COLOURS["win"]}, {"color": COLOURS["loss"], "linestyle": "--"}
-    goals: dict[str, tuple[str, str, dict[str, Any]]] = {
-        "unbeatable on both sides": ("unbeatable", "xo", WIDE),
-        "unbeatable as X": ("unbeatable", "x", blue),
-        "unbeatable as O": ("unbeatable", "o", red),
-    }
-    if "x" in sides and any("always_wins_x" in row for rows in runs for row in rows):
-        goals = {
-            "wins against everybody as X": ("always_wins", "x", {"color": GOALS["always_wins"]})
-        }
-    for label, (goal, needed, style) in goals.items():
-        if set(needed) <= set(sides):
-            columns = [f"{goal}_{side}" for side in needed]
+    names = {name for rows in runs for row in rows for name in row}
+    goal = "always_wins" if "x" in sides and "always_wins_x" in names else "unbeatable"
+    for needed, style in SHARES.items():
+        columns = [f"{goal}_{side}" for side in needed]
+        if set(needed) <= set(sides) and set(columns) <= names:
             proven = [np.all([_held(rows, one, steps) == 1 for one in columns], 0) for rows in runs]
             share = 100 * np.mean(np.maximum.accumulate(proven, axis=1), axis=0)
+            label = f"{goal.replace('_', ' ')} as {' and '.join(needed.upper())}"
             xs, ys = np.append(0, steps / 1000), np.append(0, share)
             axes.step(xs, ys, where="post", label=label, **style)
-    _label(axes, "proven by then", f"per cent of {len(runs)} seeds")
+    _label(axes, "proven by then", f"% of {len(runs)} seeds")
 
 
 def _label(axes: Axes, title: str, y_label: str) -> None:
