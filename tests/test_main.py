@@ -8,50 +8,24 @@ from pathlib import Path
 
 import pytest
 
-from tictactoe_env import register_opponent, unregister_opponent
 from tictactoe_env.__main__ import main
 
 
-class FirstFree:
-    """Marks the first free cell."""
-
-    def probs(self, boards):
-        free = boards == 0
-        return (free & (free.cumsum(axis=1) == 1)).astype(float)
-
-
-@pytest.fixture
-def play(monkeypatch, capsys):
-    """The exit code and the output of the program with typed words."""
-
-    def run(words, *options):
-        typed = "".join(f"{word}\n" for word in words.split())
-        monkeypatch.setattr(sys, "stdin", io.StringIO(typed))
-        code = main([*map(str, options)])
-        out, error = capsys.readouterr()
-        assert error == ""
-        return code, out
-
-    register_opponent("first-free", lambda rules: FirstFree())
-    yield run
-    unregister_opponent("first-free")
-
-
-def test_a_game_is_shown_move_by_move_and_its_end_is_explained(play):
-    code, out = play("b2 6 A2", "--opponent", "first-free")
-    assert code == 0
-    assert "1  [O]  .   .\n2   .   X   .\n3   .   .   .\n" in out
-    end = out.partition("1   O   O   .\n2  [X*] X*  X*\n3   .   .   .\n")[2]
-    assert [word for word in ("X wins", "b1 (move 4)", "draw", "loss") if word not in end] == []
-
-
 @pytest.mark.parametrize(
-    ("size", "name"), [("3x3", "minimax-slip=0.3"), ("5x5x4", "search-depth=1")]
+    ("options", "words"),
+    [
+        (["--board", "3x3"], ["easy", "minimax-slip=0.3"]),
+        (["--board", "5x5x4"], ["easy", "search-depth=1"]),
+        (["--opponent", "minimax-first"], ["minimax-first", "1  [O]  .   .\n2   .   X   .\n"]),
+    ],
 )
-def test_without_a_name_the_opponent_is_an_easy_one_and_says_so(play, size, name):
-    easy, against, *_ = play("quit", "--board", size)[1].splitlines()
-    assert ("easy" in easy, name in against) == (True, True)
-    assert "easy" not in play("quit", "--opponent", "minimax")[1]
+def test_without_a_name_the_opponent_is_an_easy_one_and_says_so(
+    options, words, monkeypatch, capsys
+):
+    monkeypatch.setattr(sys, "stdin", io.StringIO("b2\nquit\n"))
+    assert main(options) == 0
+    out = capsys.readouterr().out
+    assert ([word for word in words if word not in out], "easy" in out) == ([], "easy" in words)
 
 
 def test_colours_are_for_terminals_and_no_color_switches_them_off(monkeypatch):

@@ -33,7 +33,6 @@ from tictactoe_env.games.game import parse_lines
 from tictactoe_env.games.store import StoreError
 from tictactoe_env.notation import parse_board
 
-EMPTY = np.zeros(9, dtype=np.int8)
 LARGE = Rules(5, 5, 4)
 
 

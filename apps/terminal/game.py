@@ -86,9 +86,6 @@ class Table(table.Table):
 
     def show(self, cells: Sequence[int], note: str = "") -> None:
         """Show the board after some moves, with values if they are wished."""
-        self._show(self._picture(cells, note))
-
-    def _picture(self, cells: Sequence[int], note: str) -> Group:
         now, last = standing(cells, self.rules), cells[-1] if cells else None
         seat = self._thinker(now.board)
         shows, thinks = self.values and not now.ended, seat.policy is not None
@@ -102,7 +99,7 @@ class Table(table.Table):
             name=seat.name,
         )
         players = versus(self.seats["X"].name, self.seats["O"].name)
-        return Group(*[players] * (not self.people), board, *[Text(note)] * bool(note))
+        self._show(Group(*[players] * (not self.people), board, *[Text(note)] * bool(note)))
 
     def move(self, side: str, cells: Sequence[int], board: Boards, rng: np.random.Generator) -> int:
         """The cell that a player chooses who is no person."""
