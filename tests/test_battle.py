@@ -3,14 +3,12 @@
 import io
 
 import pytest
-from consoles import printed
 from rich.console import Console
 from sample_players import CellPlayer, FixedPlayer
 
 from apps.terminal import battle
 from tictactoe_env import RandomPolicy, Rules
 from tictactoe_env.exact.solver import MinimaxPolicy
-from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.notation import game_text
 from tictactoe_env.rules import standing
 
@@ -38,10 +36,3 @@ def test_a_battle_prints_every_game_and_counts_them_and_the_players_change_sides
     assert (result["won"], result["drawn"]) == ({"Anna": 4, "Otto": 0}, 0)
     assert shown.count("illegal move") == sum(game["illegal_move"] for game in result["games"])
     assert "Anna won 4, Otto won 0, drawn 0" in shown
-
-
-def test_rivals_meet_on_the_sides_that_they_have_learned():
-    players = {"Anna": (tabulate(PERFECT, Rules()), "X"), "Otto": (tabulate(FIRST, Rules()), "O")}
-    text = printed(battle.of_rivals, players, width=200)
-    assert "Anna as X against Otto as O, exact: 0.00/100.00/0.00" in text
-    assert "Otto as X" not in text

@@ -1,5 +1,6 @@
 """training/rivals.py and train.py --rival: two learners that are trained against each other."""
 
+import re
 import signal
 
 import pytest
@@ -90,7 +91,7 @@ def test_each_learner_becomes_a_run_of_its_own_and_the_first_one_continues_both(
         assert config["steps"] == 500 <= made
         assert (agents.load(run).table == table_of(content).table).all()
     assert read_json(folder / "config.json")["rival"] == "run-rival"
-    assert "tabular_q as X against tabular_q (rival) as O" in printed
+    assert re.search(r"┃ +tabular_q +┃ +tabular_q \(rival\) +┃", printed)
     for arguments, mention in ((("--resume", other), folder), (("--rival", "dqn"), "rival")):
         resume = arguments if "--resume" in arguments else ("--resume", folder, *arguments)
         code, _, said = called(train, [*map(str, resume)], capsys)

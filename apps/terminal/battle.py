@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from itertools import permutations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +11,6 @@ from rich.text import Text
 
 from apps.terminal.report import say
 from tictactoe_env.errors import printable
-from tictactoe_env.exact.match import exact_result
 from tictactoe_env.notation import SIDES, game_text
 from tictactoe_env.policy import Policy, RandomPolicy, sample
 from tictactoe_env.render import ansi
@@ -62,22 +59,6 @@ def example_of(policy: BoardPlayer, side: str, name: str, console: Console) -> N
     players: list[Named] = [(name, policy), ("random", RandomPolicy())]
     x, o = players[::-1] if side == "O" else players
     print_game("an example game", x, o, policy.rules, console)
-
-
-def of_rivals(players: Mapping[str, tuple[BoardPlayer, str]], console: Console) -> None:
-    """Print the exact results of two players against each other, with an example game of each.
-
-    players: by name, each with the side that it has learned ("both", "X" or "O"). They meet on the
-    sides that they have learned.
-    """
-    for x_name, o_name in permutations(players):
-        (x, x_side), (o, o_side) = players[x_name], players[o_name]
-        if x_side != "O" and o_side != "X":
-            result = exact_result(x, o)
-            rates = "/".join(f"{100 * rate:.2f}" for rate in (result.win, result.draw, result.loss))
-            who = printable(f"{x_name} as X against {o_name} as O")
-            say(f"\n{who}, exact: {rates} % won, drawn, lost", console, "bold")
-            print_game("an example game", (x_name, x), (o_name, o), x.rules, console)
 
 
 def battle(

@@ -17,6 +17,7 @@ from apps.terminal.interpreter import command
 from tictactoe_env.certificates.certificate import FILE as CERTIFICATE
 from tictactoe_env.errors import printable
 from tictactoe_env.exact.proof import Limit
+from tictactoe_env.rules import SIDES
 from training import checkpoint
 from training.goals import limit_of
 from training.selfplay import RIVAL
@@ -142,7 +143,10 @@ def finish(runs: tuple[Run, ...], console: Console) -> None:
         if values and runs[0].side != "O":
             report.say(values, console)
     else:
-        battle.of_rivals({run.name: (run.best_player, run.side) for run in runs}, console)
+        players = {run.name: run.best_player for run in runs}
+        sides = {run.name: SIDES if run.side == "both" else run.side for run in runs}
+        table = report.cross_table(players, report.exact_rates, sides)
+        report.print_cross_table(table, console)
     for run, certificate in zip(runs, certificates, strict=True):
         if certificate is None:
             limit = limit_of(run.config) or Limit()
