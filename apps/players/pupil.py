@@ -88,14 +88,9 @@ class Pupil:
 
 
 def learned_text(games: int) -> str:
-    """How many games a run has learned from, and of what its certificate is."""
-    if games == 0:
-        return "learned from no game since its training"
-    return f"learned from {_counted(games)} since its training; its certificate is of the training"
-
-
-def _counted(games: int) -> str:
-    return f"{games:,} {'game' if games == 1 else 'games'}"
+    """How many games a run has learned from."""
+    counted = "no game" if games == 0 else "1 game" if games == 1 else f"{games:,} games"
+    return f"learned from {counted} since its training"
 
 
 def learns(folder: Path, agent: str) -> bool:
@@ -122,7 +117,7 @@ def teach(pupils: Iterable[Pupil], game: Game) -> dict[str, str]:
             continue
         try:
             pupil.learn(game)
-            told[pupil.name] = f"has learned from {_counted(pupil.games)} since its training"
+            told[pupil.name] = f"has {pupil.text}"
         except (ValueError, OSError) as error:
             told[pupil.name] = f"cannot keep what it learns: {error}"
     return told

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import textwrap
 import threading
 from collections.abc import Iterable
 from contextlib import suppress
@@ -26,7 +25,7 @@ from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.games.game import MAX_NAME, Participant
 from tictactoe_env.games.table import PERSON
-from tictactoe_env.opponents import BUILT_IN, is_trained, make_opponent, saved_path
+from tictactoe_env.opponents import is_trained, make_opponent, saved_path
 from tictactoe_env.policy import Policy, RandomPolicy, sample
 from tictactoe_env.rules import SIDES, Boards, Rules, to_move
 from tictactoe_env.trained.packed import facts_of
@@ -43,20 +42,12 @@ MEANINGS = {
     "exact, not its own belief",
     "": "it gives no values, only probabilities",
 }
-_NAMES = {
-    **BUILT_IN,
-    "search-seconds=0.5": "the search within a time; mcts-milliseconds=100",
-    "dqn, trie, ...": "the trained agents that come with the package, on 3x3: "
-    "python -m tictactoe_env.opponents lists them",
-    "latest:dqn": "the newest run of an agent in models/ or runs/",
-    "runs/dqn-0": "the folder of a run, or the path of a certificate",
-    LEARNER: "a trie that learns from your games, kept in runs/learner; any run of a trie learns, "
-    "a certificate alone does not",
-}
-NAMES_TEXT = "\n".join(
-    textwrap.fill(f"{name:<18} {text}", 76, initial_indent="  ", subsequent_indent=" " * 21)
-    for name, text in _NAMES.items()
-)
+NAMES_TEXT = """\
+  random, minimax, search-depth=4, mcts-playouts=50, dqn, trie, ...
+                     python -m tictactoe_env.opponents lists them all
+  latest:dqn         the newest run of an agent in models/ or runs/
+  runs/dqn-0         the folder of a run, or the path of a certificate
+  learner            a trie that learns from your games, in runs/learner"""
 """The players, for the help of a command line."""
 
 

@@ -16,11 +16,11 @@ from fastapi.responses import Response
 
 from apps.players.about import GROUPS, LEARNER_ID, story_of, unit_of
 from apps.players.gallery import Entry, Gallery
-from apps.players.pupil import LEARNER_RULES
+from apps.players.pupil import LEARNER_RULES, teach
 from apps.web import requests, work
 from apps.web.answers import AgentSummary
 from apps.web.requests import BOARDS, HUMAN
-from apps.web.work import BusyError, Json, Processes, TooSlowError, is_heavy, is_large
+from apps.web.work import Json, Processes, TooSlowError, is_heavy, is_large
 from tictactoe_env.exact.positions import can_enumerate
 from tictactoe_env.games.analysis import truth
 from tictactoe_env.games.game import Game, Participant
@@ -61,8 +61,6 @@ class Api:
     async def agent(self, id: str) -> Json:
         """One agent with its certificate, or with the reason why there is none."""
         entry = await self.entry(id)
-        if entry.broken:
-            return described(entry, {"certificate": None, "reason": entry.about})
         key = entry.sha256 or entry.id
         if key not in self.proofs:
             try:
@@ -89,8 +87,7 @@ class Api:
         """The move of an agent, and how the game stands after it."""
         game, entry = asked.standing, await self.entry(asked.agent)
         if game.ended:
-            text = board_text(game.board, game.rules)
-            raise ValueError(f"the game is over on {text!r}: there is no move to make")
+            raise ValueError(f"the game is over on {board_text(game.board, game.rules)!r}")
         seed = None if asked.seed is None else (asked.seed, len(game.moves))
         heavy = is_heavy(entry, game.rules)
         cell = await self.run(heavy, work.move, entry, game.rules, game.board, seed)
@@ -103,12 +100,10 @@ class Api:
         answer: Json = {"standing": standing_json(game)}
         if asked.agent is not None:
             entry = await self.entry(asked.agent)
-            heavy, question = (
-                is_heavy(entry, rules, thinks=True),
-                (entry, rules, board, asked.values),
-            )
+            heavy = is_heavy(entry, rules, thinks=True)
             answer["thoughts"] = None
             if not game.ended:
+                question = (entry, rules, board, asked.values)
                 answer["thoughts"] = await self.run(heavy, work.thoughts, *question)
         if asked.truth and can_enumerate(rules):
             found = await self.run(is_large(rules), truth, board, rules)
@@ -155,33 +150,29 @@ class Api:
             values[side]["title"] = player.name if is_named else self.gallery.title(player.name)
         return values
 
-    async def keep(self, asked: requests.GameAsked) -> Json:
+    def keep(self, asked: requests.GameAsked) -> Json:
         """Keep a finished game, with the names that are sent: who really moved is not checked."""
-        entries = {id: await self.entry(id) for id in (asked.x, asked.o) if id != HUMAN}
+        entries = {id: self.gallery.entry(id) for id in (asked.x, asked.o) if id != HUMAN}
         x, o = (
             entries[id].participant if id in entries else Participant(HUMAN, HUMAN)
             for id in (asked.x, asked.o)
         )
         game = asked.game(x=x, o=o, side=asked.side, seed=asked.seed)
-        id = await in_thread(self.store.add, game)
-        learned: dict[str, str] = {}
-        if asked.learn:
-            learned = await self.learn(game, list(entries.values()))
+        id = self.store.add(game)
+        learned = self.learn(game, list(entries.values())) if asked.learn else {}
         return {"id": id, "learned": learned}
 
-    async def learn(self, game: Game, players: list[Entry]) -> dict[str, str]:
+    def learn(self, game: Game, players: list[Entry]) -> dict[str, str]:
         """Let the players that can learn from a kept game do so; what became of it, by player."""
-        folder, rules = self.gallery.learner, game.rules
+        home, rules = self.gallery.learner, game.rules
         with_person = HUMAN in (game.x.kind, game.o.kind) and rules == LEARNER_RULES
         try:
-            if with_person and folder is not None and folder.exists():
-                players = [*players, await self.entry(LEARNER_ID)]
+            if with_person and home is not None and home.exists():
+                players = [*players, self.gallery.entry(LEARNER_ID)]
             able = [one for one in players if one.learned is not None and one.plays(rules)]
-            found: dict[str, str] = {}
-            if able:
-                found = await self.run(is_large(rules), work.learn, able, game)
-            return found
-        except (ValueError, BusyError) as error:  # the game itself is kept
+            pupils = [work.seat(entry, rules).pupil for entry in able]
+            return teach(filter(None, pupils), game)
+        except ValueError as error:  # the game itself is kept
             return {"learning": f"has failed: {error}"[:300]}
 
 

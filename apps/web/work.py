@@ -18,7 +18,6 @@ import numpy as np
 from anyio import CapacityLimiter
 
 from apps.players.gallery import Entry
-from apps.players.pupil import teach
 from apps.players.seat import TABLE_CELLS, Seat, Thoughts
 from tictactoe_env.games.analysis import truth, turning_point, verdicts
 from tictactoe_env.games.game import Game
@@ -140,12 +139,6 @@ def judged(game: Game) -> Json:
         decisive = {"ply": ply, "better": better, "replies": replies}
     sentence = turning_point(game)
     return {"verdicts": found, "turning_point": sentence, "decisive": decisive, "reason": ""}
-
-
-def learn(entries: Sequence[Entry], game: Game) -> dict[str, str]:
-    """Let players learn from a game. What became of it, by player."""
-    pupils = [seat(entry, game.rules).pupil for entry in entries]
-    return teach(filter(None, pupils), game)
 
 
 def proof(entry: Entry) -> Json:
