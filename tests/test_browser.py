@@ -281,8 +281,6 @@ def test_a_hint_is_given_moves_are_taken_back_and_a_game_is_resigned(open_page, 
 def test_another_opponent_or_side_is_chosen_and_the_game_that_was_left_is_there(open_page):
     page = open_page("/")
     seats(page, "human", "minimax-slip=0.3")  # an easy one
-    button(page, "Try perfect play").click()
-    seats(page, "human", "minimax")
     choose(page, "O", "runs/weak")
     play(page, "b2")
     your_move(page, 2)
@@ -326,7 +324,7 @@ def test_larger_boards_are_played_by_those_who_can(open_page):
     board, opponent = field(page, "Board"), field(page, "O is played by")
     board.select_option("5x5x4")
     expect(opponent).to_have_value("search-depth=4")
-    says(page, "(strong) does not play on this board", ".note")
+    says(page, "strong) does not play on this board", ".note")
     opponent.select_option("runs/strong")  # brings its board with it
     expect(board).to_have_value("3x3x3")
     for size, agent in {"3x4x3": "minimax", "7x7x5": "mcts-playouts=50", "5x5x4": "random"}.items():

@@ -16,12 +16,10 @@ const PEOPLE = { people: "true", agents: "false" }; // what the choice asks for;
 const WHO = { people: "with people", agents: "between agents", all: "all games" };
 const RESULTS = { "": "any result", X: "X won", O: "O won", draw: "draw" };
 
-export async function gamesPage(_, parameters, signal) {
-  return new Games((await agents(signal)).agents, parameters);
-}
+export const gamesPage = async (_, parameters) => new Games(parameters);
 
 class Games {
-  constructor(agents, parameters) {
+  constructor(parameters) {
     this.title = "Games";
     const filter = () => this.filter();
     const choice = (id, options) => html`
@@ -31,12 +29,11 @@ class Games {
     this.who = choice("who", WHO);
     this.result = choice("result", RESULTS);
     this.player = html`
-      <input id="player" list="players" placeholder="anyone" autocomplete="off" maxlength="100"
+      <input id="player" placeholder="anyone" autocomplete="off" maxlength="100"
         value=${parameters.get("player") ?? ""} @change=${filter}>`;
     this.count = html`<p class="count" role="status"></p>`;
     this.list = html`<ol class="games"></ol>`;
     this.more = html`<button type="button" hidden @click=${() => this.load(this.next)}>Older games</button>`;
-    const titles = ["a person", ...new Set(agents.map(({ title }) => title))];
     const search = (event) => (event.preventDefault(), this.filter());
     this.element = html`
       <div class="page">
@@ -44,7 +41,6 @@ class Games {
         <form class="filters" role="search" aria-label="Choose games" @submit=${search}>
           <div class="field"><label for="who">Games</label>${this.who}</div>
           <div class="field"><label for="player">Player</label>${this.player}</div>
-          <datalist id="players">${titles.map((title) => html`<option value=${title}></option>`)}</datalist>
           <div class="field"><label for="result">Result</label>${this.result}</div>
         </form>
         ${this.count}${this.list}${this.more}

@@ -3,11 +3,9 @@
 import { fill, html, icon, markIcon } from "./dom.js";
 import { session } from "./memory.js";
 import {
-  EASY,
   FIRST,
   HUMAN,
   MORE,
-  PERFECT,
   SIDES,
   agentPath,
   boardKey,
@@ -79,12 +77,12 @@ export class Seats {
       const more = !this.hasMore && html`<option value=${MORE}>More players …</option>`;
       fill(select, html`<option value=${HUMAN}>You</option>`, this.groups.map(group), more);
       select.title = select.selectedOptions[0].text; // it may be too long for the box
-      fill(about, agent && this.about(agent, side, board));
+      fill(about, agent && this.about(agent, side));
     }
   }
 
-  /** What an agent is, and of the easy one the way to perfect play. */
-  about(agent, side, board) {
+  /** What an agent is, and the way to its page. */
+  about(agent, side) {
     const isUntrained = agent.side && agent.side !== side;
     const strength = agent.unbeatable ? "unbeatable" : "can be beaten";
     const text = sentences(
@@ -92,14 +90,11 @@ export class Seats {
       isUntrained && `It was ${oneSided(agent)}: as ${side} it makes untrained moves`,
       learnedText(agent),
     );
-    const perfect = this.agents.find(({ id }) => id === PERFECT);
-    const isEasy = agent.id === EASY && perfect && plays(perfect, board);
+    const more = agent.unbeatable === null ? "More about it" : "See the proof";
     return [
       html`<span class=${isUntrained && "untrained"}>${text}</span>`,
       " ",
-      isEasy
-        ? html`<button type="button" class="linkish" @click=${() => this.on.seat(side, PERFECT)}>Try perfect play</button>`
-        : html`<a class="whole" href=${agentPath(agent.id)} data-title=${agent.label}>${agent.unbeatable === null ? "More about it" : "See the proof"}</a>`,
+      html`<a class="whole" href=${agentPath(agent.id)} data-title=${agent.label}>${more}</a>`,
     ];
   }
 }
