@@ -6,10 +6,8 @@ listens on 127.0.0.1 only. docs/play.md has examples.
 
 from __future__ import annotations
 
-import os
 import socket
 import sys
-from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
@@ -28,7 +26,6 @@ from apps.web.api import Api
 from apps.web.refusals import HANDLERS, STATIC, guard
 from apps.web.work import Processes
 from tictactoe_env import __version__
-from tictactoe_env.certificates.runs import FOLDERS
 from tictactoe_env.errors import printable
 from tictactoe_env.games.store import GameStore
 
@@ -87,7 +84,7 @@ async def page(request: Request) -> Response:
     return FileResponse(STATIC / "index.html")
 
 
-def serve(store: Path, port: int = PORT, folders: Collection[str] = FOLDERS) -> None:
+def serve(store: Path, port: int = PORT) -> None:
     """Serve until Ctrl-C. Port 0 is any free one.
 
     Raises StoreError if the store cannot be used, ValueError if the port is taken.
@@ -96,12 +93,12 @@ def serve(store: Path, port: int = PORT, folders: Collection[str] = FOLDERS) -> 
         try:
             listening = socket.create_server((HOST, port))
         except OSError as error:
-            text = f"port {port} cannot be used ({os.strerror(error.errno or 0)})"
-            raise ValueError(f"{text}: give another one, such as --port {port + 1}") from None
+            why = error.strerror
+            raise ValueError(f"port {port} cannot be used ({why}): give another --port") from None
         # Connections inherit this. Nagle's algorithm delays answers by 40 ms.
         listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         settings = uvicorn.Config(
-            application(opened, Gallery(tuple(folders))),
+            application(opened),
             log_level="warning",
             limit_concurrency=MOST_CONNECTIONS,
             timeout_graceful_shutdown=2,
