@@ -69,7 +69,6 @@ OPTIONS = [
         without=(*PLAYING, "delay", "replay"),
     ),
     Option("player", "only games of this player", metavar="NAME", needs="list"),
-    Option("result", "only games with this result", Literal[*SIDES, "draw"], needs="list"),
     Option(
         "store",
         "file of the saved games (default: games.db in the user's data folder)",
@@ -108,7 +107,7 @@ def main(arguments: list[str] | None = None) -> int:
                 replay.watch(store.get(given.replay), talk, given.delay)
             elif given.list:
                 limit = LISTED if given.list is True else given.list
-                replay.print_list(store, talk, limit, given.player, given.result)
+                replay.print_list(store, talk, limit, given.player)
             else:
                 play(given, talk, store)
     except EOFError:

@@ -281,10 +281,10 @@ def test_the_list_shows_the_newest_games_in_local_time_and_how_to_see_more(store
     resigned = "a1 ended=resigned result=O board=4x4 k=3 origin=web time=2026-05-10T07:35:25Z"
     store.add_many(parse_lines([old, resigned, "b2 a1 c3 b1 a3 c1 origin=training"]))
     assert not missing(listed(store, 1), "4x4x3", "O won", "1 of 2 games", "--list 2", "--replay")
-    assert "no such game" in listed(store, player="Ben")
+    assert "no game of Ben" in listed(store, player="Ben")
     monkeypatch.setenv("TZ", "TTT-2")
     time.tzset()
-    shown = listed(store, talk=talking(width=80), player="Ann", result="X")
+    shown = listed(store, talk=talking(width=80), player="Ann")
     monkeypatch.undo()
     time.tzset()
     assert missing(shown, "2026-05-09 09:35", "unknown", "X won", "O won") == ["O won"]

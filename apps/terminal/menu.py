@@ -128,7 +128,7 @@ class Menu:
         chosen = self._pick("Which options?", [f"the defaults of {agent}", *sentences])
         unit, words = unit_of(agent), [agent, "--board", rules_text(self.rules)]
         words += ["--preset", [*presets][chosen - 1]] if chosen else []
-        question = f"Until it is proven {' or '.join(UNTIL[1:])}, or for all {unit}: {UNTIL[0]}?"
+        question = f"Until it is proven {' or '.join(UNTIL[1:])}, or {UNTIL[0]} for all {unit}?"
         words += ["--until", self._ask(question, one_of(*UNTIL), UNTIL[0 if chosen else 1])]
         question = f"How many {unit} at most, or Enter for those of the options?"
         most = self._ask(question, optional(number(1, 10**12)))
@@ -159,7 +159,9 @@ class Menu:
         self.talk.say(text)
 
     def _against(self, opponent: str) -> None:
-        self.talk.say(printable(f"Your opponent: {title_of(opponent)} ({opponent})"))
+        title = title_of(opponent)
+        name = f" ({opponent})" * (title != opponent)
+        self.talk.say(printable(f"Your opponent: {title}{name}"))
         side = self._ask("Your side, X moves first: X, O or random?", one_of(*SIDES, "random"), "X")
         if side == "random":
             side = SIDES[int(np.random.default_rng(self.seed).integers(2))]

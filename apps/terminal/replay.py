@@ -112,14 +112,11 @@ def _watch_by_keys(replay: Replay, talk: Talk, delay: float | None) -> None:
             at = max(0, min(end, at + STEPS.get(key, 0)))
 
 
-def print_list(
-    store: GameStore, talk: Talk, limit: int, player: str | None = None, result: str | None = None
-) -> None:
+def print_list(store: GameStore, talk: Talk, limit: int, player: str | None = None) -> None:
     """Print the newest games of a store, without those of training. Times are local."""
-    games = store.list(limit, player=player, result=result)
+    games = store.list(limit, player=player)
     if not games:
-        which = "no such game" if player or result else "no game yet"
-        talk.say(f"{which} in {store.path}")
+        talk.say(f"no game{f' of {player}' * bool(player)} in {store.path}")
         return
     table = Table(box=box.SIMPLE, padding=(0, 1, 0, 0))
     for heading in ("game", "time", "X", "O", "board", "result", "moves"):
@@ -131,7 +128,7 @@ def print_list(
         about = rules_text(game.rules), ended, str(len(game.moves))
         table.add_row(str(game.id), local_time(game), *names, *about)
     talk.console.print(table)
-    count = store.count(player=player, result=result)
+    count = store.count(player=player)
     if count > len(games):
         talk.say(f"{len(games)} of {count:,} games; more by --list {count}")
     talk.say(f"to see one again: {replay_command(games[0].id, store)}", "dim")
