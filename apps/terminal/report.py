@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -31,9 +31,13 @@ Rates = Mapping[str, Any]
 CrossTable = dict[str, dict[str, dict[str, Any]]]
 
 
-def say(text: str, console: Console, style: str | None = None) -> None:
-    """Print a text as `plain` does. Lines are wrapped at a terminal; a file gets whole paths."""
-    console.print(plain(text, style), highlight=False, soft_wrap=not console.is_terminal)
+def say(text: RenderableType, console: Console, style: str | None = None, end: str = "\n") -> None:
+    """Print a text as `plain` does, or a picture of rich.
+
+    Lines are wrapped at a terminal; a file gets whole paths.
+    """
+    shown = plain(text, style) if isinstance(text, str) else text
+    console.print(shown, highlight=False, soft_wrap=not console.is_terminal, end=end)
 
 
 def print_table(

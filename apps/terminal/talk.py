@@ -11,7 +11,7 @@ from pydantic import Field
 from rich.console import Console, RenderableType
 from rich.live import Live
 
-from apps.terminal.plain import plain
+from apps.terminal.report import say
 from tictactoe_env.games import table
 from training.options import typed
 
@@ -25,9 +25,8 @@ class Talk(table.Talk):
         self.console = console
 
     def say(self, text: RenderableType = "", style: str | None = None, end: str = "\n") -> None:
-        """Print a text as `plain` does, or a picture. Lines are wrapped at a terminal only."""
-        shown, is_file = plain(text, style) if isinstance(text, str) else text, not self.is_terminal
-        self.console.print(shown, highlight=False, soft_wrap=is_file, end=end)
+        """Print a text or a picture, see `report.say`."""
+        say(text, self.console, style, end)
 
     @property
     def is_terminal(self) -> bool:
