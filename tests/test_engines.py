@@ -199,33 +199,6 @@ def test_each_reply_has_the_probability_of_the_opponents_table(engine, rules, ta
         assert max(abs(share.get(s, 0.0) - prob) for s, prob in expected.items()) < EXACT
 
 
-class Counted:
-    """A player that plays any free cell, and counts how often it is asked."""
-
-    def __init__(self):
-        self.asked = 0
-
-    def probs(self, boards):
-        self.asked += 1
-        return RandomPolicy().probs(boards)
-
-
-def test_a_policy_on_a_large_board_is_asked_once_for_a_start_board_and_once_a_step():
-    player, rng = Counted(), np.random.default_rng(0)
-    games = BitGames(Rules(4, 4, 4), False, "planes")
-    seats = np.full(200, -1, dtype=np.int8)
-    start = games.start(np.zeros((200, 16), dtype=np.int8), seats)
-    replies = games.prepare([player])
-    for _ in range(3):
-        states, _ = games.begin(start, replies, nobody(seats), rng, same_board=True)
-    assert player.asked == 1
-    assert (games.legal(states) == 0).sum(axis=0).min() > 0, "each cell was drawn"
-    for asked in (2, 3):
-        cells = games.legal(states).argmax(axis=1)
-        states, _ = games.advance(states, cells, replies, nobody(seats), rng)
-        assert player.asked == asked
-
-
 @pytest.mark.parametrize("rules", [Rules(3, 4), Rules(4, 4, 4), Rules(7, 8, 5)], ids=str)
 def test_sets_of_cells_are_alike_for_one_game_and_for_many(rules):
     rng, many = np.random.default_rng(SEED), bitboards_of(rules)

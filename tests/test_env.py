@@ -64,20 +64,3 @@ def test_masked_actions_are_refused(env):
     env.reset()
     with refuses("masked"):
         env.step(np.ma.array([0], mask=True))
-
-
-def test_games_against_random_play_on_bitboards_are_won_lost_drawn_and_lost_by_an_illegal_move():
-    env, rng, outcomes = TicTacToeEnv(side="X", rows=1, cols=11), np.random.default_rng(0), set()
-    for seed in range(100):
-        env.reset(seed=seed)
-        over = False
-        while not over:
-            cell = int(rng.choice(np.flatnonzero(env.action_masks())))
-            *_, over, _, info = env.step(cell)
-        lines = env.board[np.array(env.rules.lines)]
-        won, lost = ((lines == mark).all(axis=1).any() for mark in (1, -1))
-        assert info["outcome"] == int(won) - int(lost)
-        outcomes.add(int(info["outcome"]))
-    assert outcomes == {1, 0, -1}
-    env.reset(seed=0)
-    assert [int(env.step(0)[-1]["illegal_move"]) for _ in range(2)] == [0, 1]

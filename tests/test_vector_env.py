@@ -1,4 +1,4 @@
-"""Many games at a time, compared with single games and with the exact results of random play."""
+"""Many games at a time, compared with single games."""
 
 import copy
 import math
@@ -10,7 +10,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from sample_players import CellPlayer, FixedPlayer, fixed_table
 from text_cases import refuses
 
-from tictactoe_env import Rules, TicTacToeEnv, TicTacToeVectorEnv
+from tictactoe_env import RandomPolicy, Rules, TicTacToeEnv, TicTacToeVectorEnv
 from tictactoe_env.engines import ExploringStarts
 
 MODES = ("SAME_STEP", "NEXT_STEP", "DISABLED")
@@ -24,9 +24,6 @@ STARTS = {  # boards to start from in DISABLED, with cells that a CellPlayer(4) 
     "illegal": (".../.../...", "X../O../...", "XO./X../..."),
     "7x8": tuple(top + "/........" * 5 for top in ("X......O/........", "X......O/X.......")),
 }
-# side and outcome of the learner where both play uniformly at random
-EXACT = {(1, 1): 737 / 2520, (1, 0): 4 / 63, (1, -1): 121 / 840}
-EXACT |= {(-1, 1): 121 / 840, (-1, 0): 4 / 63, (-1, -1): 737 / 2520}
 
 
 def legal_actions(env, rng):
@@ -93,24 +90,9 @@ def assert_shares(counts, shares):
         assert abs(counts[outcome] - total * share) < 5 * deviation, (outcome, counts)
 
 
-@pytest.mark.slow
-def test_a_million_random_games_agree_with_the_exact_results():
-    games, rng, found = 62_500, np.random.default_rng(1), Counter()
-    env = TicTacToeVectorEnv(games)
-    env.reset(seed=1)
-    for _ in range(16):
-        env.reset()
-        # The first game of each row, whatever its length: all that end would favour short ones.
-        first = np.ones(games, dtype=bool)
-        while first.any():
-            *_, ended, _, infos = env.step(legal_actions(env, rng))
-            if ended.any():
-                final = infos["final_info"]
-                pairs = np.stack([final["side"], final["outcome"]], axis=1)[first & ended]
-                found.update(map(tuple, pairs.tolist()))
-            first &= ~ended
-    assert sum(found.values()) == 1_000_000
-    assert_shares(found, EXACT)
+def test_the_learner_plays_each_side_in_half_of_the_games():
+    sides = TicTacToeVectorEnv(10_000).reset(seed=0)[1]["side"].tolist()
+    assert_shares(Counter(sides), {1: 0.5, -1: 0.5})
 
 
 @pytest.mark.parametrize("mode", list(AutoresetMode))
@@ -190,17 +172,24 @@ def test_a_saved_state_holds_the_counterexamples_from_which_games_start():
     assert repr(env.state_dict()) == repr(other.state_dict())
 
 
-def test_a_policy_is_not_asked_about_no_board_where_all_games_wait():
+def test_a_policy_is_asked_once_a_step_once_for_a_start_board_and_never_about_no_board():
     asked = []
 
     class Counting:
         def probs(self, boards):
             asked.append(len(boards))
-            return (boards == 0) / (boards == 0).sum(axis=1, keepdims=True)
+            return RandomPolicy().probs(boards)
 
-    board = {"rows": 4, "cols": 4, "k": 1}
-    env = TicTacToeVectorEnv(3, opponent=Counting(), side="X", autoreset_mode="NEXT_STEP", **board)
+    board = {"rows": 4, "cols": 4, "k": 4}
+    env = TicTacToeVectorEnv(200, opponent=Counting(), side="O", **board)
+    for _ in range(3):
+        env.reset(seed=0)
+    env.step(env.action_masks().argmax(axis=1))
+    assert asked == [1, 200]
+    assert env.boards.any(axis=0).all(), "each cell was drawn"
+    board |= {"k": 1, "autoreset_mode": "NEXT_STEP"}
+    env = TicTacToeVectorEnv(3, opponent=Counting(), side="X", **board)
     env.reset(seed=0)
     for _ in range(2):  # the first move wins all games, and the second step begins the next ones
         env.step([0, 1, 2])
-    assert 0 not in asked
+    assert asked == [1, 200]
