@@ -1,25 +1,23 @@
 """AlphaZero: a network of moves and values learns from games that it plays with a tree search.
 
-After Silver et al. 2018 (https://doi.org/10.1126/science.aar6404). The network says of a board how
-likely each move is, and what the result will be. In self-play a search chooses the moves: it
-follows these numbers, and corrects them by those of the positions it reaches. The network learns to
-say what the search found, so the next search begins with better numbers. No opponent and no solver
-plays. A simulation goes down the tree by PUCT, to the move with the highest Q + exploration * P *
-sqrt(visits of the position) / (1 + visits of the move). P is the network's probability of the move,
-Q the mean value of the simulations through it, 0 before the first. At the end of its path the
-network says a value, or the game is over.
+After Silver et al. 2018 (https://doi.org/10.1126/science.aar6404), with the search of Danihelka et
+al. 2022 (https://openreview.net/forum?id=bERaNdoegnO), which learns from few simulations. The
+network says of a board how likely each move is, P, and what the result will be. A search adds to
+log P of each move a multiple of its value: the mean of the simulations through it or, without any,
+of all of them and the network's own value. P learns the softmax of these sums. No solver plays.
 
-What differs from the paper:
+Self-play adds noise to the sums, but P learns them without it. In the four quarters of a search,
+the best 16, 8, 4 and 2 moves are visited evenly. Further down, a simulation takes the move whose
+share of the visits is furthest below the softmax. It ends at a new board, or with the game.
+
+What differs from the papers:
 
 - The target of a value is half the result of the game, and half the value that the search found.
-  The result alone says little about the first positions of a game whose moves are drawn.
 - The network is a perceptron, trained by a new Adam each round, with boards turned at random.
-- A search begins with an empty tree. Its noise is Dirichlet(1), and `exploration` is a constant.
 - On larger boards the network that plays is a moving average of the one that learns, and half of
   the games begin where it can still be beaten, as its last proofs have found.
 
-The player makes the network's most likely move; with the option `simulations` the most visited move
-of a search without noise. Both play by the canonical form of a board, and can be proven.
+The player makes the network's most likely move or, with `simulations`, that of a search, no noise.
 """
 
 from __future__ import annotations
@@ -30,18 +28,15 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
-from numpy.random import Generator
 from numpy.typing import NDArray
 
+from tictactoe_env.certificates.content import sides_of
 from tictactoe_env.engines.starts import ExploringStarts
+from tictactoe_env.exact import Limit, ProofLimitError, TabularPolicy, respond, tabulate
 from tictactoe_env.exact.positions import TABULATED, symmetries_of
-from tictactoe_env.exact.proof import Limit, ProofLimitError
-from tictactoe_env.exact.responses import respond
-from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.observation import observe
-from tictactoe_env.policy import draw
-from tictactoe_env.rules import MAX_BITS, SIDES, Boards, Rules, to_move
-from training.learner import Arrays, Learner, State, crossed
+from tictactoe_env.rules import MAX_BITS, Boards, Rules, to_move
+from training.learner import Arrays, Learner, State
 from training.network_policy import LivePolicy, NetworkPolicy, SymmetricNetwork, scores_of
 from training.options import BoardConfig, Count, Layers, Natural, Positive, Share, constant, option
 from training.search_space import Range
@@ -66,16 +61,14 @@ class Config(BoardConfig):
     side: Literal["both", "X", "O"] = option("both", "Side that is proven; it learns to play both.")
     simulations: Natural = option(0, "Simulations of the player before a move; 0 for no search.")
     self_play_simulations: Count = option(25, "Simulations before a move in self-play.", larger=50)
-    exploration: Positive = option(1.25, "Weight of the network's probabilities in PUCT.")
     games: Count = option(256, "Number of games in a round, which are played at the same time.")
-    memory: Count = option(8, "Number of rounds whose games are learned from.")
+    memory: Count = option(8, "Number of rounds whose games are learned from.", larger=24)
     updates: Count = option(60, "Number of updates after each round.", larger=240)
     hidden: Layers = option((128, 128), "Units of the hidden layers.", larger=(256, 256))
     learning_rate: Positive = option(3e-3, "Adam's learning rate at the start.")
-    half_life: Count = option(2_048, "Games in which the learning rate halves.", larger=8_192)
+    half_life: Count = option(2_048, "Games in which the learning rate halves.", larger=24_576)
     counterexamples: Share = option(0.0, "Share of games that start where it can lose.", larger=0.5)
     proof_positions: Count = option(3_000_000, "Positions beyond which a side is not proven.")
-    noise: Share = 0.25  # Dirichlet(1), in the probabilities of the next move of self-play
     averaging: Share = constant(0.0, larger=0.999)  # share of its weights that the mean keeps
     batch_size: Count = 256
 
@@ -95,7 +88,7 @@ class Network(torch.nn.Module):
             self.layers = layers.append(torch.nn.Linear(sizes[-1], cells + 1))
 
     def forward(self, planes: torch.Tensor) -> torch.Tensor:
-        """The logarithms of P, about -1e38 for taken cells, and the value of each board."""
+        """The logarithms of P, about -3e38 for taken cells, and the value of each board."""
         found = self.layers(planes.flatten(1).float())
         is_taken = planes.flatten(2).any(dim=1)
         logits = found[:, :-1].masked_fill(is_taken, torch.finfo(found.dtype).min)
@@ -111,27 +104,41 @@ def ends_of(boards: Boards, rules: Rules) -> NDArray[np.float32]:
 class Trees:
     """Search trees of B boards (B, cells), in arrays (B, nodes, ...); node 0 is the board itself.
 
-    boards: the marks of each node, +1 X, -1 O. visits, totals, priors: of each move the number of
-    simulations through it, the sum of their values for the side that makes it, and P. children: the
-    node after each move, 0 if there is none. results: the value of a finished game for the side to
-    move, NaN for other nodes. rng: draws the noise of self-play; None for a search of the player.
+    boards: the marks of each node, +1 X, -1 O. visits, totals, log_p: of each move the simulations
+    through it, the sum of their values for the side that makes it, and log P. children: the node
+    after each move, or 0. estimates: the network's values for the side to move. results: the values
+    of finished games, else NaN. rng: draws the noise of self-play; None for the player. moves: the
+    best ones. shares, values: the targets of P, and what the search finds of the boards.
     """
 
-    def __init__(self, network: Network, boards: Boards, rng: Generator | None = None):
+    def __init__(self, network: Network, boards: Boards, rng: np.random.Generator | None = None):
         self.network, self.rules, config = network, network.config.rules, network.config
         simulations = config.simulations if rng is None else config.self_play_simulations
         shape = len(boards), simulations + 1, self.rules.cells
         self.boards, self.used = np.zeros(shape, dtype=np.int8), 0
-        self.visits, self.totals, self.priors = np.zeros((3, *shape), dtype=np.float32)
+        self.visits, self.totals, self.log_p = np.zeros((3, *shape), dtype=np.float32)
         self.children = np.zeros(shape, dtype=np.int32)
-        self.results = np.full(shape[:2], np.nan, dtype=np.float32)
+        self.estimates, self.results = np.full((2, *shape[:2]), np.nan, dtype=np.float32)
         self.add_nodes(np.arange(len(boards)), boards)
-        if rng is not None:
-            noise = rng.standard_exponential(boards.shape) * (boards == 0)
-            noise /= noise.sum(axis=1, keepdims=True)
-            self.priors[:, 0] += config.noise * (noise - self.priors[:, 0])
-        for _ in range(simulations):
-            self.simulate()
+        noise = np.zeros(boards.shape) if rng is None else rng.gumbel(size=boards.shape)
+        for number in range(simulations):
+            best = (-noise - self.raised(np.s_[:, 0])[0]).argsort(kind="stable")
+            best = best[:, : 16 >> 4 * number // simulations]
+            visits = np.where(boards == 0, self.visits[:, 0], np.inf)
+            least = np.take_along_axis(visits, best, axis=1).argmin(axis=1)
+            self.simulate(best[np.arange(len(best)), least])
+        sums, self.shares, values = self.raised(np.s_[:, 0])
+        self.moves, self.values = (noise + sums).argmax(axis=1), (self.shares * values).sum(axis=1)
+
+    def raised(self, nodes: Any) -> list[NDArray[np.float32]]:
+        """Log P plus the scaled values of the moves of these nodes, the softmax, and the values."""
+        visits, totals = self.visits[nodes], self.totals[nodes]
+        count, value = visits.sum(axis=1, keepdims=True), totals.sum(axis=1, keepdims=True)
+        unseen = (self.estimates[nodes][:, None] + value) / (1 + count)
+        values = np.where(visits > 0, totals / np.maximum(visits, 1), unseen)
+        scale = 0.1 * (50 + visits.max(axis=1, keepdims=True))  # as in mctx, which rescales
+        sums = self.log_p[nodes] + scale * (values + 1) / 2
+        return [sums, torch.from_numpy(sums).softmax(dim=1).numpy(), values]
 
     def add_nodes(self, trees: NDArray[np.intp], boards: Boards) -> NDArray[np.float32]:
         """Add the next node of these trees: its value for the side to move, (B,)."""
@@ -139,23 +146,21 @@ class Trees:
         self.boards[trees, self.used], self.results[trees, self.used] = boards, values
         if (going := np.isnan(values)).any():
             found = scores_of(self.network, boards[going], self.rules)
-            self.priors[trees[going], self.used] = np.exp(found[:, :-1])
-            values[going] = found[:, -1]
+            self.log_p[trees[going], self.used] = found[:, :-1]
+            values[going] = self.estimates[trees[going], self.used] = found[:, -1]
         self.used += 1
         return values
 
-    def simulate(self) -> None:
-        """Make a simulation in every tree: go down by PUCT, add a node, and pass its value up."""
-        going = np.arange(len(self.boards))
+    def simulate(self, cells: NDArray[np.intp]) -> None:
+        """Go down every tree, by the move `cells` (B,) first, add a node, and pass its value up."""
+        going, values = np.arange(len(self.boards)), np.zeros(len(self.boards), dtype=np.float32)
         nodes, last, chosen = np.zeros((3, len(going)), dtype=np.intp)
-        values, path = np.zeros(len(going), dtype=np.float32), []
+        path: list[tuple[NDArray[np.intp], ...]] = []
         while len(going):
             at = last[going] = nodes[going]
-            visits = self.visits[going, at]
-            means = self.totals[going, at] / np.maximum(visits, 1)
-            bonus = self.network.config.exploration * np.sqrt(visits.sum(axis=1, keepdims=True) + 1)
-            scores = means + bonus * self.priors[going, at] / (1 + visits)
-            cells = np.where(self.boards[going, at] == 0, scores, -np.inf).argmax(axis=1)
+            if path:
+                visits = self.visits[going, at] / (1 + self.visits[going, at].sum(axis=1)[:, None])
+                cells = (self.raised((going, at))[1] - visits).argmax(axis=1)
             path.append((going, at, cells))
             chosen[going] = cells
             nodes[going] = self.children[going, at, cells]
@@ -173,20 +178,19 @@ class Trees:
 
 
 def player(config: Config, model: Arrays) -> TabularPolicy | LivePolicy:
-    """The player of a network: its most likely move, or the most visited one of a search."""
+    """The player of a network, or of a search, which moves alike on symmetric boards."""
     network, rules = Network(config), config.rules
     load_weights(network, model)
 
     def scores(planes: torch.Tensor) -> torch.Tensor:
-        """The logarithms of P (B, cells), or the visits, equal ones in the order of P."""
+        """The logarithms of P (B, cells), or 1 for the move of a search, else 0."""
         if not config.simulations:
             return network(planes)[:, :-1]
         own, other = planes.flatten(2).numpy().astype(np.int8).swapaxes(0, 1)
         boards = (own - other) * np.where(own.sum(axis=1) == other.sum(axis=1), 1, -1)[:, None]
-        found = (boards == 0) - np.ones(boards.shape, dtype=np.float32)  # -1 for taken cells
+        found = np.zeros(boards.shape, dtype=np.float32)
         for part in np.array_split(np.arange(len(boards)), 1 + len(boards) // 1_024):
-            trees = Trees(network, boards[part])
-            found[part] += trees.visits[:, 0] + trees.priors[:, 0]
+            found[part, Trees(network, boards[part]).moves] = 1
         return torch.from_numpy(found)
 
     live = SymmetricNetwork(NetworkPolicy(rules, scores, model))
@@ -196,8 +200,8 @@ def player(config: Config, model: Arrays) -> TabularPolicy | LivePolicy:
 class AlphaZero(Learner):
     """The network that plays, the student that learns, and the positions of the last rounds.
 
-    memory: for each round boards (B, cells), the shares of the visits (B, cells), and the targets
-    of the values (B,). beatable: of the last proofs, boards from which it can still be beaten.
+    memory: for each round boards (B, cells), the targets of P (B, cells), and those of the
+    values (B,). beatable: of the last 16 proofs, boards from which it could be beaten.
     """
 
     STATE = ("memory", "beatable", "counterexamples", "losses", "rng")
@@ -208,8 +212,7 @@ class AlphaZero(Learner):
         self.losses = {"policy_loss": 0.0, "value_loss": 0.0}
         self.rng = np.random.default_rng(config.seed)
         self.starts = ExploringStarts(0.0, self.rules, counterexamples=config.counterexamples)
-        self.memory: list[list[NDArray[Any]]] = []
-        self.beatable: list[Boards] = []
+        self.memory, self.beatable = list[list[NDArray[Any]]](), list[Boards]()
 
     def advance(self, most: int) -> None:
         """Play and learn rounds until `most` further games are played."""
@@ -217,28 +220,25 @@ class AlphaZero(Learner):
         while self.steps < goal:
             self.memory = [*self.memory, self.play()][-config.memory :]
             self.learn()
-            before, self.steps = self.steps, self.steps + config.games
-            if config.counterexamples and crossed(before, self.steps, config.judge_every):
+            self.steps += config.games
+            if config.counterexamples and self.steps % (8 * config.games) == 0:
                 self.find_counterexamples()
 
     def play(self) -> list[NDArray[Any]]:
-        """Play a round of games with searches: boards, shares of visits, and targets of values."""
-        config, count = self.config, self.config.games
-        boards, _ = self.starts(np.ones(count, dtype=np.int8), self.rng, self.beatable)
-        going, results, parts = np.arange(count), np.zeros(count), []
+        """Play a round of games with searches: boards, targets of P, and targets of values."""
+        boards, _ = self.starts(np.ones(self.config.games, np.int8), self.rng, self.beatable)
+        going, results, parts = np.arange(len(boards)), np.zeros(len(boards)), []
         while len(going):
             now = boards[going]
             trees = Trees(self.network, now, self.rng)
-            visits, values = trees.visits[:, 0], trees.totals[:, 0].sum(axis=1)
-            parts.append((going, now, visits, values))
-            cells = draw(visits.cumsum(axis=1).T, self.rng.random(len(going)))
-            boards[going, cells] = movers = to_move(now)
+            parts.append((going, now, trees.shares, trees.values))
+            boards[going, trees.moves] = movers = to_move(now)
             ends = ends_of(boards[going], self.rules)
             results[going] = -ends * movers  # for X; NaN while a game goes on
             going = going[np.isnan(ends)]
-        games, seen, visits, values = map(np.concatenate, zip(*parts, strict=True))
-        targets = (results[games] * to_move(seen) + values / config.self_play_simulations) / 2
-        return [seen, visits / config.self_play_simulations, targets.astype(np.float32)]
+        games, seen, shares, values = map(np.concatenate, zip(*parts, strict=True))
+        targets = (results[games] * to_move(seen) + values) / 2
+        return [seen, shares, targets.astype(np.float32)]
 
     def learn(self) -> None:
         """Fit the network to the memory, with boards turned at random."""
@@ -264,21 +264,22 @@ class AlphaZero(Learner):
 
     def find_counterexamples(self) -> None:
         """Find boards from which the network can be beaten; of a side beyond the limit none."""
-        config, limit = self.config, Limit(self.config.proof_positions)
-        network, found = player(config.but(simulations=0), self.model()), [self.memory[-1][0][:0]]
-        for side in SIDES if config.side == "both" else (config.side,):
+        found, limit = list[Boards](), Limit(self.config.proof_positions)
+        network = player(self.config.but(simulations=0), self.model())
+        for side in sides_of(dict(self.config)):
             with suppress(ProofLimitError):
                 found.append(respond(network, self.rules, (side,), limit=limit).counterexamples)
-        boards = np.concatenate(found)
-        self.counterexamples = len(boards) if len(found) > 1 else -1
-        self.beatable = [*self.beatable, boards[:: 1 + len(boards) // 20_000]][-8:]
+        self.counterexamples = sum(map(len, found)) if found else -1
+        if found:
+            boards = np.concatenate(found)
+            self.beatable = [*self.beatable, boards[:: 1 + len(boards) // 20_000].copy()][-16:]
 
     def policy(self) -> TabularPolicy | LivePolicy:
         """The player of the network as it is."""
         return player(self.config, self.model())
 
     def notes(self) -> dict[str, float]:
-        """The losses of the last round, and the counterexamples of the last proof; -1 for none."""
+        """The losses of the last round, and how many counterexamples; -1 without a proof."""
         return {**self.losses, "counterexamples": self.counterexamples}
 
     def model(self) -> Arrays:

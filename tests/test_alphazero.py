@@ -19,30 +19,58 @@ class Node:
         lines = [{int(board[cell]) for cell in line} for line in rules.lines]
         self.board, self.network, self.children = board, network, {}
         self.is_over = {1} in lines or {-1} in lines or bool(board.all())
-        self.value = -1.0 if {1} in lines or {-1} in lines else 0.0
-        self.visits, self.totals = np.zeros((2, rules.cells), dtype=np.float32)
+        self.values = [-1.0 if {1} in lines or {-1} in lines else 0.0]  # own, of each simulation
+        self.free = np.flatnonzero(board == 0)
         if not self.is_over:
-            *log_p, self.value = scores_of(network, board[None], rules)[0]
-            self.p = np.exp(np.array(log_p))
+            *self.log_p, self.values[0] = scores_of(network, board[None], rules)[0]
 
-    def simulate(self):
+    def worth(self, cell):
+        """The mean value of the simulations through a move; of all of the node without one."""
+        child = self.children.get(cell)
+        return np.mean(self.values) if child is None else -np.mean(child.values)
+
+    def visits(self, cell):
+        return len(self.children[cell].values) if cell in self.children else 0
+
+    def sums(self):
+        scale = 0.1 * (50 + max(map(self.visits, self.free)))
+        return {cell: self.log_p[cell] + scale * (self.worth(cell) + 1) / 2 for cell in self.free}
+
+    def shares(self):
+        odds = {cell: np.exp(number) for cell, number in self.sums().items()}
+        return {cell: one / sum(odds.values()) for cell, one in odds.items()}
+
+    def next(self):
+        """The move of a simulation below the root."""
+        total, shares = sum(map(self.visits, self.free)), self.shares()
+        return max(self.free, key=lambda cell: shares[cell] - self.visits(cell) / (1 + total))
+
+    def simulate(self, cell=None):
         """Make a simulation: its value for the side to move."""
         if self.is_over:
-            return self.value
-        q = self.totals / np.maximum(self.visits, 1)
-        visits = np.sqrt(self.visits.sum(keepdims=True) + 1)
-        scores = q + self.network.config.exploration * visits * self.p / (1 + self.visits)
-        cell = int(np.where(self.board == 0, scores, -np.inf).argmax())
+            self.values.append(self.values[0])
+            return self.values[0]
+        cell = self.next() if cell is None else cell
         if cell in self.children:
             value = -self.children[cell].simulate()
         else:
             after = self.board.copy()
             after[cell] = to_move(self.board[None])[0]
             self.children[cell] = Node(after, self.network)
-            value = -self.children[cell].value
-        self.visits[cell] += 1
-        self.totals[cell] += value
+            value = -self.children[cell].values[0]
+        self.values.append(value)
         return value
+
+    def search(self, simulations, noise):
+        """Search 16, 8, 4 and 2 moves, each time the one that was visited least: the best move."""
+        for number in range(simulations):
+            searched = [16, 8, 4, 2][4 * number // simulations]
+            self.simulate(min(self.ordered(noise)[:searched], key=self.visits))
+        return self.ordered(noise)[0]
+
+    def ordered(self, noise):
+        sums = self.sums()
+        return sorted(self.free, key=lambda cell: sums[cell] + noise[cell], reverse=True)
 
 
 def boards_of(rules, count=12):
@@ -57,21 +85,37 @@ def boards_of(rules, count=12):
     return np.array(found)
 
 
+@pytest.mark.parametrize("is_self_play", [False, True])
 @pytest.mark.parametrize("rules", [Rules(), Rules(3, 5, 3), Rules(4, 4, 4)], ids=str)
-def test_the_trees_of_many_boards_are_those_of_a_plain_search(rules):
-    size = {"rows": rules.rows, "cols": rules.cols, "k": rules.k}
-    network = PAGE.Network(PAGE.Config(**size, simulations=40, hidden=(16,)))
+def test_the_trees_of_many_boards_are_those_of_a_plain_search(rules, is_self_play):
+    size = {"rows": rules.rows, "cols": rules.cols, "k": rules.k, "hidden": (16,)}
+    network = PAGE.Network(PAGE.Config(**size, simulations=24, self_play_simulations=24))
     with torch.no_grad():
         for weights in network.parameters():
             weights *= 3  # values and probabilities that differ
     boards = boards_of(rules)
-    trees = PAGE.Trees(network, boards)
+    trees = PAGE.Trees(network, boards, np.random.default_rng(5) if is_self_play else None)
+    noise = np.random.default_rng(5).gumbel(size=boards.shape) * is_self_play
     for number, board in enumerate(boards):
         root = Node(board, network)
-        for _ in range(40):
-            root.simulate()
-        assert (trees.visits[number, 0] == root.visits).all()
-        np.testing.assert_allclose(trees.totals[number, 0], root.totals, atol=1e-4)
+        assert trees.moves[number] == root.search(24, noise[number])
+        visits = [root.visits(cell) for cell in range(rules.cells)]
+        assert (trees.visits[number, 0] == visits).all()
+        shares = [root.shares().get(cell, 0) for cell in range(rules.cells)]
+        np.testing.assert_allclose(trees.shares[number], shares, atol=1e-4)
+        value = sum(share * root.worth(cell) for cell, share in root.shares().items())
+        np.testing.assert_allclose(trees.values[number], value, atol=1e-4)
+
+
+@pytest.mark.parametrize(("board", "result"), [("XXOOOX.XO", 0), ("XX.OOXXOO", 1)])
+def test_the_value_of_the_last_move_is_its_result(board, result):
+    learner = PAGE.begin(PAGE.Config(hidden=(16,)))
+    boards = np.array([["O.X".index(mark) - 1 for mark in board]], dtype=np.int8)
+    learner.starts = lambda *_: (boards.copy(), None)
+    seen, shares, targets = learner.play()
+    assert (seen == boards).all()
+    assert (shares == (boards == 0)).all()
+    assert targets == result
 
 
 def test_a_player_with_a_search_moves_alike_whatever_boards_are_asked_with_it():
