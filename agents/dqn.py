@@ -35,7 +35,7 @@ from tictactoe_env.rules import Rules
 from training.board_network import Opening, network_options, planes_of
 from training.canonical import CanonicalBoards
 from training.learner import Arrays, State, crossed
-from training.network_policy import LivePolicy, live_policy, parted
+from training.network_policy import LivePolicy, live_policy
 from training.options import Count, Layers, Natural, Positive, Rewards, Share, option
 from training.replay_buffer import MoveBuffer
 from training.sb3_learner import SB3Learner, environment, export_zip, policy_of
@@ -145,8 +145,7 @@ def player(config: Config, model: Arrays) -> ValuedTable | LivePolicy:
     """The player of the move with the highest value, on the CPU whatever `config.device` is."""
     rules, worth = config.rules, reward_scale(config.rewards, config.discount)
     network = policy_of(BoardDQNPolicy, config, **policy_options(config)).q_net
-    weights, _ = parted(model, rules)  # refuted moves: on larger boards only, by `live_policy`
-    load_weights(network, weights)
+    load_weights(network, model)
     if rules.cells > TABULATED:
         return live_policy(config, model, partial(network, distinct=False), worth=worth)
     with torch.no_grad():

@@ -40,7 +40,7 @@ from tictactoe_env.rules import Rules
 from training.board_network import Opening, network_options, planes_of
 from training.canonical import CanonicalBoards
 from training.learner import Arrays, BoardPlayer, State
-from training.network_policy import LivePolicy, live_policy, parted
+from training.network_policy import LivePolicy, live_policy
 from training.options import Count, Layers, NotNegative, Positive, Share, constant, option
 from training.sb3_learner import SB3Learner, environment, export_zip, policy_of
 from training.search_space import Range
@@ -192,7 +192,7 @@ def policy_options(config: Config) -> dict[str, Any]:
 def player(config: Config, model: Arrays, is_greedy: bool = True) -> TabularPolicy | LivePolicy:
     """The player of a saved model, on the CPU: its most probable moves, or by its probabilities."""
     rules, network = config.rules, policy_of(BoardPolicy, config, **policy_options(config))
-    load_weights(network, parted(model, rules)[0])
+    load_weights(network, model)
     if rules.cells > TABULATED:
         return live_policy(config, model, network.move_scores, is_greedy)
     with torch.no_grad():

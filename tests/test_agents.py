@@ -65,7 +65,6 @@ WEIGHTS = {  # sha256 of the arrays of a small model, its first 16 digits
     "value_net": "78780974abb25998",
 }
 REFUSED = [
-    ("dqn", {"rows": 3, "cols": 4, "refutations": 1}, "refutations"),
     ("dqn", {"exploring_starts": 0.6, "counterexamples": 0.6}, "counterexamples"),
     ("dqn", {"opening": "d1"}, "'d1'"),
     ("dqn", {"opponents": "minmax"}, "'minimax'"),

@@ -20,7 +20,6 @@ from tictactoe_env.exact.evaluation import (
     best_play_x,
     evaluate,
     evaluate_or_sample,
-    evaluate_side,
 )
 from tictactoe_env.exact.match import Result
 from tictactoe_env.exact.positions import TABULATED, positions_of, symmetries_of
@@ -29,7 +28,6 @@ from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.policy import GreedyPolicy, RandomPolicy
 from tictactoe_env.rules import Rules
 from training.goals import check_goal
-from training.learner import evaluations
 from training.options import larger_defaults
 
 SQUARE, WON = Rules(4, 4, 4), Rules(3, 4, 3)
@@ -124,22 +122,6 @@ def test_live_values_are_those_of_the_table_on_small_boards(monkeypatch):
 
 
 # --- the training ---------------------------------------------------------------------------------
-
-
-def test_an_agent_that_learns_from_its_proofs_alone_becomes_unbeatable():
-    """Its network stands still from the start on: it has learned from a single round of games."""
-    more = "--steps 40000 --judge-every 1280 --side O --opponents best-response:1"
-    page, config = config_of("dqn", *more.split())
-    config = config.but(refutations=1)
-    learner = page.begin(config)
-    models = [learner.model() for _ in evaluations(learner, config)]
-    first, last = models[0], models[-1]
-    changed = {name for name in last if not np.array_equal(first.get(name), last[name])}
-    assert changed <= {"refuted.x", "refuted.o", "refuted.moves"}
-    assert learner.notes()["refutations"] == len(last["refuted.x"]) > 100
-    assert learner.notes()["counterexamples"] == 0
-    assert learner.steps == 40_000
-    assert evaluate_side(page.player(config, last), "O", SQUARE).response.value == 0
 
 
 @pytest.mark.usefixtures("no_charts")

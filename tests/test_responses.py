@@ -43,7 +43,7 @@ PLAYERS = [
 @pytest.mark.parametrize(("make", "rules"), PLAYERS)
 def test_a_best_response_gets_all_that_can_be_got_and_wins_from_each_counterexample(make, rules):
     policy = make(rules)
-    player, boards, _ = respond(policy, rules)
+    player, boards = respond(policy, rules)
     responses = best_responses(policy, rules)
     for side, best in responses.items():
         assert exact_result(policy, player, rules, side=side).value == pytest.approx(best.value)

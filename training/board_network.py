@@ -26,35 +26,7 @@ class Grid(BaseFeaturesExtractor):
         return (planes[:, 0] - planes[:, 1]).flatten(1)
 
 
-class Lines(BaseFeaturesExtractor):
-    """Planes (B, 2, rows, cols), and the marks on each line that a side can still complete.
-
-    The features are (B, 2 * cells + 2 * (k - 1) * L) for L lines of k cells: the planes, flat; then
-    for each number of marks from 1 to k - 1 and each line, 1 if the own marks on the line are that
-    many and the opponent has none there; then the same for the opponent's marks.
-    """
-
-    on_line: torch.Tensor  # (cells, L): 1 for the cells of each line
-    numbers: torch.Tensor  # (k - 1, 1)
-
-    def __init__(self, observation_space: Any, rules: Rules):
-        on_line = np.zeros((rules.cells, len(rules.lines)), dtype=np.float32)
-        for line, cells in enumerate(rules.lines):
-            on_line[list(cells), line] = 1
-        super().__init__(observation_space, 2 * (rules.cells + (rules.k - 1) * len(rules.lines)))
-        self.register_buffer("on_line", torch.from_numpy(on_line), persistent=False)
-        self.register_buffer("numbers", torch.arange(1.0, rules.k)[:, None], persistent=False)
-
-    def forward(self, planes: torch.Tensor) -> torch.Tensor:
-        """The planes, and which lines have how many marks."""
-        marks = planes.flatten(2)
-        counts = marks @ self.on_line  # (B, 2, L)
-        can_complete = counts.flip(1) == 0
-        are_so_many = (counts * can_complete)[:, :, None] == self.numbers
-        return torch.cat([marks.flatten(1), are_so_many.flatten(1).float()], dim=1)
-
-
-ENCODINGS = {"planes": FlattenExtractor, "grid": Grid, "lines": Lines}
+ENCODINGS = {"planes": FlattenExtractor, "grid": Grid}
 ACTIVATIONS = {"relu": torch.nn.ReLU, "tanh": torch.nn.Tanh}
 
 
@@ -62,7 +34,6 @@ def network_options(config: TaskConfig) -> dict[str, Any]:
     """The arguments of a Stable-Baselines3 policy that set its encoding and its activation."""
     return {
         "features_extractor_class": ENCODINGS[config.encoding],
-        "features_extractor_kwargs": {"rules": config.rules} if config.encoding == "lines" else {},
         "activation_fn": ACTIVATIONS[config.activation],
     }
 

@@ -13,7 +13,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from tictactoe_env.exact.refutations import NAMES, Refutations
 from tictactoe_env.exact.symmetry import CanonicalPolicy
 from tictactoe_env.observation import observe
 from tictactoe_env.policy import Probs, one_hot
@@ -36,8 +35,8 @@ class NetworkPolicy:
     scores: the network, on the CPU. weights: the arrays from which its page makes the same network
     again. is_greedy: whether it makes the move of the highest score, of equal ones the lowest cell;
     otherwise it draws by the softmax of the scores. opens_at_random: whether all first moves are
-    equally likely. refutations: moves that it does not make if it is greedy. worth: what the scores
-    are if they are values of the moves, as `reward_scale` says it; without it `q_values` is None.
+    equally likely. worth: what the scores are if they are values of the moves, as `reward_scale`
+    says it; without it `q_values` is None.
     """
 
     def __init__(
@@ -48,24 +47,20 @@ class NetworkPolicy:
         *,
         is_greedy: bool = True,
         opens_at_random: bool = False,
-        refutations: Refutations | None = None,
         worth: tuple[str, float, float] | None = None,
     ):
         self.rules, self.scores, self.weights = rules, scores, weights
         self.is_greedy, self.opens_at_random = is_greedy, opens_at_random
-        self.refutations = refutations
         self.meaning, low, high = worth or ("", -1.0, 1.0)
         self.scale = low, high
         self.q_values = self._values if worth else None
-        self.moves_by_values = worth is not None and refutations is None
+        self.moves_by_values = worth is not None
 
     def probs(self, boards: Boards) -> Probs:
         """Probabilities (B, cells) on unfinished boards (B, cells)."""
         boards = np.asarray(boards, dtype=np.int8)
         found = scores_of(self.scores, boards, self.rules)
         if self.is_greedy:
-            if self.refutations is not None:
-                found = self._not_refuted(found, boards)
             chosen = one_hot(found.argmax(axis=1), self.rules.cells)
         else:
             chosen = np.exp(found - found.max(axis=1, keepdims=True), dtype=np.float64)
@@ -74,34 +69,9 @@ class NetworkPolicy:
             chosen[~boards.any(axis=1)] = 1 / self.rules.cells
         return chosen
 
-    def _not_refuted(self, scores: NDArray[np.float32], boards: Boards) -> NDArray[np.float32]:
-        """The scores (B, cells), -inf for refuted moves where another move is left."""
-        assert self.refutations is not None
-        refuted = self.refutations.cells(boards)
-        is_left = ((boards == 0) & ~refuted).any(axis=1, keepdims=True)
-        return np.where(refuted & is_left, np.float32(-np.inf), scores)
-
     def _values(self, boards: Boards) -> NDArray[np.float32]:
         """The scores (B, cells) on unfinished boards (B, cells), -inf for illegal moves."""
         return scores_of(self.scores, np.asarray(boards, dtype=np.int8), self.rules)
-
-
-REFUTED = "refuted."  # how the names of their arrays begin, beside the weights
-
-
-def joined(weights: Arrays, refutations: Refutations | None) -> Arrays:
-    """The arrays of a model: the weights of its network, and the moves that it does not make."""
-    if refutations is None:
-        return weights
-    return {**weights, **{REFUTED + name: getattr(refutations, name) for name in NAMES}}
-
-
-def parted(model: Arrays, rules: Rules) -> tuple[Arrays, Refutations | None]:
-    """The weights and the refuted moves in the arrays of a model. Raises KeyError or ValueError."""
-    weights = {name: array for name, array in model.items() if not name.startswith(REFUTED)}
-    if len(weights) == len(model):
-        return weights, None
-    return weights, Refutations(rules, *(model[REFUTED + name] for name in NAMES))
 
 
 def scores_of(scores: Scores, boards: Boards, rules: Rules) -> NDArray[np.float32]:
@@ -148,7 +118,6 @@ def live_policy(
         model,
         is_greedy=is_greedy,
         opens_at_random=config.opens_at_random,
-        refutations=parted(model, config.rules)[1],
         **more,
     )
     return SymmetricNetwork(network) if config.symmetry and is_greedy else network

@@ -24,7 +24,6 @@ from tictactoe_env.rules import SIDES
 from tictactoe_env.sb3 import TicTacToeVecEnv
 from training.goals import limit_of
 from training.learner import Arrays, BoardPlayer, Learner, State, crossed
-from training.network_policy import joined, parted
 from training.selfplay import SelfPlay
 from training.tally import DRAWS, LOSSES, WINS, Tally
 from training.task import TaskConfig
@@ -57,7 +56,7 @@ class SB3Learner(Learner):
             thaw=self.thawed,
             sides=SIDES if config.side == "both" else (config.side,),
             limit=limit_of(config),
-            answers=config.counterexamples > 0 or config.refutations > 0,
+            answers=config.counterexamples > 0,
         )
         self.pool.thaw_best = self.played
         self.tally = Tally()
@@ -66,7 +65,6 @@ class SB3Learner(Learner):
         self.algorithm.env.set_opponent(self.pool.pool())
         self.network = self.algorithm.policy  # whose weights are the model
         self.callback = Rounds(self)
-        self._is_refuted = False  # whether a proof has found no further move that loses
 
     def know(self, rival: Learner) -> None:
         """Say whose snapshots `restore` finds among the opponents as those of a rival."""
@@ -98,56 +96,21 @@ class SB3Learner(Learner):
             if self.pool.counterexamples is not None:
                 self.algorithm.env.games.add_counterexamples(self.pool.counterexamples)
 
-    @property
-    def stands_still(self) -> bool:
-        """True if the network has learned, and the agent now learns from its proofs alone.
-
-        It is so from `config.refutations` steps on, if the newest proof was within its limit.
-        """
-        is_time = 0 < self.config.refutations <= self.steps
-        return is_time and self.pool.counterexamples is not None
-
     def advance(self, most: int) -> None:
-        """Play and learn until `most` further steps are made.
-
-        Where the network stands still, one proof counts as a round of games, and one that refutes
-        nothing as all the steps that are left.
-        """
-        end = self.steps + most
-        while self.steps < end:
-            if self.stands_still:
-                self.algorithm.num_timesteps = self._refute(end)
-            else:
-                self._learn(end)
-            self.steps = self.algorithm.num_timesteps
-
-    def _refute(self, end: int) -> int:
-        """Learn from one proof; the steps after it, which are `end` if nothing is left to learn."""
-        if not self._is_refuted:
-            is_new = self.pool.refute(self.snapshot(), self.policy())
-            self._is_refuted = not is_new and self.pool.counterexamples is not None
-        return end if self._is_refuted else self.steps + self.round_steps
-
-    def _learn(self, end: int) -> None:
-        """Play and learn up to `end`, and not far beyond the step at which the network may stop."""
-        still = self.config.refutations
-        if still:
-            end = min(end, max(still, self.steps + 1))
-        most = end - self.steps
+        """Play and learn until `most` further steps are made."""
         self.algorithm.learn(most, self.callback, log_interval=None, reset_num_timesteps=False)
+        self.steps = self.algorithm.num_timesteps
 
     def notes(self) -> dict[str, float]:
         """The number of games, and the results in windows of 1,000 games: see `Tally`.
 
         If snapshots are answered by a best response also the number of counterexamples, -1 where
-        the proof was beyond the limit, and that of the positions with refuted moves.
+        the proof was beyond the limit.
         """
         found = self.tally.notes()
         if self.pool.answers:
             boards = self.pool.counterexamples
             found["counterexamples"] = -1 if boards is None else len(boards)
-        if self.config.refutations:
-            found["refutations"] = len(self.pool.refutations or ())
         return found
 
     def scalars(self) -> dict[str, float]:
@@ -162,8 +125,8 @@ class SB3Learner(Learner):
         return found
 
     def model(self) -> Arrays:
-        """The weights of the network, and the refuted moves."""
-        return joined(weights_of(self.network), self.pool.refutations)
+        """The weights of the network."""
+        return weights_of(self.network)
 
     def state(self) -> State:
         """The optimizer's moments, the games, the opponents and the tally."""
@@ -177,8 +140,7 @@ class SB3Learner(Learner):
     def restore(self, model: Arrays, state: State) -> None:
         """Continue from a saved training."""
         algorithm = self.algorithm
-        weights, self.pool.refutations = parted(model, self.config.rules)
-        load_weights(self.network, weights)
+        load_weights(self.network, model)
         load_moments(algorithm.policy.optimizer, state["optimizer"])
         self.pool.restore(state["pool"])
         self.tally = Tally(**state["tally"])
@@ -239,7 +201,7 @@ def export_zip(
     """
     algorithm = build(config.but(device="cpu"))
     for name in networks:
-        load_weights(getattr(algorithm, name), parted(model, config.rules)[0])
+        load_weights(getattr(algorithm, name), model)
     pages = type(algorithm.policy).__module__.partition(".")[0]
     packages = [sys.modules[name] for name in (pages, "training")]
     for package in packages:

@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from tictactoe_env.exact.evaluation import fair_results
 from tictactoe_env.exact.positions import Positions, positions_of
 from tictactoe_env.exact.proof import Limit, ProofLimitError
-from tictactoe_env.exact.refutations import Refutations
 from tictactoe_env.exact.responses import respond
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.opponents import BEST_RESPONSE, SELF, make_opponent, parse_pool
@@ -57,7 +56,6 @@ class SelfPlay:
     response: the best response to the newest snapshot; None without one, and if its proof would be
     beyond the limit, where the snapshot takes its place. counterexamples: the boards (N, cells)
     from which the newest snapshot can still be beaten, None where there is no response.
-    refutations: the moves that are known to lose, to which `refute` adds; None before.
     """
 
     def __init__(
@@ -84,7 +82,6 @@ class SelfPlay:
         positions = self.responder.positions if self.responder else PROOF_POSITIONS
         self.limit = limit if positions == PROOF_POSITIONS else Limit(positions)
         self.answers = answers or self.responder is not None
-        self.refutations: Refutations | None = None
         # What it answers, and who plays elsewhere.
         self.answered: tuple[Policy, Policy] | None = None
         self.response: Policy | None = None
@@ -108,30 +105,15 @@ class SelfPlay:
         if self.answers:
             self._answer(best or snapshot, snapshot)
 
-    def refute(self, snapshot: Policy, best: Policy) -> bool:
-        """Answer `best`, and remember the moves that the proof refutes; whether there are new ones.
-
-        Called on boards of more than 12 cells. Beyond the limit of the proof nothing is learned.
-        """
-        known = Refutations(self.rules) if self.refutations is None else self.refutations
-        self.refutations = self._answer(best, snapshot, known)
-        return self.refutations is not known
-
-    def _answer(
-        self, best: Policy, snapshot: Policy, known: Refutations | None = None
-    ) -> Refutations | None:
-        """Compute the best response to `best`, which `snapshot` plays off the lines of `best`.
-
-        Returns the refuted moves: those that were known, and those that the proof adds to them.
-        """
+    def _answer(self, best: Policy, snapshot: Policy) -> None:
+        """Compute the best response to `best`, which `snapshot` plays off the lines of `best`."""
         self.answered, self._opponents = (best, snapshot), None
         try:
-            self.response, self.counterexamples, known = respond(
-                best, self.rules, self.sides, snapshot, fair_results(self.rules), self.limit, known
+            self.response, self.counterexamples = respond(
+                best, self.rules, self.sides, snapshot, fair_results(self.rules), self.limit
             )
         except ProofLimitError:  # the notes of a training say so
             self.response = self.counterexamples = None
-        return known
 
     def add_rival(self, snapshot: Policy) -> None:
         """Add a snapshot of another learner in the same way."""

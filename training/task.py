@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 from typing import ClassVar, Literal, TypeVar
 
-from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.exact.tables import TabularPolicy
 from tictactoe_env.notation import parse_cell
 from tictactoe_env.rules import MAX_BITS
@@ -13,7 +12,6 @@ from training.options import (
     BoardConfig,
     Count,
     Kept,
-    Natural,
     Rewards,
     Share,
     Size,
@@ -67,8 +65,7 @@ class TaskConfig(BoardConfig):
     )
 
     early_draw: bool = False  # whether a game ends where neither side can complete a line
-    encoding: Literal["planes", "grid", "lines"] = "planes"  # of a board: training/board_network.py
-    refutations: Natural = 0  # or steps after which only proofs teach: `SB3Learner.stands_still`
+    encoding: Literal["planes", "grid"] = "planes"  # of a board: training/board_network.py
     symmetry: bool = True  # whether symmetric boards are one board to the network
     discount: Share = 1.0  # for each move of the learner
     activation: Literal["relu", "tanh"] = "relu"
@@ -81,11 +78,6 @@ class TaskConfig(BoardConfig):
             raise ValueError(
                 "exploring_starts and counterexamples must be at most 1 together, got "
                 f"{self.exploring_starts} and {self.counterexamples}"
-            )
-        if self.refutations and self.rules.cells <= TABULATED:
-            raise ValueError(
-                f"refutations are remembered on boards of more than {TABULATED} cells, got "
-                f"{self.rules}: leave the option out"
             )
         if self.opening not in ("", RANDOM):
             parse_cell(self.opening, self.rules)

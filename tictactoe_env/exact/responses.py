@@ -21,7 +21,6 @@ from tictactoe_env.exact.match import ROUNDING, values_of, worst_outcomes
 from tictactoe_env.exact.position_index import MoveSets
 from tictactoe_env.exact.positions import TABULATED, Ply, positions_of
 from tictactoe_env.exact.proof import BoardReach, Limit, Reach, TableReach
-from tictactoe_env.exact.refutations import Refutations
 from tictactoe_env.exact.symmetry import canonical_forms, turned_back
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.policy import Model, Policy, Probs, RandomPolicy, as_policy
@@ -33,12 +32,11 @@ class Response(NamedTuple):
 
     player: the policy that plays it, on the side that the policy does not play. counterexamples:
     boards (N, cells) int8 that the policy can meet, with the policy to move, from which it can
-    still be beaten; see `respond`. refutations: those given to `respond`, with what it has learned.
+    still be beaten; see `respond`.
     """
 
     player: Policy
     counterexamples: Boards
-    refutations: Refutations | None = None
 
 
 def respond(
@@ -48,7 +46,6 @@ def respond(
     elsewhere: Policy | None = None,
     targets: dict[str, int] | None = None,
     limit: Limit | None = None,
-    refutations: Refutations | None = None,
 ) -> Response:
     """The exact best response to a policy, as a player.
 
@@ -61,9 +58,8 @@ def respond(
     replies are the best ones on all boards.
 
     targets: the result that the policy should be sure of, by side, 0 (a draw) by default; boards on
-    which it is sure of less are counterexamples. limit: see `proof`. refutations: on boards of more
-    than 12 cells, the known ones, to which the proof adds.
-    Raises ProofLimitError beyond the limit.
+    which it is sure of less are counterexamples. limit: see `proof`.
+    Raises ProofLimitError beyond it.
     """
     rules = checked_rules(rules)
     goals = {side: (targets or {}).get(side, 0) for side in sides}
@@ -78,11 +74,9 @@ def respond(
                 known.append((ply.x, ply.o, np.bitwise_or.reduce(marks, axis=1)))
             examples.append(_below(reach, goals[side]))
             is_symmetric = reach.is_symmetric
-            if refutations is not None:
-                refutations = refutations.learn(reach)
         replies = MoveSets(rules, *map(np.concatenate, zip(*known, strict=True)))
         player = _ResponsePolicy(replies, is_symmetric, elsewhere or RandomPolicy())
-        return Response(player, np.concatenate(examples), refutations)
+        return Response(player, np.concatenate(examples))
     positions, table = positions_of(rules), tabulate(policy, rules)
     weights = np.zeros(positions.boards.shape)
     for side in sides:
