@@ -212,22 +212,18 @@ def test_no_player_wins_most_of_those_that_never_lose_where_it_can_be_made_to_lo
 
 @pytest.mark.parametrize("rules", BOARDS, ids=str)
 @pytest.mark.parametrize("kind", ["legal", "any"])
-def test_the_value_of_an_action_is_that_of_playing_on_after_it(kind, rules):
+def test_the_value_of_an_action_is_that_of_playing_on_after_it_and_a_taken_cell_has_none(
+    kind, rules
+):
     game, own, other = plain(rules), choice_of(4, rules, kind), choice_of(5, rules, kind)
-    results = [game.match(own, other, game.after(game.empty, cell)) for cell in range(rules.cells)]
-    expected = np.array([x_wins - o_wins for x_wins, _, o_wins, _, _ in results])
-    assert (action_values("X", Player(own), Player(other), rules) == expected).all()
-    assert (action_values("O", Player(other), Player(own), rules) == -expected).all()
-
-
-def test_the_values_on_a_board_are_those_of_its_free_cells_and_no_number_elsewhere():
-    game, own, other = plain(Rules()), *(choice_of(seed, Rules(), "any") for seed in (4, 5))
-    for board in ((1, 0, 0, 0, -1, 0, 0, 0, 0), (0, 1, 1, 0, -1, 0, 0, 0, 0)):
-        expected = np.full(9, np.nan)
+    for board in (game.empty, *game.unfinished[:: len(game.unfinished) // 3]):
+        mark, expected = game.mover(board), np.full(rules.cells, np.nan)
+        players = (own, other)[::mark]
         for cell in game.free(board):
-            x_wins, _, o_wins, _, _ = game.match(own, other, game.after(board, cell))
-            expected[cell] = x_wins - o_wins
-        found = action_values("X", Player(own), Player(other), board=np.array(board))
+            x_wins, _, o_wins, _, _ = game.match(*players, game.after(board, cell))
+            expected[cell] = (x_wins - o_wins) * mark
+        asked = ("X" if mark == 1 else "O", Player(own), Player(other), rules)
+        found = action_values(*asked, np.array(board) if any(board) else None)
         assert found.dtype == np.float64
         assert np.array_equal(found, expected, equal_nan=True)
 
@@ -265,18 +261,6 @@ def test_a_sample_has_1000_games_of_seed_0_and_one_game_is_played_to_its_end():
         assert found == match.sampled_result(*RANDOM, rules, 1000, 0)
         assert found != match.sampled_result(*RANDOM, rules, 1000, 1)
     assert match.sampled_result(*RANDOM, Rules(2, 2, 2), 1).result == Result(1.0, 0.0, 0.0)
-
-
-def test_the_players_of_a_sample_are_asked_about_boards_of_int8():
-    asked = set()
-
-    class Asked:
-        def probs(self, boards):
-            asked.add(boards.dtype)
-            return RandomPolicy().probs(boards)
-
-    match.sampled_result(Asked(), Asked(), Rules(), 2)
-    assert asked == {np.dtype(np.int8)}
 
 
 Z = 1.959963984540054

@@ -115,10 +115,16 @@ def boards_of(reach):
     ]
 
 
-@pytest.mark.parametrize("rules", SMALL, ids=str)
+@pytest.fixture(params=[7, 10**6])
+def chunk(request, monkeypatch):
+    """How many positions of a ply are taken at a time."""
+    monkeypatch.setattr(proof, "CHUNK", request.param)
+
+
+@pytest.mark.parametrize("rules", [*SMALL, Rules(6, 6, 1)], ids=str)
 @pytest.mark.parametrize("side", ["X", "O"])
 @pytest.mark.parametrize("name", PLAYERS)
-def test_a_reach_holds_the_positions_of_plain_recursion(name, side, rules):
+def test_a_reach_holds_the_positions_of_plain_recursion(name, side, rules, chunk):
     policy = PLAYERS[name](rules)
     nearest, met, decisions = plain(policy, side, rules)
     for reach in (BoardReach({side: policy}, side, rules), reach_of({side: policy}, side, rules)):
@@ -131,7 +137,9 @@ def test_a_reach_holds_the_positions_of_plain_recursion(name, side, rules):
 @pytest.mark.parametrize("rules", [*SMALL, Rules(1, 6, 3)], ids=str)
 @pytest.mark.parametrize("side", ["X", "O"])
 @pytest.mark.parametrize("name", PLAYERS)
-def test_a_symmetric_reach_holds_the_canonical_forms_in_the_documented_order(name, side, rules):
+def test_a_symmetric_reach_holds_the_canonical_forms_in_the_documented_order(
+    name, side, rules, chunk
+):
     policy = CanonicalPolicy(PLAYERS[name](rules), rules)
     nearest, met, decisions = plain(policy, side, rules)
     reach = BoardReach({side: policy}, side, rules)
@@ -213,6 +221,8 @@ def test_each_row_stands_in_one_ply_and_has_its_marks_there(chunk, monkeypatch):
     reach = BoardReach({"O": MinimaxPolicy(rules)}, "O", rules)
     for found in (table, reach):
         plies = list(found.plies)
+        numbers = [ply.number for ply in plies]
+        assert numbers == sorted(numbers)
         rows = np.concatenate([np.r_[ply.rows] for ply in plies])
         assert len(rows) == len(np.unique(rows)) == len(found)
         for ply in plies:
@@ -223,12 +233,6 @@ def test_each_row_stands_in_one_ply_and_has_its_marks_there(chunk, monkeypatch):
         rows = list(range(ply.rows.start, ply.rows.stop))
         assert len(rows) <= chunk
         assert len(ply.x) == len(ply.o) == len(rows)
-
-
-@pytest.mark.parametrize("kind", [TableReach, BoardReach])
-def test_the_plies_of_a_reach_come_in_the_order_of_play(kind):
-    reach = kind({"X": RandomPolicy()}, "X", Rules())
-    assert [ply.number for ply in reach.plies] == list(range(9))
 
 
 @pytest.mark.parametrize("rules", [Rules(2, 4, 3), Rules(6, 6, 3)], ids=str)
@@ -256,32 +260,6 @@ def test_the_moves_of_a_policy_are_those_of_positive_probability_in_the_order_of
     for ply in BoardReach({"X": Mixed(Rules(2, 5, 3))}, "X", Rules(2, 5, 3)).plies:
         if ply.side == "X":
             assert ply.probs.shape[1] == np.count_nonzero(ply.probs, axis=1).max() <= 3
-
-
-def test_o_never_moves_where_one_mark_wins():
-    rules = Rules(6, 6, 1)
-    reach = BoardReach({"O": Hashed(rules)}, "O", rules)
-    assert (len(reach), reach.decisions) == (1, 0)
-    assert match.best_response(reach).losing_line == (0,)
-
-
-@pytest.mark.parametrize("make", [PLAYERS["with illegal moves"], Hashed])
-@pytest.mark.parametrize("is_canonical", [False, True])
-def test_positions_that_are_taken_some_at_a_time_give_the_same_proof(
-    make, is_canonical, monkeypatch
-):
-    rules = Rules(2, 4, 3)
-    player = CanonicalPolicy(make(rules), rules) if is_canonical else make(rules)
-    found = []
-    for chunk in (10**6, 7):
-        monkeypatch.setattr(proof, "CHUNK", chunk)
-        reach = BoardReach({"O": player}, "O", rules)
-        children = np.concatenate([ply.children[ply.legal] for ply in reach.plies])
-        results = match.best_response(reach), match.result_of(reach)
-        found.append((len(reach), reach.decisions, children.tolist(), *results))
-    assert found[0][:3] == found[1][:3]
-    assert found[0][3] == found[1][3]
-    assert found[0][4].loss == pytest.approx(found[1][4].loss, abs=1e-14)
 
 
 # --- sizes ----------------------------------------------------------------------------------------

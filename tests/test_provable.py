@@ -71,15 +71,6 @@ def test_a_player_that_is_no_function_of_the_board_is_refused(kind, ask, rules):
         ASKS[ask](Scored(kind), rules)
 
 
-def test_the_error_says_what_was_found_and_what_to_do():
-    with refuses("twice"):
-        evaluate(Scored(first_move_in_turns), SMALL)
-    with refuses("order"):
-        evaluate(Scored(of_its_batch), SMALL)
-    with refuses("sampled_result", "--battle"):
-        certify(Scored(hidden_draw), "test", SMALL)
-
-
 CLOCKED = (
     lambda rules: SearchPolicy(rules, seconds=0.01),
     lambda rules: TreeSearchPolicy(rules, milliseconds=1),

@@ -67,21 +67,19 @@ def holds_in_a_child(condition):
 
 @settings(max_examples=10)
 @given(st.lists(any_games(), max_size=8))
-def test_every_game_is_the_same_after_a_store_its_lines_and_json(played):
+def test_every_game_is_the_same_after_a_store(played):
     with (
         tempfile.TemporaryDirectory() as folder,
         GameStore(Path(folder) / "games.db") as store,
-        GameStore(Path(folder) / "other.db") as other,
     ):
         ids = store.add_many(played)
         expected = [replace(one, id=id) for id, one in zip(ids, played, strict=True)]
         assert [store.get(one.id) for one in expected] == expected == list(store)
-        other.add_many(parse_lines(one.line() for one in store))
-        other.add_many(parse_json(json_text(store)))
-        ids = [other.add(one) for one in expected]  # the numbers from elsewhere are not kept
-        assert [other.get(id) for id in ids] == list(other)[2 * len(played) :]
-        assert [replace(found, id=None) for found in other] == 3 * played
-        assert (store.check(), other.check()) == (len(played), 3 * len(played))
+        assert list(parse_json(json_text(store))) == expected
+        ids = [store.add(one) for one in expected]  # the numbers from elsewhere are not kept
+        assert ids == list(range(len(played) + 1, 2 * len(played) + 1))
+        assert [replace(found, id=None) for found in store] == 2 * played
+        assert store.check() == 2 * len(played)
 
 
 def test_either_all_games_are_added_or_none_and_an_import_says_where_it_is_wrong(store):
@@ -279,18 +277,6 @@ def test_a_path_that_can_hold_no_store_is_refused_and_an_empty_file_becomes_one(
         with GameStore(tmp_path / name) as store:
             store.add(game())
         assert (tmp_path / name).read_bytes()[:15] == b"SQLite format 3"
-
-
-def test_a_game_whose_number_has_changed_is_told_as_damage(tmp_path):
-    path = tmp_path / "games.db"
-    with GameStore(path) as store:
-        store.add_many([game(seed=seed) for seed in range(3)])
-    sqlite_file(path, "UPDATE games SET id = 35 WHERE id = 3")
-    with GameStore(path) as store:
-        for read in (lambda: store.get(3), store.list, lambda: list(store), store.check):
-            with refuses(path, error=StoreError):
-                read()
-        assert store.get(1).seed == 0
 
 
 def test_games_go_out_as_text_or_json_and_into_another_store(tmp_path, capsys):

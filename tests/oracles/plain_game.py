@@ -188,6 +188,7 @@ class Player:
 
     def probs(self, boards: Any) -> Any:
         """Probabilities (B, cells)."""
+        assert boards.dtype == np.int8
         table = np.zeros(boards.shape)
         for row, board in enumerate(boards.tolist()):
             for cell, chance in self.choice(tuple(board)).items():
