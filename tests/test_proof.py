@@ -18,10 +18,8 @@ from tictactoe_env.exact import match, proof
 from tictactoe_env.exact.match import best_responses
 from tictactoe_env.exact.positions import symmetries_of
 from tictactoe_env.exact.proof import BoardReach, Limit, ProofLimitError, TableReach, reach_of
-from tictactoe_env.exact.provable import provable
 from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.exact.symmetry import CanonicalPolicy, plays_symmetrically
-from tictactoe_env.exact.tables import TabularPolicy
 from tictactoe_env.policy import RandomPolicy, one_hot
 
 SMALL = [Rules(3, 3, 3), Rules(2, 4, 3)]
@@ -189,14 +187,6 @@ def test_a_table_has_all_unfinished_positions_everywhere_and_not_only_those_that
     assert len({*boards_of(reach)}) == 4_520 > len(TableReach(players, side, Rules()))
     own = [ply for ply in reach.plies if ply.side == side]
     assert reach.decisions == sum(len(ply.probs) for ply in own)
-
-
-@pytest.mark.parametrize("cells", [12, 13])
-def test_on_boards_of_up_to_12_cells_policies_are_tables_and_a_reach_has_the_rows_of_all(cells):
-    rules, is_small = Rules(1, cells, 1), cells == 12
-    policy = provable(RandomPolicy(), rules)
-    assert isinstance(policy, TabularPolicy) == is_small
-    assert isinstance(reach_of({"X": policy}, "X", rules), TableReach if is_small else BoardReach)
 
 
 @pytest.mark.parametrize("rules", [Rules(6, 6, 3), Rules(4, 8, 3)], ids=str)

@@ -11,9 +11,8 @@ from tictactoe_env.exact.evaluation import evaluate, exploitability
 from tictactoe_env.exact.match import best_responses, exact_result
 from tictactoe_env.exact.provable import provable
 from tictactoe_env.exact.symmetry import CanonicalPolicy
-from tictactoe_env.policy import (
-    RandomPolicy,
-)
+from tictactoe_env.exact.tables import TabularPolicy
+from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.rules import Rules
 from tictactoe_env.search.alphabeta import SearchPolicy
 from tictactoe_env.search.mcts import TreeSearchPolicy
@@ -103,3 +102,9 @@ def test_players_of_large_boards_are_asked_for_positions_of_random_games():
 def test_probabilities_may_differ_by_the_rounding_of_a_network():
     rounded = Scored(lambda player, boards: 1 + np.float32(1e-6) * player.rng.random(boards.shape))
     assert provable(rounded, SMALL).rules == SMALL
+
+
+@pytest.mark.parametrize("cells", [12, 13])
+def test_a_policy_is_a_table_on_boards_of_up_to_12_cells(cells):
+    policy = provable(RandomPolicy(), Rules(1, cells, 1))
+    assert isinstance(policy, TabularPolicy) == (cells == 12)

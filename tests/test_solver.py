@@ -10,9 +10,10 @@ from text_cases import refuses
 
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.solver import NO_SCORE, MinimaxPolicy, solve
+from tictactoe_env.notation import replay
 from tictactoe_env.opponents import make_opponent
 from tictactoe_env.policy import RandomPolicy
-from tictactoe_env.rules import Rules
+from tictactoe_env.rules import Rules, standing
 from tictactoe_env.search.alphabeta import SearchPolicy
 
 SMALL = [Rules(3, 3, 3), Rules(2, 3, 2), Rules(3, 4, 2), Rules(1, 5, 2), Rules(1, 1, 1)]
@@ -132,21 +133,10 @@ def test_games_against_minimax_on_4x4_take_less_than_200_megabytes():
 @pytest.mark.parametrize("sizes", [(4, 4, 3), (2, 8, 3)], ids=str)
 def test_on_up_to_16_cells_minimax_plays_the_moves_that_an_alpha_beta_search_finds(sizes):
     rules, rng = Rules(*sizes), np.random.default_rng(0)
-    boards = [
-        board for _ in range(30) for board in random_line(rules, rng) if (board == 0).sum() < 9
-    ]
-    best = SearchPolicy(rules).probs(np.array(boards))
-    assert np.allclose(make_opponent("minimax", rules).probs(np.array(boards)), best, atol=1e-15)
-
-
-def random_line(rules, rng):
-    """The unfinished boards of a game of random moves."""
-    board = np.zeros(rules.cells, dtype=np.int8)
-    for ply, cell in enumerate(rng.permutation(rules.cells)):
-        yield board.copy()
-        board[cell] = 1 - 2 * (ply % 2)
-        if rules.winning_cells(board):
-            return
+    games = [standing(rng.permutation(16), rules).moves for _ in range(30)]
+    boards = np.concatenate([replay(moves, rules)[8:-1] for moves in games])
+    best = SearchPolicy(rules).probs(boards)
+    assert np.allclose(make_opponent("minimax", rules).probs(boards), best, atol=1e-15)
 
 
 @pytest.mark.parametrize("rules", SMALL[:2], ids=str)
