@@ -230,7 +230,7 @@ def proven(
     a new one. Raises ValueError for a certificate that is wrong or beyond the limit.
     """
     path, limit = path_of(spec, rules, "agent"), limit_of(given)
-    stated = facts_of(spec).stated if is_trained(spec, rules) else None
+    stated = facts_of(spec, rules).stated if is_trained(spec, rules) else None
     if path is not None:
         certificate = read(path)
         if certificate.rules != rules:

@@ -30,7 +30,7 @@ from tictactoe_env.trained.packed import (
 )
 
 AGENTS = {
-    *("dqn", "maskable_ppo", "mcts", "neuroevolution"),
+    *("alphazero", "dqn", "maskable_ppo", "mcts", "neuroevolution"),
     *("tabular_q", "tictacnet", "trie", "value_net"),
 }
 
@@ -48,6 +48,16 @@ def test_every_trained_agent_is_what_its_certificate_states(name):
     assert len(content.sha256_of_moves) == 64
 
 
+def test_the_trained_agent_of_4x4_is_what_its_certificate_states():
+    rules = Rules(4, 4, 4)
+    assert trained_names(rules) == ("alphazero",)
+    content, policy = certificate_of("alphazero", rules), make_opponent("alphazero", rules)
+    verify(content)
+    assert facts_of("alphazero", rules) == content
+    assert evaluate(policy).unbeatable
+    assert content.unbeatable
+
+
 def test_every_agent_is_there_and_all_of_them_are_small():
     assert set(trained_names()) >= AGENTS
     assert {"trie-tophep", "dqn-duel-second"} <= set(trained_names())
@@ -62,7 +72,7 @@ def test_a_trained_agent_is_an_opponent_on_3x3_only():
     with refuses("trie", "3x3", "3x4"):
         make_opponent("trie", Rules(3, 4, 3))
     assert not isinstance(make_opponent("mcts", Rules(3, 4, 3)), TabularPolicy)
-    assert make_opponent("mcts", Rules()) is trained_policy("mcts")
+    assert make_opponent("mcts", Rules()) is trained_policy("mcts", Rules())
 
 
 def test_a_changed_table_is_not_what_its_certificate_states():

@@ -111,7 +111,7 @@ def make_opponent(
     if is_trained(spec, rules):
         from tictactoe_env.trained.packed import trained_policy
 
-        return trained_policy(str(spec))
+        return trained_policy(str(spec), rules)
     named = named_player(spec)
     if named is not None:
         return as_policy(named.player(rules), rules)
@@ -197,7 +197,7 @@ def is_trained(spec: Any, rules: Rules | None = None) -> bool:
         return False
     from tictactoe_env.trained.packed import BOARD, trained_names
 
-    return spec in trained_names() and rules in (None, BOARD)
+    return spec in trained_names(rules or BOARD)
 
 
 def saved_path(

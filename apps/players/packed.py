@@ -14,9 +14,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from tictactoe_env.certificates.certificate import table_of
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.tables import TabularPolicy
-from tictactoe_env.trained.packed import BOARD, trained_policy
+from tictactoe_env.trained.packed import BOARD, certificate_of
 from training.values import OwnValues, ValuedPolicy, own_in
 
 FOLDER = Path(__file__).parent / "tables"
@@ -28,7 +29,7 @@ NO_VALUE = np.iinfo(np.int16).min
 @cache
 def valued_policy(name: str) -> TabularPolicy:
     """The policy with the player's own values; without them if it has none."""
-    policy, path = trained_policy(name), FOLDER / f"{name}{VALUES}"
+    policy, path = table_of(certificate_of(name)), FOLDER / f"{name}{VALUES}"
     if not path.exists():
         return policy
     return ValuedPolicy(BOARD, policy.table, unpack_values(path.read_bytes()))

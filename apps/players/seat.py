@@ -199,8 +199,9 @@ def named_seat(name: str, rules: Rules, what: str = "player") -> Seat:
     """The seat of a player that is no run. For `minimax` the board is solved here."""
     policy = model = make_opponent(name, rules, what)
     if is_trained(name, rules):
-        source = facts_of(name).sha256_of_moves
-        return Seat(Participant("agent", name, source), rules, policy, valued_policy(name))
+        source = facts_of(name, rules).sha256_of_moves
+        model = valued_policy(name) if rules.cells <= TABULATED else model
+        return Seat(Participant("agent", name, source), rules, policy, model)
     if isinstance(policy, (MinimaxPolicy, RandomPolicy)) and rules.cells <= TABULATED:
         policy = tabulate(policy, rules)
     elif isinstance(policy, MinimaxPolicy):

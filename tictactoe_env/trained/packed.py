@@ -1,10 +1,11 @@
-"""The trained agents in this package: for each a table of its moves on 3x3, and its certificate.
+"""The trained agents in this package: for each its moves on a board, and its certificate.
 
-    make_opponent("trie", Rules())      # plays by the table; needs NumPy only
+    make_opponent("trie", Rules())      # plays by these moves; needs NumPy only
     certificate_of("trie")              # its certificate, which `certificate.verify` checks again
 
-A table is a file `tables/NAME.json.gz`: the certificate of a training run with its moves as a list,
-in the order of `Positions.unfinished`, without the positions.
+For 3x3 the file is `tables/NAME.json.gz`: the certificate of a training run with its moves as a
+list, in the order of `Positions.unfinished`, without the positions. For a larger board it is the
+certificate itself, such as `tables/NAME-4x4x4.json`.
 """
 
 from __future__ import annotations
@@ -16,11 +17,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tictactoe_env.certificates.certificate import table_of
+from tictactoe_env.certificates.certificate import policy_in, read, table_of
 from tictactoe_env.certificates.content import Certificate
+from tictactoe_env.certificates.lines import LinesPolicy
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.tables import TabularPolicy
-from tictactoe_env.notation import board_text
+from tictactoe_env.notation import board_text, rules_text
 from tictactoe_env.rules import Rules
 
 FOLDER = Path(__file__).parent / "tables"
@@ -29,26 +31,35 @@ TABLE = ".json.gz"
 
 
 @cache
-def trained_names() -> tuple[str, ...]:
-    """The names of the trained agents in this package, sorted."""
-    return tuple(sorted(path.name.removesuffix(TABLE) for path in FOLDER.glob(f"*{TABLE}")))
+def trained_names(rules: Rules = BOARD) -> tuple[str, ...]:
+    """The names of the trained agents in this package that play on a board, sorted."""
+    end = ending(rules)
+    return tuple(sorted(path.name.removesuffix(end) for path in FOLDER.glob(f"*{end}")))
 
 
 @cache
-def trained_policy(name: str) -> TabularPolicy:
-    """The policy of a name in `trained_names()`; it plays on 3x3."""
-    return table_of(certificate_of(name))
+def trained_policy(name: str, rules: Rules = BOARD) -> TabularPolicy | LinesPolicy:
+    """The policy of a name in `trained_names(rules)`."""
+    certificate = certificate_of(name, rules)
+    return table_of(certificate) if rules == BOARD else policy_in(certificate)
 
 
 @cache
-def facts_of(name: str) -> Certificate:
-    """The certificate of a trained agent without the moves."""
+def facts_of(name: str, rules: Rules = BOARD) -> Certificate:
+    """The certificate of a trained agent, on 3x3 without the moves."""
+    if rules != BOARD:
+        return certificate_of(name, rules)
     return Certificate.from_json({**_file(name), "moves": {}})
 
 
-def certificate_of(name: str) -> Certificate:
-    """The certificate of a trained agent."""
-    return unpack(_file(name))
+def certificate_of(name: str, rules: Rules = BOARD) -> Certificate:
+    """The certificate of a trained agent on a board."""
+    return unpack(_file(name)) if rules == BOARD else read(FOLDER / f"{name}{ending(rules)}")
+
+
+def ending(rules: Rules) -> str:
+    """How the names of the files of a board end."""
+    return TABLE if rules == BOARD else f"-{rules_text(rules)}.json"
 
 
 def unpack(packed: Mapping[str, Any]) -> Certificate:
