@@ -18,11 +18,13 @@ SETTINGS = {  # the number of games, and what the environments are made with
     "table": (200, {"opponent": fixed_table(Rules(), 1)}),
     "illegal": (7, {"opponent": [[CellPlayer(4), 1], ["random", 0]], "observation": "grid"}),
     "7x8": (7, {"opponent": FixedPlayer(5), "rows": 7, "cols": 8}),
+    "drawn": (7, {"opponent": FixedPlayer(5), "rows": 3, "cols": 4, "k": 4}),
 }
 STARTS = {  # boards to start from in DISABLED, with cells that a CellPlayer(4) leaves free
     "table": (".../.../...", "X../.O./...", "XO./.X./..."),
     "illegal": (".../.../...", "X../O../...", "XO./X../..."),
     "7x8": tuple(top + "/........" * 5 for top in ("X......O/........", "X......O/X.......")),
+    "drawn": ("..../..../....", "X.O./..../....", "XOX./..../O..."),
 }
 
 
