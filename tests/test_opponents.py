@@ -196,20 +196,6 @@ def test_opponents_are_drawn_by_their_weights_and_the_seed():
     assert rng.random() == np.random.default_rng(0).random(), "a pool of one draws nothing"
 
 
-NO_LISTS = [], ["random", 0.5], [["random"]]
-
-
-def test_a_list_that_is_no_pool_is_refused():
-    for spec, mention in (
-        *((spec, "[opponent, weight]") for spec in NO_LISTS),
-        ({"random": 1, "trie": 1}, "[opponent, weight]"),
-        ([["random", "much"], ["random", 1]], "['much', 1]"),
-        ([["random", 1], ["minmax", 1]], "'minmax'"),
-    ):
-        with refuses(mention):
-            make_pool(spec, Rules())
-
-
 POOLS = """
     random                              | [('random', 1)]
     random:0.5,minimax:0.25,self:0.25   | [('random', 0.5), ('minimax', 0.25), ('self', 0.25)]
@@ -223,7 +209,16 @@ NO_POOLS = """
     :0.5                | name:weight ':0.5'
     random:-1,minimax:2 | weights [-1.0, 2.0]
     random:nan          | weights [nan]
+    self-keep=0         | keep 0
+    self-keeep=2        | 'keeep' 'keep'
+    self-replace=first  | 'first' mixed oldest random
 """
+NO_LISTS = [
+    *((spec, "[opponent, weight]") for spec in ([], ["random", 0.5], [["random"]], {"random": 1})),
+    ([["random", "much"], ["random", 1]], "['much', 1]"),
+    ([["random", 1], ["minmax", 1]], "'minmax'"),
+    ([["self", 1], ["self-keep=2", 1]], '"self"'),
+]
 
 
 @pytest.mark.parametrize(("text", "pairs"), cases(POOLS))
@@ -231,7 +226,7 @@ def test_a_pool_reads_as_names_with_weights(text, pairs):
     assert parse_pool(f" {text} ") == ast.literal_eval(pairs)
 
 
-@pytest.mark.parametrize(("text", "mentions"), [*cases(NO_POOLS), ("", "name:weight ''")])
-def test_a_text_that_is_no_pool_is_refused(text, mentions):
+@pytest.mark.parametrize(("spec", "mentions"), [*cases(NO_POOLS), *NO_LISTS, ("", "''")])
+def test_what_is_no_pool_is_refused(spec, mentions):
     with refuses(*mentions.split()):
-        parse_pool(text)
+        make_pool(spec, Rules())

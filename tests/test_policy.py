@@ -210,27 +210,21 @@ def test_a_function_of_observations_and_masks_is_a_policy(kind):
     assert shares.probs(boards) == pytest.approx(RandomPolicy().probs(boards))
 
 
-def test_what_a_function_returns_is_checked():
+def test_what_a_function_or_a_model_returns_is_checked():
     for result, message in (
         (np.zeros((2, 6)), "row 0"),
         (np.zeros((2, 5)), "(2, 6)"),
-        (np.array([0, 6]), "5, got 6"),
-        (np.array([0, 0.5]), "5, got 0.5"),
+        *((np.array([0, cell]), f"5, got {cell}") for cell in (-1, 6, 0.5)),
     ):
         policy = module.FunctionPolicy(lambda seen, masks, result=result: result, RECTANGLE)
-        with refuses(message):
-            policy.probs(np.zeros((2, 6), dtype=np.int8))
+        model = SimpleNamespace(predict=lambda seen, deterministic, cells=result: (cells, None))
+        for player in (policy, module.PredictPolicy(model, RECTANGLE))[: 1 + (result.ndim == 1)]:
+            with refuses(message):
+                player.probs(np.zeros((2, 6), dtype=np.int8))
     with refuses("function"):
         module.FunctionPolicy("probs", RECTANGLE)
     with refuses("observation", "'plane'"):
         module.FunctionPolicy(len, RECTANGLE, "plane")
-
-
-@pytest.mark.parametrize("action", [-1, 6, 2.5])
-def test_a_model_that_moves_off_the_board_is_refused(action):
-    model = SimpleNamespace(predict=lambda seen, deterministic: (np.full(len(seen), action), None))
-    with refuses("model", 5, action):
-        module.PredictPolicy(model, RECTANGLE).probs(np.zeros((2, 6), dtype=np.int8))
 
 
 def changed(row, *values):

@@ -6,12 +6,12 @@ import gymnasium as gym
 import numpy as np
 import pytest
 from sample_players import CellPlayer, fixed_table
-from text_cases import cases, refuses
+from text_cases import refuses
 
 from tictactoe_env import RandomPolicy, Rules, TabularPolicy, make_opponent, snapshot
 from tictactoe_env.notation import parse_board
 from tictactoe_env.policy import one_hot
-from tictactoe_env.pool import Snapshots, make_pool
+from tictactoe_env.pool import Snapshots
 
 ID = "tictactoe_env/TicTacToe-v0"
 SMALL, LARGE = Rules(2, 3, 2), Rules(4, 4, 4)
@@ -126,22 +126,6 @@ def test_the_way_of_replacing_decides_who_makes_room(replace, shares):
     places = [full.with_snapshot(player, rng)[1] for _ in range(2_000)]
     assert np.bincount(places, minlength=3) / 2_000 == pytest.approx(shares, abs=0.04)
     assert room.with_snapshot(player, rng)[1] is None
-
-
-WRONG = """
-    self-keep=0        | keep 0
-    self-keeep=2       | 'keeep' 'keep'
-    self-replace=first | 'first' mixed oldest random
-"""
-
-
-@pytest.mark.parametrize(
-    ("spec", "mentions"),
-    [*cases(WRONG), ([["self", 1], ["self-keep=2", 1]], '"self"')],
-)
-def test_a_wrong_self_is_refused(spec, mentions):
-    with refuses(*mentions.split()):
-        make_pool(spec, Rules())
 
 
 def test_a_snapshot_is_a_table_on_small_boards_and_a_copy_on_large_ones():
