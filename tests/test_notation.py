@@ -108,8 +108,6 @@ def test_the_boards_of_a_game_have_one_more_mark_at_each_move_and_come_back_from
 def test_a_game_reads_as_its_moves():
     assert parse_game("  b2   a1 ", SQUARE) == [4, 0]
     assert notation.game_text([4, 0, 8], SQUARE) == "b2 a1 c3"
-    assert board_text(replay([4, 0, 8], SQUARE)[-1], SQUARE) == "O../.X./..X"
-    assert board_text(replay([5, 0], RECTANGLE)[-1], RECTANGLE) == "O../..X"
     assert notation.check_move(np.zeros(6, dtype=np.int8), 5, RECTANGLE) is None
 
 

@@ -330,9 +330,8 @@ def test_a_limit_is_two_whole_numbers_of_every_proof(limit, mentions):
 
 def test_progress_is_told_after_each_ply():
     rules, told = Rules(4, 4, 4), []
-    found = match.best_responses(
-        LineCounter(rules), rules, progress=lambda *numbers: told.append(numbers)
-    )
+    player, asked = LineCounter(rules), {"progress": lambda *numbers: told.append(numbers)}
+    found = match.best_responses(player, rules, **asked)
     sides = [side for side, _, _ in told]
     assert sides == sorted(sides, reverse=True)
     for side in "XO":
@@ -342,13 +341,8 @@ def test_progress_is_told_after_each_ply():
         assert list(plies) == list(range(1, len(plies) + 1))
         assert list(positions) == sorted(positions)
         assert not found[side].can_lose
-
-
-def test_progress_of_a_match_of_one_game_is_told_after_each_move():
-    rules, told = Rules(4, 4, 4), []
-    player = LineCounter(rules)
-    match.exact_result(player, player, rules, progress=lambda *numbers: told.append(numbers))
-    # After a move the next position is found too, but for the last move.
+    told.clear()
+    match.exact_result(player, player, rules, **asked)  # one game: one more position at each move
     last = len(told)
     assert last >= 7
     assert told == [("X", ply, min(ply + 1, last)) for ply in range(1, last + 1)]

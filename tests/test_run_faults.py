@@ -93,7 +93,6 @@ def test_a_file_that_is_gone_is_written_again(finished, tmp_path, capsys):
         (folder / name).unlink()
     assert resumed(folder, capsys) == (0, "")
     assert_same(folder, finished)
-    for gone in ("checkpoint/state.json", "checkpoint"):
-        (folder / gone).unlink() if "." in gone else shutil.rmtree(folder / gone)
-        code, said = resumed(folder, capsys)
-        assert (code, said.count("\n"), gone in said) == (2, 1, True)
+    shutil.rmtree(folder / "checkpoint")
+    code, said = resumed(folder, capsys)
+    assert (code, said.count("\n"), "checkpoint" in said) == (2, 1, True)
