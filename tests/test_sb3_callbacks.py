@@ -2,7 +2,6 @@
 
 import inspect
 import json
-import pickle
 import re
 import textwrap
 
@@ -65,24 +64,6 @@ def model_of(kind, env=None, **settings):
     return algorithm("MlpPolicy", env, **{**small, **usual, **settings})
 
 
-def by_hand(model, observation="planes", normalizer=None, deterministic=True, rules=RULES):
-    """A model as a table, by Stable-Baselines3's own functions."""
-    positions = positions_of(rules)
-    boards = positions.boards[positions.unfinished]
-    seen = observe(boards, rules, observation).reshape(-1, *model.observation_space.shape)
-    if normalizer is not None:
-        mean, variance = normalizer.obs_rms.mean, normalizer.obs_rms.var
-        seen = np.clip((seen - mean) / np.sqrt(variance + 1e-8), -10, 10).astype(np.float32)
-    masks = {"action_masks": boards == 0} if is_masked(model) else {}
-    if deterministic:
-        cells = model.predict(seen, deterministic=True, **masks)[0]
-        return TabularPolicy(rules, one_hot(cells, rules.cells))
-    tensor = model.policy.obs_to_tensor(seen)[0]
-    with torch.no_grad():
-        probs = model.policy.get_distribution(tensor, **masks).distribution.probs
-    return TabularPolicy(rules, probs.numpy())
-
-
 def is_masked(model):
     return isinstance(model, (MaskablePPO, MaskableDQN))
 
@@ -101,9 +82,7 @@ TRAINED = """
 
 
 @pytest.mark.parametrize(("kind", "form", "observation", "wrappers"), cases(TRAINED))
-def test_the_logged_results_are_those_of_evaluate_by_hand(
-    kind, form, observation, wrappers, tmp_path
-):
+def test_the_logged_results_are_those_of_evaluate(kind, form, observation, wrappers, tmp_path):
     env = games(form, observation)
     for name in wrappers.replace("-", "").split():
         env = {"VecMonitor": VecMonitor, "VecNormalize": VecNormalize}[name](env)
@@ -111,7 +90,7 @@ def test_the_logged_results_are_those_of_evaluate_by_hand(
     model.set_logger(configure(str(tmp_path), ["json"]))
     exact = ExactEvaluation(every=16)
     model.learn(64, callback=exact)
-    table = by_hand(model, observation, model.get_vec_normalize_env())
+    table = snapshot(model, RULES, deterministic=True)
     expected = evaluate(table)
     assert exact.last.evaluation == expected
     assert exact.last.exploitability == pytest.approx(exploitability(table), abs=1e-15)
@@ -135,9 +114,7 @@ def test_the_probabilities_are_judged_by_option_and_a_dqn_by_its_best_moves(kind
     env = VecNormalize(games())
     model, exact = model_of(kind, env), ExactEvaluation(deterministic=False)
     model.learn(32, callback=exact)
-    best, probable = (
-        by_hand(model, "planes", env, kind == "DQN" or best) for best in (True, False)
-    )
+    best, probable = (snapshot(model, RULES, deterministic=best) for best in (True, False))
     found = exact.last.evaluation
     assert found == evaluate(probable)
     assert (found == evaluate(best)) == (kind == "DQN")
@@ -176,7 +153,6 @@ def test_the_best_model_is_the_best_one_seen_and_reloads_with_the_same_results(t
     normalizer = VecNormalize.load(folder / names[2], games("native"))
     loaded = MaskablePPO.load(folder / names[1])
     assert loaded.num_timesteps == exact.best.steps
-    assert evaluate(by_hand(loaded, "planes", normalizer)) == exact.best.evaluation
     loaded.set_env(normalizer)
     assert evaluate(PredictPolicy(loaded, RULES)) == exact.best.evaluation
     judged = json.loads((folder / names[0]).read_text())
@@ -259,21 +235,21 @@ def added(monkeypatch):
     return players
 
 
-@pytest.mark.parametrize("kind", ["PPO", "DQN"])
-def test_a_snapshot_is_the_model_as_it_was_with_its_normalization(kind, added):
+@pytest.mark.parametrize(("kind", "best"), [("PPO", False), ("PPO", True), ("DQN", False)])
+def test_a_snapshot_is_the_model_as_it_was_with_its_normalization(kind, best, added):
     env = VecNormalize(games("flattened", "planes"))
     model, tables = model_of(kind, env), []
 
     class Keep(SelfPlay):
         def act(self):
-            tables.extend([by_hand(self.model, "planes", env, kind == "DQN").table] * 2)
+            tables.extend([snapshot(self.model, RULES, deterministic=best).table] * 2)
             return super().act()
 
-    play = Keep(every=16)
+    play = Keep(every=16, deterministic=best)
     model.learn(64, callback=play)
     assert (play.added, len(added)) == (5, 10)
     assert all(isinstance(player, TabularPolicy) for player in added)
-    assert np.abs([p.table - t for p, t in zip(added, tables, strict=True)]).max() < 1e-6
+    assert np.array_equal([player.table for player in added], tables)
     assert len({player.table.tobytes() for player in added}) > 2
 
 
@@ -295,26 +271,6 @@ def test_snapshots_go_to_the_games_that_have_self_and_the_first_one_only_once(ca
         model.learn(16, callback=play)
     assert [found and found["snapshots"] for found in env.get_attr("self_play")] == [None, 1]
     assert (play.added, len(capsys.readouterr().out.splitlines())) == (1, 1)
-
-
-def test_a_snapshot_on_a_large_board_is_a_copy_of_the_network(added):
-    env = VecNormalize(games(board={"rows": 4, "cols": 4, "k": 4}, side="O"))
-    model, play = model_of("PPO", env), SelfPlay(every=1000, deterministic=True)
-    model.learn(16, callback=play)
-    play.act()
-    board = np.zeros((1, 16), dtype=np.int8)
-    seen = env.normalize_obs(np.zeros((1, *model.observation_space.shape), dtype=np.int8))
-    expected = model.predict(seen, deterministic=True)[0][0]
-    with torch.no_grad():
-        for weights in model.policy.parameters():
-            weights.copy_(torch.randn(weights.shape))
-    env.obs_rms.mean += 1
-    assert added[-1].probs(board)[0].argmax() == expected
-    assert added[-1] is added[-2], "the games share the copy"
-    sent = pickle.loads(pickle.dumps(added[-1]))  # as to other processes
-    assert np.array_equal(sent.probs(board), added[-1].probs(board))
-    again = snapshot(added[-1].policy, Rules(4, 4, 4))
-    assert again.probs(board)[0].argmax() == expected
 
 
 # --- errors ---------------------------------------------------------------------------------------

@@ -1,12 +1,15 @@
 """Snapshots of Stable-Baselines3 models as they are, with masks and without."""
 
-import gymnasium as gym
+import pickle
+from copy import deepcopy
+
 import numpy as np
 import pytest
 import torch
 from sb3_contrib import MaskablePPO
 from stable_baselines3 import DQN, PPO
 from stable_baselines3.common.env_util import make_vec_env
+from stable_baselines3.common.vec_env import VecNormalize
 from text_cases import refuses
 
 from tictactoe_env import Rules, TabularPolicy, snapshot
@@ -23,16 +26,19 @@ ALGORITHMS = {"PPO": PPO, "MaskablePPO": MaskablePPO, "DQN": DQN, "MaskableDQN":
 
 
 def model_of(kind, rules, seed=0):
-    """An untrained model whose actions are far from equally likely."""
+    """An untrained model of normalized observations whose actions are far from equally likely."""
     board = {"rows": rules.rows, "cols": rules.cols, "k": rules.k}
     settings = {"buffer_size": 100} if "DQN" in kind else {"n_steps": 8, "batch_size": 8}
-    model = ALGORITHMS[kind]("MlpPolicy", gym.make(ID, **board), seed=seed, **settings)
+    env = VecNormalize(make_vec_env(ID, env_kwargs=board))
+    model = ALGORITHMS[kind]("MlpPolicy", env, seed=seed, **settings)
     change(model)
     return model
 
 
 def change(model):
-    """Give the network other weights, as training does."""
+    """Other weights and statistics of the observations, as training makes them."""
+    statistics = model.get_vec_normalize_env().obs_rms
+    statistics.mean = np.random.default_rng(0).random(statistics.mean.shape) + statistics.mean
     with torch.no_grad():
         for weights in model.policy.parameters():
             weights.copy_(torch.randn(weights.shape))
@@ -50,10 +56,14 @@ def boards_of(rules):
 @pytest.mark.parametrize("rules", [SMALL, LARGE], ids=str)
 @pytest.mark.parametrize("kind", ALGORITHMS)
 def test_a_snapshot_of_a_model_has_its_probabilities_or_its_best_moves(kind, rules):
+    """Also one that was sent to another process; games that are copied share it."""
     model, boards = model_of(kind, rules), boards_of(rules)
     copies = [snapshot(model, rules, deterministic=best) for best in (False, True)]
+    shared = frozen(PredictPolicy(model, rules, deterministic=False), rules, False)
+    copies.append(pickle.loads(pickle.dumps(shared)))
+    assert deepcopy(shared) is shared or rules == SMALL
     before = [copy.probs(boards) for copy in copies]
-    observations = observe(boards, rules)
+    observations = model.get_vec_normalize_env().normalize_obs(observe(boards, rules))
     masks = {"action_masks": boards == 0} if "Maskable" in kind else {}
     best = model.predict(observations, deterministic=True, **masks)[0]
     assert np.array_equal(before[1].argmax(axis=1), best)
@@ -65,6 +75,7 @@ def test_a_snapshot_of_a_model_has_its_probabilities_or_its_best_moves(kind, rul
         expected = model.policy.get_distribution(tensor, **masks).distribution.probs
         assert before[0] == pytest.approx(expected.detach().numpy(), abs=1e-6)
         assert (before[0].max(axis=1) < 1).any()
+    assert np.array_equal(before[2], before[0])
     change(model)
     assert all(
         np.array_equal(copy.probs(boards), was) for copy, was in zip(copies, before, strict=True)
