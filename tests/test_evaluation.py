@@ -14,7 +14,6 @@ from tictactoe_env.exact.evaluation import (
     evaluate,
     evaluate_side,
     evaluation_of,
-    exploitability,
 )
 from tictactoe_env.exact.match import Result
 from tictactoe_env.exact.solver import MinimaxPolicy
@@ -32,12 +31,6 @@ def test_the_best_player_is_optimal_minimax_unbeatable_and_nobody_where_a_side_m
     best = evaluate(MinimaxPolicy(X_WINS))
     assert (best.unbeatable_x, best.unbeatable_o) == (True, False)
     assert (best.unbeatable, best.optimal) == (False, False)
-
-
-def test_perfect_play_cannot_be_exploited_and_illegal_moves_can_be_entirely():
-    assert exploitability(MinimaxPolicy(Rules())) == 0
-    assert exploitability(MinimaxPolicy(X_WINS, "first")) == 0  # though O loses
-    assert exploitability(CellPlayer(0), X_WINS) == 1
 
 
 def evaluation(x, o, proven):

@@ -236,4 +236,3 @@ def test_a_table_of_all_positions_is_not_made_from_lines(path):
         certificate.table_of(certificate.read(path))
     with refuses("4x4", "3x3"):
         load_policy(path, Rules())
-    assert json.loads(path.read_text())["format"] == 2

@@ -166,7 +166,8 @@ def test_a_best_response_is_that_of_plain_recursion(seed, kind, rules):
     for side, (_, _, line) in expected.items():
         assert found[side].can_lose == (line is not None)
     gain = -sum(value for value, _, _ in expected.values()) / 2
-    assert exploitability(Player(choice), rules) == gain
+    table = tabulate(Player(choice), rules)
+    assert exploitability(Player(choice), rules) == exploitability(table) == gain
 
 
 def worst_outcome(rules, side, choice):

@@ -48,12 +48,6 @@ def store(tmp_path):
         yield store
 
 
-def adding(path):
-    """A process that adds 15 games to a store and prints their numbers."""
-    command = [sys.executable, "-c", ADDS, path]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT)
-
-
 def holds_in_a_child(condition):
     """Whether a condition holds in a forked process."""
     child, holds = os.fork(), False
@@ -166,7 +160,8 @@ def test_the_newest_of_many_games_are_listed_without_a_look_at_all_of_them(store
 
 def test_processes_and_threads_make_a_store_together_and_lose_no_game(tmp_path):
     path = tmp_path / "new" / "games.db"
-    running = [adding(path) for _ in range(3)]
+    command, piped = [sys.executable, "-c", ADDS, path], subprocess.PIPE
+    running = [subprocess.Popen(command, stdout=piped, text=True, cwd=ROOT) for _ in range(3)]
     ids = [list(map(int, process.communicate()[0].split())) for process in running]
     assert [process.returncode for process in running] == [0, 0, 0]
     assert sorted(itertools.chain(*ids)) == list(range(1, 46))
