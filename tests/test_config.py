@@ -286,16 +286,13 @@ def test_a_state_of_other_games_is_refused_and_changes_nothing():
 
 
 @BY_BOARD
-def test_a_taken_cell_and_a_policy_that_answers_wrongly_raise_and_no_game_moves(make, board):
+def test_a_taken_cell_and_a_policy_that_answers_wrongly_raise(make, board):
     env = make(side="O", illegal="raise", **board)
     env.reset(seed=0)
-    twin, cells = copy.deepcopy(env), some_cells(env, np.random.default_rng(0))
+    cells = some_cells(env, np.random.default_rng(0))
     cells[-1] = np.flatnonzero(boards_of(env)[-1])[0]
     with refuses(f"cell {cells[-1]}", error=IllegalMoveError):
         step(env, cells)
-    assert np.array_equal(boards_of(env), boards_of(twin))
-    legal = some_cells(env, np.random.default_rng(1))
-    assert repr(step(env, legal)) == repr(step(twin, legal))
     if board:  # a table is checked before the games
         env = make(side="X", opponent=BROKEN, **board)
         env.reset()

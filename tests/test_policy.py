@@ -98,22 +98,10 @@ def test_a_policy_gives_rows_that_sum_to_1_whatever_their_neighbours_and_as_a_ta
     assert tabulate(table, rules) is table
 
 
-def fixed(**shares):
-    return Player(lambda board: {int(cell[1:]): share for cell, share in shares.items()})
-
-
-FREE = [0, 0.25, 0, 0.25, 0.25, 0.25]
-
-
-@pytest.mark.parametrize(
-    ("policy", "probs"),
-    [
-        (RandomPolicy(), FREE),
-        (module.GreedyPolicy(fixed(c1=0.25, c2=0.375, c4=0.375)), [0, 0, 1, 0, 0, 0]),
-    ],
-)
-def test_a_simple_policy_has_these_probabilities(policy, probs):
-    assert policy.probs(boards_of("X.O/...")).tolist() == [probs]
+def test_the_greedy_policy_takes_the_lowest_of_equal_cells():
+    player = Player(lambda board: {1: 0.25, 2: 0.375, 4: 0.375})
+    probs = module.GreedyPolicy(player).probs(boards_of("X.O/..."))
+    assert probs.tolist() == [[0, 0, 1, 0, 0, 0]]
 
 
 WRONG = [[], [0, 0], [1, -1], [np.nan, 1], [float("inf"), 1], ["much", 1], [None, 1]]
