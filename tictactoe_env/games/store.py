@@ -210,8 +210,9 @@ class GameStore:
         try:
             check_file(self.path, StoreError)
         except FileNotFoundError:
-            if not self.read_only:
-                self.path.parent.mkdir(parents=True, exist_ok=True)
+            if self.read_only:
+                raise StoreError(f"there is no {self.path}: no game was saved in it yet") from None
+            self.path.parent.mkdir(parents=True, exist_ok=True)
         # A reader opens the file for writing too: what a killed program began is taken back.
         return sqlite3.connect(
             f"{self.path.absolute().as_uri()}?mode={'rw' if self.read_only else 'rwc'}",
