@@ -136,7 +136,7 @@ class Trees:
         count, value = visits.sum(axis=1, keepdims=True), totals.sum(axis=1, keepdims=True)
         unseen = (self.estimates[nodes][:, None] + value) / (1 + count)
         values = np.where(visits > 0, totals / np.maximum(visits, 1), unseen)
-        scale = 0.1 * (50 + visits.max(axis=1, keepdims=True))  # as in mctx, which rescales
+        scale = 0.1 * (50 + visits.max(axis=1, keepdims=True))  # the constants of mctx
         sums = self.log_p[nodes] + scale * (values + 1) / 2
         return [sums, torch.from_numpy(sums).softmax(dim=1).numpy(), values]
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tictactoe_env.rules import Boards, Rules
+from tictactoe_env.rules import Rules
 
 Marks = NDArray[np.uint64]
 
@@ -78,24 +78,16 @@ class MoveSets:
     bitboards. Positions may be given in any order; those that come twice get the moves of both.
     """
 
-    def __init__(self, rules: Rules, x: Marks = NONE, o: Marks = NONE, moves: Marks = NONE):
+    def __init__(self, rules: Rules, x: Marks, o: Marks, moves: Marks):
         self.rules, (self.x, self.o) = rules, distinct(x, o, rules)
         self._index = PositionIndex(self.x, self.o, rules)
         self._found = np.zeros(len(self.x) + 1, dtype=np.uint64)  # the last: for no position
         np.bitwise_or.at(self._found, self._index.find(x, o), moves)
         self.moves: Marks = self._found[:-1]
 
-    def __len__(self) -> int:
-        return len(self.x)
-
     def bits(self, x: Marks, o: Marks) -> Marks:
         """The moves in positions (B,) as bitboards (B,); 0 for a position that is not there."""
         return self._found[self._index.find(x, o)]
-
-    def cells(self, boards: Boards) -> NDArray[np.bool_]:
-        """Which moves are in the sets of boards (B, cells): (B, cells)."""
-        found: NDArray[np.bool_] = self.rules.to_cells(self.bits(*self.rules.to_bits(boards))) > 0
-        return found
 
 
 def distinct(x: Marks, o: Marks, rules: Rules) -> tuple[Marks, Marks]:
