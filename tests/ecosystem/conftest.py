@@ -1,4 +1,4 @@
-"""What the tests of all libraries share: `run_example`, `rates_of`."""
+"""What the tests of all libraries share: `run_example`."""
 
 import os
 import re
@@ -14,20 +14,10 @@ ROW = re.compile(r"^as ([XO]) +([\d.]+) +[\d.]+ +([\d.]+)", re.MULTILINE)
 
 
 @pytest.fixture
-def rates_of():
-    """Reads a printed evaluation: the games won and lost against random play, % by side."""
-
-    def read(printed):
-        return {side: (float(won), float(lost)) for side, won, lost in ROW.findall(printed)}
-
-    return read
-
-
-@pytest.fixture
 def run_example(tmp_path):
-    """Runs an example in an empty folder and returns what it printed; fails if the example does.
+    """Runs an example in an empty folder; a warning that the package causes is a failure too.
 
-    A warning that the package causes is a failure too.
+    Returns what it printed and, by side, how many games it won and lost against random play, in %.
     """
 
     def run(name, *arguments):
@@ -41,6 +31,7 @@ def run_example(tmp_path):
         assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
         ours = re.findall(r"^.*tictactoe_env[/\\]\w+\.py:\d+: \w*Warning: .*$", done.stderr, re.M)
         assert not ours, ours
-        return done.stdout
+        rates = {side: (float(won), float(lost)) for side, won, lost in ROW.findall(done.stdout)}
+        return done.stdout, rates
 
     return run

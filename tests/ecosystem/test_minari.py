@@ -8,77 +8,46 @@ import numpy as np
 import pytest
 
 ID = "tictactoe_env:TicTacToe-v0"
-INFO = {"action_mask": (9,), "side": (), "outcome": (), "illegal_move": ()}
-POOL = [["random", 0.5], ["minimax-slip=0.5", 0.5]]
-# Minari itself recommends more metadata than a test has.
-pytestmark = pytest.mark.filterwarnings(
-    "ignore:`(code_permalink|author|author_email|algorithm_name"
-    "|description|eval_env)` is set to None"
-)
+MADE = {
+    "opponent": [["random", 0.5], ["minimax-slip=0.5", 0.5]],
+    "side": "random",
+    "observation": "grid",
+}
 
 
-@pytest.fixture(autouse=True)
-def datasets(tmp_path, monkeypatch):
-    """An empty folder of datasets."""
-    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "datasets"))
-
-
-def recorded(games, seeds=True, **arguments):
-    """A dataset of games with the first free cell as each move, read back from the disk."""
-    env = gym.make(ID, **arguments)
-    collector = minari.DataCollector(env, record_infos=True)
-    for game in range(games):
-        _, info = collector.reset(seed=game if seeds else None)
+@pytest.mark.filterwarnings("ignore:`.*` is set to None")  # Minari recommends more metadata
+@pytest.mark.parametrize("seeds", [range(10), [None] * 10], ids=["own seeds", "Minari's 64 bits"])
+def test_recorded_games_have_all_of_info_and_are_played_again(seeds, tmp_path, monkeypatch):
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path))
+    collector = minari.DataCollector(gym.make(ID, **MADE), record_infos=True)
+    for seed in seeds:
+        _, info = collector.reset(seed=seed)
         terminated = False
         while not terminated:
             _, _, terminated, _, info = collector.step(int(info["action_mask"].argmax()))
     collector.create_dataset("tictactoe/test-v0")
     collector.close()
-    return minari.load_dataset("tictactoe/test-v0")
-
-
-def test_all_numbers_of_info_are_recorded_on_reset_and_on_every_step():
-    dataset = recorded(20, opponent=POOL, observation="planes")
-    assert dataset.total_episodes == 20
-    outcomes = set()
-    for episode in dataset:
-        steps = len(episode.actions)
-        assert episode.observations.shape[0] == steps + 1
-        assert dataset.observation_space.contains(episode.observations[0])
-        assert set(episode.infos) == set(INFO)
-        for key, shape in INFO.items():
-            assert episode.infos[key].shape == (steps + 1, *shape)
-            assert episode.infos[key].dtype == np.int8
-        assert set(episode.infos["side"].tolist()) in ({1}, {-1})
-        assert not episode.infos["outcome"][:-1].any()
-        assert episode.infos["outcome"][-1] == episode.rewards[-1]
-        assert episode.terminations.tolist() == [False] * (steps - 1) + [True]
-        assert not episode.truncations.any()
-        legal = np.take_along_axis(episode.infos["action_mask"][:-1], episode.actions[:, None], 1)
-        assert legal.all()
-        outcomes.add(int(episode.infos["outcome"][-1]))
-    assert {1, -1} <= outcomes
-
-
-@pytest.mark.parametrize("seeds", [True, False], ids=["own seeds", "Minari's 64-bit seeds"])
-def test_the_recovered_environment_plays_the_recorded_games_again(seeds):
-    dataset = recorded(10, seeds, opponent=POOL, side="random", observation="grid")
+    dataset = minari.load_dataset("tictactoe/test-v0")
     env = dataset.recover_environment()
-    assert env.spec.kwargs == {"opponent": POOL, "side": "random", "observation": "grid"}
+    assert env.spec.kwargs == MADE
     metadata = dataset.storage.get_episode_metadata(dataset.episode_indices)
     for episode, about in zip(dataset, metadata, strict=True):
-        observations = [env.reset(seed=int(about["seed"]))[0]]
-        rewards = []
+        seen, info = env.reset(seed=int(about["seed"]))
+        played, rewards = [(seen, *info.values())], []
         for action in episode.actions:
-            observation, reward, *_ = env.step(int(action))
-            observations.append(observation)
+            seen, reward, *_, info = env.step(int(action))
+            played.append((seen, *info.values()))
             rewards.append(reward)
-        np.testing.assert_array_equal(observations, episode.observations)
+        assert set(episode.infos) == set(info)
+        recorded = episode.observations, *(episode.infos[name] for name in info)
+        for values, expected in zip(recorded, zip(*played, strict=True), strict=True):
+            np.testing.assert_array_equal(values, expected)
+            assert values.dtype == np.int8
         np.testing.assert_array_equal(rewards, episode.rewards)
 
 
 def test_the_example_proves_its_clone_unbeatable(run_example):
-    printed = run_example("minari_dataset.py")
+    printed, _ = run_example("minari_dataset.py")
     assert "cannot be beaten" in printed
     assert "{'opponent': 'random', 'observation': 'grid'}" in printed
     games, mean, exact = re.search(r"(\d+) games, mean return (\S+), exact (\S+)", printed).groups()

@@ -69,10 +69,10 @@ def test_a_turn_based_game_becomes_a_parallel_environment():
     assert seen[O]["observation"][1].tolist() == [[1, 1, 1], [0, 0, 0], [0, 0, 0]]
 
 
-def test_the_example_learns_and_is_evaluated_exactly(run_example, rates_of):
+def test_the_example_learns_and_is_evaluated_exactly(run_example):
     """Random play as O wins 28.8 % of games, loses 58.5 %."""
-    printed = run_example("pettingzoo_two_seats.py", 10_000)
+    printed, rates = run_example("pettingzoo_two_seats.py", 10_000)
     assert "exploitability after 10,000 games: " in printed
-    won, lost = rates_of(printed)["O"]
+    won, lost = rates["O"]
     assert won > 60
     assert lost < 20
