@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parent.parent
 MAP = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 PACKAGE = "tictactoe_env"
@@ -36,7 +38,7 @@ NAMES = {file.removesuffix(".py").removesuffix("/__init__").replace("/", ".") fo
 def imports_of(folder: str, source: str) -> set[str]:
     """The full names of the modules that a file imports, anywhere: {"tictactoe_env.rules"}.
 
-    A computed name is "*". Programs in texts count too, since a process may be started with them.
+    A computed name is "*".
     """
     found = set()
     for node in ast.walk(ast.parse(source)):
@@ -50,19 +52,7 @@ def imports_of(folder: str, source: str) -> set[str]:
             called = getattr(node.func, "attr", getattr(node.func, "id", ""))
             if called.lstrip("_") in ("import_module", "import__") and node.args:
                 found.add(getattr(node.args[0], "value", "*"))
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            found |= imports_in_text(folder, node.value)
     return found
-
-
-def imports_in_text(folder: str, text: str) -> set[str]:
-    """The imports of a text that is a Python program; none of one that is not."""
-    if "import " not in text:
-        return set()
-    try:
-        return imports_of(folder, text)
-    except SyntaxError:
-        return set()
 
 
 def wrong_imports(file: str, source: str) -> set[str]:
@@ -95,26 +85,45 @@ def test_the_map_names_each_module_of_the_package_and_no_other():
     assert inside == set(ROOMS)
 
 
+def printed(program: str) -> str:
+    """What a fresh process prints."""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT)
+    assert done.stderr == ""
+    return done.stdout
+
+
 def test_importing_the_package_loads_no_heavy_module_and_enumerates_nothing():
-    program = (
-        "import sys, tictactoe_env\n"
-        "from tictactoe_env.exact import match, positions, solver\n"
-        "from tictactoe_env.engines import rows\n"
-        "heavy = {'torch', 'stable_baselines3', 'pettingzoo', 'pygame', 'matplotlib', 'agents'}\n"
-        "kept = [positions.positions_of, positions.symmetries_of, solver.solve,\n"
-        "        match.best_achievable, rows.row_tables]\n"
-        "print(sorted(heavy & {name.split('.')[0] for name in sys.modules}),\n"
-        "      [function.cache_info().currsize for function in kept])\n"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT)
-    assert (done.stdout, done.stderr) == ("[] [0, 0, 0, 0, 0]\n", "")
+    program = """
+import sys, tictactoe_env
+from tictactoe_env.exact import match, positions, solver
+from tictactoe_env.engines import rows
+heavy = {"torch", "stable_baselines3", "pettingzoo", "pygame", "matplotlib", "agents"}
+kept = [positions.positions_of, positions.symmetries_of, solver.solve, match.best_achievable]
+print(heavy & {name.split(".")[0] for name in sys.modules})
+print([function.cache_info().currsize for function in [*kept, rows.row_tables]])
+"""
+    assert printed(program) == "set()\n[0, 0, 0, 0, 0]\n"
 
 
-def test_an_environment_against_random_play_imports_few_modules():
-    program = (
-        "import sys, gymnasium, tictactoe_env\n"
-        "gymnasium.make('TicTacToe-v0', opponent='random').reset(seed=0)\n"
-        "print(*(name for name in sys.modules if name.partition('.')[0] == 'tictactoe_env'))\n"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT)
-    assert len(done.stdout.split()) in range(1, 17)
+def test_an_id_with_the_module_needs_no_import_and_random_play_few_modules():
+    program = """
+import sys, gymnasium
+assert gymnasium.make("tictactoe_env:TicTacToe-v0", opponent="random").reset(seed=0)
+print(*(name for name in sys.modules if name.partition(".")[0] == "tictactoe_env"))
+"""
+    assert len(printed(program).split()) in range(1, 17)
+
+
+@pytest.mark.parametrize(("extra", "package"), [("pettingzoo",) * 2, ("sb3", "sb3_contrib")])
+def test_without_its_library_an_adapter_says_what_to_install(extra, package):
+    program = f"""
+import sys
+sys.modules["{package}"] = None
+try:
+    import tictactoe_env.{extra}
+except ImportError as error:
+    print(error)
+"""
+    said = printed(program)
+    assert f'pip install "tictactoe-env[{extra}]"' in said
+    assert said.count("\n") == 1

@@ -1,8 +1,5 @@
 """tictactoe_env/sb3: many games as one `VecEnv`, with Stable-Baselines3 as it is."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from learners import RULES
@@ -148,12 +145,6 @@ def test_there_is_one_picture_a_game_with_the_render_mode_rgb_array_only():
     for mode in ("ansi", None):
         with pytest.warns(UserWarning, match="rgb_array"):
             assert started(3, render_mode=mode)[0].get_images() == [None] * 3
-
-
-def test_without_stable_baselines3_the_error_says_what_to_install():
-    program = "import sys; sys.modules['sb3_contrib'] = None; import tictactoe_env.sb3"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert 'pip install "tictactoe-env[sb3]"' in done.stderr
 
 
 def test_a_share_of_the_games_starts_from_a_drawn_board_with_the_learner_to_move():
