@@ -10,7 +10,6 @@ from types import SimpleNamespace
 os.environ.setdefault("SDL_VIDEODRIVER", "dummy")  # windows without a screen
 
 import numpy as np
-import pettingzoo
 import pettingzoo.test as checks
 import pytest
 from fuzz.fuzz_referee import INFOS, Alone, Games
@@ -101,15 +100,6 @@ def play(env, cells):
     return env
 
 
-def tictactoe_v3():
-    """PettingZoo's own environment."""
-    if hasattr(pettingzoo, "make"):
-        return pettingzoo.make("aec", "classic/tictactoe-v3")
-    from pettingzoo.classic import tictactoe_v3
-
-    return tictactoe_v3.env()
-
-
 @pytest.mark.parametrize("settings", SETTINGS, ids=str)
 @pytest.mark.parametrize("make", [tictactoe.env, tictactoe.raw_env])
 def test_the_api_test_passes_and_the_only_warning_of_ours_is_for_its_unknown_option(make, settings):
@@ -127,32 +117,6 @@ def test_the_seed_test_and_the_state_test_pass(settings):
     env.reset(seed=0)
     state_checks.test_state_space(env)
     state_checks.test_state(env, num_cycles=50)
-
-
-def test_random_games_agree_with_tictactoe_v3_step_by_step():
-    """It counts the cells by columns, and puts the planes last."""
-    rng = np.random.default_rng(0)
-    theirs, ours = tictactoe_v3(), tictactoe.env()
-    by_columns = np.arange(9).reshape(3, 3).T.ravel()
-    results = set()
-    for _ in range(30):
-        theirs.reset()
-        ours.reset()
-        for agent in ours.agent_iter():
-            assert agent == theirs.agent_selection
-            seen, *rest, _ = ours.last()
-            expected, *expected_rest, _ = theirs.last()
-            assert rest == expected_rest
-            assert (seen["action_mask"][by_columns] == expected["action_mask"]).all()
-            assert (seen["observation"] == expected["observation"].transpose(2, 1, 0)).all()
-            cell = None
-            if not rest[1]:
-                cell = int(rng.choice(np.flatnonzero(seen["action_mask"])))
-            results.add(tuple(ours.rewards.values()))
-            ours.step(cell)
-            theirs.step(None if cell is None else by_columns[cell])
-        assert not theirs.agents
-    assert {(1, -1), (-1, 1), (0, 0)} <= results
 
 
 @pytest.mark.parametrize("make", [tictactoe.env, tictactoe.raw_env])

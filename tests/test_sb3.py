@@ -32,7 +32,7 @@ def test_games_are_those_of_the_vector_environment_step_by_step():
     games = TicTacToeVectorEnv(16, **arguments)
     assert np.array_equal(observations, games.reset(seed=3)[0])
     assert {tuple(info) for info in env.reset_infos} == {INFO_KEYS}
-    rng, finished, names = np.random.default_rng(0), 0, INFO_KEYS
+    rng, finished = np.random.default_rng(0), 0
     for step in range(30):
         actions = legal_actions(env, rng) if step % 3 else rng.integers(9, size=16)
         observations, rewards, dones, infos = env.step(actions)
@@ -42,16 +42,13 @@ def test_games_are_those_of_the_vector_environment_step_by_step():
         assert np.array_equal(rewards, expected_rewards.astype(np.float32))
         assert np.array_equal(dones, ended)
         for game in range(16):
-            if not dones[game]:
-                going = {name: info[name][game] for name in names}
-                assert repr(sorted(infos[game].items())) == repr(sorted(going.items()))
-                continue
-            finished += 1
-            assert np.array_equal(infos[game].pop("terminal_observation"), info["final_obs"][game])
-            del infos[game]["episode"]
-            final = {name: info["final_info"][name][game] for name in names}
-            final["TimeLimit.truncated"] = False
-            assert repr(sorted(infos[game].items())) == repr(sorted(final.items()))
+            told = info["final_info"] if dones[game] else info
+            wanted = {name: told[name][game] for name in INFO_KEYS}
+            if dones[game]:
+                finished += 1
+                wanted["terminal_observation"] = info["final_obs"][game]
+                wanted |= {"TimeLimit.truncated": False, "episode": infos[game]["episode"]}
+            assert repr(sorted(infos[game].items())) == repr(sorted(wanted.items()))
     assert finished > 50
 
 

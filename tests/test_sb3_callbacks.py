@@ -14,7 +14,6 @@ from sample_players import best_player
 from sb3_contrib import QRDQN, MaskablePPO
 from stable_baselines3 import A2C, DQN, PPO
 from stable_baselines3.common.callbacks import (
-    CheckpointCallback,
     EvalCallback,
     EveryNTimesteps,
     StopTrainingOnMaxEpisodes,
@@ -70,23 +69,25 @@ def logged_last(folder):
 
 
 TRAINED = """
-    PPO         | dummy     | planes | VecNormalize
-    A2C         | flattened | planes | -
-    QRDQN       | native    | flat   | -
-    MaskableDQN | native    | grid   | VecMonitor VecNormalize
+    PPO         | dummy     | planes
+    A2C         | flattened | planes
+    QRDQN       | native    | flat
+    MaskablePPO | dummy     | planes
+    MaskableDQN | native    | grid
 """
 
 
-@pytest.mark.parametrize(("kind", "form", "observation", "wrappers"), cases(TRAINED))
-def test_the_logged_results_are_those_of_evaluate(kind, form, observation, wrappers, tmp_path):
+@pytest.mark.parametrize(("kind", "form", "observation"), cases(TRAINED))
+def test_the_logged_results_are_those_of_evaluate(kind, form, observation, tmp_path):
+    """Of the best moves, or of the probabilities of the PPO with masks."""
     env = games(form, observation)
-    for name in wrappers.replace("-", "").split():
-        env = {"VecMonitor": VecMonitor, "VecNormalize": VecNormalize}[name](env)
-    model = model_of(kind, env)
+    if form != "flattened":
+        env = VecNormalize(VecMonitor(env) if form == "native" else env)
+    model, best = model_of(kind, env), kind != "MaskablePPO"
     model.set_logger(configure(str(tmp_path), ["json"]))
-    exact = ExactEvaluation(every=16)
+    exact = ExactEvaluation(every=16, deterministic=best)
     model.learn(64, callback=exact)
-    table = snapshot(model, RULES, deterministic=True)
+    table = snapshot(model, RULES, deterministic=best)
     expected = evaluate(table)
     assert exact.last.evaluation == expected
     assert exact.last.exploitability == pytest.approx(exploitability(table), abs=1e-15)
@@ -103,17 +104,6 @@ def test_the_logged_results_are_those_of_evaluate(kind, form, observation, wrapp
     assert written["exact/unbeatable"] == expected.unbeatable
     assert written["exact/exploitability"] == exact.last.exploitability
     assert (written["exact/x_illegal"] > 0) != ("Maskable" in kind)
-
-
-@pytest.mark.parametrize("kind", ["MaskablePPO", "DQN"])
-def test_the_probabilities_are_judged_by_option_and_a_dqn_by_its_best_moves(kind):
-    env = VecNormalize(games())
-    model, exact = model_of(kind, env), ExactEvaluation(deterministic=False)
-    model.learn(32, callback=exact)
-    best, probable = (snapshot(model, RULES, deterministic=best) for best in (True, False))
-    found = exact.last.evaluation
-    assert found == evaluate(probable)
-    assert (found == evaluate(best)) == (kind == "DQN")
 
 
 @pytest.mark.parametrize(
@@ -152,15 +142,9 @@ def test_the_best_model_is_the_best_one_seen_and_reloads_with_the_same_results(t
     loaded.set_env(normalizer)
     assert evaluate(PredictPolicy(loaded, RULES)) == exact.best.evaluation
     judged = json.loads((folder / names[0]).read_text())
-    results = judged.pop("results")
-    assert judged == {
-        "steps": exact.best.steps,
-        "board": SMALL,
-        "sides": "both",
-        "deterministic": True,
-    }
-    assert results["x_win"] == exact.best.evaluation.x.win
-    assert results["exploitability"] == exact.best.exploitability
+    assert judged.pop("results")["exploitability"] == exact.best.exploitability
+    about = {"board": SMALL, "sides": "both", "deterministic": True}
+    assert judged == {"steps": exact.best.steps, **about}
 
 
 def test_training_stops_at_the_best_achievable_and_at_the_goal_of_the_judged_side(tmp_path):
@@ -198,55 +182,38 @@ def test_the_schedule_counts_the_steps_of_all_games_and_continues_in_the_next_tr
     assert [judged.steps for judged in fresh.evaluations] == [60, 60]
 
 
-def test_both_callbacks_work_beside_and_inside_others(tmp_path):
-    inner, outer = ExactEvaluation(every=1), ExactEvaluation(every=16)
+def test_both_callbacks_work_beside_and_inside_others():
+    inner, outer, play = ExactEvaluation(every=1), ExactEvaluation(every=16), SelfPlay(every=16)
     test_env = VecNormalize(games(opponent="random"), training=False)
     others = [
         EvalCallback(test_env, callback_after_eval=inner, eval_freq=8, verbose=0),
         EveryNTimesteps(32, ExactEvaluation(every=1)),
-        CheckpointCallback(8, str(tmp_path)),
         StopTrainingOnMaxEpisodes(12),
     ]
-    play = SelfPlay(every=16)
     model = model_of("PPO", VecNormalize(games())).learn(400, callback=[play, outer, *others])
     assert 24 <= model.num_timesteps < 400, "stopped by another callback"
     assert outer.last.steps == model.num_timesteps
     assert inner.evaluations[0] == outer.evaluations[0]
     assert play.added == 1 + model.num_timesteps // 16
-    assert (tmp_path / "rl_model_16_steps.zip").exists()
 
 
 # --- self-play ------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def added(monkeypatch):
-    """The players that are added to single environments."""
-    players, add = [], TicTacToeEnv.add_snapshot
-    monkeypatch.setattr(
-        TicTacToeEnv,
-        "add_snapshot",
-        lambda env, player, **options: (players.append(player), add(env, player, **options)),
-    )
-    return players
-
-
 @pytest.mark.parametrize(("kind", "best"), [("PPO", False), ("PPO", True), ("DQN", False)])
-def test_a_snapshot_is_the_model_as_it_was_with_its_normalization(kind, best, added):
-    env = VecNormalize(games("flattened", "planes"))
-    model, tables = model_of(kind, env), []
+def test_a_snapshot_is_the_model_as_it_was_with_its_normalization(kind, best, monkeypatch):
+    model, added, expected = model_of(kind, VecNormalize(games("flattened", "planes"))), [], []
 
-    class Keep(SelfPlay):
-        def act(self):
-            tables.extend([snapshot(self.model, RULES, deterministic=best).table] * 2)
-            return super().act()
+    def add_snapshot(env, player, **options):
+        added.append(player.table)
+        expected.append(snapshot(model, RULES, deterministic=best).table)
 
-    play = Keep(every=16, deterministic=best)
+    monkeypatch.setattr(TicTacToeEnv, "add_snapshot", add_snapshot)
+    play = SelfPlay(every=16, deterministic=best)
     model.learn(64, callback=play)
     assert (play.added, len(added)) == (5, 10)
-    assert all(isinstance(player, TabularPolicy) for player in added)
-    assert np.array_equal([player.table for player in added], tables)
-    assert len({player.table.tobytes() for player in added}) > 2
+    assert np.array_equal(added, expected)
+    assert len({table.tobytes() for table in added}) > 2
 
 
 @pytest.mark.parametrize(
