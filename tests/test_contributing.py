@@ -55,4 +55,4 @@ def test_the_contract_tests_cover_the_example(folder):
     )
     done = python("-c", program)
     assert done.returncode == 0, done.stdout
-    assert int(re.search(r"(\d+) passed", done.stdout)[1]) >= 7
+    assert int(re.search(r"(\d+) passed", done.stdout)[1]) >= 5

@@ -18,7 +18,6 @@ from tictactoe_env.rules import Rules
 from training import run as runs
 from training.files import read_json
 from training.learner import Learner
-from training.selfplay import SelfPlay
 
 RULES = Rules()
 STEPS = 2 * JUDGE_EVERY
@@ -62,21 +61,6 @@ def test_the_rival_is_who_is_played_against(agent):
         learner.advance(500)
     tables = [learner.policy().table for learner in learners]
     assert (tables[0] != tables[1]).any()
-
-
-def test_self_and_rival_have_shares_of_their_own_and_are_saved():
-    own, others = [fixed_table(RULES, seed) for seed in range(3)], fixed_table(RULES, 7)
-    pool = SelfPlay("random:0.5,self:0.3,rival:0.2", RULES, size=2)
-    for snapshot in own:
-        pool.add(snapshot)
-    pool.add_rival(others)
-    weights = [weight for _, weight in pool.pool().pairs]
-    assert weights == pytest.approx([0.5, 0.15, 0.15, 0.2])
-    assert pool.pool().policies[1:] == (*pool.own.snapshots, others)
-    again = SelfPlay("random:0.5,self:0.3,rival:0.2", RULES, size=2)
-    again.restore(pool.state())
-    pairs = zip(again.pool().policies[1:], pool.pool().policies[1:], strict=True)
-    assert all((one.table == two.table).all() for one, two in pairs)
 
 
 def test_each_learner_becomes_a_run_of_its_own_and_the_first_one_continues_both(tmp_path, capsys):

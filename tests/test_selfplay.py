@@ -10,7 +10,6 @@ from tictactoe_env.rules import Rules
 from training.selfplay import SelfPlay
 
 RULES = Rules(2, 3, 3)
-SQUARE = Rules()
 SNAPSHOTS = [fixed_table(RULES, seed) for seed in range(6)]
 
 
@@ -21,29 +20,24 @@ def pool_with(text, snapshots, **settings):
     return opponents
 
 
-def ages(opponents):
-    return [SNAPSHOTS.index(snapshot) for snapshot in opponents.own.snapshots]
-
-
 @pytest.mark.parametrize("count", [0, 1, 6])
-def test_the_share_of_self_is_spread_over_the_snapshots(count):
+def test_the_shares_of_self_and_of_a_rival_are_spread_over_snapshots_and_saved(count):
     """Random play stands in for self until the first snapshot."""
-    opponents, copies = pool_with("random:1,self:3", SNAPSHOTS[:count], size=4), min(count, 4)
-    pool, shares = opponents.pool(), max(copies, 1)
-    weights = [weight for _, weight in pool.pairs]
-    assert weights == pytest.approx([1 / 4] + [3 / 4 / shares] * shares, abs=1e-15)
-    assert pool.policies[1:] == opponents.own.snapshots or copies == 0
-    kept = ages(opponents)
-    assert (len(kept), kept) == (copies, sorted(kept)), "older ones in order"
-    assert kept[-1:] == [count - 1][:count], "the newest always"
-
-
-def test_half_of_the_time_the_oldest_snapshot_makes_room_and_otherwise_any():
-    replaced = np.zeros(3)
-    for seed in range(1000):
-        left = ages(pool_with("self", SNAPSHOTS[:4], size=3, seed=seed))
-        replaced[({0, 1, 2} - set(left)).pop()] += 1
-    assert replaced / 1000 == pytest.approx([1 / 2 + 1 / 6, 1 / 6, 1 / 6], abs=0.05)
+    text, rival = "random:0.5,self:0.3,rival:0.2", fixed_table(RULES, 7)
+    opponents, kept = pool_with(text, SNAPSHOTS[:count], size=4), min(count, 4)
+    opponents.add_rival(rival)
+    shares = [0.3 / max(kept, 1)] * max(kept, 1)
+    pool = opponents.pool()
+    assert [weight for _, weight in pool.pairs] == pytest.approx([0.5, *shares, 0.2])
+    assert opponents.own.snapshots == pool.policies[1 : 1 + kept]
+    assert len(opponents.own.snapshots) == kept
+    assert opponents.own.snapshots[-1:] == tuple(SNAPSHOTS[:count][-1:]), "the newest always"
+    again = SelfPlay(text, RULES, size=4)
+    again.restore(opponents.state())
+    pairs = zip(again.pool().policies, pool.policies, strict=True)
+    assert all(
+        (tabulate(one, RULES).table == tabulate(two, RULES).table).all() for one, two in pairs
+    )
 
 
 def test_snapshots_may_explore_and_are_saved_in_one_byte_a_board_without_it():

@@ -30,32 +30,14 @@ def test_a_move_has_the_value_of_the_position_after_it_and_all_are_reached():
     learner = trained(page, Config(steps=400_000, tables=1, epsilon=1.0, epsilon_end=1.0))
     plain = TabularQ(SMALL.but(symmetry=False))
     assert [len(set(one.after[0].tolist())) for one in (learner, plain)] == [3, 9]
-    is_illegal = learner.after[row("X../.../...")] == len(POSITIONS)
-    assert is_illegal.tolist() == [True] + [False] * 8
     assert (learner.games > 0).sum() == learner.notes()["entries"] == 764
 
 
-def test_a_value_moves_by_its_rate_later_games_count_less_and_games_of_a_round_one_by_one():
+def test_a_value_moves_by_its_rate_for_each_game_of_a_round():
     """A constant rate of 0.4, three games of the same target: 1 - 0.6^3 of the way."""
-    learner = TabularQ(SMALL.but(tables=1, rate_power=1.0))
-    for target, low, high in ((1.0, 1, 1), (0.0, 0.01, 0.99), (0.5, 0.01, 0.99)):
-        learner.update(np.array([0]), np.array([7]), np.array([target]))
-        assert low <= learner.values[0, 7] <= high
-    assert learner.games[0, 7] == learner.games.sum() == 3
     learner = TabularQ(SMALL.but(tables=1, learning_rate=0.4, rate_power=0.0))
     learner.update(np.zeros(3, dtype=int), np.full(3, 7), np.ones(3))
     assert learner.values[0, 7] == pytest.approx(1 - 0.6**3, abs=1e-15)
-
-
-def test_a_table_learns_by_the_values_of_the_others():
-    """Its own best move, valued by the mean of the other two tables; a single one by itself."""
-    learner, alone = TabularQ(SMALL.but(tables=3)), TabularQ(SMALL.but(tables=1))
-    corner_and_edge = [place("X../.../..."), place(".X./.../...")]
-    learner.values[:, corner_and_edge] = [(0.9, 0.1), (0.2, 0.8), (0.4, 0.3)]
-    best = learner.best(np.arange(3), np.zeros(3, dtype=np.intp))
-    assert best == pytest.approx([(0.2 + 0.4) / 2, (0.1 + 0.3) / 2, (0.9 + 0.2) / 2])
-    alone.values[0, corner_and_edge] = (0.2, 0.7)
-    assert alone.best(np.array([0]), np.array([0])).tolist() == [0.7]
 
 
 @pytest.mark.parametrize(("rewards", "end"), [((1, 0, -1), -1), ((1, 1, 0), 0), ((1, 0, -3), -3)])

@@ -1,10 +1,8 @@
-import math
-
 import numpy as np
 import pytest
 from sample_players import Stubborn, fixed_table
 
-from apps.players.seat import EXPECTED, KINDS, Seat
+from apps.players.seat import KINDS, Seat
 from tictactoe_env.exact.match import action_values
 from tictactoe_env.exact.tables import TabularPolicy
 from tictactoe_env.games.game import UNKNOWN
@@ -15,16 +13,6 @@ from tictactoe_env.rules import Rules
 
 def thoughts(policy, board, rules, kind="own"):
     return Seat(UNKNOWN, rules, policy).thoughts(board, kind)
-
-
-@pytest.mark.parametrize("text", [".../.../...", "X../.../...", "X../.O./..X"])
-def test_a_table_without_values_is_given_its_exact_result_against_random_moves(text):
-    board, table = parse_board(text, Rules()), fixed_table(Rules())
-    found = thoughts(table, board, Rules())
-    side = "XO"[(board != 0).sum() % 2]
-    expected = action_values(side, table, RandomPolicy(), Rules(), board)
-    assert found.values == [None if math.isnan(number) else number for number in expected]
-    assert (found.kind, "random moves" in found.meaning) == (EXPECTED, True)
 
 
 def test_the_thoughts_of_a_player_without_values_are_its_probabilities_and_its_illegal_ones():
@@ -43,13 +31,21 @@ class Both(TabularPolicy):
         return np.where(np.arange(9) == 3, np.nan, 1.5) * np.ones((len(boards), 1))
 
 
-def test_a_player_with_own_values_and_a_table_can_be_asked_for_either_kind():
-    rules, board = Rules(), parse_board("X../.O./...", Rules())
-    plain, player = fixed_table(rules), Both(rules, fixed_table(rules).table)
+@pytest.mark.parametrize("text", ["X../.O./...", "X../.O./..X"])
+def test_a_player_with_own_values_and_a_table_can_be_asked_for_either_kind(text):
+    """The expected ones are exact results against random moves; a plain table has no others."""
+    rules, board = Rules(), parse_board(text, Rules())
+    plain, free = fixed_table(rules), board == 0
+    player = Both(rules, plain.table)
     own, expected = (thoughts(player, board, rules, kind) for kind in KINDS)
-    assert own.values == [None, 1.5, 1.5, None, None, 1.5, 1.5, 1.5, 1.5], "NaN is not known"
+    assert own.values == [
+        1.5 if is_free and cell != 3 else None for cell, is_free in enumerate(free)
+    ]
     assert (own.kind, own.meaning, own.scale, own.kinds) == ("own", "a guess", (0, 2), KINDS)
     assert thoughts(player, board, rules) == own
+    exact = action_values("XO"[(~free).sum() % 2], plain, RandomPolicy(), rules, board)
+    assert expected.values == [
+        float(n) if is_free else None for n, is_free in zip(exact, free, strict=True)
+    ]
     assert (expected.kind, expected.scale, expected.kinds) == ("expected", (-1, 1), KINDS)
-    assert expected.values == thoughts(plain, board, rules).values
     assert thoughts(plain, board, rules, "own").kinds == ("expected",)

@@ -27,11 +27,10 @@ def with_memory(config, transitions, counts):
     return learner
 
 
-@pytest.mark.parametrize("in_turn", [True, False])
-def test_exploration_and_learning_rate_fall_and_begin_again_with_the_second_side(in_turn):
+@pytest.mark.parametrize(("in_turn", "again"), [(True, (0.7, 0.04)), (False, (0.25, 0.01))])
+def test_exploration_and_learning_rate_fall_and_begin_again_with_the_second_side(in_turn, again):
     rates = {"epsilon_end": 0.25, "learning_rate": 0.04, "learning_rate_end": 0.01}
     learner = begin(SMALL.but(anneal_steps=1_000, sides_in_turn=in_turn, **rates))
-    again = (0.7, 0.04) if in_turn else (0.25, 0.01)
     expected = {0: (0.7, 0.04), 100: (0.6, 0.0348), 999: (0.25, 0.01), 1_000: again}
     for learner.steps, schedules in expected.items():
         assert learner.schedules() == pytest.approx(schedules, abs=5e-5)

@@ -64,22 +64,18 @@ def test_exploration_temperature_and_look_ahead_work_together(learner, look_ahea
 
 
 def test_the_champion_has_the_least_loss_on_what_was_held_out_or_is_the_last():
-    """A longer training has a champion that is as good; in it earlier games count less."""
-    learners = [after(1, epochs=n, learning_rate=0.02, memory=0.5) for n in range(1, 7)]
-    validation = [one.losses[1] for one in learners]
+    """A longer training has a champion that is as good."""
+    validation = [after(1, epochs=n, learning_rate=0.02).losses[1] for n in range(1, 7)]
     assert validation == sorted(validation, reverse=True)
     assert len({*validation}) < 6, "an epoch that was not the best"
-    learner = learners[-1]
-    games = learner.results[0].sum()
-    learner.advance(1)
-    assert learner.results[0].sum() > 1.25 * games
     assert np.isnan(after(1, validation=0.0).losses[1])
 
 
-def test_a_level_is_an_exact_match_of_its_champion_against_the_one_before(learner):
-    notes = learner.notes()
-    assert notes["level"] == 3
-    assert sum(notes[name] for name in ("won", "drawn", "lost")) == pytest.approx(1)
+def test_earlier_games_count_less_at_each_level():
+    learner = after(1, memory=0.5)
+    games = learner.results[0].sum()
+    learner.advance(1)
+    assert learner.results[0].sum() == pytest.approx(1.5 * games, rel=0.2)
 
 
 def test_the_first_level_learns_the_dataset_of_another_run_and_no_other_file(tmp_path):
