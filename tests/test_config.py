@@ -63,81 +63,74 @@ def assert_same_games(env, twin):
 
 
 BROKEN = SimpleNamespace(probs=lambda boards: np.full(boards.shape, 0.5))
-# One of each kind: `test_opponents`, `test_rules` and `test_notation` have more of theirs.
-BAD_ARGUMENTS = [  # name, what the error names, values
-    ("opponent", "'minmax' 'minimax'", "minmax"),
-    ("opponent", "probs", 3),
-    ("opponent", "list", []),
-    ("opponent", "weights", [["random", 0]], [["random", 10**400]]),
-    ("opponent", "2x3, 3x3,", fixed_table(Rules(2, 3, 2))),
-    ("side", "'alternating' 'alternate'", "alternating"),
-    ("side", "side", b"X"),
-    ("cols", "cols", 0, True, 3.0),
-    ("k", "k 3 4", 4),
-    ("illegal", "'lost' 'lose'", "lost"),
-    ("rewards", "'wins' 'win'", {"wins": 1}),
-    *(("rewards", "'win'", {"win": n}) for n in ("1", 10**400, math.nan, True)),
-    ("rewards", "rewards", [1, 0, -1, -1]),
-    ("observation", "'plane' 'planes'", "plane"),
-    ("opening", "cell 4", "b2 b2"),
-    ("opening", '"XXX/OO./..."', "a1 a2 b1 b2 c1"),
-    ("opening", "opening", "a1 b1 c1 a2 c2 b2 b3 c3 a3"),
-    ("opening", "game", ["b2"]),
-    ("start", "'randon' 'random'", "randon"),
-    ("early_draw", "early_draw", 1),
-    ("render_mode", "'rgb_aray' 'rgb_array'", "rgb_aray"),
-]
-BAD_TOGETHER = [
+# Of each kind one; `test_opponents`, `test_rules` and `test_notation` have more of theirs.
+BAD_ARGUMENTS = [
+    ({"opponent": "minmax"}, "'minmax' 'minimax'"),
     ({"opponent": "no/such/run"}, "no/such/run"),
+    ({"opponent": 3}, "probs"),
+    ({"opponent": []}, "list"),
+    ({"opponent": [["random", 10**400]]}, "weights"),
     ({"opponent": BROKEN}, "probabilities"),
-    ({"opening": "b2", "start": "random"}, "opening start"),
-    ({"opening": "b1 a1 a2 c1 b2 c2 c3 b3", "early_draw": True}, "opening"),
-    ({"start": "random", "rows": 5, "cols": 5}, "16 cells"),
+    ({"opponent": fixed_table(Rules(2, 3, 2))}, "2x3, 3x3,"),
     ({"opponent": "minimax", "rows": 5, "cols": 5}, "5x5 16"),
+    ({"side": "alternating"}, "'alternating' 'alternate'"),
+    ({"cols": True}, "cols"),
+    ({"k": 4}, "k 3 4"),
+    ({"illegal": "lost"}, "'lost' 'lose'"),
+    ({"rewards": {"wins": 1}}, "'wins' 'win'"),
+    *(({"rewards": {"win": wrong}}, "'win'") for wrong in ("1", 10**400, math.nan, True)),
+    ({"rewards": [1, 0, -1, -1]}, "rewards"),
+    ({"observation": "plane"}, "'plane' 'planes'"),
+    ({"opening": "b2 b2"}, "cell 4"),
+    ({"opening": "a1 a2 b1 b2 c1"}, 'opening "XXX/OO./..."'),
+    ({"opening": ["b2"]}, "game"),
+    ({"opening": "b1 a1 a2 c1 b2 c2 c3 b3", "early_draw": True}, "opening"),
+    ({"opening": "b2", "start": "random"}, "opening start"),
+    ({"start": "randon"}, "'randon' 'random'"),
+    ({"start": "random", "rows": 5, "cols": 5}, "16 cells"),
+    ({"early_draw": 1}, "early_draw"),
+    ({"render_mode": "rgb_aray"}, "'rgb_aray' 'rgb_array'"),
 ]
 
 
-def test_a_wrong_argument_or_opponent_is_refused_and_changes_nothing(make):
-    env, twin = going(make)
-    wrong = [({name: v}, text) for name, text, *values in BAD_ARGUMENTS for v in values]
-    for arguments, mentions in wrong + BAD_TOGETHER:
+@pytest.mark.parametrize(("arguments", "mentions"), BAD_ARGUMENTS)
+def test_a_wrong_argument_or_opponent_is_refused_and_changes_nothing(make, arguments, mentions):
+    with refuses(*mentions.split(), error=(ValueError, FileNotFoundError)):
+        make(**arguments)
+    if set(arguments) == {"opponent"}:
+        env, twin = going(make)
         with refuses(*mentions.split(), error=(ValueError, FileNotFoundError)):
-            make(**arguments)
-        if set(arguments) == {"opponent"}:
-            with refuses(*mentions.split(), error=(ValueError, FileNotFoundError)):
-                env.set_opponent(**arguments)
-    assert_same_games(env, twin)
-    for num_envs in (0, True, 2.0):
-        with refuses("num_envs"):
-            TicTacToeVectorEnv(num_envs)
+            env.set_opponent(**arguments)
+        assert_same_games(env, twin)
+
+
+@pytest.mark.parametrize("num_envs", [0, True, 2.0])
+def test_a_wrong_number_of_games_is_refused(num_envs):
+    with refuses("num_envs"):
+        TicTacToeVectorEnv(num_envs)
     with refuses("render mode", "'human'"):
         TicTacToeVectorEnv(2, render_mode="human")
 
 
-BAD_OPTIONS = [  # what the error names, values
-    ("options side opponent board", [], "side"),
-    ("'sid' 'side'", {"sid": "X"}),
-    ("'x' 'X'", {"side": "x"}),
-    ("side", {"side": "random"}),
-    ("'minimaks' 'minimax'", {"opponent": "minimaks"}),
-    ("2x3, 3x3,", {"opponent": fixed_table(Rules(2, 3, 2))}),
-    ("board", {"board": None}, {"opponent": "minimax", "board": np.ones(9)}),
-    ("XX./.../...", {"board": "XX./.../..."}),
-    ("reset_mask", {"reset_mask": [True, False, False]}),
-]
-
-
 def test_a_wrong_seed_or_reset_option_is_refused_and_changes_nothing(make):
     env, twin = going(make)
-    for mentions, *values in BAD_OPTIONS:
-        for options in values:
-            with refuses(*mentions.split()):
-                env.reset(seed=1, options=options)
+    for options, mentions in (
+        ([], "options side opponent board"),
+        ({"sid": "X"}, "'sid' 'side'"),
+        ({"side": "x"}, "'x' 'X'"),
+        ({"opponent": "minimaks"}, "'minimaks' 'minimax'"),
+        ({"board": None}, "board"),
+        ({"opponent": "minimax", "board": np.ones(9)}, "board"),
+        ({"board": "XX./.../..."}, "XX./.../..."),
+        ({"reset_mask": [True, False, False]}, "reset_mask"),
+    ):
+        with refuses(*mentions.split()):
+            env.reset(seed=1, options=options)
     for seed in (-1, 1.0, True, "1", math.nan, [1], [1, None, 2], [1, 2, -1]):
         with refuses("seed"):
             env.reset(seed=seed)
     assert_same_games(env, twin)
-    for seed in (0, 2**70, np.int64(3), np.uint8(3)):
+    for seed in (2**70, np.int64(3)):
         assert np.array_equal(make().reset(seed=seed)[0], make().reset(seed=int(seed))[0])
 
 
@@ -149,21 +142,18 @@ def test_a_reset_mask_is_a_bool_array_with_one_entry_a_game():
     for mask in (ones.tolist(), ones.astype(np.int8), ones[:2], ~ones):
         with refuses("reset_mask", "(3,)"):
             env.reset(options={"reset_mask": mask})
-    with refuses("'reset_mask'"):
-        TicTacToeEnv().reset(options={"reset_mask": ones[:1]})
 
 
-def test_options_count_for_one_game_only_and_override_opening_and_start(make):
+@pytest.mark.parametrize("arguments", [{}, {"opening": "b2 c3"}, {"start": "random"}])
+def test_options_count_for_one_game_only_and_override_opening_and_start(make, arguments):
     options = {"side": "O", "opponent": CellPlayer(8), "board": "X../.O./..."}
-    for arguments in ({}, {"opening": "b2 c3"}, {"start": "random"}):
-        env = make(side="X", opponent=CellPlayer(0), **arguments)
-        assert set(sides_of(env.reset(options=options))) == {"O"}
-        assert boards_of(env)[0].tolist() == [1, 0, 0, 0, -1, 0, 0, 0, 1]
-        assert set(sides_of(env.reset(seed=0))) == {"X"}
-        if not arguments:  # the empty board, and the opponent of the constructor again
-            assert not boards_of(env).any()
-            step(env, [4, 4, 4])
-            assert (boards_of(env)[:, 0] == -1).all()
+    env = make(side="X", opponent=CellPlayer(0), **arguments)
+    assert set(sides_of(env.reset(options=options))) == {"O"}
+    assert boards_of(env)[0].tolist() == [1, 0, 0, 0, -1, 0, 0, 0, 1]
+    assert set(sides_of(env.reset(seed=0))) == {"X"}
+    if not arguments:  # the empty board, and the opponent of the constructor again
+        step(env, [4, 4, 4])
+        assert boards_of(env)[0].tolist() == [-1, 0, 0, 0, 1, 0, 0, 0, 0]
 
 
 def test_a_set_opponent_counts_at_once_and_for_all_later_games(make):
@@ -182,6 +172,7 @@ def test_a_set_opponent_counts_at_once_and_for_all_later_games(make):
 @pytest.mark.parametrize("early_draw", [False, True])
 @pytest.mark.parametrize("size", [(3, 3, 3), (2, 3, 2)], ids=str)
 def test_random_starts_are_uniform_over_all_unfinished_positions(size, early_draw):
+    """By a chi-square of many games, and by the sides to move of single ones."""
     positions = positions_of(Rules(*size))
     over = positions.is_over | (positions.is_dead & early_draw)
     games, degrees = (~over).sum() * 20, (~over).sum() - 1
@@ -190,20 +181,14 @@ def test_random_starts_are_uniform_over_all_unfinished_positions(size, early_dra
     env.reset(seed=0)
     counts = np.bincount(positions.rows(env.boards), minlength=len(positions))
     assert not counts[over].any()
-    chi_square = ((counts[~over] - 20.0) ** 2 / 20.0).sum()  # within five standard deviations
+    chi_square = ((counts[~over] - 20.0) ** 2 / 20.0).sum()
     assert abs(chi_square - degrees) < 5 * math.sqrt(2 * degrees)
-    boards = [single.board for seed in range(500) if single.reset(seed=seed)]
-    rows = positions.rows(np.stack(boards))
+    rows = positions.rows(
+        np.stack([single.board for seed in range(500) if single.reset(seed=seed)])
+    )
     assert not over[rows].any()
-    share, drawn = (positions.ply[~over] % 2).mean(), (positions.ply[rows] % 2).sum()
-    assert abs(drawn - 500 * share) < 5 * math.sqrt(500 * share * (1 - share))
-
-
-def test_random_starts_of_larger_boards_are_unfinished(make):
-    env = make(start="random", rows=3, cols=4)
-    for seed in range(20):
-        env.reset(seed=seed)
-        assert not env.config.ended(boards_of(env)).any()
+    expected = 500 * (positions.ply[~over] % 2).mean()
+    assert abs((positions.ply[rows] % 2).sum() - expected) < 5 * math.sqrt(expected)
 
 
 def after_two_moves(seats, rng):
@@ -214,15 +199,14 @@ def after_two_moves(seats, rng):
 
 
 def test_a_function_draws_boards_and_sides_to_start_from(make):
-    env, sides, marks = make(start=after_two_moves, side="O", opponent=FixedPlayer(0)), "", set()
+    env, sides = make(start=after_two_moves, side="O", opponent=FixedPlayer(0)), ""
     for seed in range(40):
         drawn = sides_of(env.reset(seed=seed))
         boards, counts = boards_of(env), (boards_of(env) != 0).sum(axis=1).tolist()
         assert (boards[:, 0] == 1).all()
         assert counts == [2 if side == "X" else 3 for side in drawn], "the opponent moved first"
-        marks |= set(np.nonzero(boards == -1)[1].tolist())
         sides += drawn
-    assert (marks, set(sides)) == (set(range(1, 9)), {"X", "O"})
+    assert set(sides) == {"X", "O"}
     both = TicTacToeEnv(None, start=lambda seats, rng: (np.eye(1, 9, dtype=int), seats))
     assert both.reset()[1]["side"] == -1
 
@@ -255,22 +239,21 @@ def test_a_start_from_no_unfinished_board_is_refused_and_leaves_no_game(make, ar
 
 def test_an_opponent_that_may_end_the_game_before_the_learner_has_moved_is_refused(make):
     for arguments in (
-        *({"k": 1, "side": "O"}, {"k": 1}, {"side": "X", "opening": "a1 b1 a2 b2 c3"}),
-        {"opponent": [["random", 1], [CellPlayer(4), 0.1]], "side": "X", "opening": "b2"},
-        {"early_draw": True, "side": "X", "opening": "b2 a1 c1 a3 a2 c2 b3"},
+        {"k": 1, "side": "O"},
+        {"side": "X", "opening": "a1 b1 a2 b2 c3"},
+        {"side": "X", "opening": "b2", "opponent": [["random", 1], [CellPlayer(4), 0.1]]},
+        {"side": "X", "opening": "b2 a1 c1 a3 a2 c2 b3", "early_draw": True},
     ):
         with refuses("first move"):
             make(**arguments)
-    for start in ("empty", "random"):
-        make(k=1, side="X", start=start).reset(seed=0)
+    make(k=1, side="X", start="random").reset(seed=0)
     # an opponent that does not complete its line
     make(side="X", opening="a1 b1 a2 b2 c3", opponent=CellPlayer(2)).reset(seed=0)
-    env = make(side="O", opponent="minimax-first")
+    env, board = make(side="O", opponent="minimax-first"), {"board": "XX./OO./..."}
     env.reset()
-    before, board = boards_of(env), {"board": "XX./OO./..."}
-    for options in (board, {"side": "X", "board": "XX./OO./X..", "opponent": "random"}):
-        with refuses("first move"):
-            env.reset(seed=0, options=options)
+    before = boards_of(env)
+    with refuses("first move"):
+        env.reset(seed=0, options=board)
     assert np.array_equal(boards_of(env), before)
     env.set_opponent(CellPlayer(8))
     env.reset(seed=0, options=board)
@@ -289,10 +272,9 @@ def test_a_state_of_other_games_is_refused_and_changes_nothing():
 def test_a_taken_cell_and_a_policy_that_answers_wrongly_raise(make, board):
     env = make(side="O", illegal="raise", **board)
     env.reset(seed=0)
-    cells = some_cells(env, np.random.default_rng(0))
-    cells[-1] = np.flatnonzero(boards_of(env)[-1])[0]
-    with refuses(f"cell {cells[-1]}", error=IllegalMoveError):
-        step(env, cells)
+    taken = boards_of(env).argmax(axis=1)
+    with refuses(f"cell {taken[0]}", error=IllegalMoveError):
+        step(env, taken)
     if board:  # a table is checked before the games
         env = make(side="X", opponent=BROKEN, **board)
         env.reset()
@@ -307,9 +289,8 @@ def test_a_call_before_reset_and_after_close_is_refused(make, board):
     for call in (lambda: step(env, [0] * 3), env.action_masks, env.render, lambda: boards_of(env)):
         with refuses("reset", error=ResetNeeded):
             call()
-    env.reset()
     env.close()
     env.close()
-    for call in (lambda: step(env, [0, 0, 0]), env.reset, lambda: env.set_opponent("random")):
+    for call in (lambda: step(env, [0] * 3), env.reset, lambda: env.set_opponent("random")):
         with refuses("closed", error=ClosedEnvironmentError):
             call()

@@ -3,7 +3,6 @@
 import errno
 import os
 import shutil
-from pathlib import Path
 
 import pytest
 from small_runs import assert_same, contents, trained
@@ -74,16 +73,6 @@ def test_two_trainings_of_one_run_are_refused(finished, capsys, monkeypatch):
     with locked(finished):
         code, said = resumed(finished, capsys, "--steps", 9000)
     assert (code, str(finished) in said, contents(finished)) == (2, True, before)
-
-
-def test_what_kills_have_left_is_removed_when_a_run_continues(finished, tmp_path, capsys):
-    folder = Path(shutil.copytree(finished, tmp_path / "run"))
-    for name in (".model.json.123.tmp", "level-01/.losses.csv.0f.tmp", ".checkpoint.new/x/.b.tmp"):
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).touch()
-    assert resumed(folder, capsys, "--steps", 3_000) == (0, "")
-    assert {path.name for path in folder.rglob(".*")} <= {".lock"}
-    check_all(folder)
 
 
 def test_a_file_that_is_gone_is_written_again(finished, tmp_path, capsys):
