@@ -19,7 +19,7 @@ settings.load_profile("repeatable")
 
 collect_ignore = ["ecosystem", "fuzz"]  # run by make ecosystem and by make fuzz
 NEEDED = {"numpy", "gymnasium", "pytest", "hypothesis", "tictactoe_env"}
-NEEDED |= {"playthroughs", "oracles", "fuzz"}
+NEEDED |= {"oracles", "fuzz"}
 
 
 @pytest.fixture(autouse="MUTANT_UNDER_TEST" in os.environ)
