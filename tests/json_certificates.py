@@ -1,5 +1,6 @@
 """Certificates as JSON values, which tests forge."""
 
+import hashlib
 import json
 from pathlib import Path
 
@@ -15,6 +16,12 @@ def certified(*about, **options):
 def verified(content, *about, **options):
     """What `verify` returns for a JSON value."""
     return verify(Certificate.from_json(content), *about, **options)
+
+
+def sealed(content):
+    """The JSON value of format 1 with the digest of the moves that it has now."""
+    moves = json.dumps(content["moves"], sort_keys=True, separators=(",", ":"))
+    return {**content, "sha256_of_moves": hashlib.sha256(moves.encode()).hexdigest()}
 
 
 def write_json(content, path):

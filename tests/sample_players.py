@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from oracles.plain_game import plain
 
 from tictactoe_env.exact.positions import positions_of
-from tictactoe_env.exact.tables import TabularPolicy, tabulate
+from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.policy import one_hot
 
 
@@ -84,14 +83,3 @@ def random_probs(rules, rng, spread=1.0, illegal=True):
     empty = probs.sum(axis=1) == 0
     probs[empty] = one_hot(first_free[empty], rules.cells)
     return probs / probs.sum(axis=1, keepdims=True)
-
-
-def best_player(rules):
-    """The player that wins most often against random play and never loses, by plain recursion."""
-    game, best = plain(rules), {}
-    for never_loses in (False, True):  # the former where perfect play beats every move
-        for side in (1, -1):
-            best |= game.best_against_uniform(side, lambda result: result[0], never_loses)
-    positions = positions_of(rules)
-    boards = map(tuple, positions.boards[positions.unfinished].tolist())
-    return TabularPolicy(rules, one_hot([best[board] for board in boards], rules.cells))

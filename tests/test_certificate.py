@@ -1,6 +1,5 @@
 import copy
 import functools
-import hashlib
 import json
 import platform
 import sys
@@ -8,9 +7,9 @@ from dataclasses import asdict
 
 import numpy as np
 import pytest
-from json_certificates import certified, verified, write_json
+from json_certificates import certified, sealed, verified, write_json
 from oracles.plain_game import Player
-from sample_players import FixedPlayer, best_player, random_probs
+from sample_players import random_probs
 from text_cases import refuses
 
 from tictactoe_env import plain_proof
@@ -33,7 +32,6 @@ from tictactoe_env.rules import Rules
 from tictactoe_env.trained.packed import certificate_of
 
 RECTANGLE, ROW = Rules(2, 3, 3), Rules(1, 4, 3)  # draws: both sides have all results
-BOARDS = [Rules(3, 3, 3), Rules(2, 3, 2), RECTANGLE]
 
 
 def paths_of(value, path=()):
@@ -61,7 +59,6 @@ POLICIES = {
     "minimax-first": lambda rules: MinimaxPolicy(rules, "first"),
     "stochastic": stochastic,
     "always a1": lambda rules: Player(lambda board: {0: 1.0}),
-    "best": best_player,
 }
 
 
@@ -86,19 +83,9 @@ def changed(content, path, value):
     return content
 
 
-def sealed(content):
-    """The content with the digest of the moves that it has now."""
-    moves = json.dumps(content["moves"], sort_keys=True, separators=(",", ":"))
-    return {**content, "sha256_of_moves": hashlib.sha256(moves.encode()).hexdigest()}
-
-
-CASES = [(name, RECTANGLE) for name in POLICIES]
-CASES += [("random", Rules(2, 3, 2)), ("stochastic", Rules(2, 3, 2))]
-
-
-@pytest.mark.parametrize(("name", "rules"), CASES, ids=str)
-def test_a_certificate_gives_the_table_back_to_the_bit_and_is_verified(name, rules, tmp_path):
-    table = tabulate(POLICIES[name](rules), rules)
+@pytest.mark.parametrize("rules", [RECTANGLE, Rules(2, 3, 2)], ids=str)
+def test_a_certificate_gives_the_table_back_to_the_bit_and_is_verified(rules, tmp_path):
+    name, table = "stochastic", stochastic(rules)
     content = certify(table, name, seed=3, config={"steps": 10}, training={"seconds": 2})
     (tmp_path / "certificate.json").write_text("old")
     certificate.write(content, tmp_path / "certificate.json")
@@ -120,21 +107,6 @@ def test_a_certificate_gives_the_table_back_to_the_bit_and_is_verified(name, rul
     assert again.stated.versions["numpy"] == np.__version__
 
 
-def test_a_board_of_12_cells_has_a_certificate_of_all_positions_and_one_of_13_of_lines(tmp_path):
-    for cols, number in ((12, 1), (13, 2)):
-        told = []
-        asked = {"progress": lambda *about, told=told: told.append(about)}
-        content = certify(FixedPlayer(0), "fixed", Rules(1, cols, 1), **asked)
-        assert content.to_json()["format"] == number
-        certificate.write(content, tmp_path / "certificate.json")
-        calls = [len(told)]
-        for ask, given in ((certificate.verify, content), (load_policy, tmp_path)):
-            ask(given, **asked)
-            calls.append(len(told))
-        once = 2 if number == 2 else 0  # progress is that of finding positions, here of a ply each
-        assert calls == [once, 2 * once, 3 * once]
-
-
 def test_moves_are_text_and_shares_where_there_is_more_than_one():
     moves = certificate.moves_of(tabulate(MinimaxPolicy(Rules()), Rules()))
     assert len(moves) == 4520
@@ -144,41 +116,26 @@ def test_moves_are_text_and_shares_where_there_is_more_than_one():
     assert set(moves["XO./..."]) == {"c1", "a2", "b2", "c2"}
 
 
-@pytest.mark.parametrize("rules", BOARDS, ids=str)
 @pytest.mark.parametrize("name", POLICIES)
-def test_an_evaluation_has_the_results_of_a_certificate(name, rules):
-    table = tabulate(POLICIES[name](rules), rules)
+def test_an_evaluation_has_the_results_of_a_certificate(name):
+    table = tabulate(POLICIES[name](RECTANGLE), RECTANGLE)
     found, evaluation = certify(table, name), evaluate(table)
     assert (found.unbeatable, found.optimal) == (evaluation.unbeatable, evaluation.optimal)
     for side, response in evaluation.best_responses.items():
         stated = found.results[side]
-        worst = (stated.worst_case_value, stated.worst_case_loss)
-        assert worst == (response.value, response.loss)
-        line = tuple(parse_cell(name, rules) for name in stated.losing_line or ())
-        assert line == (response.losing_line or ())
-        result, *proven = (
-            getattr(evaluation, f"{what}{side.lower()}") for what in ("", "unbeatable_", "optimal_")
-        )
-        assert [stated.unbeatable, stated.optimal] == proven
-        assert stated.vs_random == Rates.of(result)
+        assert stated.vs_random == Rates.of(getattr(evaluation, side.lower()))
+        assert stated.optimal == getattr(evaluation, f"optimal_{side.lower()}")
+        worst = (stated.worst_case_value, stated.worst_case_loss, stated.unbeatable)
+        assert worst == (response.value, response.loss, not response.can_lose)
+        line = [parse_cell(name, RECTANGLE) for name in stated.losing_line or ()]
+        assert line == list(response.losing_line or ())
 
 
 @pytest.mark.parametrize("path", [*RESULTS, "as_x", "as_o.vs_random", "optimal_moves"])
-@pytest.mark.parametrize("name", ["minimax", "stochastic"])
-def test_a_changed_result_is_found_and_named(name, path, stated):
-    value = functools.reduce(lambda found, key: found[key], path.split("."), stated[ROW][name])
-    if isinstance(value, bool):
-        wrong = [not value, int(value), None, "yes", GONE]
-    elif isinstance(value, float):
-        wrong = [value + 1e-9, value - 1e-9, float("nan"), 10**400, str(value), None, GONE]
-    elif isinstance(value, dict):
-        wrong = [None, 1.0, [], "figures", GONE]
-    else:
-        wrong = [["a1"], [], GONE, None if value else "none"]
-    for instead in wrong:
-        shown = "'nothing'" if instead is GONE else ""
-        with refuses(path.rpartition(".")[2], shown, error=CertificateError):
-            verified(changed(stated[ROW][name], path, instead))
+def test_a_changed_result_is_found_and_named(path, stated):
+    for value in (None, 1.5, "yes", GONE):
+        with refuses(path.rpartition(".")[2], error=CertificateError):
+            verified(changed(stated[ROW]["stochastic"], path, value))
 
 
 @pytest.mark.parametrize(
@@ -190,26 +147,21 @@ def test_only_a_format_above_the_known_ones_is_called_newer(number, is_newer, st
     assert ("newer" in str(told.value)) == is_newer
 
 
-def test_the_versions_of_another_process_can_be_stated():
-    content = certify(RandomPolicy(), "random", ROW, versions={"python": "3.0"})
-    assert content.stated.versions == {"python": "3.0"}
-
-
-@pytest.mark.parametrize("missing", [None, "tictactoe-env", "numpy"])
-def test_the_versions_are_those_of_the_packages_that_are_imported_and_installed(
-    missing, monkeypatch
+def test_the_versions_are_those_of_another_process_or_of_what_is_imported_and_installed(
+    monkeypatch,
 ):
     def version(package):
-        if package == missing:
+        if package == "numpy":
             raise stated_module.metadata.PackageNotFoundError
         return f"{package} 1.2.3"
 
+    content = certify(RandomPolicy(), "random", ROW, versions={"python": "3.0"})
+    assert content.stated.versions == {"python": "3.0"}
     monkeypatch.setattr(stated_module.metadata, "version", version)
-    for module in ("stable_baselines3", "sb3_contrib"):
-        monkeypatch.setitem(sys.modules, module, None)  # as if it were imported
-    monkeypatch.delitem(sys.modules, "torch", raising=False)
-    names = {"tictactoe-env", "numpy", "gymnasium", "stable-baselines3", "sb3-contrib"} - {missing}
-    expected = {name: f"{name} 1.2.3" for name in names}
+    monkeypatch.setitem(sys.modules, "sb3_contrib", None)  # as if it were imported
+    for module in ("torch", "stable_baselines3"):
+        monkeypatch.delitem(sys.modules, module, raising=False)
+    expected = {name: f"{name} 1.2.3" for name in ("tictactoe-env", "gymnasium", "sb3-contrib")}
     assert stated_module.package_versions() == {"python": platform.python_version(), **expected}
 
 
@@ -239,7 +191,7 @@ def test_changed_moves_or_another_digest_are_found(stated, tmp_path):
                 ask()
 
 
-def test_results_and_names_that_do_not_follow_from_the_moves_are_found(stated):
+def test_results_that_do_not_follow_from_the_moves_are_found(stated):
     # The corner must be answered in the centre.
     blunder = changed(stated[Rules()]["minimax-first"], "moves.X../.../...", "a2")
     with refuses("unbeatable", False, True, error=CertificateError):
@@ -247,17 +199,11 @@ def test_results_and_names_that_do_not_follow_from_the_moves_are_found(stated):
     shares = changed(stated[RECTANGLE]["random"], "moves..../...", {"a1": 0.5, "b2": 0.5})
     with refuses("optimal_moves", error=CertificateError):
         verified(sealed(shares))
-    with refuses("elo", error=CertificateError):
-        verified(changed(stated[RECTANGLE]["random"], "elo", 3))
-    for path in ("as_x.elo", "as_o.vs_random.elo"):
-        with refuses(path, error=CertificateError):
-            verified(changed(stated[RECTANGLE]["random"], path, 3))
-    verified(changed(stated[Rules()]["minimax"], "as_x.vs_minimax.draw", 1))  # for 1.0
 
 
 MOVE = "moves.X../..."
-SHARES = (0, 0.0, 1e-400, -1, 1.5, float("nan"), float("inf"), True, "1.0", [1], None)
-SPELLINGS = ("e9", "C2", " c2", "c2 ", "c02", "\uff432", "c\uff12", "", "c3", "2")
+SHARES = (0, -1, 1.5, float("nan"), True, "1.0", None)
+SPELLINGS = ("C2", " c2", "c02", "c\uff12", "", "c3")
 
 STATED = ("agent", "seed", "config", "versions", "sha256_of_moves")
 
@@ -267,20 +213,15 @@ STATED = ("agent", "seed", "config", "versions", "sha256_of_moves")
     [
         *((MOVE, move, [repr(move), "X../..."]) for move in (*SPELLINGS, 4, None)),
         *((MOVE, {move: 1.0}, [repr(move)]) for move in SPELLINGS),
-        (MOVE, {"c2": 0.9, "C2": 0.0, "b2": 1.0}, ["'C2'"]),
-        *((MOVE, move, ["X../...", "sum"]) for move in ({}, {"b1": 0.5})),
+        (MOVE, {"b1": 0.5}, ["X../...", "sum"]),
         (MOVE, {"b1": 1, "c1": 1e-11}, ["1.00000000001"]),
         *((MOVE, {"b1": share, "c2": 1.0}, ["b1", repr(share)]) for share in SHARES),
-        (MOVE, {"b1": 10**400}, ["b1", "1000000000000"]),
-        (MOVE, [], ["X../..."]),
         (MOVE, GONE, ["2x3", "positions"]),
         *((name, GONE, [name, "'nothing'"]) for name in STATED),
         ("moves", 3, ["object"]),
-        ("moves", GONE, ["moves"]),
-        ("board", GONE, ["board"]),
         ("board", [2, 3, 3], ["board"]),
         ("board.k", GONE, ["board.k"]),
-        ("board.depth", 2, ["depth"]),
+        *((f"{group}elo", 3, [f"{group}elo"]) for group in ("", "board.", "as_x.vs_random.")),
         ("board.rows", 2.0, ["rows", "2.0"]),
         ("board.rows", 6, ["6x3"]),
     ],
@@ -312,11 +253,7 @@ def test_a_file_that_is_missing_damaged_huge_or_of_another_format_is_refused(tmp
     path.write_text('{"format": 1, "unbeatable": false, "unbeatable": true}')
     with refuses(path, "repeated", "unbeatable", error=CertificateError):
         read(path)
-    for number in ("1e999", "NaN", "-Infinity"):
-        path.write_text(f'{{"format": 1, "seconds": {number}}}')
-        with refuses(path, number, error=CertificateError):
-            read(path)
-    for content in ("", "{", "{}", "[]", "1", '{"format": 3}', "[" * 100_000):
+    for content in ('{"format": 1, "seconds": 1e999}', "", "{}", "[]", "[" * 100_000):
         path.write_text(content)
         with refuses(path, error=CertificateError):
             read(path)
@@ -326,13 +263,10 @@ def test_a_file_that_is_missing_damaged_huge_or_of_another_format_is_refused(tmp
         read(path)
 
 
-def test_what_cannot_be_certified_or_loaded_is_refused(tmp_path, stated):
+def test_a_certificate_of_another_board_is_not_loaded(tmp_path, stated):
     write_json(stated[RECTANGLE]["random"], tmp_path / "certificate.json")
-    assert load_policy(tmp_path).rules == RECTANGLE
     with refuses(tmp_path, "2x3", "3x3"):
         load_policy(tmp_path, Rules())
-    with refuses("unbeatable", error=TypeError):
-        certify(RandomPolicy(), "random", Rules(2, 3, 3), unbeatable=True)
 
 
 def test_the_verdict_speaks_of_the_side_for_which_an_agent_was_not_trained_too():

@@ -8,7 +8,7 @@ import json_certificates
 import numpy as np
 import pytest
 from json_certificates import write_json
-from sample_players import CellPlayer, LineCounter, best_player
+from sample_players import CellPlayer, LineCounter
 from small_runs import trained
 from text_cases import called, rows_of
 
@@ -141,7 +141,12 @@ def test_what_needs_more_positions_than_the_limit_is_sampled_or_refused(capsys, 
 def test_the_data_hold_all_results_and_agree_with_the_exact_ones(capsys, tmp_path):
     names, path = ["a.json", "minimax", "random"], tmp_path / "results.json"
     known = {"seed": 7, "config": {"steps": 3}}
-    specs = [certified(tmp_path / "a.json", best_player(RECTANGLE), RECTANGLE, **known), *names[1:]]
+    specs = [
+        certified(
+            tmp_path / "a.json", make_opponent("minimax-first", RECTANGLE), RECTANGLE, **known
+        ),
+        *names[1:],
+    ]
     assert str(path) in shown(capsys, *specs, "--games 5 --json", path)
     data = json.loads(path.read_text())
     assert data["sampled_against_random"]["random"].keys() == {"X", "O"}
@@ -158,7 +163,7 @@ def test_the_data_hold_all_results_and_agree_with_the_exact_ones(capsys, tmp_pat
 
 def test_several_certificates_are_verified_at_once_and_each_wrong_one_is_named(capsys, tmp_path):
     good = certified(tmp_path / "good.json", RandomPolicy(), RECTANGLE)
-    best = certified(tmp_path / "best.json", best_player(RECTANGLE), RECTANGLE)
+    best = certified(tmp_path / "best.json", make_opponent("minimax-first", RECTANGLE), RECTANGLE)
     bad, none = tmp_path / "bad.json", tmp_path / "none.json"
     boaster = json_certificates.certified(RandomPolicy(), "boaster", RECTANGLE)
     write_json({**boaster, "optimal": True}, bad)

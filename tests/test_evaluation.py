@@ -4,7 +4,7 @@ from html import unescape
 from xml.etree import ElementTree
 
 import pytest
-from sample_players import CellPlayer, best_player
+from sample_players import CellPlayer
 from text_cases import refuses
 
 from tictactoe_env.exact.evaluation import (
@@ -25,7 +25,10 @@ X_WINS = Rules(2, 3, 2)  # O must lose to perfect play, so it has no best achiev
 
 
 def test_the_best_player_is_optimal_minimax_unbeatable_and_nobody_where_a_side_must_lose():
-    best, minimax = evaluate(best_player(Rules())), evaluate(MinimaxPolicy(Rules()))
+    best, minimax = (
+        evaluate(make_opponent("maskable_ppo", Rules())),
+        evaluate(MinimaxPolicy(Rules())),
+    )
     assert (best.x.win, best.o.win) == pytest.approx((191 / 192, 866 / 945), abs=1e-15)
     assert (best.optimal, minimax.unbeatable, minimax.optimal) == (True, True, False)
     best = evaluate(MinimaxPolicy(X_WINS))

@@ -1,31 +1,31 @@
 """The verifier in plain Python: its numbers, and certificates of the package that it accepts.
 
-tests/fuzz/fuzz_certificates.py shows that both refuse the same ones.
+Those that tests/fuzz/fuzz_certificates.py draws and forges are accepted by both or by none.
 """
 
 import base64
-import functools
 import hashlib
 import json
 import subprocess
 import sys
 import zlib
 from fractions import Fraction
+from functools import partial
 
 import json_certificates
-import numpy as np
 import pytest
+from fuzz import fuzz_certificates as drawn
+from hypothesis import settings
 from json_certificates import verified
-from sample_players import LineCounter, random_probs
+from sample_players import LineCounter
 
 from tictactoe_env import plain_proof
 from tictactoe_env.exact.symmetry import CanonicalPolicy
-from tictactoe_env.exact.tables import TabularPolicy
 from tictactoe_env.opponents import make_opponent
 from tictactoe_env.rules import Rules
 
 SMALL, SQUARE = Rules(2, 3, 3), Rules(4, 4, 4)
-slow = functools.partial(pytest.param, marks=pytest.mark.slow)
+slow = partial(pytest.param, marks=pytest.mark.slow)
 
 
 def certified(policy, rules, **options):
@@ -85,37 +85,45 @@ def test_the_example_of_the_documentation_has_the_positions_that_it_states():
     assert (o.start.nearest, len(o.known), len(o.decisions)) == (3, 14, 9)
 
 
-# --- certificates that both accept ----------------------------------------------------------------
-
-PLAYERS = {
-    "lines": LineCounter,
-    "canonical": lambda rules: CanonicalPolicy(LineCounter(rules), rules),
-    # Arbitrary probabilities, on taken cells too, some of them zero.
-    "any": lambda rules: TabularPolicy(rules, random_probs(rules, np.random.default_rng(0), 0.3)),
-}
+# --- certificates of the package ------------------------------------------------------------------
 
 
-def player(name, rules):
-    return PLAYERS[name](rules) if name in PLAYERS else make_opponent(name, rules)
+def canonical(rules):
+    return CanonicalPolicy(LineCounter(rules), rules)
 
 
 @pytest.mark.parametrize(
-    ("name", "rules", "is_beaten"),
+    ("make", "rules", "is_beaten"),
     [
-        ("maskable_ppo", Rules(), False),
-        ("random", Rules(1, 1, 1), True),
-        ("random", Rules(2, 3, 1), True),
-        ("lines", Rules(2, 4, 3), False),
-        ("any", SMALL, True),
-        slow("minimax", Rules(), False),
-        slow("lines", SQUARE, False),
-        slow("canonical", SQUARE, False),
+        (partial(make_opponent, "maskable_ppo"), Rules(), False),
+        (partial(make_opponent, "random"), Rules(1, 1, 1), True),
+        (partial(make_opponent, "random"), Rules(2, 3, 1), True),
+        (LineCounter, Rules(2, 4, 3), False),
+        (canonical, Rules(2, 4, 3), False),
+        slow(partial(make_opponent, "minimax"), Rules(), False),
+        slow(LineCounter, SQUARE, False),
+        slow(canonical, SQUARE, False),
     ],
 )
 @pytest.mark.parametrize("lines_only", [False, True])
-def test_a_certificate_is_accepted_by_both(name, rules, is_beaten, lines_only):
-    meetings = accepted(certified(player(name, rules), rules, lines_only=lines_only))
+def test_a_certificate_is_accepted_by_both(make, rules, is_beaten, lines_only):
+    meetings = accepted(certified(make(rules), rules, lines_only=lines_only))
     assert any(meeting.start.nearest is not None for meeting in meetings.values()) == is_beaten
+
+
+@pytest.mark.parametrize("rules", [Rules(6, 6, 3), Rules(4, 8, 3)], ids=str)
+def test_a_certificate_of_a_board_of_more_than_32_bits_is_accepted_by_both(rules):
+    """X wins in a few moves there, so that it meets few of the positions."""
+    player = LineCounter(rules, (1, 12, 100_000, 0), (0, 10, 10_000, 0))
+    for policy in (player, CanonicalPolicy(player, rules)):
+        assert accepted(certified(policy, rules, sides=("X",)))["X"].start.value == 1
+
+
+few = settings(max_examples=60)
+test_drawn_certificates_are_accepted_by_both = few(drawn.test_a_certificate_is_accepted_by_both)
+test_forged_certificates_are_accepted_by_both_or_by_none = few(
+    drawn.test_a_forged_or_damaged_certificate_is_accepted_by_both_or_by_none
+)
 
 
 # --- as a program ---------------------------------------------------------------------------------

@@ -3,15 +3,17 @@
 import gymnasium as gym
 import numpy as np
 import pytest
+from json_certificates import certified
 from sample_players import FixedPlayer, LineCounter, random_probs
 from text_cases import refuses
 
-from tictactoe_env import RandomPolicy, Rules, TabularPolicy, TicTacToeVectorEnv
+from tictactoe_env import RandomPolicy, Rules, TabularPolicy, TicTacToeVectorEnv, plain_proof
 from tictactoe_env.engines.starts import ExploringStarts
 from tictactoe_env.exact.match import best_responses, exact_result
 from tictactoe_env.exact.proof import Limit, ProofLimitError
 from tictactoe_env.exact.responses import respond
 from tictactoe_env.exact.symmetry import CanonicalPolicy
+from tictactoe_env.notation import board_text
 from tictactoe_env.rules import to_move
 from training.selfplay import SelfPlay
 
@@ -44,11 +46,11 @@ PLAYERS = [
 def test_a_best_response_gets_all_that_can_be_got_and_wins_from_each_counterexample(make, rules):
     policy = make(rules)
     player, boards = respond(policy, rules)
-    responses = best_responses(policy, rules)
-    for side, best in responses.items():
+    for side, best in best_responses(policy, rules).items():
         assert exact_result(policy, player, rules, side=side).value == pytest.approx(best.value)
-    movers = [int((to_move(boards) == mark).sum()) for mark in (1, -1)]
-    assert [count > 0 for count in movers] == [best.value < 0 for best in responses.values()]
+    meetings = plain_proof.check(certified(policy, "any", rules, lines_only=True)).values()
+    lost = {b for met in meetings for b in met.decisions if met.known[b].nearest is not None}
+    assert {board_text(board, rules) for board in boards} == lost
     if make is stochastic:
         return  # by chance such a player may also win
     boards = boards[:200]

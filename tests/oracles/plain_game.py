@@ -129,32 +129,6 @@ class PlainGame:
 
         return from_here(start or self.empty)
 
-    def best_against_uniform(
-        self, side: int, score: Callable[[tuple[Any, ...]], Any], never_loses: bool
-    ) -> dict[Board, int]:
-        """The moves of `side` with the highest score of (wins, draws, losses) against random play.
-
-        never_loses: of the moves after which perfect play cannot beat it; boards without any are
-        left out.
-        """
-        results: dict[Board, tuple[Any, ...]] = {}
-        moves: dict[Board, int] = {}
-        for board in self.last_first:
-            after = {cell: self.after(board, cell) for cell in self.moves(board)}
-            if not after:
-                results[board] = OUTCOMES[side * self.positions[board]][:3]
-            elif self.mover(board) != side:
-                parts = zip(*(results[child] for child in after.values()), strict=True)
-                results[board] = tuple(Fraction(sum(part)) / len(after) for part in parts)
-            else:
-                is_safe = {cell: self.value_x[after[cell]] * side >= 0 for cell in after}
-                safe = [cell for cell in after if is_safe[cell] or not never_loses]
-                results[board] = (0, 0, 1)
-                if safe:
-                    moves[board] = max(safe, key=lambda cell: score(results[after[cell]]))
-                    results[board] = results[after[moves[board]]]
-        return moves
-
 
 def plain_standing(cells: Any, size: tuple[int, int, int], early_draw: bool) -> dict[str, Any]:
     """The state of a game, by looking at every line of the board after every move."""
@@ -194,9 +168,3 @@ class Player:
             for cell, chance in self.choice(tuple(board)).items():
                 table[row, cell] = chance
         return table
-
-
-def is_exactly(value: float, fraction: Fraction) -> bool:
-    """Whether a float is this fraction: the nearest with a denominator up to 10^6, within 1e-12."""
-    is_near = abs(Fraction(value) - fraction) < Fraction(1, 10**12)
-    return is_near and Fraction(value).limit_denominator(10**6) == fraction
