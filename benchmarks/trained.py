@@ -3,15 +3,14 @@
     python -m benchmarks.trained
 
 For every entry of benchmarks/results.py one run in runs/results becomes a table in
-`tictactoe_env/trained/tables`, and its own values in `apps/players/tables`: of an agent the best
-of its seeds, of a preset seed 0. Only certificates that `verify` accepts are taken, if the model
-beside them makes their moves.
+`tictactoe_env/trained/tables`, and its own values, rounded, a file in `apps/players/tables`: of an
+agent the best of its seeds, of a preset seed 0. Only certificates that `verify` accepts are taken,
+if the model beside them makes their moves.
 """
 
 from __future__ import annotations
 
 import gzip
-import io
 import json
 import sys
 from functools import partial
@@ -21,8 +20,7 @@ from typing import IO, Any
 import numpy as np
 
 import agents
-from apps.players.packed import FOLDER as VALUES_FOLDER
-from apps.players.packed import NO_VALUE, STEPS, VALUES, canonical_rows
+from apps.players.seat import VALUES_FOLDER
 from benchmarks.results import ENTRIES, ROOT, RUNS, Entry
 from tictactoe_env.certificates.certificate import FILE, read, table_of, verify
 from tictactoe_env.certificates.content import Certificate
@@ -35,9 +33,10 @@ from tictactoe_env.trained.packed import (
     table_boards,
 )
 from training.checkpoint import load_model
-from training.values import OwnValues
+from training.values import write_values
 
 MOST_BYTES = 300_000  # of all tables together
+STEPS = 1024  # of the scale, to which own values are rounded: they take a third of the space
 LARGER = RUNS / "alphazero-4x4x4"  # the run whose certificate comes with the package as it is
 
 
@@ -59,8 +58,8 @@ def _strength(found: Certificate) -> tuple[Any, ...]:
     return unbeatable, optimal, round(wins, 9), -(found.stated.seed or 0)
 
 
-def files_of(folder: Path) -> dict[str, bytes]:
-    """The files of a trained agent, by suffix: its table, and its own values if it has any.
+def checked_player(folder: Path) -> tuple[Certificate, Any]:
+    """The certificate of a run, and its player.
 
     Raises CertificateError if the results of the certificate do not follow from its moves, and
     ValueError if the model in the folder makes other moves.
@@ -72,11 +71,7 @@ def files_of(folder: Path) -> dict[str, bytes]:
     player: Any = page.player(config, model)
     if not np.array_equal(player.table, table_of(certificate).table):
         raise ValueError(f"the model of {folder} does not make the moves of its certificate")
-    files = {TABLE: table_bytes(certificate)}
-    own = getattr(player, "own", None)
-    if own is not None:
-        files[VALUES] = pack_values(own)
-    return files
+    return certificate, player
 
 
 def table_bytes(certificate: Certificate) -> bytes:
@@ -93,39 +88,27 @@ def pack(certificate: Certificate) -> dict[str, Any]:
     return {**content, "moves": [content["moves"][text] for text in table_boards()]}
 
 
-def pack_values(own: OwnValues) -> bytes:
-    """Own values on 3x3 as a NumPy archive, rounded: see above."""
+def write_rounded(player: Any, certificate: Certificate, path: Path) -> None:
+    """Write the own values of a player."""
+    own = player.own
     unit = (own.high - own.low) / STEPS
-    numbers = np.where(np.isfinite(own.values), np.round(own.values / unit), NO_VALUE)
-    numbers = numbers.astype(np.int16)
-    rows, cells, canonical = canonical_rows()
-    is_symmetric = bool(
-        (np.take_along_axis(numbers, cells, axis=1) == numbers[rows][canonical]).all()
-    )
-    known = np.zeros(0, dtype=bool) if own.known is None else own.known
-    about = json.dumps({"meaning": own.meaning, "low": own.low, "high": own.high})
-    target = io.BytesIO()
-    np.savez_compressed(
-        target,
-        values=numbers[rows] if is_symmetric else numbers,
-        known=np.packbits(known),
-        about=np.frombuffer(about.encode(), dtype=np.uint8),
-    )
-    return target.getvalue()
+    rounded = own._replace(values=(np.round(own.values / unit) * unit).astype(np.float32))
+    write_values(rounded, certificate.sha256_of_moves, path)
 
 
 def main() -> int:
     """Write the tables; the exit code is 1 if an entry has no run."""
-    missing, written = [], {}
+    missing, written, players = [], {}, {}
     for entry in ENTRIES:
         folder = best_run(entry)
         if folder is None:
             missing.append(entry.command)
             continue
-        files = files_of(folder)
-        places = {TABLE: FOLDER, VALUES: VALUES_FOLDER}
-        written |= {places[end] / f"{entry.name}{end}": data for end, data in files.items()}
-        print(f"{entry.name}: {folder.name}, {sum(map(len, files.values())):,} bytes")
+        certificate, player = checked_player(folder)
+        data = written[FOLDER / f"{entry.name}{TABLE}"] = table_bytes(certificate)
+        if hasattr(player, "own"):
+            players[VALUES_FOLDER / f"{entry.name}.npz"] = player, certificate
+        print(f"{entry.name}: {folder.name}, {len(data):,} bytes")
     size = sum(map(len, written.values()))
     print(f"{size:,} bytes in all")
     if size > MOST_BYTES:
@@ -136,11 +119,13 @@ def main() -> int:
     else:
         missing.append(f"train.py alphazero --board 4x4x4 --until unbeatable --out {LARGER}")
     names = {entry.name for entry in ENTRIES}
-    for old in {*FOLDER.iterdir(), *VALUES_FOLDER.iterdir()} - {*written}:
+    for old in {*FOLDER.iterdir(), *VALUES_FOLDER.iterdir()} - {*written, *players}:
         if old.name.partition(".")[0] in names:
             old.unlink()
     for path, data in written.items():
         write_file(path, partial(_write, data))
+    for path, (player, certificate) in players.items():
+        write_rounded(player, certificate, path)
     for command in missing:
         print(
             f"no run of `{command}` in {RUNS}: run python -m benchmarks.results --seeds 10 first",

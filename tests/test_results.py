@@ -6,7 +6,7 @@ import pytest
 from text_cases import refuses
 
 from agents import TRAINABLE, presets
-from apps.players.packed import FOLDER
+from apps.players.seat import VALUES_FOLDER
 from benchmarks.results import ENTRIES, PAGE, package_row, put
 from benchmarks.trained import pack
 from tictactoe_env import RandomPolicy, Rules
@@ -39,7 +39,7 @@ def test_the_trained_agent_of_the_package_has_the_configuration_of_today(entry):
     default, wanted = (json.loads(json.dumps(config)) for config in (default, wanted))
     made = {name: value for name, value in facts.stated.config.items() if name in default}
     assert {**default, **made} == wanted
-    has_values = (FOLDER / f"{entry.name}.npz").exists()
+    has_values = (VALUES_FOLDER / f"{entry.name}.npz").exists()
     config = entry.config(seed)
     player = entry.page.player(config, entry.page.begin(config).model())
     assert has_values == hasattr(player, "own")

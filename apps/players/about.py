@@ -25,8 +25,11 @@ from tictactoe_env.opponents import (
     is_trained,
     split_options,
 )
+from tictactoe_env.rules import Rules
 from tictactoe_env.trained.packed import facts_of
 
+BOARDS = (Rules(), Rules(3, 4, 3), Rules(4, 4, 4), Rules(5, 5, 4), Rules(6, 6, 4), Rules(7, 7, 5))
+"""The boards that every player is offered on, if it plays there."""
 LEARNER, LEARNER_ID = "learner", "runs/learner"  # of the trie that learns from the person here
 MANY_WINS = 0.8  # of the games against random moves: a player seems strong
 

@@ -11,11 +11,11 @@ import hashlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from apps.players import about, pupil
-from apps.players.about import LEARNER, LEARNER_ID, PLAYERS, title_of
+from apps.players.about import BOARDS, LEARNER, LEARNER_ID, PLAYERS, title_of
 from apps.players.seat import Seat, named_seat, run_seat
 from tictactoe_env import opponents
 from tictactoe_env.certificates.certificate import (
@@ -27,7 +27,13 @@ from tictactoe_env.certificates.certificate import (
     verify,
 )
 from tictactoe_env.certificates.content import Certificate
-from tictactoe_env.certificates.runs import FOLDERS, certificates, newest_run, place_of
+from tictactoe_env.certificates.runs import (
+    FOLDERS,
+    MAX_FOUND,
+    certificates,
+    newest_run,
+    place_of,
+)
 from tictactoe_env.certificates.stated import CertificateError, name_of
 from tictactoe_env.errors import printable, unknown_name
 from tictactoe_env.exact.positions import ENUMERABLE
@@ -46,16 +52,16 @@ class Entry:
 
     kind: "agent" (needs no training), "trained" (comes with the package) or "run" (a saved run);
     the last two have a certificate. title: what people call it. about: a sentence, or why the
-    certificate is broken. rules: the only board that the player plays on; None: any board of at
-    most `max_cells`. path: of the certificate's file. sha256: of that file, or of the moves of a
+    certificate is broken. rules: the board of the certificate; None: any board of at most
+    `max_cells`. path: of the certificate's file. sha256: of that file, or of the moves of a
     "trained" player. agent: the trained agent, or the name without options.
-    unbeatable: what the certificate proves, of a run that was trained as one side for that side;
-    None for a player without one, and until it is verified that it follows from the moves. `about`
-    says that what is not verified is a claim.
+    unbeatable: proven by the certificate, of a run that was trained as one side for that side; None
+    for a player without one, and until it is verified that it follows from the moves. `about` says
+    that what is not verified is a claim.
     side: the only side that a "trained" player or a run was trained to play; "" for both.
     learned: the games that a run has learned from since its training; None if it does not learn.
-    results: of a "trained" player, its wins against random moves and whether it can be beaten, in a
-    sentence. method: what its preset does, in a sentence. Both are "" for others.
+    results: of a "trained" player, its wins against random moves and its proof, in a sentence.
+    method: of its preset, in a sentence. Both are "" for others.
     """
 
     id: str
@@ -89,10 +95,10 @@ class Entry:
         return f"{self.about}; {pupil.learned_text(self.learned)}" if self.learned else self.about
 
     @property
-    def boards(self) -> str:
+    def where(self) -> str:
         """The boards it plays on, in words."""
         if self.rules:
-            return str(self.rules)
+            return " and ".join(map(str, filter(self.plays, dict.fromkeys([self.rules, *BOARDS]))))
         is_any = self.max_cells >= MAX_BITS
         return "any board" if is_any else f"boards of up to {self.max_cells} cells"
 
@@ -102,9 +108,11 @@ class Entry:
         return Participant("run" if self.path else "agent", self.id, self.sha256)
 
     def plays(self, rules: Rules) -> bool:
-        """Whether it plays on this board."""
+        """True if it plays on this board."""
         if self.broken:
             return False
+        if self.kind == "trained":
+            return opponents.is_trained(self.id, rules)
         return rules == self.rules if self.rules else rules.cells <= self.max_cells
 
     def seat(self, rules: Rules) -> Seat:
@@ -112,7 +120,7 @@ class Entry:
         if self.broken:
             raise CertificateError(f"{self.id} is broken: {self.about}")
         if not self.plays(rules):
-            raise ValueError(f"{self.id} plays on {self.boards}, not on {rules}: choose another")
+            raise ValueError(f"{self.id} plays on {self.where}, not on {rules}: choose another")
         if self.path is None:
             return named_seat(self.id, rules)
         return run_seat(place_of(self.path), self.id, rules)
@@ -152,16 +160,12 @@ class Gallery:
         if len(self.folders) < len(folders):
             names = ", ".join(map(str, folders))
             raise ValueError(f"the folders of a gallery must have different names, got {names}")
-        home, name = LEARNER_ID.split("/")
-        self.learner = self.folders[home] / name if home in self.folders else None
-        self._read: dict[Path, tuple[object, Entry]] = {}
+        self._titles: dict[str, str] = {}  # of the runs that were read
 
     def entries(self) -> list[Entry]:
         """All entries: built in, registered, trained, then runs by id, broken ones included."""
         named = map(_named_entry, (*PLAYERS, *opponents.registered_names()))
         runs = [self._run(id, path) for id, path in self._places()]
-        if self.learner is not None and not self.learner.exists():
-            runs.append(_new_learner(self.learner))
         runs.sort(key=lambda entry: (entry.kind, entry.id))
         return [*filter(None, named), *map(_trained_entry, packed.trained_names()), *runs]
 
@@ -181,33 +185,26 @@ class Gallery:
         for place, path in self._places():
             if id == place or (newest is not None and path == newest.file):
                 return self._run(place, path)
-        if id == LEARNER_ID and self.learner is not None:
-            return _new_learner(self.learner)
         raise UnknownPlayerError(str(unknown_name("agent", id, opponents.known_names(folders))))
 
     def title(self, id: str) -> str:
         """The title of a player, who may be here no more; nothing is read for it."""
-        read = (entry.title for _, entry in self._read.values() if entry.id == id)
-        return next(read, None) or title_of(id)
+        return self._titles.get(id) or title_of(id)
 
     def _places(self) -> Iterator[tuple[str, Path]]:
-        """The id and the path of every certificate. Nothing is read but the names of files."""
+        """The id and the path of every certificate, and of a learner that has no game yet."""
         for name, folder in self.folders.items():
             for path in certificates(folder):
                 yield "/".join((name, *place_of(path).relative_to(folder).parts)), path
+        home, name = LEARNER_ID.split("/")
+        if home in self.folders and not (self.folders[home] / name).exists():
+            yield LEARNER_ID, self.folders[home] / name / FILE
 
     def _run(self, id: str, path: Path) -> Entry:
         """The entry of a certificate, maybe broken. It is read again if it has changed."""
-        # Before reading: what is changed meanwhile is read again.
-        stamp = pupil.stamp_of(path), pupil.stamp_of(path.with_name(learned.FILE))
-        known, entry = self._read.get(path, (None, None))
-        if entry is None or known != stamp:
-            try:
-                entry = _run_entry(id, path)
-            except (ValueError, OSError) as error:
-                shown, reason = printable(id), printable(error)[:300]
-                entry = Entry(shown, "run", title_of(shown), reason, path=path, broken=True)
-            self._read[path] = stamp, entry
+        stamps = pupil.stamp_of(path), pupil.stamp_of(path.with_name(learned.FILE))
+        entry = _run_entry(id, path, stamps)
+        self._titles[entry.id] = entry.title
         return entry
 
 
@@ -236,49 +233,53 @@ def _named_entry(id: str) -> Entry | None:
     return Entry(id, "agent", title_of(id), sentence, most, agent=name)
 
 
-def _new_learner(folder: Path) -> Entry:
-    """The entry of a learner that has no game yet, and so no folder."""
-    title, _, sentence = PLAYERS[LEARNER_ID]
-    entry = Entry(LEARNER_ID, "agent", title, sentence, agent=pupil.TRIE, learned=0)
-    return replace(entry, rules=pupil.LEARNER_RULES, path=folder / FILE)
-
-
 @cache
 def _trained_entry(name: str) -> Entry:
     """The entry of a trained agent of the package."""
     facts = packed.facts_of(name)
-    entry = replace(_proven_entry(name, "trained", facts), sha256=facts.sha256_of_moves)
-    return replace(entry, results=about.results_of(facts))
+    entry = _proven_entry(name, "trained", facts)
+    return replace(entry, sha256=facts.sha256_of_moves, results=about.results_of(facts))
 
 
-def _run_entry(id: str, path: Path) -> Entry:
-    """The entry of a certificate. Raises ValueError if it is broken.
+@lru_cache(maxsize=2 * MAX_FOUND)
+def _run_entry(id: str, path: Path, stamps: object) -> Entry:
+    """The entry of a certificate, or of a learner that has no game yet, and so no folder.
 
-    On boards of up to QUICK_CELLS cells the certificate is verified; on larger ones what it states
-    is a claim.
+    stamps: of the files that it is read from. On boards of up to QUICK_CELLS cells the certificate
+    is verified; on larger ones its results are claims.
     """
-    if len(id) > MAX_NAME or not id.isprintable() or id != id.strip():
-        raise ValueError(f"its path must be at most {MAX_NAME} printable characters")
-    found, folder = read(path), path.parent
-    check_digest(found)
-    entry = _proven_entry(id, "run", found)
-    if found.rules.cells <= QUICK_CELLS:
-        verify(found)
-    else:
-        claim = f"it claims, not verified: {entry.about}"
-        entry = replace(entry, about=claim, unbeatable=None)
-    learns = pupil.learns(folder, entry.agent)
-    return replace(
-        entry,
-        about=f"on {found.rules}: {entry.about}",
-        path=path,
-        sha256=hashlib.sha256(read_bytes(path)).hexdigest(),
-        learned=pupil.Pupil(folder).games if learns else None,
-    )
+    if id == LEARNER_ID and not path.parent.exists():
+        title, _, sentence = PLAYERS[id]
+        rules = pupil.LEARNER_RULES
+        return Entry(
+            id, "agent", title, sentence, rules=rules, path=path, agent=pupil.TRIE, learned=0
+        )
+    try:
+        if len(id) > MAX_NAME or not id.isprintable() or id != id.strip():
+            raise ValueError(f"its path must be at most {MAX_NAME} printable characters")
+        found = read(path)
+        check_digest(found)
+        entry = _proven_entry(id, "run", found)
+        if found.rules.cells <= QUICK_CELLS:
+            verify(found)
+        else:
+            claim = f"it claims, not verified: {entry.about}"
+            entry = replace(entry, about=claim, unbeatable=None)
+        learns = pupil.learns(path.parent, entry.agent)
+        return replace(
+            entry,
+            about=f"on {found.rules}: {entry.about}",
+            path=path,
+            sha256=hashlib.sha256(read_bytes(path)).hexdigest(),
+            learned=pupil.Pupil(path.parent).games if learns else None,
+        )
+    except (ValueError, OSError) as error:
+        shown, reason = printable(id), printable(error)[:300]
+        return Entry(shown, "run", title_of(shown), reason, path=path, broken=True)
 
 
 def _proven_entry(id: str, kind: str, found: Certificate) -> Entry:
-    """The entry of a player with a certificate, of which all is proven that is stated."""
+    """The entry of a player with a certificate, all of whose results are proven."""
     stated = found.stated
     return Entry(
         id,

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 import agents
 from apps.players.about import LEARNER, LEARNER_ID
-from apps.players.packed import valued_policy
 from apps.players.pupil import LEARNER_FOLDER, LEARNER_RULES, MODEL, Pupil, learns
 from tictactoe_env.certificates.certificate import FILE, load_policy, read, read_bytes
 from tictactoe_env.certificates.lines import LinesPolicy
@@ -32,6 +31,7 @@ from tictactoe_env.trained.packed import facts_of
 from training.values import FILE as VALUES
 from training.values import MEANING, read_values
 
+VALUES_FOLDER = Path(__file__).with_name("tables")  # own values of the package's trained agents
 # Cells. A search is tabulated up to here, for its expected values: 3 s with 1,000 playouts a move.
 TABLE_CELLS = 9
 OWN, EXPECTED = "own", "expected"
@@ -55,11 +55,11 @@ NAMES_TEXT = """\
 class Thoughts:
     """A player's probabilities and values of the moves on one board, None on taken cells.
 
-    probs: probabilities. illegal: the probability on taken cells.
-    values: those of the side to move, or None if the player has no values; a free cell has None if
-    the player does not know its value. kind: "own", "expected" or "". meaning: what the values are,
-    in words. scale: the values of a sure loss and of a sure win. kinds: all that the player has.
-    new: whether the board never came up in training; False if the player does not know.
+    values: for the side to move, or None if the player has no values; a free cell has None if the
+    player does not know its value. kind: "own", "expected" or "". illegal: the probability on taken
+    cells. meaning: of the values, in words. scale: the values of a sure loss and of a sure win.
+    kinds: all that the player has. new: True if the player knows that the board never came up in
+    training.
     """
 
     probs: list[float | None]
@@ -75,9 +75,9 @@ class Thoughts:
 class Seat:
     """A player at a side of the board. Threads may share it; a lock protects the policy.
 
-    player: as the game store names it. policy: how it moves; None for a person. model: has its own
-    values (`q_values`; their `meaning` and `scale`) and `is_new`, if it has them; by default the
-    policy. pupil: a player that learns, which takes the place of policy and model.
+    player: as the game store names it. policy: chooses the moves; None for a person. model: has its
+    own values (`q_values`; their `meaning` and `scale`) and `is_new`, if it has them; by default
+    the policy. pupil: a player that learns, which takes the place of policy and model.
     """
 
     def __init__(
@@ -88,10 +88,19 @@ class Seat:
         model: Policy | None = None,
         pupil: Pupil | None = None,
     ):
-        self.player, self.rules, self.policy, self.pupil = player, rules, policy, pupil
-        self.model: Any = policy if model is None else model
+        self.player, self.rules, self.pupil = player, rules, pupil
+        self._policy, self._model = policy, model
         self._lock = threading.Lock()
-        self._take_in()
+
+    @property
+    def policy(self) -> Policy | None:
+        """The moves that it makes now; a pupil's change with every game that it learns."""
+        return self._policy if self.pupil is None else self.pupil.policy()
+
+    @property
+    def model(self) -> Any:
+        """What has its own values, if it has any."""
+        return self.policy if self._model is None else self._model
 
     @property
     def name(self) -> str:
@@ -100,12 +109,12 @@ class Seat:
 
     @property
     def is_person(self) -> bool:
-        """Whether a person types the moves."""
+        """True if a person types the moves."""
         return self.policy is None
 
     @property
     def thinks_at_once(self) -> bool:
-        """Whether `thoughts` takes milliseconds, because all is looked up in a table."""
+        """True if `thoughts` takes milliseconds, because all is looked up in a table."""
         return self.rules.cells <= TABLE_CELLS and isinstance(self.policy, TabularPolicy)
 
     @property
@@ -120,11 +129,10 @@ class Seat:
 
         The cell is taken if the policy makes an illegal move.
         """
-        assert self.policy is not None, "a person moves by typing"
+        policy = self.policy
+        assert policy is not None, "a person moves by typing"
         with self._lock:
-            self._take_in()
-            probs = self.policy.probs(board[None])
-        return int(sample(probs, rng)[0])
+            return int(sample(policy.probs(board[None]), rng)[0])
 
     def thoughts(self, board: Boards, kind: str = OWN) -> Thoughts:
         """Probabilities and values of the moves on an unfinished board (cells,).
@@ -133,19 +141,18 @@ class Seat:
         only one kind is asked for that one. The first call for expected results may tabulate a
         search, which takes seconds: see `thinks_at_once`.
         """
-        assert self.policy is not None, "a person has no values"
-        kinds, values = self.kinds, None
+        policy, model, kinds, values = self.policy, self.model, self.kinds, None
+        assert policy is not None, "a person has no values"
         kind = kind if kind in kinds else next(iter(kinds), "")
         with self._lock:
-            self._take_in()
             if kind == EXPECTED:
-                self.policy = tabulate(self.policy, self.rules)
+                self._policy = policy = tabulate(policy, self.rules)
                 side = SIDES[int(to_move(board) < 0)]
-                values = action_values(side, self.policy, RandomPolicy(), self.rules, board)
+                values = action_values(side, policy, RandomPolicy(), self.rules, board)
             elif kind == OWN:
-                values = self.model.q_values(board[None])[0]
-            probs = self.policy.probs(board[None])[0]
-        of_values = self.model if kind == OWN else None
+                values = model.q_values(board[None])[0]
+            probs = policy.probs(board[None])[0]
+        of_values = model if kind == OWN else None
         free = board == 0
         return Thoughts(
             _on(free, probs),
@@ -159,14 +166,9 @@ class Seat:
         )
 
     def is_new(self, board: Boards) -> bool:
-        """Whether this unfinished board (cells,) never came up in training, if the model knows."""
+        """True if the model knows that this unfinished board (cells,) never came up in training."""
         ask = getattr(self.model, "is_new", None)
         return ask is not None and bool(ask(board[None])[0])
-
-    def _take_in(self) -> None:
-        """Play what the pupil plays after the games that it has learned by now."""
-        if self.pupil is not None:
-            self.policy = self.model = self.pupil.policy()
 
 
 def _on(free: NDArray[np.bool_], numbers: NDArray[np.floating[Any]]) -> list[float | None]:
@@ -187,7 +189,7 @@ def seat_of(spec: str, rules: Rules, what: str = "player") -> Seat:
     word, _, name = spec.partition(":")
     if word.lower() == PERSON and what == "player":
         return Seat(Participant("human", name or PERSON), rules)
-    if is_learner(spec):
+    if spec in (LEARNER, LEARNER_ID):
         return run_seat(LEARNER_FOLDER, LEARNER_ID, rules)
     path = path_of(spec, rules, what)
     if path is not None:
@@ -200,8 +202,8 @@ def named_seat(name: str, rules: Rules, what: str = "player") -> Seat:
     policy = model = make_opponent(name, rules, what)
     if is_trained(name, rules):
         source = facts_of(name, rules).sha256_of_moves
-        model = valued_policy(name) if rules.cells <= TABULATED else model
-        return Seat(Participant("agent", name, source), rules, policy, model)
+        policy = with_values(policy, VALUES_FOLDER / f"{name}.npz", source)
+        return Seat(Participant("agent", name, source), rules, policy)
     if isinstance(policy, (MinimaxPolicy, RandomPolicy)) and rules.cells <= TABULATED:
         policy = tabulate(policy, rules)
     elif isinstance(policy, MinimaxPolicy):
@@ -228,15 +230,16 @@ def run_seat(path: Path, name: str, rules: Rules) -> Seat:
             return Seat(player, rules, agents.load(path))
     if learns(path, certificate.stated.agent):
         return Seat(player, rules, pupil=Pupil(path))
-    values = file.with_name(VALUES)
-    if file.name == FILE and values.exists() and isinstance(policy, TabularPolicy):
-        policy = read_values(values, policy, certificate.sha256_of_moves)
+    if file.name == FILE:
+        policy = with_values(policy, file.with_name(VALUES), certificate.sha256_of_moves)
     return Seat(player, rules, policy)
 
 
-def is_learner(spec: str) -> bool:
-    """Whether a text names the trie that learns from a person."""
-    return spec in (LEARNER, LEARNER_ID)
+def with_values(policy: Any, file: Path, sha256_of_moves: str) -> Any:
+    """A table with the own values of a file, if there is one; any other policy as it is."""
+    if not file.exists() or not isinstance(policy, TabularPolicy):
+        return policy
+    return read_values(file, policy, sha256_of_moves)
 
 
 def policy_of(spec: str, rules: Rules, what: str = "player") -> Policy:
@@ -255,7 +258,7 @@ def path_of(spec: str, rules: Rules | None = None, what: str = "player") -> Path
     """
     if spec.partition(":")[0].lower() == PERSON:
         return None
-    if is_learner(spec):
+    if spec in (LEARNER, LEARNER_ID):
         return LEARNER_FOLDER if LEARNER_FOLDER.exists() else None
     path = saved_path(spec, rules, what, also=[PERSON, LEARNER] if what == "player" else [])
     if path is not None and not str(path).isprintable():

@@ -6,33 +6,39 @@ servers may share a store. Nothing here imports torch: agents are tables or sear
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import asdict
 from typing import Annotated, Any
 
 from anyio.to_thread import run_sync as in_thread
 from fastapi import Path, Query
 from fastapi.responses import Response
 
-from apps.players.about import GROUPS, LEARNER_ID, story_of, unit_of
+from apps.players.about import BOARDS, GROUPS, LEARNER_ID, story_of, unit_of
 from apps.players.gallery import Entry, Gallery
-from apps.players.pupil import LEARNER_RULES, teach
+from apps.players.pupil import teach
 from apps.web import requests, work
-from apps.web.answers import AgentSummary
-from apps.web.requests import BOARDS, HUMAN
+from apps.web.requests import HUMAN
 from apps.web.work import Json, Processes, TooSlowError, is_heavy, is_large
+from tictactoe_env.certificates.content import Certificate
 from tictactoe_env.exact.positions import can_enumerate
-from tictactoe_env.games.analysis import truth
 from tictactoe_env.games.game import Game, Participant
 from tictactoe_env.games.store import LARGEST, LISTED, GameStore
 from tictactoe_env.notation import board_text
-from tictactoe_env.rules import Rules, Standing, standing
+from tictactoe_env.rules import Rules
 
 MOST_NAMES = 1_000  # of players that a search finds
+SUMMARY = (
+    *("id", "title", "kind", "group", "about", "method", "results", "where"),
+    *("side", "unbeatable", "learned", "broken"),
+)
+"""The attributes of an `Entry` that a list shows."""
 
 
 class Api:
-    """The endpoints, and what they share. `apps.web.answers` has a model for each answer.
+    """The endpoints, and what they share.
 
     Cheap work is done in threads, and heavy work (see `apps.web.work.is_heavy`) in processes.
     """
@@ -54,77 +60,74 @@ class Api:
     def agents(self) -> Json:
         """Every agent that can be chosen, and the boards of the page and of the runs."""
         entries = self.gallery.entries()
-        of_runs = [entry.rules for entry in entries if entry.rules and not entry.broken]
-        boards = list(dict.fromkeys([*BOARDS, *of_runs]))
-        return {"agents": entries, "groups": groups(), "boards": boards}
+        boards = boards_of(entries)
+        agents = [summary(entry, boards) for entry in entries]
+        return {"agents": agents, "groups": groups(), "boards": [*map(asdict, boards)]}
 
     async def agent(self, id: str) -> Json:
-        """One agent with its certificate, or with the reason why there is none."""
+        """An agent with its certificate without the moves, or with the reason why there is none."""
         entry = await self.entry(id)
         key = entry.sha256 or entry.id
         if key not in self.proofs:
             try:
-                self.proofs[key] = await self.processes.run(work.proof, entry)
+                self.proofs[key] = proof(await self.processes.run(entry.certificate))
             except (ValueError, TooSlowError) as error:
                 self.proofs[key] = {"certificate": None, "reason": str(error)[:500]}
-        return described(entry, self.proofs[key])
+        return {**described(entry), **self.proofs[key]}
 
     async def certificate(self, id: str) -> Response:
         """The whole certificate of an agent as a file, which `evaluate.py` verifies again."""
         entry = await self.entry(id)
-        content = await self.processes.run(work.certificate_file, entry)
+        found = await self.processes.run(entry.certificate)
         name = re.sub(r"[^A-Za-z0-9.=_-]+", "-", entry.id.removesuffix(".json")) + ".json"
         headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-        return Response(content, 200, headers, "application/json")
+        return Response(json.dumps(found.to_json(), indent=1), 200, headers, "application/json")
 
     def growth(self, id: str) -> Json:
-        """How a run got stronger during its training."""
+        """The exact evaluations during the training of a run, as its metrics.csv has them."""
         return {"steps": work.growth(self.gallery.entry(id))}
 
     # --- positions --------------------------------------------------------------------------------
 
     async def move(self, asked: requests.MoveAsked) -> Json:
-        """The move of an agent, and how the game stands after it."""
+        """The cell that an agent marks."""
         game, entry = asked.standing, await self.entry(asked.agent)
         if game.ended:
             raise ValueError(f"the game is over on {board_text(game.board, game.rules)!r}")
         seed = None if asked.seed is None else (asked.seed, len(game.moves))
         heavy = is_heavy(entry, game.rules)
-        cell = await self.run(heavy, work.move, entry, game.rules, game.board, seed)
-        return {"cell": cell, "standing": standing_json(standing([*game.moves, cell], game.rules))}
+        return {"cell": await self.run(heavy, work.move, entry, game.rules, game.board, seed)}
 
     async def analysis(self, asked: requests.AnalysisAsked) -> Json:
-        """How a game stands, what an agent thinks of each move, and what is true."""
-        game = asked.standing
+        """The thoughts of an agent, null at the end of a game, and the truth, null if unknown.
+
+        The truth is the worth of the position and of each move, null on taken cells; it is unknown
+        on boards of more than 16 cells.
+        """
+        game, answer = asked.standing, Json()
         rules, board = game.rules, game.board
-        answer: Json = {"standing": standing_json(game)}
         if asked.agent is not None:
             entry = await self.entry(asked.agent)
-            heavy = is_heavy(entry, rules, thinks=True)
-            answer["thoughts"] = None
-            if not game.ended:
-                question = (entry, rules, board, asked.values)
-                answer["thoughts"] = await self.run(heavy, work.thoughts, *question)
-        if asked.truth and can_enumerate(rules):
-            found = await self.run(is_large(rules), truth, board, rules)
-            answer["truth"] = {**found._asdict(), "reason": ""}
-        elif asked.truth:
-            answer["truth"] = {"position": None, "moves": None, "reason": too_large(rules)}
+            question = (work.thoughts, entry, rules, board, asked.values)
+            heavy = is_heavy(entry, rules)
+            answer["thoughts"] = None if game.ended else await self.run(heavy, *question)
+        if asked.truth:
+            known = can_enumerate(rules)
+            heavy = is_large(rules)
+            answer["truth"] = await self.run(heavy, work.worths, board, rules) if known else None
         return answer
 
     async def verdicts(self, asked: requests.FinishedAsked) -> Json:
-        """What each move of a finished game was worth, and which one decided it."""
+        """The verdict on each move of a finished game; null on boards of more than 16 cells."""
         game = asked.game()
         if not can_enumerate(game.rules):
-            none = dict.fromkeys(("verdicts", "turning_point", "decisive"))
-            return {**none, "reason": too_large(game.rules)}
-        found: Json = await self.run(is_large(game.rules), work.judged, game)
-        return found
+            return {"verdicts": None}
+        return {"verdicts": await self.run(is_large(game.rules), work.judged, game)}
 
     # --- games ------------------------------------------------------------------------------------
 
     def games(self, asked: Annotated[requests.GamesAsked, Query()]) -> Json:
-        """Kept games, the newest first."""
+        """Kept games, the newest first; the count of all; `before` for the next page, or null."""
         chosen: Json = {"people": asked.people, "result": asked.result, "origin": LISTED}
         if asked.search:
             wanted, names = asked.search.strip().casefold(), self.store.players()
@@ -142,16 +145,18 @@ class Api:
         return self.game_json(self.store.get(id))
 
     def game_json(self, game: Game) -> Json:
-        """The values of `apps.web.answers.GameAnswer`."""
-        line = standing(game.moves, game.rules).line
-        values: Json = {**game.as_json(), "cells": game.moves, "line": line}
+        """A game as JSON values, with the titles of its players."""
+        values: Json = {**game.as_json(), "cells": game.moves}
         for side, player in (("x", game.x), ("o", game.o)):
             is_named = player.kind == HUMAN and player.name != HUMAN
             values[side]["title"] = player.name if is_named else self.gallery.title(player.name)
         return values
 
     def keep(self, asked: requests.GameAsked) -> Json:
-        """Keep a finished game, with the names that are sent: who really moved is not checked."""
+        """Keep a finished game, with the names that are sent: who really moved is not checked.
+
+        Returns its number, and what became of it for each player that learns.
+        """
         entries = {id: self.gallery.entry(id) for id in (asked.x, asked.o) if id != HUMAN}
         x, o = (
             entries[id].participant if id in entries else Participant(HUMAN, HUMAN)
@@ -159,42 +164,45 @@ class Api:
         )
         game = asked.game(x=x, o=o, side=asked.side, seed=asked.seed)
         id = self.store.add(game)
-        learned = self.learn(game, list(entries.values())) if asked.learn else {}
-        return {"id": id, "learned": learned}
+        return {"id": id, "learned": self.learn(game, [*entries.values()]) if asked.learn else {}}
 
     def learn(self, game: Game, players: list[Entry]) -> dict[str, str]:
         """Let the players that can learn from a kept game do so; what became of it, by player."""
-        home, rules = self.gallery.learner, game.rules
-        with_person = HUMAN in (game.x.kind, game.o.kind) and rules == LEARNER_RULES
         try:
-            if with_person and home is not None and home.exists():
-                players = [*players, self.gallery.entry(LEARNER_ID)]
-            able = [one for one in players if one.learned is not None and one.plays(rules)]
-            pupils = [work.seat(entry, rules).pupil for entry in able]
+            if HUMAN in (game.x.kind, game.o.kind):  # the apprentice looks on after its first game
+                runs = [one for one in self.gallery.entries() if one.kind == "run"]
+                players = [*players, *(one for one in runs if one.id == LEARNER_ID)]
+            able = [one for one in players if one.learned is not None and one.plays(game.rules)]
+            pupils = [work.seat(entry, game.rules).pupil for entry in able]
             return teach(filter(None, pupils), game)
         except ValueError as error:  # the game itself is kept
             return {"learning": f"has failed: {error}"[:300]}
 
 
 def groups() -> list[Json]:
-    """The values of `apps.web.answers.Group`."""
+    """The groups of a list of players."""
     return [{"id": id, "heading": group[0], "about": group[1]} for id, group in GROUPS.items()]
 
 
-def described(entry: Entry, proven: Json) -> Json:
-    """The values of `apps.web.answers.AgentAnswer`. proven: its certificate, reason and verdict."""
+def boards_of(entries: Iterable[Entry]) -> list[Rules]:
+    """The boards of the page, then those of some players."""
+    own = (entry.rules for entry in entries if not entry.broken)
+    return [*dict.fromkeys([*BOARDS, *filter(None, own)])]
+
+
+def summary(entry: Entry, boards: Iterable[Rules]) -> Json:
+    """A player as a list shows it, with those of some boards on which it plays."""
+    values = {name: getattr(entry, name) for name in SUMMARY}
+    return {**values, "boards": [asdict(board) for board in boards if entry.plays(board)]}
+
+
+def described(entry: Entry) -> Json:
+    """A player as its page shows it, without its proof."""
     story = story_of(entry.agent) if entry.kind != "agent" else ""
-    about = {"verdict": "", **proven, "story": story, "unit": unit_of(entry.agent)}
-    return {**AgentSummary.model_validate(entry).model_dump(), **about}
+    return {**summary(entry, boards_of([entry])), "story": story, "unit": unit_of(entry.agent)}
 
 
-def standing_json(game: Standing) -> Json:
-    """The values of `apps.web.answers.Standing`."""
-    result = game.winner or ("draw" if game.ended else None)
-    values = {"board": board_text(game.board, game.rules), "turn": game.mover, "ended": game.ended}
-    return {**values, "result": result, "line": game.line}
-
-
-def too_large(rules: Rules) -> str:
-    """The reason why nothing is known of a position."""
-    return f"{rules} is too large to be solved"
+def proof(found: Certificate) -> Json:
+    """A certificate without its moves, and its verdict in words."""
+    content = {name: value for name, value in found.to_json().items() if name != "moves"}
+    return {"certificate": content, "verdict": found.claim, "reason": ""}

@@ -11,7 +11,7 @@ import base64
 import gzip
 import json
 import re
-from dataclasses import replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -20,9 +20,9 @@ import numpy as np
 from cyclopts import run
 
 from apps.players.gallery import Entry, Gallery
-from apps.web.api import described, groups
+from apps.web.api import described, groups, proof
 from apps.web.refusals import STATIC
-from apps.web.work import Json, proof
+from apps.web.work import Json
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.games.analysis import Verdict, Worth
 from tictactoe_env.trained.packed import BOARD, table_boards
@@ -65,16 +65,16 @@ def read(name: str) -> str:
 
 def tables(gallery: Gallery) -> Json:
     """What `tables.js` reads: the players, the positions of their tables, and words."""
-    entries = [
-        replace(one, rules=BOARD)
-        for one in gallery.entries()
-        if one.id not in SEARCHES and one.learned is None
-    ]
+    entries = [one for one in gallery.entries() if one.id not in SEARCHES and one.learned is None]
+    boards = [asdict(BOARD)]
     worths = [Worth(value, plies) for value in (-1, 0, 1) for plies in range(BOARD.cells + 1)]
     return {
-        "agents": [described(one, proof(one)) for one in entries],
+        "agents": [
+            {**described(one), **proof(one.certificate()), "boards": boards} for one in entries
+        ],
         "groups": [one for one in groups() if one["id"] in {entry.group for entry in entries}],
-        "boards": table_boards(),
+        "boards": boards,
+        "positions": table_boards(),
         "players": {one.id: table(one) for one in entries},
         "unit": 1 / STEPS,
         "worths": {f"{one.value},{one.plies}": one.text for one in worths},

@@ -1,4 +1,4 @@
-"""What is refused, and how: an error is {"error": reason}."""
+"""Refusals: an error is {"error": reason}."""
 
 from __future__ import annotations
 
@@ -29,51 +29,54 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-cache",  # browsers ask for a new version of the page every time
 }
-STATUS: dict[Any, int] = {
+STATUS: dict[type[Exception], int] = {
     UnknownGameError: 404,
     UnknownPlayerError: 404,
     StoreError: 503,
     BusyError: 503,
     ValueError: 400,
-    Exception: 500,  # uvicorn logs its traceback
 }
 
 
 def refused(reason: str, status: int, headers: Any = None) -> Response:
     """The answer {"error": reason}."""
     content = json.dumps({"error": reason[:1000]})  # ASCII: a reason may hold half a character
-    return Response(content, status, {**HEADERS, **(headers or {})}, "application/json")
+    return Response(content, status, headers, "application/json")
 
 
 async def refuse(request: Request, error: Exception) -> Response:
-    """The answer to any error: the page for an unknown address of the page, else a refusal."""
-    if isinstance(error, HTTPException):
-        is_page = not request.url.path.startswith(("/api/", "/static/"))
-        if error.status_code == 404 and is_page and request.method in ("GET", "HEAD"):
-            return FileResponse(STATIC / "index.html", 404)
-        return refused(str(error.detail), error.status_code, error.headers)
-    if isinstance(error, RequestValidationError):
-        return refused(sentence(error), 400)
+    """The answer to an error of what is asked for, or of a server that cannot do it now."""
     status = next(STATUS[kind] for kind in type(error).__mro__ if kind in STATUS)
-    text = "the server failed; its log says more" if status == 500 else str(error)
-    return refused(text, status, {"Retry-After": "1"} if status == 503 else None)
+    return refused(str(error), status, {"Retry-After": "1"} if status == 503 else None)
 
 
-def sentence(error: RequestValidationError) -> str:
-    """What is wrong with a request, at most three things: where, what, and the value if short."""
+async def refuse_invalid(request: Request, error: Any) -> Response:
+    """The answer to a request that is not as described: up to three things that are wrong."""
     parts = []
     for one in error.errors()[:3]:
         place, given = one["loc"][1:] or one["loc"], one.get("input")
         got = f", got {given!r:.80}" if isinstance(given, (str, int, float)) else ""
         parts.append(f"{'.'.join(map(str, place))}: {one['msg']}{got}")
-    return "; ".join(parts)
+    return refused("; ".join(parts), 400)
 
 
-HANDLERS: dict[Any, Any] = dict.fromkeys([HTTPException, RequestValidationError, *STATUS], refuse)
+async def refuse_place(request: Request, error: Any) -> Response:
+    """The answer to an unknown address or method; at an address of the page it says so itself."""
+    is_page = not request.url.path.startswith(("/api/", "/static/"))
+    if error.status_code == 404 and is_page:
+        return FileResponse(STATIC / "index.html", 404)
+    return refused(error.detail, error.status_code, error.headers)
+
+
+HANDLERS: dict[Any, Any] = {
+    **dict.fromkeys(STATUS, refuse),
+    RequestValidationError: refuse_invalid,
+    HTTPException: refuse_place,
+}
 
 
 def is_strange(request: Request) -> bool:
-    """Whether the page of another origin asks, not the page itself or a program.
+    """True if the page of another origin asks, not the page itself or a program.
 
     A browser names the origin of a page in `Origin` (https://fetch.spec.whatwg.org/#origin-header),
     but not for a picture, and its relation to this server in `Sec-Fetch-Site`, always
@@ -92,9 +95,10 @@ async def guard(request: Request, answer: RequestResponseEndpoint) -> Response:
     """
     host = request.headers.get("host", "")
     if not HOST.fullmatch(host):
-        return refused(f"this server is for 127.0.0.1, not for {host!r:.80}", 421)
-    if request.url.path.startswith("/api/") and is_strange(request):
-        return refused("/api/ is for the page of this server, not for another page", 403)
-    found = await answer(request)
+        found = refused(f"this server is for 127.0.0.1, not for {host!r:.80}", 421)
+    elif request.url.path.startswith("/api/") and is_strange(request):
+        found = refused("/api/ is for the page of this server, not for another page", 403)
+    else:
+        found = await answer(request)
     found.headers.update(HEADERS)
     return found

@@ -11,8 +11,6 @@ from tictactoe_env.games.store import LARGEST
 from tictactoe_env.notation import replay
 from tictactoe_env.rules import MAX_BITS, Rules, Standing, standing
 
-BOARDS = (Rules(), Rules(3, 4, 3), Rules(4, 4, 4), Rules(5, 5, 4), Rules(6, 6, 4), Rules(7, 7, 5))
-"""The boards that the page offers."""
 MAX_SEED = 2**53  # JavaScript represents every whole number up to this one exactly
 HUMAN = "human"
 
@@ -20,7 +18,6 @@ Side = Literal["X", "O"]
 Result = Literal["X", "O", "draw"]
 Ending = Literal["", "line", "full", "early", "illegal", "resigned"]
 ValueKind = Literal["own", "expected"]
-Origin = Literal["human", "battle", "web", "training", "file"]
 Size = Annotated[int, Field(ge=1, le=MAX_BITS)]
 Cell = Annotated[int, Field(ge=0, lt=MAX_BITS)]
 
@@ -52,7 +49,7 @@ class Position(Asked):
 
     @property
     def standing(self) -> Standing:
-        """How the game stands. Raises IllegalMoveError if a move is illegal."""
+        """The game after these moves. Raises IllegalMoveError if a move is illegal."""
         found = standing(self.moves, self.board.rules)
         if found.illegal is not None:
             replay(self.moves, found.rules)  # raises, and says what is wrong
@@ -63,7 +60,7 @@ class AnalysisAsked(Position):
     """A position, and what is asked about it.
 
     agent: asked for its thoughts, with its own values or its expected results against random moves.
-    truth: whether to answer what each move is worth with best play.
+    truth: asks for the worth of each move with best play.
     """
 
     agent: str | None = None
@@ -97,7 +94,7 @@ class GameAsked(FinishedAsked):
     """A finished game that is to be kept.
 
     x, o: who played, "human" or the id of an agent. side: that of the person, if there is one.
-    learn: whether players that can learn from this game do so.
+    learn: lets the players that can learn from this game do so.
     """
 
     x: str

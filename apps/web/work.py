@@ -6,9 +6,9 @@ request waiting. A process of its own cannot.
 
 from __future__ import annotations
 
-import json
 import os
 import signal
+import sys
 from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
 from typing import Any
@@ -19,17 +19,19 @@ from anyio import CapacityLimiter
 
 from apps.players.gallery import Entry
 from apps.players.seat import TABLE_CELLS, Seat, Thoughts
-from tictactoe_env.games.analysis import truth, turning_point, verdicts
+from tictactoe_env.games.analysis import Worth, truth, verdicts
 from tictactoe_env.games.game import Game
-from tictactoe_env.opponents import named_player
 from tictactoe_env.rules import Boards, Rules
 from training.metrics import FILE as METRICS
-from training.metrics import read_metrics
+from training.metrics import RESULTS, read_metrics
+
+if sys.platform == "linux":
+    import resource
 
 Json = dict[str, Any]
 KEPT = 32  # players in memory; a table of 3x4 takes 8 MB
-NICENESS = 5  # of a process that has done heavy work: the server itself comes first
-QUICK_PLAYOUTS = 100  # of a move of mcts: 3 ms on 3x3
+NICENESS = 5  # of a process that does heavy work
+MOST_MEMORY = 4 << 30  # bytes of such a process
 
 
 class BusyError(Exception):
@@ -69,6 +71,8 @@ class Processes:
                 raise TooSlowError(f"this takes more than {self.seconds:g} seconds") from None
             except anyio.BrokenWorkerProcess:
                 raise BusyError("the process that computed this has ended: try again") from None
+            except MemoryError:
+                raise BusyError("this takes more memory than the server gives") from None
 
 
 def _in_process(function: Callable[..., Any], *arguments: Any) -> Any:
@@ -78,31 +82,20 @@ def _in_process(function: Callable[..., Any], *arguments: Any) -> Any:
 
 @cache
 def _settle() -> None:
-    """Leave Ctrl-C to the server, which ends this process, and let the server come first."""
+    """Leave Ctrl-C to the server, which ends this process; let it come first; bound the memory."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    if hasattr(os, "nice"):
+    if sys.platform == "linux":
         os.nice(NICENESS)
+        resource.setrlimit(resource.RLIMIT_DATA, (MOST_MEMORY, MOST_MEMORY))
 
 
-def is_heavy(entry: Entry, rules: Rules, thinks: bool = False) -> bool:
-    """Whether a move of this player on this board may take more than some 40 ms.
-
-    That is: any player but `random` on more than 9 cells, where tables and solutions are large; and
-    on fewer cells a search that is limited by time, or by more than QUICK_PLAYOUTS. thinks: its
-    thoughts are asked for. Those of any search are heavy, and of `random` on more than 9 cells.
-    """
-    if is_large(rules):
-        return thinks or entry.id != "random"
-    named = named_player(entry.id) if entry.kind == "agent" else None
-    if named is None or named.name not in ("search", "mcts"):
-        return False
-    if thinks or {"seconds", "milliseconds"} & set(named.options):
-        return True
-    return named.name == "mcts" and named.options.get("playouts", np.inf) > QUICK_PLAYOUTS
+def is_heavy(entry: Entry, rules: Rules) -> bool:
+    """True if a player may need more than some 40 ms for a move: a search, or a large board."""
+    return is_large(rules) or (entry.kind == "agent" and entry.agent in ("search", "mcts"))
 
 
 def is_large(rules: Rules) -> bool:
-    """Whether to solve this board takes more than some 40 ms."""
+    """True if to solve this board takes more than some 40 ms."""
     return rules.cells > TABLE_CELLS
 
 
@@ -121,50 +114,35 @@ def move(entry: Entry, rules: Rules, board: Boards, seed: Sequence[int] | None) 
 
 
 def thoughts(entry: Entry, rules: Rules, board: Boards, kind: str) -> Thoughts:
-    """The values of `apps.web.answers.Thoughts`."""
+    """The probabilities and values of a player on an unfinished board."""
     return seat(entry, rules).thoughts(board, kind)
 
 
-def judged(game: Game) -> Json:
-    """The values of `apps.web.answers.VerdictsAnswer`."""
-    found, boards, decisive = verdicts(game), game.boards, None
-    mistake = next((one for one in found if one.threw_away), None)
-    if mistake is not None:
-        ply, held, replies = mistake.ply, mistake.before.value, list[int]()
-        kept = truth(boards[ply], game.rules).moves
-        better = [cell for cell, one in enumerate(kept) if one and one.value == held]
-        if ply + 1 < len(boards):
-            position, moves = truth(boards[ply + 1], game.rules)
-            replies = [cell for cell, one in enumerate(moves) if one == position]
-        decisive = {"ply": ply, "better": better, "replies": replies}
-    sentence = turning_point(game)
-    return {"verdicts": found, "turning_point": sentence, "decisive": decisive, "reason": ""}
+def worths(board: Boards, rules: Rules) -> Json:
+    """The exact worth of a position, and of each move or None."""
+    position, moves = truth(board, rules)
+    return {"position": worded(position), "moves": [one and worded(one) for one in moves]}
 
 
-def proof(entry: Entry) -> Json:
-    """The certificate of a player, verified or computed, without its moves, and its verdict."""
-    found = entry.certificate()
-    content = {name: value for name, value in found.to_json().items() if name != "moves"}
-    return {"certificate": content, "verdict": found.claim, "reason": ""}
+def judged(game: Game) -> list[Json]:
+    """The verdict on each move, and the cells of the best moves in its place."""
+    found = []
+    for board, one in zip(game.boards, verdicts(game), strict=False):
+        position, moves = truth(board, game.rules)
+        best = [cell for cell, worth in enumerate(moves) if worth == position]
+        worths = {"before": worded(one.before), "after": worded(one.after)}
+        values = {**vars(one), **worths, "best": best}
+        found.append({**values, "text": one.text, "optimal": one.optimal})
+    return found
 
 
-def certificate_file(entry: Entry) -> bytes:
-    """The whole certificate of an agent, verified or computed, as the text of a file."""
-    return json.dumps(entry.certificate().to_json(), indent=1).encode()
+def worded(worth: Worth) -> Json:
+    """A worth as JSON values, with its words."""
+    return {**worth._asdict(), "text": worth.text}
 
 
 def growth(entry: Entry) -> list[Json]:
-    """The values of `apps.web.answers.Step`, from the metrics of a run; none without a record."""
+    """The results in the metrics of a run; none without a record of its training."""
     path = entry.path and entry.path.with_name(METRICS)
-    return [_step(row) for row in read_metrics(path)] if path and path.exists() else []
-
-
-def _step(row: Json) -> Json:
-    """A row of metrics.csv; illegal moves are among the losses."""
-    shares = {
-        side: tuple(row[f"{side}_{name}"] for name in ("win", "draw", "loss")) for side in "xo"
-    }
-    safe = {name: bool(row[name]) for name in ("unbeatable_x", "unbeatable_o")}
-    is_sampled = any(row.get(f"sampled_{side}") for side in "xo")
-    about = {"steps": row["steps"], "seconds": row["seconds"], "sampled": is_sampled}
-    return {**about, **shares, **safe}
+    rows = read_metrics(path) if path and path.exists() else []
+    return [{name: row[name] for name in RESULTS if name in row} for row in rows]

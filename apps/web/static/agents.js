@@ -10,12 +10,12 @@ import {
   HUMAN,
   SIDES,
   agentPath,
-  boardName,
   gamePath,
   learnedText,
   oneSided,
   plural,
   sentences,
+  whereIt,
 } from "./words.js";
 
 export async function agentsPage(_, __, signal) {
@@ -63,8 +63,7 @@ function badge(agent) {
 /** What a player is, in a few sentences. */
 function whatItIs(agent) {
   if (agent.broken) return agent.about;
-  const board = agent.board ? boardName(agent.board) : agent.boards;
-  return sentences(agent.kind === "agent" && agent.about, board, oneSided(agent));
+  return sentences(agent.kind === "agent" && agent.about, whereIt(agent), oneSided(agent));
 }
 
 export async function agentPage([id], _, signal) {
@@ -107,10 +106,9 @@ function trainedSides(certificate) {
  * isPrimary: whether the first one is the main button of the page.
  */
 function playLinks(agent, isPrimary) {
-  const board = agent.board ?? { rows: 3, cols: 3, k: 3 };
   const link = (side, number) => html`
     <a class=${isPrimary && number === 0 ? "button primary" : "button"}
-      href=${gamePath({ [side]: HUMAN, [other(side)]: agent.id }, board)}>You play ${markIcon(side)}</a>`;
+      href=${gamePath({ [side]: HUMAN, [other(side)]: agent.id }, agent.boards[0])}>You play ${markIcon(side)}</a>`;
   const only = `It was ${oneSided(agent)}: if you play ${agent.side}, it makes untrained moves.`;
   return html`
     <p class="buttons">

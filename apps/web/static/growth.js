@@ -9,7 +9,7 @@ const compact = (count) => count.toLocaleString("en", { notation: "compact" }); 
 /** A chart for each side, or null if there is no record of the training. */
 export function growthChart(steps, sides, unit) {
   if (steps.length < 2) return null;
-  const isSampled = steps.some((step) => step.sampled);
+  const isSampled = steps.some((step) => step.sampled_x || step.sampled_o);
   return html`
     <section class="growth" aria-label="How it grew">
       <h2>How it grew</h2>
@@ -22,11 +22,12 @@ export function growthChart(steps, sides, unit) {
 
 function chart(steps, side, unit) {
   const axis = axisOf(steps);
-  const safe = steps.find((step) => step[`unbeatable_${side.toLowerCase()}`]);
+  const name = side.toLowerCase();
+  const safe = steps.find((step) => step[`unbeatable_${name}`]);
   const text = safe
     ? `unbeatable for the first time after ${safe.steps.toLocaleString("en")} ${unit}`
     : "not unbeatable at any time";
-  const lost = steps.map((step) => step[side.toLowerCase()][2]);
+  const lost = steps.map((step) => step[`${name}_loss`]);
   const highest = Math.max(0.01, ...lost);
   const line = steps.map(({ steps }, n) => `${WIDTH * axis(steps)} ${HEIGHT * (1 - lost[n] / highest)}`);
   return html`

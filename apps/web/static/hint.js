@@ -15,7 +15,7 @@ export async function hintFor(board, moves) {
     const best = free.filter((cell) => isBest(worths[cell]));
     return [best.map(name), best.length < free.length ? best : [], free];
   };
-  if (!truth.moves) {
+  if (!truth) {
     const { thoughts } = await analysis({ board, moves, agent: FORESEEING });
     const values = thoughts.values ?? thoughts.probs;
     const most = Math.max(...values.filter((value) => value !== null));

@@ -7,7 +7,7 @@ import { analysis } from "./data.js";
 import { fill, html, patiently } from "./dom.js";
 import { memory } from "./memory.js";
 import { other, sideOf } from "./rules.js";
-import { percent, sentences, signed } from "./words.js";
+import { TOO_LARGE, percent, sentences, signed } from "./words.js";
 
 const KINDS = {
   own: "Its own estimate",
@@ -83,7 +83,7 @@ export class Numbers {
         this.board.cells.map(note),
         thoughts ? captionOf(kind, agent.label, side) : this.truth ? "The truth: each move with best play after it" : "Only people are playing",
         thoughts && this.about(thoughts, kind, agent, side),
-        truth && html`<p>${aboutTruth(truth, side)}</p>`,
+        this.truth && html`<p>${aboutTruth(truth, side)}</p>`,
       );
     } catch (error) {
       if (turn === this.turn) this.write(null, error.message);
@@ -147,9 +147,9 @@ function notesOf({ values, probs, kinds, scale: [low, high] }, kind) {
   });
 }
 
-function aboutTruth({ reason, position, moves }, side) {
-  if (reason)
-    return "This board is too large to work out the truth. A player can still be proven unbeatable on it.";
+function aboutTruth(truth, side) {
+  if (!truth) return `${TOO_LARGE} A player can still be proven unbeatable on it.`;
+  const { position, moves } = truth;
   const isCounted = moves.some((worth) => worth && worth.value !== 0 && worth.plies > 1);
   return sentences(
     `With best play from here, ${side} ${position.text}`,

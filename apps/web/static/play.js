@@ -8,7 +8,7 @@ import { memory, session } from "./memory.js";
 import { Numbers, switchOf } from "./numbers.js";
 import { cellName, endText, other, sideOf, standing } from "./rules.js";
 import { Scoreboard, Seats } from "./seats.js";
-import { toneOf, turningText } from "./verdict.js";
+import { judged } from "./verdict.js";
 import {
   EASY,
   HUMAN,
@@ -456,7 +456,7 @@ class Play {
     step.disabled = isOver || !this.paused;
   }
 
-  /** Offer the switch if an agent can learn. Games that are only watched have one of their own. */
+  /** Offer the switch if an agent can learn. */
   showLearning() {
     const ids = Object.values(this.seats);
     const isWatched = this.people.length === 0;
@@ -464,9 +464,8 @@ class Play {
       learned !== null && (ids.includes(id) || (id === LEARNER && kind === "run" && !isWatched));
     const learners = this.agents.filter((agent) => isLearner(agent) && plays(agent, this.rules));
     const names = learners.map((agent) => agent.label).join(" and ");
-    const key = isWatched ? "learn-watched" : "learn";
-    this.learns = memory.get(key, true);
-    const set = (isOn) => (memory.set(key, isOn), (this.learns = isOn));
+    this.learns = memory.get("learn", true);
+    const set = (isOn) => (memory.set("learn", isOn), (this.learns = isOn));
     const watches = learners.some(({ id }) => ids.includes(id)) ? "" : "looks on, and ";
     const text = `${names} ${watches}${learners.length > 1 ? "learn" : "learns"} from this game`;
     this.learning.hidden = learners.length === 0;
@@ -503,8 +502,8 @@ class Play {
   invitation() {
     const [agent] = this.agents.filter(isBeatable);
     if (!agent || this.moves.length || agent === this.agentOf("X") || agent === this.agentOf("O")) return null;
-    const side = agent.side ?? "O";
-    const path = gamePath({ [other(side)]: HUMAN, [side]: agent.id }, agent.board);
+    const side = agent.side || "O";
+    const path = gamePath({ [other(side)]: HUMAN, [side]: agent.id }, agent.boards[0]);
     const said = agent.results.replace(/^./, (first) => first.toLowerCase()).replaceAll(" %", "\u00a0%");
     return html`Everything said here is proven. ${agent.label}: ${said} <a href=${path}>Can you beat it?</a>`;
   }
@@ -537,7 +536,7 @@ class Play {
     this.isCounted = true;
     this.show();
     const game = { board: this.rules, moves: this.moves, ended, result };
-    const judging = data.verdicts(game).catch(() => null);
+    const judging = judged(game, you).catch(() => null);
     const { X: x, O: o } = this.seats;
     const side = you ? { side: you } : {};
     const kept = data.keep({ ...game, x, o, seed, learn: this.learns, ...side });
@@ -545,12 +544,11 @@ class Play {
     told.push(await this.lesson().catch(() => null));
     if (turn !== this.turn) return;
     fill(this.note, told);
-    const judged = await judging;
+    const found = await judging;
     if (turn !== this.turn) return;
-    if (judged?.verdicts) {
-      this.board.show({ blunder: judged.decisive?.ply });
-      const text = turningText(judged, game, you);
-      fill(this.note, html`<strong class=${toneOf(judged, you)}>${text}</strong>`, " ", told);
+    if (found) {
+      this.board.show({ blunder: found.ply });
+      fill(this.note, html`<strong class=${found.tone}>${found.text}</strong>`, " ", told);
     }
     announce(this.note.textContent);
     await wait(BREAK);

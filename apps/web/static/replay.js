@@ -2,13 +2,12 @@
 // opens at the move that decided the game, else at the end.
 
 import { Board } from "./board.js";
-import { verdicts } from "./data.js";
 import { announce, fill, html, icon, markIcon } from "./dom.js";
 import { memory } from "./memory.js";
 import { Numbers } from "./numbers.js";
 import { cellName, endText, other, sideOf } from "./rules.js";
-import { toneOf, turningText } from "./verdict.js";
-import { sentences } from "./words.js";
+import { judged } from "./verdict.js";
+import { TOO_LARGE, sentences } from "./words.js";
 
 const SPEEDS = { 2000: "0.5×", 1000: "1×", 500: "2×" }; // by milliseconds for a move
 
@@ -141,21 +140,18 @@ export class Replay {
   async judge() {
     const { board, cells, ended, result } = this.game;
     const game = { board, moves: cells, ended, result };
-    const judged = await verdicts(game).catch((error) => ({ reason: error.message }));
-    if (!judged.verdicts) {
-      this.point.textContent = judged.reason;
-      return;
-    }
-    this.verdicts = judged.verdicts;
-    judged.verdicts.forEach(({ text, optimal, threw_away: isDecisive }, ply) => {
+    const found = await judged(game, null).catch((error) => ({ text: error.message, verdicts: [] }));
+    const { verdicts, ply: decisive, text, tone } = found ?? { text: TOO_LARGE, verdicts: [] };
+    this.verdicts = verdicts;
+    verdicts.forEach(({ text, optimal, threw_away: isDecisive }, ply) => {
       const why = html`<span class="why">This decided the game.</span>`;
       fill(this.rows[ply].querySelector(".verdict"), text, isDecisive && why);
       this.rows[ply].className = isDecisive ? "decisive" : optimal ? "right" : "wrong";
     });
-    fill(this.point, turningText(judged, game, null));
-    this.point.className = `point ${toneOf(judged, null)}`;
-    this.decisive = judged.decisive?.ply;
-    this.go(this.isTouched || !judged.decisive ? this.at : judged.decisive.ply + 1, true);
+    fill(this.point, text);
+    this.point.className = `point ${tone ?? ""}`;
+    this.decisive = decisive;
+    this.go(this.isTouched || decisive === undefined ? this.at : decisive + 1, true);
   }
 
   leave() {

@@ -15,6 +15,7 @@ import {
   plays,
   plural,
   sentences,
+  whereIt,
 } from "./words.js";
 
 /** The choices. on: {seat(side, id), board(key), swap()}, called when a person chooses. */
@@ -64,7 +65,7 @@ export class Seats {
     for (const [side, { select, about }] of Object.entries(this.rows)) {
       const agent = this.agents.find(({ id }) => id === seats[side]);
       const option = (one) => {
-        const there = plays(one, board) ? "" : ` – on ${one.board ? boardName(one.board) : one.boards}`;
+        const there = plays(one, board) ? "" : ` – on ${whereIt(one)}`;
         const text = one.label + (one.side ? `, ${oneSided(one)}` : "") + there;
         return html`<option value=${one.id} selected=${one === agent}>${text}</option>`;
       };

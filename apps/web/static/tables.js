@@ -14,13 +14,13 @@ const packed = Uint8Array.from(atob(document.getElementById("tables").textConten
 );
 const unpacked = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
 const tables = await new Response(unpacked).json();
-const rows = new Map(tables.boards.map((board, row) => [board, row]));
+const rows = new Map(tables.positions.map((board, row) => [board, row]));
 for (const agent of tables.agents) agent.label = agent.title;
 
 export const addressOf = (path) => `#${path}`;
 export const here = () => location.hash.slice(1) || "/";
 
-export const agents = async () => ({ ...tables, boards: [BOARD] });
+export const agents = async () => tables;
 export const agent = async (id) => found(tables.agents, id, `There is no player “${id}” here.`);
 export const growth = async () => ({ steps: [] });
 export const certificateFile = () => null;
@@ -69,8 +69,6 @@ function worthAfter(moves, cell) {
 
 const worded = (worth) => ({ ...worth, text: tables.worths[`${worth.value},${worth.plies}`] });
 const isSame = (one, two) => one.value === two.value && one.plies === two.plies;
-const cellsWhere = (moves, isWanted) =>
-  CELLS.filter((cell) => !moves.includes(cell) && isWanted(worthAfter(moves, cell)));
 
 // --- players --------------------------------------------------------------------------------------
 
@@ -133,7 +131,7 @@ export async function analysis({ moves, agent, values, truth }) {
   const worths = () => onFree(moves, (cell) => worded(worthAfter(moves, cell)));
   return {
     thoughts: agent && thoughtsOf(agent, moves, values),
-    truth: truth && { position: worded(worthOf(moves)), moves: worths(), reason: "" },
+    truth: truth && { position: worded(worthOf(moves)), moves: worths() },
   };
 }
 
@@ -145,22 +143,14 @@ export async function verdicts({ moves, ended, result }) {
     const before = worthOf(played);
     const after = played.includes(cell) ? { value: -1, plies: 1 } : worthAfter(played, cell);
     const text = tables.verdicts[[before.value, before.plies, after.value, after.plies].join()];
+    const best = CELLS.filter((one) => !played.includes(one) && isSame(worthAfter(played, one), before));
     const optimal = before.value === after.value;
-    return { ply, cell, side: sideOf(ply), before, after, text, optimal, threw_away: false };
+    return { ply, cell, side: sideOf(ply), before, after, text, best, optimal, threw_away: false };
   });
-  if (ended === "resigned") {
-    const value = worthOf(moves).value * (result === sideOf(moves.length) ? -1 : 1);
-    if (value > -1)
-      return { verdicts: judged, decisive: null, turning_point: value ? "was won" : "was a draw" };
-  }
+  const held = () => worthOf(moves).value * (result === sideOf(moves.length) ? -1 : 1); // by the loser
   const last = judged.findLast(({ optimal }) => !optimal);
-  if (!last) return { verdicts: judged, decisive: null, turning_point: "" };
-  last.threw_away = true;
-  const [before, after] = [moves.slice(0, last.ply), moves.slice(0, last.ply + 1)];
-  const isOver = ended === "illegal" && after.length === moves.length;
-  const better = cellsWhere(before, ({ value }) => value === last.before.value);
-  const replies = isOver ? [] : cellsWhere(after, (worth) => isSame(worth, worthOf(after)));
-  return { verdicts: judged, decisive: { ply: last.ply, better, replies }, turning_point: "" };
+  if (last && !(ended === "resigned" && held() > -1)) last.threw_away = true;
+  return { verdicts: judged };
 }
 
 const keptGames = () => memory.get("games", []); // the newest first

@@ -7,6 +7,7 @@ export const PERFECT = "minimax";
 export const FIRST = ["random", EASY, "search-depth=1", "runs/learner", "dqn-duel-second", "tabular_q", PERFECT];
 export const MORE = "more";
 export const SIDES = ["X", "O"];
+export const TOO_LARGE = "This board is too large to work out the truth.";
 
 export const boardKey = (board) => `${board.rows}x${board.cols}x${board.k}`;
 /** A space that does not break keeps the parts of "3 × 3, 3 in a row" together. */
@@ -19,12 +20,9 @@ export const gamePath = (seats, board, more = {}) =>
   `/?${new URLSearchParams({ x: seats.X, o: seats.O, board: boardKey(board), ...more })}`;
 
 /** Whether an agent plays on a board. */
-export function plays(agent, board) {
-  if (agent.broken) return false;
-  return agent.board
-    ? boardKey(agent.board) === boardKey(board)
-    : board.rows * board.cols <= agent.max_cells;
-}
+export const plays = ({ boards }, board) => boards.some((one) => boardKey(one) === boardKey(board));
+/** The boards of an agent in words. */
+export const whereIt = ({ boards, where }) => (boards.length === 1 ? boardName(boards[0]) : where);
 
 export const capital = (text) => text.slice(0, 1).toUpperCase() + text.slice(1);
 export const plural = (count, word) =>
