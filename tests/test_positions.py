@@ -19,10 +19,6 @@ def test_three_by_three_has_5478_positions_765_up_to_symmetry():
     assert [np.count_nonzero(outcomes == outcome) for outcome in (1, -1, 0)] == [91, 44, 3]
 
 
-COUNTS = {(2, 3, 2): 129, (2, 5, 3): 15_983, (3, 4, 3): 111_973, (4, 3, 3): 111_973}
-COUNTS |= {(3, 4, 4): 142_231, (3, 5, 3): 2_286_668, (4, 4, 4): 9_722_011}
-
-
 @pytest.mark.parametrize("rules", SMALL, ids=str)
 def test_every_position_found_by_playing_is_there_once_with_its_outcome_and_its_children(rules):
     game, positions = plain(rules), positions_of(rules)
@@ -41,28 +37,14 @@ def test_every_position_found_by_playing_is_there_once_with_its_outcome_and_its_
 
 
 @pytest.mark.parametrize("rules", SMALL, ids=str)
-def test_positions_are_ordered_by_ply_and_then_by_code_and_given_ply_by_ply(rules):
+def test_positions_are_ordered_by_ply_and_then_by_code(rules):
     positions = positions_of(rules)
     marks = np.count_nonzero(positions.boards, axis=1)
     assert (positions.ply == marks).all()
     assert (positions.x_to_move == (marks % 2 == 0)).all()
-    digits = positions.boards.astype(np.int64) % 3  # -1 becomes 2
-    assert (positions.codes == (digits * 3 ** np.arange(rules.cells)).sum(axis=1)).all()
     order = list(zip(marks.tolist(), positions.codes.tolist(), strict=True))
     assert order == sorted(order)
-    starts = [np.count_nonzero(marks < ply) for ply in range(rules.cells + 2)]
-    assert positions.ply_starts.tolist() == starts
-    assert not positions.boards[0].any()
     assert positions.unfinished.tolist() == np.flatnonzero(~positions.is_over).tolist()
-    plies = positions.plies
-    assert np.concatenate([ply.rows for ply in plies]).tolist() == positions.unfinished.tolist()
-    for ply in plies:
-        assert (positions.ply[ply.rows] == ply.number).all()
-        assert ply.side == "XO"[ply.number % 2]
-        assert np.array_equal(ply.children, positions.children[ply.rows])
-        assert np.array_equal(ply.legal, ply.children >= 0)
-        assert np.array_equal(rules.to_boards(ply.x, ply.o), positions.boards[ply.rows])
-    assert [ply.number for ply in plies] == list(range(rules.cells))
 
 
 @pytest.mark.parametrize("rules", SMALL, ids=str)

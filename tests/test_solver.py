@@ -1,13 +1,11 @@
-import sys
-from pathlib import Path
-from subprocess import run
-from textwrap import dedent
+import pickle
 
 import numpy as np
 import pytest
 from oracles.plain_game import Player, plain
 from text_cases import refuses
 
+from tictactoe_env import TicTacToeVectorEnv
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.solver import NO_SCORE, MinimaxPolicy, solve
 from tictactoe_env.notation import replay
@@ -17,7 +15,6 @@ from tictactoe_env.rules import Rules, standing
 from tictactoe_env.search.alphabeta import SearchPolicy
 
 SMALL = [Rules(3, 3, 3), Rules(2, 3, 2), Rules(3, 4, 2), Rules(1, 5, 2), Rules(1, 1, 1)]
-STATUS = Path("/proc/self/status")
 VALUES = {(3, 3, 3): 0, (2, 3, 2): 1, (3, 4, 3): 1, (4, 3, 3): 1, (3, 4, 4): 0, (2, 5, 3): 0}
 VALUES |= {(3, 5, 3): 1, (4, 4, 4): 0}
 COUNTS = {(3, 3, 3): 5_478, (3, 4, 3): 111_973, (3, 5, 3): 2_286_668, (4, 4, 4): 9_722_011}
@@ -84,50 +81,25 @@ def test_a_score_counts_the_plies_to_a_win_or_a_loss_and_winners_hurry(rules):
     assert solve(rules).move_scores(boards).tolist() == moves.tolist()
 
 
-def test_a_board_is_solved_once_and_large_ones_are_refused():
-    assert solve(Rules(2, 3, 2)) is solve(Rules(2, 3, 2))
+def test_boards_that_play_cannot_reach_have_no_score():
+    solution = solve(Rules(2, 3, 2))
+    board = [1, 0, 0, 0, 0, 1]
+    for ask in (solution.board_scores, solution.move_scores, solution.optimal):
+        with refuses("2x3, 2 in a row", board):
+            ask(np.array([[0] * 6, board], dtype=np.int8))
+    with refuses("boards"):
+        solution.move_values(np.full((1, 6), 2, dtype=np.int8))
     with refuses("5x5"):
         solve(Rules(5, 5, 4))
 
 
-def test_boards_that_play_cannot_reach_have_no_score():
-    solution = solve(Rules(2, 3, 2))
-    for board in ([1, 1, 0, -1, -1, 0], [1, 0, 0, 0, 0, 1], [1, 1, 1, -1, -1, 0]):
-        for ask in (solution.board_scores, solution.move_scores, solution.optimal):
-            with refuses("2x3, 2 in a row", board):
-                ask(np.array([[0] * 6, board], dtype=np.int8))
-    with refuses("boards"):
-        solution.move_values(np.full((1, 6), 2, dtype=np.int8))
-    with refuses("(B, 6)", "(1, 9)"):
-        solution.optimal(np.zeros((1, 9), dtype=np.int8))
-
-
-@pytest.mark.skipif(not STATUS.exists(), reason="there is no /proc to read the memory from")
-def test_games_against_minimax_on_4x4_take_less_than_200_megabytes():
-    """Of a fresh process: one game and 256 at a time, copies and pickles, and the exact worth."""
-    program = f"""
-        import copy, pickle
-        import gymnasium as gym
-        import numpy as np
-        import tictactoe_env
-        from tictactoe_env.games.analysis import truth
-        board = dict(rows=4, cols=4, k=4, opponent="minimax-slip=0.1")
-        env = gym.make("tictactoe_env/TicTacToe-v0", **board)
-        envs = gym.make_vec("tictactoe_env/TicTacToe-v0", num_envs=256, **board)
-        for one in (env, envs):
-            _, info = one.reset(seed=0)
-            one.step(one.action_space.sample(info["action_mask"]) if one is env else
-                     info["action_mask"].argmax(axis=1))
-        copies = [pickle.loads(pickle.dumps(one.unwrapped)) for one in (env, envs)]
-        copies += [copy.deepcopy(one.unwrapped) for one in (env, envs)]
-        print(max(len(pickle.dumps(one.unwrapped)) for one in (env, envs)) < 1 << 20,
-              truth(np.zeros(16, dtype=np.int8), tictactoe_env.Rules(4, 4, 4)).position.value)
-        print(*[line.split()[1] for line in open("{STATUS}") if line.startswith("VmHWM")])
-    """
-    done = run([sys.executable, "-c", dedent(program)], capture_output=True, text=True, check=True)
-    answer, memory = done.stdout.splitlines()
-    assert answer == "True 0"
-    assert int(memory) < 200_000  # kB; 40,000 are Python and NumPy, 43,000 the solution
+def test_all_players_of_a_board_share_one_solution_which_no_copy_holds():
+    rules = Rules(4, 4, 4)
+    assert solve(rules) is solve(Rules(4, 4, 4))
+    assert solve(rules).scores.nbytes == 3**16
+    env = TicTacToeVectorEnv(2, opponent="minimax-slip=0.1", rows=4, cols=4, k=4)
+    env.reset(seed=0)
+    assert len(pickle.dumps(env)) < 1 << 20
 
 
 @pytest.mark.parametrize("sizes", [(4, 4, 3), (2, 8, 3)], ids=str)

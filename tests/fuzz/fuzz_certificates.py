@@ -116,7 +116,7 @@ CERTIFICATES = certificates().map(lambda content: json.dumps(content).encode())
 
 
 @given(CERTIFICATES)
-def test_a_certificate_is_accepted_by_both(data):
+def test_a_drawn_certificate_is_accepted_by_both(data):
     assert verdicts(data) == [None, None]
 
 

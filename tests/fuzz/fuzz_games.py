@@ -5,7 +5,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from any_games import any_games
-from damage import changed, damaged
+from fuzz.damage import changed, damaged
 from hypothesis import given
 from hypothesis import strategies as st
 from oracles.plain_game import lines_of, plain_standing
@@ -36,6 +36,7 @@ def check_import(data):
         else:
             assert (found["ended"], found["winner"] or "draw") == (game.ended, game.result)
             assert found["illegal"] in (None, len(game.moves) - 1)
+        assert game.line().isprintable()
         assert Game.parse(game.line()) == game or game.id is not None
         assert Game.from_json(game.as_json()) == game
     return games

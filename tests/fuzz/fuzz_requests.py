@@ -11,7 +11,7 @@ from collections import namedtuple
 
 import pytest
 import schemathesis
-from damage import damaged
+from fuzz.damage import damaged
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from schemathesis import GenerationMode
