@@ -1,6 +1,5 @@
 """Games as data: what follows from the moves, what is refused, and the way to text and JSON."""
 
-import json
 import os
 import re
 import time
@@ -25,7 +24,6 @@ from tictactoe_env.games.game import (
     UNKNOWN,
     Game,
     Participant,
-    parse_json,
 )
 from tictactoe_env.games.store import read_games
 from tictactoe_env.notation import board_text
@@ -159,22 +157,6 @@ WON = {"moves": "a1 b2 a2 b1 a3", "origin": "web"}
 def test_json_that_is_no_game_is_refused(content, mention):
     with refuses(mention):
         Game.from_json(content)
-
-
-@pytest.mark.parametrize("blanks", ["", " \n\t\r", " " * 3 * MAX_LINE])
-def test_blanks_between_games_and_around_the_list_do_not_matter(blanks):
-    one, two = (json.dumps(game(seed=seed).as_json(), indent=7) for seed in (1, 2))
-    for parts in ([], [one], [one, two]):
-        inner = f"{blanks},{blanks}".join(parts)
-        text = f"{blanks}[{blanks}{inner}{blanks}]{blanks}"
-        assert [found.seed for found in parse_json(text)] == [1, 2][: len(parts)]
-
-
-def test_what_follows_a_list_or_lacks_in_it_is_refused():
-    one = json.dumps(game().as_json())
-    for text in ("[", f"[{one},", f"[{one},]", f"[{one} {one}]", f"[,{one}]", f"[{one}] 1", "x[]"):
-        with refuses("list"):
-            list(parse_json(text))
 
 
 def test_a_line_or_an_entry_that_is_too_long_is_refused_before_it_is_read(tmp_path):

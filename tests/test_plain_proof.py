@@ -119,7 +119,7 @@ def test_a_certificate_of_a_board_of_more_than_32_bits_is_accepted_by_both(rules
         assert accepted(certified(policy, rules, sides=("X",)))["X"].start.value == 1
 
 
-few = settings(max_examples=40)
+few = settings(max_examples=25)
 test_drawn_certificates_are_accepted_by_both = few(
     drawn.test_a_drawn_certificate_is_accepted_by_both
 )

@@ -11,7 +11,6 @@ from tictactoe_env.exact.evaluation import evaluate, exploitability
 from tictactoe_env.exact.match import best_responses, exact_result
 from tictactoe_env.exact.provable import provable
 from tictactoe_env.exact.symmetry import CanonicalPolicy
-from tictactoe_env.exact.tables import TabularPolicy
 from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.rules import Rules
 from tictactoe_env.search.alphabeta import SearchPolicy
@@ -55,10 +54,8 @@ ASKS = {
     "evaluate": lambda player, rules: evaluate(player, rules),
     "exploitability": lambda player, rules: exploitability(player, rules),
     "certify": lambda player, rules: certify(player, "test", rules),
-    "certify lines": lambda player, rules: certify(player, "test", rules, lines_only=True),
     "best_responses": lambda player, rules: best_responses(player, rules),
-    "exact_result": lambda player, rules: exact_result(player, RandomPolicy(), rules),
-    "the other side": lambda player, rules: exact_result(RandomPolicy(), player, rules),
+    "exact_result": lambda player, rules: exact_result(RandomPolicy(), player, rules),
 }
 
 
@@ -77,11 +74,10 @@ CLOCKED = (
 )
 
 
-@pytest.mark.parametrize("rules", [SMALL, BIG], ids=str)
 @pytest.mark.parametrize("make", CLOCKED)
-def test_a_search_that_is_ended_by_a_clock_is_refused_before_it_is_asked(make, rules):
+def test_a_search_that_is_ended_by_a_clock_is_refused_before_it_is_asked(make):
     with refuses(NO_FUNCTION, "clock"):
-        evaluate(make(rules), rules)
+        evaluate(make(BIG), BIG)
 
 
 def test_players_of_large_boards_are_asked_for_positions_of_random_games():
@@ -102,9 +98,3 @@ def test_players_of_large_boards_are_asked_for_positions_of_random_games():
 def test_probabilities_may_differ_by_the_rounding_of_a_network():
     rounded = Scored(lambda player, boards: 1 + np.float32(1e-6) * player.rng.random(boards.shape))
     assert provable(rounded, SMALL).rules == SMALL
-
-
-@pytest.mark.parametrize("cells", [12, 13])
-def test_a_policy_is_a_table_on_boards_of_up_to_12_cells(cells):
-    policy = provable(RandomPolicy(), Rules(1, cells, 1))
-    assert isinstance(policy, TabularPolicy) == (cells == 12)

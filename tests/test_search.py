@@ -37,19 +37,10 @@ def test_it_agrees_with_the_solver_in_every_position_in_whatever_order(rules):
     assert (first.max(axis=1) == 1).all()
 
 
-SEARCHED = """
-    3x3 3 | 0 | 105
-    3x4 3 | 1 | 138
-    3x4 4 | 0 | 3117
-    4x4 4 | 0 | 41885
-"""  # of 765 positions of 3x3 that differ by more than symmetry, of 9,722,011 of 4x4
-
-
-@pytest.mark.parametrize(("size", "value", "positions"), cases(SEARCHED))
-def test_it_proves_the_value_of_an_empty_board_with_few_positions(size, value, positions):
-    player = SearchPolicy(Rules(*map(int, size.replace("x", " ").split())))
-    assert value_of(player, np.zeros(player.rules.cells, dtype=np.int8)) == int(value)
-    assert player.search.nodes <= int(positions)
+def test_it_proves_that_4x4_is_a_draw_with_41885_of_its_9722011_positions():
+    player = SearchPolicy(Rules(4, 4, 4))
+    assert value_of(player, np.zeros(16, dtype=np.int8)) == 0
+    assert player.search.nodes <= 41_885
 
 
 @pytest.mark.parametrize(("depth", "beatable", "optimal"), [(1, "O", 0), (2, "", 0)])
@@ -92,12 +83,10 @@ def test_bad_options_and_finished_boards_are_refused():
     for options, mentions in (
         ({"ties": "frist"}, "frist 'first'"),
         ({"depth": -1}, "depth -1"),
-        ({"depth": 1.5}, "depth 1.5"),
-        *(({"seconds": bad}, f"seconds {bad}") for bad in (-0.1, math.nan, math.inf, True)),
+        ({"seconds": math.inf}, "seconds inf"),
         ({"rules": LARGE}, "5x5 depth seconds"),
     ):
         with refuses(*mentions.split()):
             SearchPolicy(**{"rules": Rules(), **options})
-    for text in ("XXX/OO./...", "XOX/XOO/OXX"):
-        with refuses("board"):
-            SearchPolicy(Rules()).probs(parse_board(text, Rules())[None])
+    with refuses("board"):
+        SearchPolicy(Rules()).probs(parse_board("XXX/OO./...", Rules())[None])
