@@ -20,9 +20,11 @@ with explained("evaluate.py"):
     from agents import load
     from apps.players.pupil import learns
     from apps.players.seat import NAMES_TEXT, board_of, path_of, policy_of, seat_of
-    from apps.terminal import battle, position, report
+    from apps.terminal import report
+    from apps.terminal.battle import battle
     from apps.terminal.command_line import CommandLine, Option
     from apps.terminal.piped import PipedConsole
+    from apps.terminal.position import examine
     from tictactoe_env.certificates.certificate import (
         VERIFIED,
         certify,
@@ -54,11 +56,11 @@ LINE = CommandLine(
         Option("json", "also write all results to a JSON file", Path, metavar="FILE"),
         Option(
             "verify",
-            "recompute every result in these certificates from their moves; needs no model",
-            Path,
-            kind="several",
-            metavar="FILE...",
-            without=("agents", "json", "board", "position", "from_model", "games", "battle"),
+            "recompute every result in these certificates, or those of runs, from their moves; "
+            "needs no model",
+            kind="flag",
+            default=False,
+            without=("json", "board", "position", "from_model", "games", "battle"),
         ),
         Option(
             "board",
@@ -71,7 +73,7 @@ LINE = CommandLine(
             "only print what the agents think of this board: probabilities, own values, results "
             "against random moves, and the exact result of each move",
             metavar="X.O/.X./...",
-            without=("battle", "games", "from_model"),
+            without=("battle", "games", "from_model", "json"),
         ),
         Option(
             "from_model",
@@ -106,7 +108,7 @@ LINE = CommandLine(
             "only play N games between two agents, which swap sides after each, and print them",
             Count,
             metavar="N",
-            without=("games", "from_model"),
+            without=("games", "from_model", "json"),
         ),
         Option("game_seed", "seed of all games that are sampled", Natural, 0, metavar="N"),
     ],
@@ -122,25 +124,27 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the command line. Returns the exit code."""
     given = LINE.values(arguments)
     try:
-        if given.verify is not None:
-            return max(print_verified(path, limit_of(given, VERIFIED)) for path in given.verify)
         if not given.agents:
             LINE.print_help()
             return 2
+        if given.verify:
+            limit = limit_of(given, VERIFIED)
+            return max(print_verified(Path(path), limit) for path in given.agents)
         if given.json is not None and (given.json.is_dir() or not given.json.parent.is_dir()):
             raise ValueError(f"--json must be a file in a folder that exists, got {given.json}")
         rules = given.board or board_of(given.agents) or Rules()
         names, console = report.names_of(given.agents), PipedConsole()
         agents = dict(zip(names, given.agents, strict=True))
         if given.position is not None:
-            results = examine(agents, given.position, rules, console)
+            seats = {name: seat_of(spec, rules, "agent") for name, spec in agents.items()}
+            examine(seats, given.position, rules, console)
         elif given.battle is not None:
-            results = fight(agents, given, rules, console)
+            fight(agents, given, rules, console)
         else:
             results = evaluate_all(agents, given, rules, console)
-        if given.json is not None:
-            given.json.write_text(json.dumps(results, indent=1), encoding="utf-8")
-            report.say(f"results: {printable(given.json)}", console)
+            if given.json is not None:
+                given.json.write_text(json.dumps(results, indent=1), encoding="utf-8")
+                report.say(f"results: {printable(given.json)}", console)
         return 0
     except (ValueError, OSError) as error:
         print(f"evaluate.py: {error_text(error)}", file=sys.stderr)
@@ -282,24 +286,12 @@ def compare_with_model(folder: Path, certificate: Certificate, limit: Limit) -> 
 
 def fight(
     agents: Mapping[str, str], given: SimpleNamespace, rules: Rules, console: PipedConsole
-) -> dict[str, Any]:
-    """Play games between two agents, and print them. Returns them as a JSON value."""
+) -> None:
+    """Play games between two agents, and print them."""
     if len(agents) != 2:
         raise ValueError(f"--battle plays games between two agents, got {len(agents)}")
     one, other = ((name, policy_of(spec, rules, "agent")) for name, spec in agents.items())
-    found = battle.battle((one, other), rules, given.battle, given.game_seed, console)
-    return {"battle": found}
-
-
-def examine(
-    agents: Mapping[str, str], text: str, rules: Rules, console: PipedConsole
-) -> dict[str, Any]:
-    """Print what the agents think of one position. Returns it as a JSON value."""
-    board = position.unfinished(text, rules)
-    seats = {name: seat_of(spec, rules, "agent") for name, spec in agents.items()}
-    found = position.examined(seats, board, rules)
-    position.print_examined(found, rules, console)
-    return {"position": found}
+    battle((one, other), rules, given.battle, given.game_seed, console)
 
 
 if __name__ == "__main__":

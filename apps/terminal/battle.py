@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections import Counter
+from typing import TYPE_CHECKING
 
 import numpy as np
 from rich.columns import Columns
@@ -14,7 +15,7 @@ from tictactoe_env.errors import printable
 from tictactoe_env.notation import SIDES, game_text
 from tictactoe_env.policy import Policy, RandomPolicy, sample
 from tictactoe_env.render import ansi
-from tictactoe_env.rules import Rules, Standing, standing
+from tictactoe_env.rules import Rules, standing
 
 if TYPE_CHECKING:
     from training.learner import BoardPlayer
@@ -31,17 +32,14 @@ def play(policy_x: Policy, policy_o: Policy, rules: Rules, seed: int) -> list[in
     return cells
 
 
-def print_game(
-    what: str, x: Named, o: Named, rules: Rules, console: Console, seed: int = 0
-) -> tuple[Standing, str]:
+def print_game(what: str, x: Named, o: Named, rules: Rules, console: Console, seed: int = 0) -> str:
     """Play a game and print it: the boards side by side, as many as fit, and the result.
 
-    what: begins the heading. Returns the end of the game, and its moves as text.
+    what: begins the heading. Returns the name of the winner, "" after a draw.
     """
     cells = play(x[1], o[1], rules, seed)
-    game, text = standing(cells, rules), game_text(cells, rules)
-    who = printable(f"{x[0]} as X against {o[0]} as O")
-    say(f"\n{what}, {who}: {text}", console, "bold")
+    game, who = standing(cells, rules), printable(f"{x[0]} as X against {o[0]} as O")
+    say(f"\n{what}, {who}: {game_text(cells, rules)}", console, "bold")
     boards = [
         Text(ansi(standing(cells[:ply], rules).board, rules, last=cells[ply - 1]) + "\n")
         for ply in range(1, len(game.moves) + 1)
@@ -51,7 +49,7 @@ def print_game(
         say(f"{SIDES[game.winner == 'X']} loses by an illegal move", console)
     else:
         say("a draw" if game.winner is None else f"{game.winner} wins", console)
-    return game, text
+    return "" if game.winner is None else (x if game.winner == "X" else o)[0]
 
 
 def example_of(policy: BoardPlayer, side: str, name: str, console: Console) -> None:
@@ -63,24 +61,16 @@ def example_of(policy: BoardPlayer, side: str, name: str, console: Console) -> N
 
 def battle(
     players: tuple[Named, Named], rules: Rules, games: int, seed: int, console: Console
-) -> dict[str, Any]:
-    """Play games, print each one, and count the results. The players swap sides after each game.
+) -> Counter[str]:
+    """Play games, print each one, and count the wins by name; those of "" are draws.
 
-    Game i is sampled with `seed + i`. Returns {"games": [...], "won": {name: n}, "drawn": n,
-    "different": n}, where `different` counts distinct games.
+    The players swap sides after each game. Game i is sampled with `seed + i`.
     """
-    played: list[dict[str, Any]] = []
-    won = {name: 0 for name, _ in players}
+    won = Counter[str]()
     for number in range(games):
         x, o = players[:: 1 - 2 * (number % 2)]
         what = f"game {number + 1} of {games}"
-        game, text = print_game(what, x, o, rules, console, seed + number)
-        if game.winner is not None:
-            won[(x if game.winner == "X" else o)[0]] += 1
-        result = {"winner": game.winner, "illegal_move": game.ended == "illegal"}
-        played.append({"x": x[0], "o": o[0], "moves": text, **result})
-    drawn = games - sum(won.values())
-    different = len({(game["x"], game["moves"]) for game in played})
-    counts = ", ".join(f"{printable(name)} won {count}" for name, count in won.items())
-    say(f"\n{counts}, drawn {drawn}; {different} of {games} games differ", console, "bold")
-    return {"games": played, "won": won, "drawn": drawn, "different": different}
+        won[print_game(what, x, o, rules, console, seed + number)] += 1
+    counts = ", ".join(f"{printable(name)} won {won[name]}" for name, _ in players)
+    say(f"\n{counts}, drawn {won['']}", console, "bold")
+    return won

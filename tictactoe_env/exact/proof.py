@@ -241,12 +241,15 @@ class BoardReach(Reach):
         megabytes = (self._bytes + further) / 1e6
         for name, found in (("positions", self._found), ("megabytes", megabytes)):
             if found > (most := getattr(self._limit, name)):
-                raise ProofLimitError(
+                error = ProofLimitError(
                     f"the proof as {self.side} on {self.rules} needs more than {most:,} {name}: it "
                     f"found {self._found:,} positions up to ply {number + 1} of {self.rules.cells}"
-                    "; raise the limit, or take a policy with one move in each position or a "
+                )
+                error.add_note(
+                    "raise the limit, or take a policy with one move in each position or a "
                     "CanonicalPolicy (tictactoe_env.exact), or sample games (sampled_result)"
                 )
+                raise error
 
 
 def checked_limit(limit: Limit | None) -> Limit:
