@@ -160,8 +160,7 @@ class Search:
                 if trial.should_prune():
                     raise optuna.TrialPruned
         except FAILURES as error:
-            trial.set_user_attr("failed", f"{type(error).__name__}: {error}")
-            raise optuna.TrialPruned from error
+            raise optuna.TrialPruned(f"{type(error).__name__}: {error}") from error
         finally:
             trial.set_user_attr("results", [text for _, text in scores])
         return fmean(score for score, _ in scores)
