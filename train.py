@@ -43,9 +43,8 @@ GENERAL = [
     Option(
         "rival",
         "train a second learner too, each against snapshots of the other: an agent that learns "
-        "from snapshots and its options, such as 'dqn --hidden 64'; by default it has the next "
-        "seed and the other --side; its run is RUN-rival",
-        metavar="'AGENT ...'",
+        "from snapshots; it has the next seed and the other --side; its run is RUN-rival",
+        metavar="AGENT",
         is_rare=True,
     ),
     Option(

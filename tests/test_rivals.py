@@ -20,13 +20,12 @@ from training.files import read_json
 from training.learner import Learner
 
 RULES = Rules()
-STEPS = 2 * JUDGE_EVERY
-MORE = "--snapshot-every 1024 --judge-every 512"
-NET = f"tictacnet --games 32 --updates 5 {MORE}"
+TURN = 2 * JUDGE_EVERY  # longer than a round of the rival
+MORE = f"--snapshot-every {TURN} --judge-every {JUDGE_EVERY}"
 pytestmark = pytest.mark.usefixtures("no_charts")
 
 
-def fight(folder, agent="tabular_q", rival=NET, *options, steps=STEPS):
+def fight(folder, agent="tabular_q", rival="tictacnet", *options, steps=2 * TURN):
     """The exit code of a small training of two learners."""
     options = ["--rows", "2", "--opponents", "rival", *MORE.split(), "--rival", rival, *options]
     return trained(agent, folder, *options, steps=steps)
@@ -65,7 +64,7 @@ def test_the_rival_is_who_is_played_against(agent):
 
 def test_each_learner_becomes_a_run_of_its_own_and_the_first_one_continues_both(tmp_path, capsys):
     folder, other = tmp_path / "run", tmp_path / "run-rival"
-    assert fight(folder, "tabular_q", "tabular_q --games 32", steps=500) == 0
+    assert fight(folder, "tabular_q", "tabular_q", steps=500) == 0
     printed = capsys.readouterr().out
     for run, seed in ((folder, 0), (other, 1)):
         content = read(run)
@@ -103,10 +102,10 @@ def test_ctrl_c_ends_with_the_turn_and_a_second_one_keeps_the_checkpoint(
 
     monkeypatch.setattr(runs, "CHECKPOINT_SECONDS", -1)
     monkeypatch.setattr(TabularQ, "advance", interrupted)
-    folder, whole, steps = tmp_path / "run", tmp_path / "whole", 4 * JUDGE_EVERY
+    folder, whole, steps = tmp_path / "run", tmp_path / "whole", 4 * TURN
     assert fight(folder, steps=steps) == 0
     assert f"--resume {folder}\n" in capsys.readouterr().out
-    made = [int(metrics(run)[-1]["steps"]) // JUDGE_EVERY for run in (folder, rival_of(folder))]
+    made = [int(metrics(run)[-1]["steps"]) // TURN for run in (folder, rival_of(folder))]
     assert made == [2, 1], "the rival has the next turn"
     assert train.main(["--resume", str(folder)]) == 130
     said = capsys.readouterr().err

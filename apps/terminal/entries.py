@@ -41,9 +41,7 @@ def general_line(general: Sequence[Option]) -> CommandLine:
     return CommandLine("train.py", [AGENT, *general, *OF_AGENTS], USAGE, ABOUT, epilog)
 
 
-def command_line(
-    page: Any, general: Sequence[Option] = (), prog: str = "train.py", is_whole: bool = False
-) -> CommandLine:
+def command_line(page: Any, general: Sequence[Option], is_whole: bool = False) -> CommandLine:
     """The command line of an agent: general options, and the fields of its Config.
 
     Options that other agents have too are rare, but for those in USUAL. is_whole: see CommandLine.
@@ -71,7 +69,7 @@ def command_line(
     size = f"of at most {cells} cells" if cells <= TABULATED else "of any size"
     epilog = f"boards of {page.AGENT}: {size}\npresets of {page.AGENT}: {names}"
     given = [AGENT, *general, *OF_AGENTS, *options]
-    return CommandLine(prog, given, USAGE, "", epilog, is_whole)
+    return CommandLine("train.py", given, USAGE, "", epilog, is_whole)
 
 
 def typed_in(line: CommandLine, arguments: Sequence[str]) -> dict[str, Any]:
@@ -109,10 +107,9 @@ class Entry(NamedTuple):
         return f"{self.page.AGENT}-{self.preset}" if self.preset else str(self.page.AGENT)
 
 
-def entry_of(page: Any, typed: Mapping[str, Any], saved: dict[str, Any], **defaults: Any) -> Entry:
+def entry_of(page: Any, typed: Mapping[str, Any], saved: dict[str, Any]) -> Entry:
     """What is trained, from the options or from a resumed run.
 
-    defaults: options that apply where neither the command line nor the preset gives another value.
     Raises ValueError for an unknown preset, and if more than `steps` of a run would change.
     """
     known = options_of(page.Config)
@@ -128,4 +125,4 @@ def entry_of(page: Any, typed: Mapping[str, Any], saved: dict[str, Any], **defau
     if preset is not None and preset not in presets:
         raise unknown_name(f"preset of {page.AGENT}", preset, presets)
     options = presets[preset].options if preset else {}
-    return Entry(page, page.Config(**{**defaults, **options, **chosen}), preset)
+    return Entry(page, page.Config(**{**options, **chosen}), preset)

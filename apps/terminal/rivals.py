@@ -1,22 +1,21 @@
-"""`train.py AGENT --rival 'AGENT ...'`: what the two learners are, new ones or those of a run."""
+"""`train.py AGENT --rival AGENT`: what the two learners are, new ones or those of a run."""
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import agents
-from apps.terminal.entries import Entry, command_line, entry_of, saved_config, typed_in
+from apps.terminal.entries import Entry, entry_of, saved_config
 from tictactoe_env.opponents import parse_pool, split_options
-from training.options import options_of
 from training.selfplay import RIVAL
 
 if TYPE_CHECKING:
     from training.rivals import Rivals
 
-SHARED = ("steps", "rows", "cols", "k")  # options that a rival gets too
+SHARED = ("steps", "judge_every", "opponents", "snapshot_every")  # options that a rival gets too
 Pair = tuple[Entry, Entry]
 
 
@@ -33,12 +32,12 @@ def refuse_half(entry: Entry, saved: Mapping[str, Any], resume: Path | None) -> 
 
 
 def has_snapshots(page: Any) -> bool:
-    """Whether snapshots are among the opponents of an agent, its own or those of a rival."""
+    """True if snapshots are among the opponents of an agent, its own or those of a rival."""
     return "snapshot_every" in page.Config.model_fields
 
 
 def meets_rival(entry: Entry) -> bool:
-    """Whether snapshots of a rival are among the opponents."""
+    """True if snapshots of a rival are among the opponents."""
     pool = parse_pool(entry.config.opponents) if has_snapshots(entry.page) else []
     return any(split_options(name)[0] == RIVAL for name, _ in pool)
 
@@ -46,40 +45,28 @@ def meets_rival(entry: Entry) -> bool:
 def new_pair(page: Any, typed: dict[str, Any]) -> Pair:
     """The two that are trained against each other.
 
-    The rival gets the board and the steps that were typed, by default the next seed, and where the
-    other learns one side, the other side. Raises ValueError for two that do not fit together.
+    The rival gets the board, the options in SHARED that were typed, the next seed, and where the
+    other learns one side, the other side. Raises ValueError for one that has no snapshots.
     """
     first = entry_of(page, {"opponents": RIVAL, **typed}, {})
-    side = getattr(first.config, "side", "both")
-    defaults = {"seed": first.config.seed + 1, "side": {"X": "O", "O": "X"}.get(side, side)}
-    rival_page, own = rival_of(typed["rival"])
-    known = options_of(rival_page.Config)
-    shared: Mapping[str, Any] = {name: typed[name] for name in SHARED if name in typed}
-    defaults = {name: value for name, value in defaults.items() if name in known}
-    second = entry_of(rival_page, {"opponents": RIVAL, **shared, **own}, {}, **defaults)
+    config, rival_page = first.config, agents.page(typed["rival"])
+    side = {"X": "O", "O": "X"}.get(getattr(config, "side", ""), "both")
+    given = {name: typed[name] for name in SHARED if name in typed}
+    given = {
+        "opponents": RIVAL,
+        "seed": config.seed + 1,
+        "side": side,
+        **given,
+        **asdict(config.rules),
+    }
+    second = entry_of(rival_page, given, {})
     for entry in (first, second):
         if not meets_rival(entry):
             raise ValueError(
                 f"{entry.name} would not meet its rival: take an agent with snapshots, such as "
-                f"dqn, and name the rival among its opponents, such as {RIVAL}:0.5,random:0.5; got "
-                f"{getattr(entry.config, 'opponents', 'no opponents')!r}"
+                f"dqn, and name the rival among the opponents, such as {RIVAL}:0.5,random:0.5"
             )
-    boards = first.config.rules, second.config.rules
-    if boards[0] != boards[1]:
-        raise ValueError(f"rivals play on the same board, got {boards[0]} and {boards[1]}")
-    if side != "both" and getattr(second.config, "side", "both") == side:
-        raise ValueError(f"both learn {side} only, so they never meet: give one another side")
     return first, second
-
-
-def rival_of(text: str) -> tuple[Any, dict[str, Any]]:
-    """The page and the options of the text of --rival. Raises ValueError for any other text."""
-    try:
-        agent, *options = shlex.split(text)
-    except ValueError:
-        raise ValueError(f"--rival: expected an agent and its options, got {text!r}") from None
-    page = agents.page(agent)
-    return page, typed_in(command_line(page, prog="train.py: --rival"), [agent, *options])
 
 
 def saved_pair(page: Any, typed: dict[str, Any], saved: dict[str, Any]) -> Pair:
