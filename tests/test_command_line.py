@@ -15,7 +15,7 @@ OPTIONS = [
     Option("until", "when to stop", Literal["steps", "unbeatable"], "steps"),
     Option("values", "show 100 % [of] `them`", kind="flag", default=False),
     Option("list", "the newest", Count, kind="optional", metavar="N"),
-    Option("verify", "files", Path, kind="several", metavar="FILE"),
+    Option("out", "a file", Path, metavar="FILE"),
     Option("side", "board", Annotated[int, Field(ge=1, le=8)], 3),
     Option("opening", "first cell", default=""),
     Option("judge_every", "steps between", Count, 5, group="Configuration"),
@@ -35,7 +35,7 @@ LINE = CommandLine("x.py", OPTIONS, "x.py AGENT [options]", "What it does.", "pr
         ("--dueling --side 1 --side 2", {"dueling": True, "side": 2}),
         ("--list", {"list": True}),
         ("--list 4 --learning-rate -1e-3", {"list": 4, "learning_rate": -1e-3}),
-        ("--verify a b --until steps", {"verify": [Path("a"), Path("b")], "until": "steps"}),
+        ("--out a --until steps", {"out": Path("a"), "until": "steps"}),
         ("-- --values", {"agent": "--values"}),
     ],
 )
@@ -67,10 +67,10 @@ def test_an_error_is_one_line_and_exit_code_2(typed, mentions, capsys):
     assert [word for word in ("x.py: ", *mentions.split()) if word not in err] == []
 
 
-SHOWN = ("x.py AGENT", "100 % [of] `them`", "[at least 1]", "128,128", "--no-dueling", "one  two")
+SHOWN = ("x.py AGENT", "100 % [of] `them`", "128,128", "--no-dueling", "one  two")
 
 
-def test_help_shows_defaults_and_bounds_within_80_columns(capsys, monkeypatch):
+def test_help_shows_defaults_within_80_columns(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     with pytest.raises(SystemExit, match="0"):
         LINE.parse(["dqn", "--help"])

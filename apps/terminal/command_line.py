@@ -28,7 +28,7 @@ from cyclopts import App, CycloptsError, Group, Parameter
 from tictactoe_env.errors import printable
 from training.options import adapter, typed
 
-Kind = Literal["value", "flag", "switch", "optional", "several", "argument", "arguments"]
+Kind = Literal["value", "flag", "switch", "optional", "argument", "arguments"]
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,8 @@ class Option:
 
     name: as in Python, `judge_every` for --judge-every. type: of the values, with its bound, or a
     function that reads a text and raises ValueError. kind: "value" takes one value; "flag" is
-    --x; "switch" is --x or --no-x; "optional" takes one value or none, which means True; "several"
-    takes one or more values; "argument" is positional, and "arguments" is any number of these.
+    --x; "switch" is --x or --no-x; "optional" takes one value or none, which means True; "argument"
+    is positional, and "arguments" is any number of these.
     default: shown in the help unless it is None, () or "", or the option is a flag. metavar: what
     stands for a value in the help, if it is not that of the type. is_rare: shown in a whole help
     only. without: the options that it excludes. needs: the option that it belongs to.
@@ -61,20 +61,16 @@ class Option:
         return spelled(self.name)
 
     def parameter(self, is_whole: bool) -> inspect.Parameter:
-        """The option as a parameter of a function, from which cyclopts makes its parser.
-
-        is_whole: the help shows rare options and bounds too.
-        """
+        """The option as a parameter of a function, from which cyclopts makes its parser."""
         is_list, is_switch = self.kind in _LISTS, self.kind in _SWITCHES
         place = _PLACES.get(self.kind, inspect.Parameter.KEYWORD_ONLY)
         is_shown = self.default not in (None, (), "") and self.kind != "flag"
         is_read = inspect.isfunction(self.type)
-        bound = "" if is_read or is_switch or not is_whole else bound_of(self.type)
         metavar = self.metavar or ("VALUE" if is_read else metavar_of(self.type))
         text = f"with {spelled(self.needs)}: {self.help}" if self.needs else self.help
         about = Parameter(
             name=None if self.kind in _PLACES else self.spelling,
-            help=f"{text} [{bound}]" if bound else text,
+            help=text,
             group=_group(self.group),
             show=is_whole or not self.is_rare,
             show_default=_shown if is_shown else False,
@@ -105,7 +101,7 @@ class Option:
     def _value(self, tokens: Sequence[Any]) -> Any:
         read = self.type if inspect.isfunction(self.type) else partial(typed, self.type)
         found = [read(token.value) for token in tokens]
-        return found if self.kind in ("optional", "several") else found[-1]
+        return found if self.kind == "optional" else found[-1]
 
 
 def spelled(name: str) -> str:
@@ -117,8 +113,9 @@ _PLACES = {
     "argument": inspect.Parameter.POSITIONAL_ONLY,
     "arguments": inspect.Parameter.VAR_POSITIONAL,
 }
-_LISTS = {"optional": (0, 1), "several": (1, None), "arguments": None}
+_LISTS = {"optional": (0, 1), "arguments": None}
 _SWITCHES = ("flag", "switch")
+METAVARS = {"integer": "INT", "number": "NUMBER"}
 
 
 def _shown(default: Any) -> str:
@@ -133,7 +130,7 @@ def _group(name: str) -> Group:
 class CommandLine:
     """The options of a program. prog: its name in errors. usage, about, epilog: texts of --help.
 
-    is_whole: --help shows rare options, and the bounds of all.
+    is_whole: --help shows rare options too.
     """
 
     def __init__(
@@ -203,33 +200,9 @@ class CommandLine:
         raise SystemExit(2)
 
 
-# --- types in words ------------------------------------------------------------------------------
-
-BOUNDS = {
-    "minimum": "at least",
-    "exclusiveMinimum": "above",
-    "maximum": "at most",
-    "exclusiveMaximum": "below",
-}
-METAVARS = {"integer": "INT", "number": "NUMBER"}
-
-
-def bound_of(kind: Any) -> str:
-    """The bound of a type, or of each value of a tuple, in words: "at least 0 and at most 1"."""
-    schema = _inner(adapter(kind).json_schema())
-    return " and ".join(f"{word} {schema[key]}" for key, word in BOUNDS.items() if key in schema)
-
-
 def metavar_of(kind: Any) -> str:
     """What stands for a value of a type in `--help`: INT, TEXT, "INT,INT" or "relu|tanh"."""
     schema = adapter(kind).json_schema()
-    inner, is_list = _inner(schema), schema.get("type") == "array"
-    if "enum" in inner:
-        return "|".join(inner["enum"])
-    word = METAVARS.get(inner.get("type", ""), "TEXT")
-    return f"{word},{word}" if is_list else word
-
-
-def _inner(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema of a tuple's values; any other one as it is."""
-    return dict(schema.get("items") or schema.get("prefixItems", [schema])[0])
+    inner = schema.get("items") or schema.get("prefixItems", [schema])[0]
+    word = "|".join(inner.get("enum", ())) or METAVARS.get(inner.get("type", ""), "TEXT")
+    return f"{word},{word}" if schema.get("type") == "array" else word
