@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, TypeVar
 
 import numpy as np
 from rich.table import Table as Columns
 
-import agents
 from agents import TRAINABLE
 from apps.players.about import LEARNER, title_of, unit_of
 from apps.players.gallery import Entry, Gallery, grouped
@@ -17,21 +16,20 @@ from apps.terminal.game import Table, seats_of
 from apps.terminal.interpreter import command
 from apps.terminal.plain import plain
 from apps.terminal.replay import print_list, watch
-from apps.terminal.talk import Talk, number, one_of, optional, seconds
+from apps.terminal.talk import Talk, number, numbered, one_of, seconds
 from apps.terminal.tree import tree_text, trie_text
 from tictactoe_env.errors import printable
-from tictactoe_env.exact.evaluation import UNTIL
 from tictactoe_env.exact.positions import can_enumerate
 from tictactoe_env.games.store import GameStore
 from tictactoe_env.games.table import PERSON
 from tictactoe_env.notation import SIDES, parse_size, rules_text
-from tictactoe_env.opponents import LATEST, easy_opponent
+from tictactoe_env.opponents import easy_opponent
 from tictactoe_env.rules import Rules
 
 PERFECT = "minimax"
 PERFECT_BEYOND = "search-seconds=2"  # on boards that are too large to solve
 LISTED = 10  # games listed to choose a replay from
-SCREEN = 15  # players that are shown at a time: some need two lines of 24
+SCREEN = 15  # players that are shown: some need two lines of 24
 OPTIMAL = "optimal: no player that never loses wins more often against random play"
 Answer = TypeVar("Answer")
 
@@ -76,26 +74,24 @@ class Menu:
             "the game tree of a player": self._tree,
         }
 
-        def understand(text: str) -> int | Rules:
+        def understand(text: str) -> Rules | Callable[[], None]:
             is_board = text[:1].isdigit() and "x" in text.lower()
-            return parse_size(text) if is_board else number(1, len(choices))(text)
+            return parse_size(text) if is_board else choices[numbered(choices)(text)]
 
-        while True:
-            self.talk.say(f"\ntic-tac-toe, {self.rules}\n", "bold")
-            self._print([*choices])
-            question = f"1 to {len(choices)}, another board such as 4x4x3, or q to quit:"
-            try:
-                choice = self._ask(question, understand)
-            except BackToMenu:
-                return
-            if isinstance(choice, Rules):
-                self.rules = choice
-                continue
-            try:
-                with suppress(BackToMenu):
-                    [*choices.values()][choice - 1]()
-            except (ValueError, OSError) as error:
-                self.talk.say(printable(error), "red")
+        with suppress(BackToMenu):
+            while True:
+                self.talk.say(f"\ntic-tac-toe, {self.rules}\n", "bold")
+                self._print([*choices])
+                asked = f"1 to {len(choices)}, another board such as 4x4x3, or q to quit:"
+                choice = self._ask(asked, understand)
+                if isinstance(choice, Rules):
+                    self.rules = choice
+                    continue
+                try:
+                    with suppress(BackToMenu):
+                        choice()
+                except (ValueError, OSError) as error:
+                    self.talk.say(printable(error), "red")
 
     def _trained(self) -> None:
         runs = [entry for entry in self._players() if entry.kind != "agent"]
@@ -122,27 +118,14 @@ class Menu:
             watch(game, self.talk, self.delay)
 
     def _train(self) -> None:
-        agent = [*TRAINABLE][self._pick("Which agent?", [*TRAINABLE.values()])]
-        presets = agents.presets(agent)
-        sentences = [f"{name}: {preset.sentence}" for name, preset in presets.items()]
-        chosen = self._pick("Which options?", [f"the defaults of {agent}", *sentences])
-        unit, words = unit_of(agent), [agent, "--board", rules_text(self.rules)]
-        words += ["--preset", [*presets][chosen - 1]] if chosen else []
-        question = f"Until it is proven {' or '.join(UNTIL[1:])}, or {UNTIL[0]} for all {unit}?"
-        words += ["--until", self._ask(question, one_of(*UNTIL), UNTIL[0 if chosen else 1])]
-        question = f"How many {unit} at most, or Enter for those of the options?"
-        most = self._ask(question, optional(number(1, 10**12)))
-        words += ["--steps", str(most)] if most else []
+        agent = self._pick("Which agent?", TRAINABLE)
+        question = f"How many {unit_of(agent)} at most, or Enter for those of the agent?"
+        steps = self._ask(question, lambda text: str(number(1, 10**12)(text)) if text else "")
+        words = [agent, "--board", rules_text(self.rules), "--until", "unbeatable"]
+        words += ["--steps", steps] if steps else []
         self.talk.say(command("train.py", *words), "dim")
-        try:
-            has_ended = self.train(words) in (0, 1)  # with its goal, or without
-        except SystemExit:  # it has said why
-            return
-        if (
-            has_ended
-            and self._ask("Play against it: yes or no?", one_of("yes", "no"), "yes") == "yes"
-        ):
-            self._against(f"{LATEST}{agent}")
+        with suppress(SystemExit):  # it has said why
+            self.train(words)
 
     def _tree(self) -> None:
         """Print the games that a trie has seen, or the moves of any other player."""
@@ -194,30 +177,26 @@ class Menu:
         return [entry for entry in entries if entry.plays(self.rules)]
 
     def _choose(self, question: str, entries: Sequence[Entry]) -> Entry:
-        """One of some players, by its group and its place there."""
-        groups = grouped(entries)
-        headings = [f"{heading} ({len(members)})" for heading, members in groups]
-        _, members = groups[self._pick(question, headings) if len(groups) > 1 else 0]
+        """One of some players, by its group and its place there, or by its name."""
+        groups = dict(grouped(entries))
+        counts = {heading: f"{len(members)}" for heading, members in groups.items()}
+        members = groups[self._pick(question, counts) if len(groups) > 1 else next(iter(groups))]
         if any("optimal" in one.sentence for one in members):
             self.talk.say(OPTIMAL, "dim")
-        names = [f"{one.id}: {one.sentence}" for one in members]
-        return members[self._pick(question, names)]
+        chosen = self._pick(question, {one.id: one.sentence for one in members})
+        return next(one for one in members if one.id == chosen)
 
-    def _pick(self, question: str, texts: Sequence[str]) -> int:
-        """The index of a text by its number. A screen of them is shown at a time."""
-        shown = 0
-        while True:
-            self._print(texts[shown : shown + SCREEN], shown)
-            shown = min(shown + SCREEN, len(texts))
-            is_all, place = shown == len(texts), number(1, shown)
-            asked = f"{question} 1 to {shown}, {'' if is_all else 'Enter for more, '}q to go back:"
-            chosen = self._ask(asked, place if is_all else optional(place))
-            if chosen:
-                return int(chosen) - 1
+    def _pick(self, question: str, sentences: Mapping[str, str]) -> str:
+        """A name, chosen by itself or its number. No more are shown than fit the screen."""
+        self._print([f"{name}: {sentence}" for name, sentence in sentences.items()])
+        asked = f"{question} 1 to {len(sentences)}, a name, or q to go back:"
+        return self._ask(asked, numbered(sentences))
 
-    def _print(self, texts: Sequence[str], before: int = 0) -> None:
-        """Print texts, numbered after those before."""
+    def _print(self, texts: Sequence[str]) -> None:
+        """Print a screen of texts with their numbers, and how many there are beyond it."""
         columns = Columns.grid(padding=(0, 2, 0, 0))
-        for place, text in enumerate(texts, before + 1):
+        for place, text in enumerate(texts[:SCREEN], 1):
             columns.add_row(f"{place:>4}", plain(printable(text)))
+        if len(texts) > SCREEN:
+            columns.add_row("", f"and {len(texts) - SCREEN} more")
         self.talk.console.print(columns)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Annotated, Literal
@@ -57,9 +57,10 @@ def number(low: int, high: int) -> Callable[[str], int]:
     return partial(typed, Annotated[int, Field(ge=low, le=high)])
 
 
-def optional(understand: Callable[[str], int]) -> Callable[[str], int | None]:
-    """A converter to None of no answer, and of any other one as `understand` does."""
-    return lambda text: understand(text) if text else None
+def numbered(names: Iterable[str]) -> Callable[[str], str]:
+    """A converter to one of these names, from it or from its number."""
+    known = [*names]
+    return lambda text: text if text in known else known[number(1, len(known))(text) - 1]
 
 
 def seconds(text: str) -> float:
