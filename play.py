@@ -7,11 +7,12 @@ import secrets
 import sys
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Literal
+from typing import Annotated, Literal
 
 from apps.terminal.installed import explained
 
 with explained("play.py"):
+    from pydantic import Field
     from rich.console import Console
 
     from apps.players.seat import KINDS, NAMES_TEXT, OWN, board_of
@@ -29,6 +30,7 @@ with explained("play.py"):
 LISTED = 20  # games of --list
 PLAYING = ("x", "o", "games", "board", "seed", "values", "learn")
 MAX_SEED = 2**32
+Port = Annotated[int, Field(ge=0, le=65_535)]
 OPTIONS = [
     *(
         Option(side.lower(), f"who plays {side} (default: human)", metavar="PLAYER")
@@ -75,7 +77,14 @@ OPTIONS = [
         Path,
         metavar="FILE",
     ),
-    Option("web", "serve the page for a browser instead", kind="flag", default=False),
+    Option(
+        "web",
+        "serve the page for a browser instead",
+        kind="flag",
+        default=False,
+        without=(*PLAYING, "delay", "replay", "list"),
+    ),
+    Option("port", "of the page; 0 is any free one", Port, 8000, metavar="N", needs="web"),
 ]
 LINE = CommandLine(
     "play.py",
@@ -83,22 +92,19 @@ LINE = CommandLine(
     usage="play.py [options]: a menu; with --x or --o a game",
     about="Play tic-tac-toe against people and agents, watch agents play, and replay saved games. "
     "Without arguments: a menu.",
-    epilog=f"players:\n  human, human:NAME  a person at this keyboard\n{NAMES_TEXT}\n\n"
-    "`play.py --web --help` lists the options of the page for a browser.",
+    epilog=f"players:\n  human, human:NAME  a person at this keyboard\n{NAMES_TEXT}",
 )
 
 
 @explained("play.py")
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line. Returns the exit code."""
-    arguments = sys.argv[1:] if arguments is None else arguments
     try:
-        if "--web" in arguments:
-            arguments = [argument for argument in arguments if argument != "--web"]
-            if not any(argument.partition("=")[0] == "--store" for argument in arguments):
-                arguments += ["--store", str(default_store())]
-            return importlib.import_module("apps.web.server").main(arguments)
         given = LINE.values(arguments)
+        if given.web:
+            serve = importlib.import_module("apps.web.server").serve
+            serve(given.store or default_store(), given.port)
+            return 0
         if hasattr(sys.stdin, "reconfigure"):  # invalid bytes must not end the game
             sys.stdin.reconfigure(errors="replace")
         looks, talk = given.list or given.replay, Talk(Console())

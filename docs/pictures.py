@@ -5,7 +5,6 @@ It needs the dependency group `test`, and a Chromium for the picture of the page
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import sys
@@ -133,9 +132,9 @@ def write_page(folder: str, address: str, cells: Sequence[str], path: Path) -> N
 @contextmanager
 def served(folder: str) -> Iterator[str]:
     """The address of a server that runs in `folder`; it ends with the context."""
-    program = [sys.executable, "-m", "apps.web.server", "--port", "0", "--store", "games.db"]
-    env = {**os.environ, "PYTHONPATH": str(HERE.parent)}
-    server = subprocess.Popen(program, cwd=folder, env=env, stdout=subprocess.PIPE, text=True)
+    play = str(HERE.parent / "play.py")
+    program = [sys.executable, play, "--web", "--port", "0", "--store", "games.db"]
+    server = subprocess.Popen(program, cwd=folder, stdout=subprocess.PIPE, text=True)
     try:
         assert server.stdout is not None
         yield server.stdout.readline().split()[1].rstrip("/")

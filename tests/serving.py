@@ -1,6 +1,5 @@
 """The server of the page, in a process of its own."""
 
-import os
 import re
 import subprocess
 import sys
@@ -17,9 +16,8 @@ def serving(folder, **settings):
     settings: of the process, such as `stderr`.
     """
     process = subprocess.Popen(
-        [sys.executable, "-m", "apps.web.server", "--port", "0", "--store", "games.db"],
+        [sys.executable, ROOT / "play.py", "--web", "--port", "0", "--store", "games.db"],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,
         text=True,
         **settings,

@@ -73,8 +73,6 @@ def test_the_players_of_the_package_come_first_then_every_run_by_its_place(galle
     assert ids(Gallery([folders / "none"])) == ours
     os.chdir("runs")
     assert ids(Gallery(["."]))[-2:] == runs
-    with refuses(folders / "runs"):  # the same name
-        Gallery([folders / "runs", folders / "old" / "runs"])
     entry = gallery.entry("runs/many/dqn-1")
     assert (entry.kind, entry.agent, entry.rules) == ("run", "dqn", SMALL)
     assert "seed 7" in entry.title

@@ -3,6 +3,7 @@
 import signal
 import subprocess
 import sys
+from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
@@ -87,13 +88,12 @@ def test_a_replay_goes_by_keys_until_ctrl_d_and_leaves_the_terminal_as_it_was(pa
         assert ends(terminal).strip() == ""
 
 
-def test_the_web_page_is_given_everything_else_and_the_same_store(monkeypatch):
-    server = Mock(main=Mock(return_value=7))
+def test_the_page_keeps_its_games_in_the_same_store(monkeypatch):
+    server = Mock()
     monkeypatch.setitem(sys.modules, "apps.web.server", server)
-    for arguments, store in ((["--web"], str(default_store())), (["--store=x", "--web"], "x")):
-        assert play.main([*arguments, "--port", "0"]) == 7
-        assert store in " ".join(server.main.call_args[0][0])
-        assert server.main.call_args[0][0].count("--port") == 1
+    for arguments, store in ((["--web"], default_store()), (["--store=x", "--web"], Path("x"))):
+        assert play.main([*arguments, "--port", "0"]) == 0
+        assert server.serve.call_args.args == (store, 0)
 
 
 def test_games_are_kept_in_the_folder_of_the_user_by_default(monkeypatch, tmp_path, capsys):

@@ -15,6 +15,7 @@ import pytest
 from sample_players import CellPlayer
 from serving import serving
 from starlette.testclient import TestClient
+from text_cases import refuses
 
 from apps.players.gallery import Gallery
 from apps.web import api, demo, server
@@ -363,7 +364,7 @@ def test_a_failure_of_the_server_shows_no_traceback(client, monkeypatch):
     assert (answer.status_code, "ZeroDivision" in answer.text) == (500, False)
 
 
-def test_the_program_serves_on_this_machine_only_and_ends_cleanly(tmp_path, capsys):
+def test_the_program_serves_on_this_machine_only_and_ends_cleanly(tmp_path):
     def heed_interrupts():  # a process in the background ignores them
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -376,8 +377,8 @@ def test_the_program_serves_on_this_machine_only_and_ends_cleanly(tmp_path, caps
         with urllib.request.urlopen(f"{address}/api/agents/minimax") as answer:
             assert json.load(answer)["certificate"]["unbeatable"]  # proven in another process
         port = address.rpartition(":")[2]
-        assert server.main(["--port", port, "--store", str(tmp_path / "other.db")]) == 1
-        assert port in capsys.readouterr().err
+        with refuses(port):
+            server.serve(tmp_path / "other.db", int(port))
         process.send_signal(signal.SIGINT)
         assert process.communicate(timeout=60)[1] == ""
         assert process.returncode == 0

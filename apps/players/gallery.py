@@ -151,15 +151,12 @@ class UnknownPlayerError(ValueError):
 class Gallery:
     """The players of `about.PLAYERS`, and the saved runs in `folders`.
 
-    The id of a run begins with the last part of its folder's path. Raises ValueError if two folders
-    share that part. A certificate that has not changed is not read again. Threads may share it.
+    The id of a run begins with the last part of its folder's path, which differs from that of the
+    other folders. A certificate that has not changed is not read again. Threads may share it.
     """
 
     def __init__(self, folders: Sequence[str | os.PathLike[str]] = FOLDERS):
         self.folders = {Path(folder).resolve().name: Path(folder) for folder in folders}
-        if len(self.folders) < len(folders):
-            names = ", ".join(map(str, folders))
-            raise ValueError(f"the folders of a gallery must have different names, got {names}")
         self._titles: dict[str, str] = {}  # of the runs that were read
 
     def entries(self) -> list[Entry]:

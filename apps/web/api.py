@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from typing import Annotated, Any
 
-from anyio.to_thread import run_sync as in_thread
+from anyio import from_thread
 from fastapi import Path, Query
 from fastapi.responses import Response
 
@@ -40,20 +40,16 @@ SUMMARY = (
 class Api:
     """The endpoints, and what they share.
 
-    Cheap work is done in threads, and heavy work (see `apps.web.work.is_heavy`) in processes.
+    Each request has a thread; heavy work (see `apps.web.work.is_heavy`) is done in processes.
     """
 
     def __init__(self, store: GameStore, gallery: Gallery, processes: Processes):
         self.store, self.gallery, self.processes = store, gallery, processes
         self.proofs: dict[str, Json] = {}  # by the sha256 of a certificate, or the id of a player
 
-    async def run(self, heavy: bool, function: Callable[..., Any], *asked: Any) -> Any:
-        """Call a function, in a process if it is heavy, else in a thread."""
-        return await (self.processes.run if heavy else in_thread)(function, *asked)
-
-    async def entry(self, id: str) -> Entry:
-        """The agent of this id. Raises ValueError if there is none."""
-        return await in_thread(self.gallery.entry, id)
+    def run(self, heavy: bool, function: Callable[..., Any], *asked: Any) -> Any:
+        """Call a function, in a process if it is heavy, else in the thread of the request."""
+        return from_thread.run(self.processes.run, function, *asked) if heavy else function(*asked)
 
     # --- agents -----------------------------------------------------------------------------------
 
@@ -64,21 +60,21 @@ class Api:
         agents = [summary(entry, boards) for entry in entries]
         return {"agents": agents, "groups": groups(), "boards": [*map(asdict, boards)]}
 
-    async def agent(self, id: str) -> Json:
+    def agent(self, id: str) -> Json:
         """An agent with its certificate without the moves, or with the reason why there is none."""
-        entry = await self.entry(id)
+        entry = self.gallery.entry(id)
         key = entry.sha256 or entry.id
         if key not in self.proofs:
             try:
-                self.proofs[key] = proof(await self.processes.run(entry.certificate))
+                self.proofs[key] = proof(self.run(True, entry.certificate))
             except (ValueError, TooSlowError) as error:
                 self.proofs[key] = {"certificate": None, "reason": str(error)[:500]}
         return {**described(entry), **self.proofs[key]}
 
-    async def certificate(self, id: str) -> Response:
+    def certificate(self, id: str) -> Response:
         """The whole certificate of an agent as a file, which `evaluate.py` verifies again."""
-        entry = await self.entry(id)
-        found = await self.processes.run(entry.certificate)
+        entry = self.gallery.entry(id)
+        found = self.run(True, entry.certificate)
         name = re.sub(r"[^A-Za-z0-9.=_-]+", "-", entry.id.removesuffix(".json")) + ".json"
         headers = {"Content-Disposition": f'attachment; filename="{name}"'}
         return Response(json.dumps(found.to_json(), indent=1), 200, headers, "application/json")
@@ -89,16 +85,16 @@ class Api:
 
     # --- positions --------------------------------------------------------------------------------
 
-    async def move(self, asked: requests.MoveAsked) -> Json:
+    def move(self, asked: requests.MoveAsked) -> Json:
         """The cell that an agent marks."""
-        game, entry = asked.standing, await self.entry(asked.agent)
+        game, entry = asked.standing, self.gallery.entry(asked.agent)
         if game.ended:
             raise ValueError(f"the game is over on {board_text(game.board, game.rules)!r}")
         seed = None if asked.seed is None else (asked.seed, len(game.moves))
         heavy = is_heavy(entry, game.rules)
-        return {"cell": await self.run(heavy, work.move, entry, game.rules, game.board, seed)}
+        return {"cell": self.run(heavy, work.move, entry, game.rules, game.board, seed)}
 
-    async def analysis(self, asked: requests.AnalysisAsked) -> Json:
+    def analysis(self, asked: requests.AnalysisAsked) -> Json:
         """The thoughts of an agent, null at the end of a game, and the truth, null if unknown.
 
         The truth is the worth of the position and of each move, null on taken cells; it is unknown
@@ -107,22 +103,22 @@ class Api:
         game, answer = asked.standing, Json()
         rules, board = game.rules, game.board
         if asked.agent is not None:
-            entry = await self.entry(asked.agent)
+            entry = self.gallery.entry(asked.agent)
             question = (work.thoughts, entry, rules, board, asked.values)
             heavy = is_heavy(entry, rules)
-            answer["thoughts"] = None if game.ended else await self.run(heavy, *question)
+            answer["thoughts"] = None if game.ended else self.run(heavy, *question)
         if asked.truth:
             known = can_enumerate(rules)
             heavy = is_large(rules)
-            answer["truth"] = await self.run(heavy, work.worths, board, rules) if known else None
+            answer["truth"] = self.run(heavy, work.worths, board, rules) if known else None
         return answer
 
-    async def verdicts(self, asked: requests.FinishedAsked) -> Json:
+    def verdicts(self, asked: requests.FinishedAsked) -> Json:
         """The verdict on each move of a finished game; null on boards of more than 16 cells."""
         game = asked.game()
         if not can_enumerate(game.rules):
             return {"verdicts": None}
-        return {"verdicts": await self.run(is_large(game.rules), work.judged, game)}
+        return {"verdicts": self.run(is_large(game.rules), work.judged, game)}
 
     # --- games ------------------------------------------------------------------------------------
 

@@ -29,7 +29,6 @@ from tictactoe_env.trained.packed import BOARD, table_boards
 
 # They are slow to tabulate.
 SEARCHES = ("search", "search-depth=4", "mcts-playouts=50", "mcts-playouts=1000")
-STEPS = 256  # of the scale, to which own values are rounded
 KEPT = " !$&'()*+,-./:;=?@[]^`{|}~"  # what may stand in the address of a script as it is
 
 
@@ -76,7 +75,6 @@ def tables(gallery: Gallery) -> Json:
         "boards": boards,
         "positions": table_boards(),
         "players": {one.id: table(one) for one in entries},
-        "unit": 1 / STEPS,
         "worths": {f"{one.value},{one.plies}": one.text for one in worths},
         "verdicts": {
             ",".join(map(str, (*before, *after))): Verdict(0, 0, "X", before, after, False).text
@@ -96,15 +94,13 @@ def table(entry: Entry) -> Json:
     if not hasattr(model, "q_values"):
         return {"moves": moves}
     boards = positions_of(BOARD).boards[positions_of(BOARD).unfinished]
-    low, high = getattr(model, "scale", (-1.0, 1.0))
-    steps = np.round(np.asarray(model.q_values(boards), dtype=float) / (high - low) * STEPS)
     values = [
-        [int(value) if np.isfinite(value) else None for value in row[board == 0]]
-        for row, board in zip(steps, boards, strict=True)
+        [round(value, 2) if np.isfinite(value) else None for value in row[board == 0].tolist()]
+        for row, board in zip(model.q_values(boards), boards, strict=True)
     ]
     is_new = model.is_new(boards) if hasattr(model, "is_new") else np.zeros(len(boards), bool)
     new = "".join(map(str, is_new.astype(int)))
-    about = {"meaning": model.meaning, "scale": (low, high)}
+    about = {"meaning": model.meaning, "scale": getattr(model, "scale", (-1.0, 1.0))}
     return {"moves": moves, "values": values, "new": new, **about}
 
 

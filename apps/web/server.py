@@ -1,4 +1,4 @@
-"""The server of the page: `python -m apps.web.server`, or `python play.py --web`.
+"""The server of the page: `python play.py --web`.
 
 `application` has the addresses of the interface (see /openapi.json) and of the page; `serve`
 listens on 127.0.0.1 only. docs/play.md has examples.
@@ -10,17 +10,15 @@ import socket
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
 from fastapi.responses import FileResponse, Response
-from pydantic import Field
 from starlette.requests import Request
 from starlette.staticfiles import StaticFiles
 
 from apps.players.gallery import Gallery
-from apps.terminal.command_line import CommandLine, Option
 from apps.web.api import Api
 from apps.web.refusals import HANDLERS, STATIC, guard
 from apps.web.work import Processes
@@ -28,7 +26,7 @@ from tictactoe_env import __version__
 from tictactoe_env.errors import printable
 from tictactoe_env.games.store import GameStore
 
-HOST, PORT = "127.0.0.1", 8000
+HOST = "127.0.0.1"
 MOST_CONNECTIONS = 256
 MAX_BODY = 8_192  # bytes of a request
 PAGES = ("/", "/games", "/games/{id}", "/agents", "/agents/{id:path}")
@@ -78,7 +76,7 @@ async def page(request: Request) -> Response:
     return FileResponse(STATIC / "index.html")
 
 
-def serve(store: Path, port: int = PORT) -> None:
+def serve(store: Path, port: int) -> None:
     """Serve until Ctrl-C. Port 0 is any free one.
 
     Raises StoreError if the store cannot be used, ValueError if the port is taken.
@@ -103,29 +101,3 @@ def serve(store: Path, port: int = PORT) -> None:
         sys.setswitchinterval(0.0005)  # seconds a quick answer waits for a thread that searches
         with suppress(KeyboardInterrupt):
             uvicorn.Server(settings).run(sockets=[listening])
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """The command line; the exit code."""
-    where = "where games are kept; by play.py --web in your folder for data"
-    which, ports = f"port of {HOST}; 0 is any free one", Annotated[int, Field(ge=0, le=65_535)]
-    line = CommandLine(
-        "play.py --web",
-        [
-            Option("store", where, Path, Path("games.db"), metavar="FILE"),
-            Option("port", which, ports, PORT, metavar="N"),
-        ],
-        usage="play.py --web [--store FILE] [--port N]",
-        about="Play in the browser.",
-    )
-    given = line.values(arguments)
-    try:
-        serve(given.store, given.port)
-    except (ValueError, OSError) as error:
-        print(f"play.py: {printable(error)}", file=sys.stderr)
-        return 1
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -111,10 +111,7 @@ function thoughtsOf(id, moves, wanted) {
   const isOwn = wanted === "own" && values;
   const side = sideOf(moves.length);
   const free = CELLS.filter((cell) => !moves.includes(cell));
-  const own = (cell) => {
-    const steps = values[row][free.indexOf(cell)]; // of the scale; null if it does not know
-    return steps && steps * tables.unit * (scale[1] - scale[0]);
-  };
+  const own = (cell) => values[row][free.indexOf(cell)]; // null if it does not know
   return {
     probs: onFree(moves, (cell) => probs[cell]),
     values: onFree(moves, isOwn ? own : (cell) => expected(id, side)([...moves, cell])),
