@@ -54,13 +54,6 @@ def wait_for(condition, process):
     return found
 
 
-def printed_by(process, code=0):
-    """What a process of `started` prints until it ends, which it must with this exit code."""
-    printed = process.communicate()[0]
-    assert process.returncode == code, printed
-    return printed
-
-
 def workers_of(folder):
     """The numbers of the processes that have trained a run, from the names of its events files."""
     return {int(path.name.split(".")[-2]) for path in folder.glob("events.out.tfevents.*")}
@@ -73,23 +66,16 @@ def worker_at(folder, before=()):
     return new.pop() if is_at_work and (folder / "checkpoint/progress.json").exists() else None
 
 
-def undisturbed(folder):
-    """Runs of train.py with the same options, by seed."""
-    runs = {seed: folder / f"plain-{seed}" for seed in SEEDS}
-    for seed, run in runs.items():
-        assert train.main([AGENT, *OPTIONS, "--seed", str(seed), "--out", str(run)]) == 0
-    return runs
-
-
-def check(folder, plain):
-    """Every seed is finished, each exactly as undisturbed."""
-    for seed, other in plain.items():
-        run = folder / f"seed-{seed:02d}"
+def check(folder):
+    """Check that every seed is finished, each exactly as a run with the same options."""
+    for seed in SEEDS:
+        run, other = folder / f"seed-{seed:02d}", folder.parent / f"plain-{seed}"
+        assert train.main([AGENT, *OPTIONS, "--seed", str(seed), "--out", str(other)]) == 0
         for name in ("model.safetensors", "checkpoint/state.safetensors"):
             assert (run / name).read_bytes() == (other / name).read_bytes()
         rows, expected = ([{**row, "seconds": 0} for row in metrics(one)] for one in (run, other))
         assert rows == expected
-    assert f"{len(plain)} of {len(plain)} seeds" in (folder / "study.md").read_text()
+    assert f"{len(SEEDS)} of {len(SEEDS)} seeds" in (folder / "study.md").read_text()
 
 
 def free_port():
@@ -175,5 +161,7 @@ def test_kills_of_a_worker_and_the_study_lose_nothing(running, tmp_path):
         wait_for(lambda: worker_at(folder / "seed-00", [worker]), study)
         study.kill()
         study.wait()
-        printed_by(started(folder, env, *where))
-    check(folder, undisturbed(tmp_path))
+        study = started(folder, env, *where)
+        printed = study.communicate()[0]
+        assert study.returncode == 0, printed
+    check(folder)

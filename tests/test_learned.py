@@ -32,7 +32,7 @@ from tictactoe_env.games.store import GameStore, StoreError
 from tictactoe_env.notation import game_text, parse_game, replay
 from tictactoe_env.rules import Rules
 from training import learned
-from training.files import read_json
+from training.files import check_all, read_json
 
 RULES, BOARD = Rules(), {"rows": 3, "cols": 3, "k": 3}
 YOUNG, LEARNER = "runs/young", "runs/learner"
@@ -63,8 +63,7 @@ def store(folder):
 
 @pytest.fixture
 def client(folder, store):
-    gallery = Gallery([folder / "models", folder / "runs"])
-    app = server.application(store, gallery)
+    app = server.application(store, Gallery([folder / "models", folder / "runs"]))
     with TestClient(app, "http://127.0.0.1") as client:
         yield client
 
@@ -78,12 +77,6 @@ def keep(client, **content):
 def losing_line(side):
     """The cells of a game that the young trie may lose as this side."""
     return parse_game(" ".join(read(YOUNG).results[side].losing_line), RULES)
-
-
-def files(folder=YOUNG):
-    """The bytes of a run, without what is learned since."""
-    paths = [path for path in Path(folder).rglob("*") if path.is_file()]
-    return {path: path.read_bytes() for path in paths if not path.name.startswith(learned.FILE)}
 
 
 def chances(client, line, side):
@@ -100,14 +93,14 @@ def chances(client, line, side):
 @pytest.mark.parametrize("side", ["X", "O"])
 def test_a_line_that_was_lost_is_not_lost_again(client, side):
     """Not in the terminal either, whose players know what the page's have learned."""
-    line, before = losing_line(side), files()
+    line = losing_line(side)
     assert min(chances(client, line, side)) > 0
     x, o = (YOUNG, "human") if side == "X" else ("human", YOUNG)
     assert "1 game" in keep(client, moves=list(line), x=x, o=o)[YOUNG]
     assert chances(client, line, side) == [0, 0]
     listed = client.get("/api/agents").json()["agents"]
     assert {one["id"]: one["learned"] for one in listed}[YOUNG] == 1
-    assert files() == before, "model and certificate stay those of the training"
+    check_all(Path(YOUNG))  # model and certificate stay those of the training
 
 
 def test_the_switch_decides_and_games_of_agents_count_too(client, capsys):
@@ -119,15 +112,8 @@ def test_the_switch_decides_and_games_of_agents_count_too(client, capsys):
     assert not Path(YOUNG, learned.FILE).exists()
     assert "3 games" in called(play, watch, capsys)[1]
     assert "4 games" in keep(client, x="minimax", o=YOUNG)[YOUNG]
-    tables = ["--x", "random", "--o", "trie", "--learn", "--store", "games.db"]
-    assert "Nobody here learns" in called(play, tables, capsys)[1]
-
-
-def resumed(capsys, *options):
-    """What --resume says."""
-    code, text, _ = called(train, ["--resume", YOUNG, *options], capsys)
-    assert code == 0
-    return text
+    watch[3:4] = ["trie", "--learn"]
+    assert "Nobody here learns" in called(play, watch, capsys)[1]
 
 
 @pytest.mark.usefixtures("no_charts")
@@ -135,8 +121,8 @@ def test_resume_takes_in_what_was_played_and_the_games_of_files(folder, capsys):
     games, played = Path("games.txt"), Game.parse("b2 a1 c3 a3 a2 c2 b1 b3 c1 x=human:Ann")
     games.write_text(f"{X_WINS.line()}\na1 b2 ended=resigned result=O\n")
     pupils.Pupil(folder / YOUNG).learn(played)
-    learn_from = ["--learn-from", "games.txt"]
-    assert "2 learned, 1 resigned" in resumed(capsys, *learn_from)
+    resume = ["--resume", YOUNG, "--learn-from", "games.txt"]
+    assert "2 learned, 1 resigned" in called(train, resume, capsys)[1]
     assert pupils.Pupil(folder / YOUNG).games == 0, "they are in the model now"
     content, model = read(YOUNG), agents.load(Path(YOUNG))
     verify(content)
@@ -144,7 +130,7 @@ def test_resume_takes_in_what_was_played_and_the_games_of_files(folder, capsys):
     taken = [(one["file"], one["games"], one["at"]) for one in content.stated.training["learned"]]
     assert (taken, model.trie.visits[0]) == ([(learned.FILE, 1, 20), ("games.txt", 1, 20)], 22)
     games.write_text(f"{games.read_text()}c1 b1 c2 b2 c3\n{played.line()}\n")
-    told = resumed(capsys, *learn_from, "--steps", "30")
+    told = called(train, [*resume, "--steps", "30"], capsys)[1]
     assert {"1 learned", "3 learned before"} <= set(re.findall(r"\d learned(?: before)?", told))
     assert read_json(folder / YOUNG / "config.json")["config"]["steps"] == 30
 
@@ -185,18 +171,14 @@ def test_only_a_run_with_its_model_learns(folder):
     assert Gallery(["runs"]).entry(YOUNG).learned is None
 
 
-def tree_in_menu(store, monkeypatch):
-    """The tree of the only run, whose group is the last one."""
-    monkeypatch.setattr("sys.stdin", StringIO("9\n6\n1\n1\nq\n"))
-    talk = Talk(Console(file=StringIO(), width=100))
-    Menu(RULES, talk, store, 1, train.main).run()
-    return talk.console.file.getvalue()
-
-
 def test_the_game_tree_of_a_run_has_the_games_of_its_training_and_those_since(store, monkeypatch):
-    assert "20 games" in tree_in_menu(store, monkeypatch)
-    pupils.Pupil(Path(YOUNG)).learn(X_WINS)
-    assert "21 games" in tree_in_menu(store, monkeypatch)
+    """In the menu; the group of the only run is the last one."""
+    for games in (20, 21):
+        monkeypatch.setattr("sys.stdin", StringIO("9\n6\n1\n1\nq\n"))
+        talk = Talk(Console(file=StringIO(), width=100))
+        Menu(RULES, talk, store, 1, train.main).run()
+        assert f"{games} games" in talk.console.file.getvalue()
+        pupils.Pupil(Path(YOUNG)).learn(X_WINS)
 
 
 def test_an_evaluation_is_of_what_a_run_plays_now(folder, capsys):

@@ -136,16 +136,12 @@ def test_the_metrics_are_the_exact_results_of_every_evaluation(tmp_path):
     assert tuple(rows[0]) == (*COLUMNS, *notes)
     assert steps_of(tmp_path) == [100, 200, 300, 400]
     for row, policy in zip(rows, policies, strict=True):
-        stated = exact_results(policy)
-        for side in ("x", "o"):
-            rates = vars(stated[side.upper()].vs_random)
-            assert {name: float(row[f"{side}_{name}"]) for name in rates} == rates
-            assert row[f"unbeatable_{side}"] == str(int(stated[side.upper()].unbeatable))
-        assert (
-            row["optimal_x"]
-            == row["optimal_o"]
-            == str(int(all(one.optimal for one in stated.values())))
-        )
+        for side, stated in exact_results(policy).items():
+            name = side.lower()
+            rates = vars(stated.vs_random)
+            assert {rate: float(row[f"{name}_{rate}"]) for rate in rates} == rates
+            assert row[f"unbeatable_{name}"] == str(int(stated.unbeatable))
+            assert row[f"optimal_{name}"] == str(int(policy is BEST))
     assert [float(row["games"]) for row in rows] == games
     assert resumed(tmp_path, steps=500)[0].rows == run.rows
     events = EventAccumulator(str(tmp_path)).Reload()
@@ -164,14 +160,12 @@ def test_the_best_model_by_exact_results_is_kept_and_certified(tmp_path, monkeyp
     assert returned == content
     verify(content)
     assert (table_of(content).table == BEST.table).all()
-    about = content.stated
+    about, training = content.stated, content.stated.training
     assert (about.agent, about.seed, about.config["steps"]) == ("somebody", 3, 500)
-    training = content.stated.training
     points = [training[name]["steps"] for name in ("first_unbeatable", "best_at", "first_optimal")]
     assert (points, training["steps"]) == ([200, 400, 400], 500)
-    assert training["best_at"]["seconds"] == float(metrics(tmp_path)[3]["seconds"])
-    preset = read_json(tmp_path / "config.json")["preset"]
-    assert (run.name, preset, training["preset"]) == ("somebody-weakling", "weakling", "weakling")
+    assert run.name == "somebody-weakling"
+    assert read_json(tmp_path / "config.json")["preset"] == training["preset"] == "weakling"
     assert (tmp_path / "league" / "table.csv").read_text() == "steps,twice\n500,1000\n"
 
 
@@ -225,20 +219,16 @@ def test_checkpoints_come_between_evaluations_too_and_the_run_continues_from_the
     assert float(metrics(tmp_path)[-1]["seconds"]) >= saved["seconds"]
 
 
-def test_a_run_continues_with_its_rows_its_seconds_its_best_and_its_certificate(tmp_path):
-    run = trained(new_run(tmp_path), [RANDOM, PERFECT, WEAK, RANDOM])
-    run.finish()
+def test_a_run_continues_with_its_rows_its_best_and_its_certificate(tmp_path):
+    trained(new_run(tmp_path), [RANDOM, PERFECT, WEAK, RANDOM]).finish()
     earlier = metrics(tmp_path)
-    run, learner = resumed(tmp_path, [WEAK, RANDOM], steps=600)
-    assert (learner.steps, learner.restored) == (400, 400)
+    run, _ = resumed(tmp_path, [WEAK, RANDOM], steps=600)
     run.train(display(run))
     content, at = run.finish(), {"steps": 200, "seconds": float(earlier[1]["seconds"])}
     assert content.stated.training["best_at"] == content.stated.training["first_unbeatable"] == at
     assert saved_at(tmp_path) == 200, "nothing was better than what there was"
-    rows = metrics(tmp_path)
     assert steps_of(tmp_path) == [100, 200, 300, 400, 500, 600]
-    assert rows[:4] == earlier
-    assert float(rows[4]["seconds"]) >= float(earlier[3]["seconds"])
+    assert metrics(tmp_path)[:4] == earlier
     assert read_json(tmp_path / "config.json")["config"]["steps"] == 600
 
 
@@ -250,5 +240,4 @@ def test_where_one_side_is_trained_only_that_side_counts_and_ends_the_run(tmp_pa
     run = trained(new_run(tmp_path, "unbeatable", side="O"), [good_x, good_o])
     assert (run.best_player.table == good_o.table).all()
     assert steps_of(tmp_path) == [100, saved_at(tmp_path, "checkpoint/progress.json")] == [100, 200]
-    reached = {goal: point["steps"] for goal, point in run.first_reached.items()}
-    assert reached == dict.fromkeys(("unbeatable", "optimal"), 200)
+    assert {run.first_reached[goal]["steps"] for goal in ("unbeatable", "optimal")} == {200}
