@@ -22,15 +22,6 @@ NEEDED = {"numpy", "gymnasium", "pytest", "hypothesis", "tictactoe_env"}
 NEEDED |= {"oracles", "fuzz"}
 
 
-@pytest.fixture(autouse="MUTANT_UNDER_TEST" in os.environ)
-def nothing_is_kept():
-    """For make mutants: no test gets what a cache of the package has kept of unchanged code."""
-    for name, module in list(sys.modules.items()):
-        if name.partition(".")[0] == "tictactoe_env":
-            for value in vars(module).values():
-                getattr(value, "cache_clear", int)()
-
-
 @pytest.fixture(autouse=True, scope="session")
 def python_is_the_interpreter_of_the_tests():
     """The programs print commands with "python" then, whatever the PATH of the machine has."""

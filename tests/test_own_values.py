@@ -4,15 +4,19 @@ import shutil
 
 import numpy as np
 import pytest
-from sample_players import fixed_table
+from sample_players import Stubborn, fixed_table
 from small_runs import trained, without
 from text_cases import refuses
 
-from apps.players.seat import run_seat
+from apps.players.seat import KINDS, Seat, run_seat
 from tictactoe_env.certificates.certificate import load_policy, read
+from tictactoe_env.exact.match import action_values
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.solver import solve
+from tictactoe_env.exact.tables import TabularPolicy
+from tictactoe_env.games.game import UNKNOWN
 from tictactoe_env.notation import parse_board
+from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.rules import Rules
 from tictactoe_env.search.alphabeta import SearchPolicy
 from tictactoe_env.search.mcts import TreeSearchPolicy
@@ -34,17 +38,15 @@ def path(tmp_path):
     return tmp_path / "run" / "values.npz"
 
 
-@pytest.mark.parametrize("knows", [False, True])
-def test_values_come_back_with_their_meaning(path, knows):
-    known = np.random.default_rng(1).random(len(BOARDS)) < 0.5 if knows else None
-    own = checked(some_values(known), RULES)
-    write_values(own, "of these moves", path)
+@pytest.mark.parametrize("known", [None, np.random.default_rng(1).random(len(BOARDS)) < 0.5])
+def test_values_come_back_with_their_meaning(path, known):
+    write_values(checked(some_values(known), RULES), "of these moves", path)
     policy = read_values(path, TABLE, "of these moves")
     assert np.array_equal(policy.table, TABLE.table)
     expected = np.where(BOARDS == 0, some_values().values, np.nan).astype(np.float32)
     assert np.array_equal(policy.q_values(BOARDS), expected, equal_nan=True)
     assert (policy.meaning, policy.scale) == (ABOUT["meaning"], (-1.0, 2.0))
-    assert np.array_equal(policy.is_new(BOARDS), ~known if knows else np.zeros(len(BOARDS), bool))
+    assert (policy.is_new(BOARDS) == (False if known is None else ~known)).all()
     with refuses("finished board"):
         policy.q_values(POSITIONS.boards[POSITIONS.is_over][:1])
 
@@ -126,3 +128,43 @@ def test_a_tree_search_gives_each_move_the_mean_success_of_its_playouts():
     assert (player.scale, "draw 0.25" in player.meaning) == ((0.0, 1.0), True)
     few = TreeSearchPolicy(Rules(), playouts=2).q_values(parse_board("XO./.../...", Rules())[None])
     assert np.isfinite(few).sum() == 2, "a move without a playout has no value"
+
+
+def thoughts(policy, board, rules, kind="own"):
+    return Seat(UNKNOWN, rules, policy).thoughts(board, kind)
+
+
+def test_the_thoughts_of_a_player_without_values_are_its_probabilities_and_its_illegal_ones():
+    large = thoughts(RandomPolicy(), np.zeros(25, dtype=np.int8), Rules(5, 5, 4))
+    assert (large.probs, large.values, large.kind) == ([0.04] * 25, None, "")
+    board = parse_board("X../.O./...", Rules())
+    found = thoughts(Stubborn(), board, Rules())
+    assert found.illegal == 0.5
+    assert found.probs == [None, *[0.5 / 7] * 3, None, *[0.5 / 7] * 4]
+
+
+class Both(TabularPolicy):
+    meaning, scale = "a guess", (0.0, 2.0)
+
+    def q_values(self, boards):
+        return np.where(np.arange(9) == 3, np.nan, 1.5) * np.ones((len(boards), 1))
+
+
+@pytest.mark.parametrize("text", ["X../.O./...", "X../.O./..X"])
+def test_a_player_with_own_values_and_a_table_can_be_asked_for_either_kind(text):
+    """The expected ones are exact results against random moves; a plain table has no others."""
+    rules, board = Rules(), parse_board(text, Rules())
+    plain, free = fixed_table(rules), board == 0
+    player = Both(rules, plain.table)
+    own, expected = (thoughts(player, board, rules, kind) for kind in KINDS)
+    assert own.values == [
+        1.5 if is_free and cell != 3 else None for cell, is_free in enumerate(free)
+    ]
+    assert (own.kind, own.meaning, own.scale, own.kinds) == ("own", "a guess", (0, 2), KINDS)
+    assert thoughts(player, board, rules) == own
+    exact = action_values("XO"[(~free).sum() % 2], plain, RandomPolicy(), rules, board)
+    assert expected.values == [
+        float(n) if is_free else None for n, is_free in zip(exact, free, strict=True)
+    ]
+    assert (expected.kind, expected.scale, expected.kinds) == ("expected", (-1, 1), KINDS)
+    assert thoughts(plain, board, rules, "own").kinds == ("expected",)

@@ -219,19 +219,6 @@ def test_checkpoints_come_between_evaluations_too_and_the_run_continues_from_the
     assert float(metrics(tmp_path)[-1]["seconds"]) >= saved["seconds"]
 
 
-def test_a_run_continues_with_its_rows_its_best_and_its_certificate(tmp_path):
-    trained(new_run(tmp_path), [RANDOM, PERFECT, WEAK, RANDOM]).finish()
-    earlier = metrics(tmp_path)
-    run, _ = resumed(tmp_path, [WEAK, RANDOM], steps=600)
-    run.train(display(run))
-    content, at = run.finish(), {"steps": 200, "seconds": float(earlier[1]["seconds"])}
-    assert content.stated.training["best_at"] == content.stated.training["first_unbeatable"] == at
-    assert saved_at(tmp_path) == 200, "nothing was better than what there was"
-    assert steps_of(tmp_path) == [100, 200, 300, 400, 500, 600]
-    assert metrics(tmp_path)[:4] == earlier
-    assert read_json(tmp_path / "config.json")["config"]["steps"] == 600
-
-
 def test_where_one_side_is_trained_only_that_side_counts_and_ends_the_run(tmp_path):
     """A player whose X is weak and whose O never loses is better, as O, than the opposite."""
     is_x = positions_of(RULES).x_to_move[UNFINISHED][:, None]

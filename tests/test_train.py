@@ -1,7 +1,9 @@
-"""train.py: whole runs, that end at their goal, are continued, interrupted and killed."""
+"""train.py: whole runs that end at their goal, are continued, killed, or have a failing disk."""
 
+import errno
 import os
 import re
+import shutil
 from itertools import count
 
 import pytest
@@ -15,6 +17,7 @@ from apps.terminal.trainer import new_folder
 from tictactoe_env.certificates.certificate import certify, read, write
 from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.rules import Rules
+from training import files
 from training import run as runs
 from training.files import check_all, read_json
 
@@ -67,13 +70,19 @@ def test_a_preset_names_the_run_and_other_options_override_it(tmp_path, monkeypa
     assert read_json(run / "config.json")["preset"] == read(run).stated.preset == "tophep"
 
 
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory, no_charts):
-    """A run with a checkpoint at each evaluation, and how many files or folders it renames."""
-    folder, renamed = tmp_path_factory.mktemp("runs") / "run", count()
-    rename = os.replace
+@pytest.fixture(autouse=True, scope="module")
+def often():
+    """A checkpoint at each evaluation."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(runs, "CHECKPOINT_SECONDS", -1)
+        yield
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory, no_charts, often):
+    """The folder of a run, not to be changed, and how many files or folders it renames."""
+    folder, renamed, rename = tmp_path_factory.mktemp("runs") / "run", count(), os.replace
+    with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "replace", lambda *paths: (next(renamed), rename(*paths)))
         assert trained(ROUNDS, folder, *SMALL, steps=1_500) == 0
     return folder, next(renamed)
@@ -82,10 +91,9 @@ def whole(tmp_path_factory, no_charts):
 @pytest.mark.skipif(os.name != "posix", reason="forks and signals")
 @pytest.mark.parametrize("left", [1, 8, 20])
 def test_a_run_that_is_killed_before_any_change_of_its_files_ends_with_the_same_bytes(
-    left, whole, tmp_path, monkeypatch
+    left, whole, tmp_path
 ):
     """left: how many changes it would still have made."""
-    monkeypatch.setattr(runs, "CHECKPOINT_SECONDS", -1)
     (reference, renamed), folder = whole, tmp_path / "run"
     assert killed_at(renamed - left, lambda: trained(ROUNDS, folder, *SMALL, steps=1_500))
     assert not (folder / "manifest.json").exists()
@@ -114,3 +122,49 @@ def test_a_run_that_is_complete_says_so_and_stays_as_it_is(whole, capsys):
         assert train.main(["--resume", str(folder), *more]) == 0
         assert f"complete: {folder}" in capsys.readouterr().out
     assert contents(folder) == before
+
+
+@pytest.mark.parametrize(("place", "after"), [("fsync", 1), ("fsync", 40), ("replace", 25)])
+def test_an_error_of_the_disk_says_how_to_go_on_and_loses_nothing(
+    place, after, whole, tmp_path, capsys, monkeypatch
+):
+    """after: how many calls of the system succeed before every further one fails."""
+    folder, calls, really = tmp_path / "runs" / "run", count(), getattr(os, place)
+
+    def fail(*arguments):
+        if next(calls) >= after:
+            named = [str(arguments[0])] if place == "replace" else []  # as the system does
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), *named)
+        return really(*arguments)
+
+    with monkeypatch.context() as disk:
+        disk.setattr(os, place, fail)
+        with pytest.raises(SystemExit, match="2"):
+            trained(ROUNDS, folder, *SMALL, steps=1_500)
+    said, is_saved = capsys.readouterr().err, after > 1
+    assert (said.count("\n"), os.strerror(errno.ENOSPC) in said) == (1, True)
+    assert said.count(str(folder)) >= 1 + is_saved, "the file is named"
+    assert (f"--resume {folder}" in said, "--out" in said) == (is_saved, not is_saved)
+    if is_saved:
+        assert train.main(["--resume", str(folder)]) == 0
+        check_all(folder)
+        assert_same(folder, whole[0])
+
+
+def test_two_trainings_of_one_run_are_refused(whole, capsys, monkeypatch):
+    monkeypatch.setattr(files, "LOCK_SECONDS", 0)
+    folder, before = whole[0], contents(whole[0])
+    with files.locked(folder):
+        code, _, said = called(train, ["--resume", str(folder), "--steps", "9000"], capsys)
+    assert (code, str(folder) in said, contents(folder)) == (2, True, before)
+
+
+def test_a_file_that_is_gone_is_written_again(whole, tmp_path, capsys):
+    folder = shutil.copytree(whole[0], tmp_path / "run")
+    for name in ("certificate.json", "metrics.csv", "values.npz", "model.safetensors"):
+        (folder / name).unlink()
+    assert train.main(["--resume", str(folder)]) == 0
+    assert_same(folder, whole[0])
+    shutil.rmtree(folder / "checkpoint")
+    code, _, said = called(train, ["--resume", str(folder)], capsys)
+    assert (code, said.count("\n"), "checkpoint" in said) == (2, 1, True)

@@ -27,7 +27,7 @@ def pytest_addoption(parser):
 
 
 def pytest_runtestloop(session):
-    """Run the test whose file has taken the least time so far, and so on until the end.
+    """Run the test that has taken the least time so far, and so on until the end.
 
     Each time it has another seed. A test that has found something is not run again.
     """
@@ -35,26 +35,18 @@ def pytest_runtestloop(session):
     if seconds is None or session.config.option.collectonly or session.testsfailed:
         return None  # as pytest does it
     end, spent, rounds, items = time.monotonic() + seconds, Counter(), Counter(), session.items
-
-    def chosen(after=None):
-        others = [item for item in items if item is not after] or items
-        return min(others, key=lambda item: (spent[item.path], spent[item]), default=None)
-
-    item = chosen()
-    while item is not None and time.monotonic() < end:
-        began, failed, following = time.monotonic(), session.testsfailed, chosen(after=item)
+    while items and time.monotonic() < end:
+        item = min(items, key=lambda one: spent[one])
+        began, failed = time.monotonic(), session.testsfailed
         number = 1_000_000 * seed + rounds[item]
         hypothesis.core.global_force_seed = number
-        item.ihook.pytest_runtest_protocol(item=item, nextitem=following)
-        took = time.monotonic() - began
-        spent[item.path] += took
-        spent[item] += took
+        item.ihook.pytest_runtest_protocol(item=item, nextitem=session)
+        spent[item] += time.monotonic() - began
         rounds[item] += 1
         if session.testsfailed > failed:
             items.remove(item)
             again = f"{sys.executable} -m pytest '{item.nodeid}' --hypothesis-seed={number}"
             print(f"\nrepeat it with: {again}")
-        item = following if following in items else chosen()
     for item in rounds:
         print(f"\n{rounds[item]:6} rounds, {spent[item]:7.1f} s  {item.nodeid}", end="")
     return True

@@ -45,7 +45,6 @@ OPPONENTS = st.sampled_from(
 )
 """Opponents, and the probability of each of their moves on a board."""
 POOLS = st.lists(st.tuples(OPPONENTS, st.integers(1, 5)), min_size=2, max_size=3)
-POOLS = st.lists(st.tuples(OPPONENTS, st.integers(1, 5)), min_size=2, max_size=3)
 
 
 def check_law(law, counts):
