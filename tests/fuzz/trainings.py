@@ -45,7 +45,7 @@ def small(agent):
 TRAININGS = (
     *map(small, QUICK_FIRST),
     Training("tabular_q", (*small("tabular_q").options, *GOAL.split()), ("--until", "unbeatable")),
-    Training("tabular_q", (*RIVAL.split(), "--rival", f"tabular_q {RIVAL}")),
+    Training("tabular_q", (*RIVAL.split(), "--rival", "tabular_q")),
     *map(small, sorted(set(agents.TRAINABLE) - set(QUICK_FIRST))),
 )
 """One of each learner, one that ends at its goal, and one of two learners."""
