@@ -150,17 +150,13 @@ def test_what_one_door_accepts_all_accept(runs, door):
 
 
 @pytest.mark.parametrize("door", DOORS)
-def test_every_door_lists_the_same_names_in_its_error(runs, door):
+def test_every_door_guesses_from_the_same_names(runs, door):
     newest = ["latest:sarsa", "latest:trie", "the path of a saved run"]
     trained = [name for name in trained_names() if name != "mcts"]
     examples = ["minimax-slip=0.1", "search-depth=4", "mcts-playouts=50"]
     assert known_names() == [*NAMES, *examples, *trained, *newest]
-    with refuses("'minmax'", "'minimax'") as error:
+    with refuses("'minmax'", "'minimax'"):
         DOORS[door]("minmax")
-    listed = str(error.value).partition(": minimax, ")[2].rstrip("\n)").split(", ")
-    assert len(listed) == 4
-    extra = {"human", "self", "best-response", "learner"}
-    assert all(name in {*known_names(), *extra} or name.startswith(NAMES) for name in listed)
 
 
 def test_objects_and_pools_of_them_are_opponents_if_they_can_play():
@@ -173,27 +169,17 @@ def test_objects_and_pools_of_them_are_opponents_if_they_can_play():
             make_opponent(spec, Rules())
     with refuses("make_opponent", "'trie'"):
         evaluate_policy("trie")
-    pool = make_pool(policy, Rules())
-    assert pool == Pool(((policy, 1.0),))
-    assert make_pool(pool, Rules()) is pool
-    pool = make_pool([["random", 3], ("minimax-first", 1)], RECTANGLE)
+    pool = make_pool([[policy, 3], ("minimax-first", 1)], RECTANGLE)
+    assert make_pool(pool, RECTANGLE) is pool
     assert [type(policy) for policy in pool.policies] == [RandomPolicy, TabularPolicy]
     assert [weight for _, weight in pool.pairs] == [0.75, 0.25]
 
 
-def test_opponents_are_drawn_by_their_weights_and_the_seed():
-    pool = make_pool([["random", 0.25], ["minimax", 0], ["minimax-first", 0.75]], RECTANGLE)
-    drawn = pool.draw(np.random.default_rng(0), 10_000)
-    assert np.array_equal(drawn, pool.draw(np.random.default_rng(0), 10_000))
-    counts = np.bincount(drawn, minlength=3)
-    assert counts[1] == 0
-    assert abs(counts[0] - 2500) < 4 * np.sqrt(10_000 * 0.25 * 0.75)  # four standard deviations
+def test_the_last_opponent_of_a_pool_is_drawn_up_to_1_and_a_pool_of_one_draws_nothing():
     tenths = Pool(((RandomPolicy(), 0.1),) * 10)  # as floats they add up to less than 1
     rng = types.SimpleNamespace(random=partial(np.full, fill_value=1 - 2**-53))
     assert tenths.draw(rng, 1).tolist() == [9]
-    rng = np.random.default_rng(0)
-    assert make_pool("random", Rules()).draw(rng, 3).tolist() == [0, 0, 0]
-    assert rng.random() == np.random.default_rng(0).random(), "a pool of one draws nothing"
+    assert make_pool("random", Rules()).draw(None, 3).tolist() == [0, 0, 0]
 
 
 POOLS = """

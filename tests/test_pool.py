@@ -76,11 +76,15 @@ def test_the_newest_snapshots_are_kept_and_shared_with_later_opponents(num_envs)
     env = made(num_envs, [["self-keep=2-replace=oldest", 1], ["random", 0]], side="O", k=3)
     for cell in (0, 1, 2):
         env.add_snapshot(Learner(cell))
+    assert env.self_play == {"keep": 2, "replace": "oldest", "snapshots": 2}
     assert set(marks_of(env, 40)) == {1, 2}
+    env.set_opponent([["random", 0], ["self-keep=4", 1]])
+    assert env.self_play == {"keep": 4, "replace": "mixed", "snapshots": 2}
     env.set_opponent([["self-keep=1", 0.5], ["minimax-first", 0.5]])
     assert set(marks_of(env, 40)) == {0, 2}, "the newest, and minimax-first in the corner"
     env.reset(options={"opponent": "self"})
     env.set_opponent("random")
+    assert env.self_play is None
     with refuses('"self"'):
         env.add_snapshot(Learner(0))
 
@@ -143,18 +147,3 @@ def test_a_snapshot_is_a_table_on_small_boards_and_a_copy_on_large_ones():
     ends = made(1, "self", side="X", rows=1, cols=4, k=1)
     with refuses("first move"):
         ends.reset(options={"side": "O"})
-
-
-@pytest.mark.parametrize("num_envs", [1, 4])
-def test_the_options_of_self_can_be_read_and_set(num_envs):
-    env = made(num_envs, [["random", 0], ["self-keep=3-replace=oldest", 1]], side="O")
-    assert env.self_play == {"keep": 3, "replace": "oldest", "snapshots": 0}
-    for cell in (0, 1, 2):
-        env.add_snapshot(Learner(cell))
-    env.set_opponent([["random", 0], ["self-keep=4", 1]])
-    assert env.self_play == {"keep": 4, "replace": "mixed", "snapshots": 3}
-    env.set_opponent([["random", 0], ["self-keep=2-replace=random", 1]])
-    assert env.self_play == {"keep": 2, "replace": "random", "snapshots": 2}
-    assert set(marks_of(env, 40)) == {1, 2}, "the oldest was left out"
-    env.set_opponent("random")
-    assert env.self_play is None
