@@ -86,14 +86,11 @@ OF_TRAINING = """
     --resume full | 2 | full
     --resume run --seed 1 --games 8 | 2 | seed, games steps
     --resume run --out new | 2 | --out
-    --resume run --preset tictac | 2 | --preset
-    --resume run --rival dqn | 2 | --rival
     --resume odd | 2 | odd/config.json
     --resume half | 2 | run half
     dqn --resume run | 2 | run tabular_q dqn
     dqn --opponents rival | 2 | rival --rival
     dqn --rival trie | 2 | trie
-    dqn --rival dqm | 2 | 'dqm' 'dqn'
     dqn --rival '' | 2 | --rival ''
     dqn --rival 'dqn --until optimal' | 2 | --rival --until
     dqn --rival 'dqn --rows 4' | 2 | 3x3 4x3
@@ -121,9 +118,7 @@ OF_EVALUATION = """
     of_nobody --from-model | 1 | of_nobody
     human --position .../.../... | 1 | 'human'
     minimax --position XXX/OO./... | 1 | XXX/OO./...
-    minimax --board 5x5 | 2 | --board 5x5x3 5x5x5
     minimax --position ..../..../..../.... | 1 | 3x3 '..../..../..../....'
-    minimax --position .../.../... --games 3 | 2 | --position --games
     search-seconds=0.01 --board 2x3 | 1 | clock
 """
 OF_PLAY = """
@@ -132,10 +127,8 @@ OF_PLAY = """
     --values onw | 2 | --values 'onw' 'own'
     --replay 3 --store games.db | 1 | 3 games.db
     --replay 3 --list | 2 | --replay --list
-    --list --delay 1 | 2 | --delay
     --list --store none.db | 1 | none.db
     --player Ann | 2 | --player --list
-    --x minimax --o random --board 5x5x4 | 1 | 5x5
     --x random --o none | 1 | 'none'
     --x random --o random --store letters.txt | 1 | letters.txt
     --web --store letters.txt | 1 | letters.txt

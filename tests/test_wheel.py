@@ -1,10 +1,8 @@
 """The built wheel, alone in an empty environment outside of the checkout: what its users get."""
 
-import os
 import re
 import subprocess
 import sys
-import sysconfig
 import venv
 import zipfile
 from pathlib import Path
@@ -15,17 +13,16 @@ import pytest
 
 pytestmark = pytest.mark.slow
 
+MORE = f"{doc_pages.CLONE}|{doc_pages.EXTRAS}"  # than the wheel has
 PAGES = {
     name: "\n".join(block.code for block in blocks)
     for name, blocks in doc_pages.pages().items()
-    if not any(doc_pages.imports(block, doc_pages.CLONE) for block in blocks)
-    and "learn(1_300_000" not in blocks[-1].code  # many minutes
+    if not any(doc_pages.imports(block, MORE) for block in blocks)
 }
 ALONE = {"tictactoe-env", "numpy", "gymnasium", "cloudpickle", "farama-notifications"}
 ALONE |= {"typing-extensions"}
 
 GAMES = """
-import sys
 import gymnasium as gym
 import tictactoe_env
 from tictactoe_env import Rules, evaluate, make_opponent
@@ -37,14 +34,11 @@ for name in names:
     observation, info = env.reset(seed=1)
     env.step(info["action_mask"].argmax())
     found = evaluate(make_opponent(name, Rules()))
-    assert (name not in ("minimax", "search", "trie")) or found.unbeatable, name
+    assert found.unbeatable or name not in ("minimax", "search", "trie"), name
 env = gym.make(tictactoe_env.ENV_IDS[0], render_mode="rgb_array")
 env.reset()
-shape = env.render().shape
-try:
-    gym.make(tictactoe_env.ENV_IDS[0], render_mode="human").reset()
-except gym.error.DependencyNotInstalled:
-    print(len(names), shape == (360, 360, 3), "torch" in sys.modules)
+assert env.render().shape == (360, 360, 3)
+print(len(names))
 """
 
 CONSUMER = """
@@ -100,34 +94,13 @@ def alone(tmp_path_factory, wheel):
 def run(alone, tmp_path):
     """Run Python in the environment and an empty folder; its output. Its errors fail the test."""
 
-    def output(*arguments, python=alone):
-        command = [python, "-W", "error", *arguments]
+    def output(*arguments):
+        command = [alone, "-W", "error", *arguments]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8")
         assert (done.returncode, done.stderr) == (0, "")
         return done.stdout
 
     return output
-
-
-@pytest.fixture
-def with_extras(alone):
-    """The same environment, with the packages of the one that runs the tests, but no checkout.
-
-    A path in a .pth file is added as it is: the .pth of an editable install in it is not read.
-    """
-    (site,) = alone.parent.parent.glob("[Ll]ib/**/site-packages")
-    file = site / "extras.pth"
-    file.write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
-    yield alone
-    file.unlink()
-
-
-def imports(program):
-    return set(re.findall(r"^(?:from|import) (\w+)", program, re.MULTILINE))
-
-
-def needs_extras(program):
-    return bool(re.search(rf"^(?:from|import) (?:{doc_pages.EXTRAS})\b", program, re.MULTILINE))
 
 
 def test_it_holds_every_file_of_the_package_its_types_and_its_licence(wheel):
@@ -159,25 +132,12 @@ def test_it_installs_two_packages_and_imports_without_a_warning_from_where_it_wa
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_the_programs_of_a_page_run_without_a_clone(run, request, name):
-    program = PAGES[name]
-    if needs_extras(program):
-        command = [request.getfixturevalue("with_extras"), "-c", program]
-        place = request.getfixturevalue("tmp_path")
-        env = {**os.environ, "OMP_NUM_THREADS": "1"}
-        done = subprocess.run(command, cwd=place, env=env, capture_output=True, encoding="utf-8")
-        assert done.returncode == 0, done.stderr
-        output = done.stdout
-    else:
-        assert imports(program) <= {"gymnasium", "numpy", "tictactoe_env"} | sys.stdlib_module_names
-        output = run("-c", program)
-    assert output or "print" not in program
+def test_the_programs_of_a_page_run_without_a_clone(run, name):
+    assert run("-c", PAGES[name]) or "print" not in PAGES[name]
 
 
-def test_every_named_opponent_plays_is_evaluated_and_drawn_but_a_window_needs_more(run):
-    count, *others = run("-c", GAMES).split()
-    assert int(count) >= 20
-    assert others == ["True", "False"]
+def test_every_named_opponent_plays_is_evaluated_and_drawn(run):
+    assert int(run("-c", GAMES)) >= 20
 
 
 def test_a_strict_type_checker_accepts_models_and_policies_and_finds_typos(alone, tmp_path):
