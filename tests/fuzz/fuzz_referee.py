@@ -9,7 +9,7 @@ games, and what is returned must be the caller's own.
 import copy
 import math
 import pickle
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, astuple, dataclass, replace
 from functools import partial
 from random import Random
 from typing import Any, NamedTuple
@@ -74,13 +74,11 @@ class Referee:
 
     def winner(self, board):
         """+1 or -1 for the side with a line, 0 for a draw, None if the game goes on."""
-        lines = lines_of(self.rules.rows, self.rules.cols, self.rules.k)
-        marks = [{board[cell] for cell in line} for line in lines]
-        for side in (1, -1):
-            if {side} in marks:
-                return side
-        is_dead = self.made["early_draw"] and all({1, -1} <= both for both in marks)
-        return 0 if is_dead or 0 not in board else None
+        outcome, lines = plain(self.rules).outcome(board), lines_of(*astuple(self.rules))
+        if outcome is None and self.made["early_draw"]:
+            is_dead = all({1, -1} <= {board[cell] for cell in line} for line in lines)
+            return 0 if is_dead else None
+        return outcome
 
     def begins(self, board, seat, game):
         """Check the first board of a game. game: its number, for the side "alternate"."""
@@ -100,7 +98,7 @@ class Referee:
         if before[cell]:
             assert shown == before
             return End(True, -1, 1)
-        moved = (*before[:cell], seat, *before[cell + 1 :])
+        moved = plain(self.rules).after(before, cell)
         winner = self.winner(moved)
         if winner is not None or opponent is None:
             assert shown == moved
@@ -176,7 +174,7 @@ class Alone:
 
 def cell_of(draw, board):
     """A free cell, in one of four cases any cell."""
-    free = [cell for cell, mark in enumerate(board) if mark == 0]
+    free = PlainGame.free(board)
     return draw.choice(free) if free and draw.random() < 3 / 4 else draw.randrange(len(board))
 
 
@@ -248,10 +246,11 @@ class Games(RuleBasedStateMachine):
     def reset_to_a_board(self, draw, most):
         """An unfinished board is where the games start, a finished one is refused."""
         rules, referee = self.referee.rules, self.referee
-        board = (0,) * rules.cells
-        for number, cell in enumerate(draw.sample(range(rules.cells), min(most, rules.cells))):
+        game = plain(rules)
+        board = game.empty
+        for cell in draw.sample(range(rules.cells), min(most, rules.cells)):
             if referee.winner(board) is None:
-                board = (*board[:cell], -1 if number % 2 else 1, *board[cell + 1 :])
+                board = game.after(board, cell)
         options, seat = {"board": board_text(board, rules)}, PlainGame.mover(board)
         if referee.made["opponent"] is not None:
             options["side"] = "X" if seat == 1 else "O"

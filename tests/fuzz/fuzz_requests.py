@@ -30,13 +30,11 @@ WAYS = (  # up from the folder of the page, or to that of the server
     *("../", "..%2f", "%2e%2e/", "..\\", "....//", "%252e%252e/", "%c0%ae%c0%ae/", "..;/", "%00"),
     *("?", "#", "%zz", "%ff", "\xff", "~/", "/proc/self/cwd/", "file:///", "{}", "a" * 5000),
 )
-METHODS = ("GET", "HEAD", "PUT", "OPTIONS", "TRACE", "CONNECT", "PRI", "get", "G\x00", "X" * 99)
 LINES = (  # of a header
-    *("Content-Length: -1", "Content-Length: 5, 6", "Content-Length: 99999999999999999999"),
-    *("Transfer-Encoding: chunked", "Transfer-Encoding: gzip, chunked", "Expect: 100-continue"),
-    *("Content-Encoding: gzip", "Content-Type: text/html", "Range: bytes=0-0,5-1,-0", "Host:"),
-    *("If-None-Match: \xff", "Upgrade: h2c", "Connection: upgrade", "Cookie: " + "c" * 20_000),
-    *(" folded", ": none", "X: \x00", "X : space", "X", "Origin: null", "Sec-Fetch-Site: none"),
+    *("Content-Length: -1", "Content-Length: 99999999999999999999", "Transfer-Encoding: chunked"),
+    *("Expect: 100-continue", "Content-Encoding: gzip", "Content-Type: text/html", "Host:"),
+    *("Range: bytes=0-0,5-1,-0", "If-None-Match: \xff", "Upgrade: h2c", "Connection: upgrade"),
+    *("Cookie: " + "c" * 20_000, " folded", ": none", "X: \x00", "X", "Origin: null"),
 )
 BOARD = '{"board": {"rows": 3, "cols": 3, "k": 3}'
 TEXTS = (
@@ -48,7 +46,7 @@ TEXTS = (
 Page = namedtuple("Page", "port operations log")
 
 
-def text_of(method, path, *lines, body=b""):
+def text_of(method, path, lines=(), body=b""):
     """The bytes of a request, with the end of which the server closes the connection."""
     head = [f"{method} {path} HTTP/1.1", "Host: 127.0.0.1", "Connection: close", *lines, "\r\n"]
     return "\r\n".join(head).encode("latin-1", "replace") + body
@@ -58,7 +56,7 @@ def sent(path, text):
     """A request that sends a text as JSON."""
     body = text.encode()
     lines = ("Content-Type: application/json", f"Content-Length: {len(body)}")
-    return text_of("POST", path, *lines, body=body)
+    return text_of("POST", path, lines, body)
 
 
 BODIES = st.builds(sent, st.sampled_from(POSTS), st.sampled_from(TEXTS))
@@ -69,8 +67,8 @@ FILES = st.builds(
     st.integers(1, 6),
 )
 HEADS = st.builds(
-    lambda method, path, lines: text_of(method, path, *lines),
-    st.sampled_from(METHODS),
+    text_of,
+    st.sampled_from(("GET", "HEAD", "PUT", "OPTIONS", "TRACE", "CONNECT", "get", "G\x00")),
     st.sampled_from(GETS),
     st.lists(st.sampled_from(LINES), max_size=4),
 )

@@ -45,7 +45,8 @@ class PlainGame:
         self.empty: Board = (0,) * self.cells
         self._lines = [tuple(line) for line in lines_of(rows, cols, k)]
 
-    def _outcome(self, board: Board) -> int | None:
+    def outcome(self, board: Board) -> int | None:
+        """+1 if X has a line, -1 if O has one, 0 for a full board, None if the game goes on."""
         for line in self._lines:
             mark = board[line[0]]
             if mark and all(board[cell] == mark for cell in line):
@@ -70,14 +71,14 @@ class PlainGame:
     @cached_property
     def positions(self) -> dict[Board, int | None]:
         """Every position that play reaches: +1 X has won, -1 O has, 0 drawn, None unfinished."""
-        found: dict[Board, int | None] = {self.empty: self._outcome(self.empty)}
+        found: dict[Board, int | None] = {self.empty: self.outcome(self.empty)}
         waiting = [self.empty]
         while waiting:
             board = waiting.pop()
             for cell in self.free(board) if found[board] is None else []:
                 child = self.after(board, cell)
                 if child not in found:
-                    found[child] = self._outcome(child)
+                    found[child] = self.outcome(child)
                     waiting.append(child)
         return found
 
