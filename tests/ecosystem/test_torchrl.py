@@ -1,13 +1,11 @@
-"""TorchRL takes the environments untouched: specs, info, masks and both seats."""
+"""TorchRL takes the environments untouched: specs and info, and masks in the example."""
 
 import os
 
 import gymnasium as gym
 import pytest
 import torch
-from torchrl.envs import GymEnv, GymWrapper, PettingZooWrapper, check_env_specs
-
-from tictactoe_env import pettingzoo
+from torchrl.envs import GymEnv, GymWrapper, check_env_specs
 
 ID = "tictactoe_env:TicTacToe-v0"
 INFO = {"action_mask", "side", "outcome", "illegal_move"}
@@ -23,25 +21,6 @@ def test_specs_hold_untouched_and_with_the_numbers_of_info(observation):
     assert isinstance(env, GymEnv)  # no primer was needed: reset and step have the same keys
     assert set(env.observation_spec.keys()) == {"observation", *INFO}
     assert {env.observation_spec[key].dtype for key in INFO} == {torch.int8}
-
-
-def test_both_seats_through_the_environment_of_pettingzoo():
-    torch.manual_seed(0)
-    env = PettingZooWrapper(
-        pettingzoo.env(illegal="raise"),
-        return_state=False,
-        use_mask=True,
-        categorical_actions=True,
-    )
-    check_env_specs(env)
-    for _ in range(10):
-        steps = env.rollout(9)  # random moves, which obey the mask: an illegal one raises
-        turns = steps["player_1"]["mask"].flatten().tolist()
-        assert turns == [turn % 2 == 0 for turn in range(len(turns))]
-        assert steps["player_2"]["mask"].flatten().tolist() == [not turn for turn in turns]
-        assert steps["next", "done"].flatten().tolist() == [False] * (len(turns) - 1) + [True]
-        won, lost = (steps["next", seat, "reward"][-1].item() for seat in pettingzoo.AGENTS)
-        assert won == -lost
 
 
 def test_the_example_draws_games_that_it_can_lose(run_example, tmp_path):
