@@ -81,8 +81,8 @@ def client_of(folder, gallery, processes=None):
 
 
 def check(answer):
-    """Check the headers of an answer, unless the server itself has failed."""
-    if answer.status_code == 500:
+    """Check the headers of an answer of the page or the interface."""
+    if answer.headers["content-type"].startswith("text/plain"):
         return
     policy = set(answer.headers["content-security-policy"].split("; "))
     assert {"default-src 'none'", "script-src 'self'", "frame-ancestors 'none'"} <= policy
@@ -117,7 +117,6 @@ ANSWERS = [  # what is asked; what is sent; values in the answer by the names th
     ("GET agents/minimax", {}, {"certificate as_x vs_minimax draw": 1}),
     ("GET agents/runs/dqn-0", {}, {"certificate as_o losing_line": ["a1", "b1", "a2"]}),
     ("GET agents/models/broken.json", {}, {"broken": True, "certificate": None}),
-    ("GET growth/runs/dqn-0", {}, {"steps": []}),
     ("GET certificates/minimax", {}, {"agent": "minimax", "format": 1}),
     ("GET games", {}, {"games": [], "count": 0, "next": None}),
     ("POST analysis", {"moves": [0], "truth": True}, {"truth position": {"value": 0, "plies": 8}}),
@@ -173,7 +172,7 @@ def test_a_certificate_is_a_file_to_keep_and_a_run_shows_how_it_grew(tmp_path):
         assert sent.json() == read(folder).to_json()
         assert '"runs-dqn-0.json"' in sent.headers["content-disposition"]
         write_metrics(folder / "metrics.csv", rows)
-        steps = client.get("/api/growth/runs/dqn-0").json()["steps"]
+        steps = client.get("/api/agents/runs/dqn-0").json()["steps"]
         assert [step["steps"] for step in steps] == [0, 10]
 
 
@@ -248,7 +247,7 @@ REFUSED = [
     ("GET games?limit=0", b"", 400, "limit"),
     ("GET games?people=maybe", b"", 400, "'maybe'"),
     ("GET games?serch=web", b"", 400, "serch"),
-    *[(f"GET {what}/nobody", b"", 404, "'nobody'") for what in ("agents", "growth")],
+    ("GET agents/nobody", b"", 404, "'nobody'"),
     ("GET certificates/models/broken.json", b"", 400, "models/broken.json"),
     ("GET nothing", b"", 404, ""),
     ("GET move", b"", 405, ""),
@@ -277,8 +276,7 @@ def test_this_machine_may_be_called_by_its_own_names_only(client):
     for host in (*HOSTS, *OTHER_HOSTS):
         for path in ("/", "/openapi.json", "/static/app.js"):
             answer = client.get(path, headers={"host": host})
-            assert answer.status_code == (421 if host in OTHER_HOSTS else 200)
-            assert host in HOSTS or repr(host) in answer.json()["error"]
+            assert answer.status_code == (400 if host in OTHER_HOSTS else 200)
 
 
 OURS = [

@@ -61,12 +61,16 @@ class Api:
         return {"agents": agents, "groups": groups(), "boards": [*map(asdict, boards)]}
 
     def agent(self, id: str) -> Json:
-        """An agent with its certificate without the moves, or with the reason why there is none."""
+        """An agent with its certificate without the moves, or with the reason why there is none.
+
+        Of a run also the exact evaluations during its training, as its metrics.csv has them.
+        """
         entry = self.gallery.entry(id)
         key = entry.sha256 or entry.id
         if key not in self.proofs:
             try:
-                self.proofs[key] = proof(self.run(True, entry.certificate))
+                proven = proof(self.run(True, entry.certificate))
+                self.proofs[key] = {**proven, "steps": work.growth(entry)}
             except (ValueError, TooSlowError) as error:
                 self.proofs[key] = {"certificate": None, "reason": str(error)[:500]}
         return {**described(entry), **self.proofs[key]}
@@ -78,10 +82,6 @@ class Api:
         name = re.sub(r"[^A-Za-z0-9.=_-]+", "-", entry.id.removesuffix(".json")) + ".json"
         headers = {"Content-Disposition": f'attachment; filename="{name}"'}
         return Response(json.dumps(found.to_json(), indent=1), 200, headers, "application/json")
-
-    def growth(self, id: str) -> Json:
-        """The exact evaluations during the training of a run, as its metrics.csv has them."""
-        return {"steps": work.growth(self.gallery.entry(id))}
 
     # --- positions --------------------------------------------------------------------------------
 
@@ -153,24 +153,22 @@ class Api:
 
         Returns its number, and what became of it for each player that learns.
         """
-        entries = {id: self.gallery.entry(id) for id in (asked.x, asked.o) if id != HUMAN}
-        x, o = (
-            entries[id].participant if id in entries else Participant(HUMAN, HUMAN)
-            for id in (asked.x, asked.o)
-        )
+        ids = (asked.x, asked.o)
+        entries = [None if id == HUMAN else self.gallery.entry(id) for id in ids]
+        x, o = (one.participant if one else Participant(HUMAN, HUMAN) for one in entries)
         game = asked.game(x=x, o=o, side=asked.side, seed=asked.seed)
         id = self.store.add(game)
-        return {"id": id, "learned": self.learn(game, [*entries.values()]) if asked.learn else {}}
+        return {"id": id, "learned": self.learn(game, entries) if asked.learn else {}}
 
-    def learn(self, game: Game, players: list[Entry]) -> dict[str, str]:
+    def learn(self, game: Game, players: list[Entry | None]) -> dict[str, str]:
         """Let the players that can learn from a kept game do so; what became of it, by player."""
         try:
-            if HUMAN in (game.x.kind, game.o.kind):  # the apprentice looks on after its first game
+            if None in players:  # the apprentice looks on after its first game
                 runs = [one for one in self.gallery.entries() if one.kind == "run"]
-                players = [*players, *(one for one in runs if one.id == LEARNER_ID)]
-            able = [one for one in players if one.learned is not None and one.plays(game.rules)]
-            pupils = [work.seat(entry, game.rules).pupil for entry in able]
-            return teach(filter(None, pupils), game)
+                players += [one for one in runs if one.id == LEARNER_ID]
+            learners = [one for one in players if one and one.learned is not None]
+            seats = [work.seat(one, game.rules) for one in learners if one.plays(game.rules)]
+            return teach((seat.pupil for seat in seats if seat.pupil), game)
         except ValueError as error:  # the game itself is kept
             return {"learning": f"has failed: {error}"[:300]}
 

@@ -15,6 +15,7 @@ from typing import Any
 import uvicorn
 from fastapi import FastAPI
 from fastapi.responses import FileResponse, Response
+from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
 from starlette.staticfiles import StaticFiles
 
@@ -27,6 +28,7 @@ from tictactoe_env.errors import printable
 from tictactoe_env.games.store import GameStore
 
 HOST = "127.0.0.1"
+NAMES = (HOST, "localhost", "[::1]")  # of this machine; others are DNS rebinding
 MOST_CONNECTIONS = 256
 MAX_BODY = 8_192  # bytes of a request
 PAGES = ("/", "/games", "/games/{id}", "/agents", "/agents/{id:path}")
@@ -51,6 +53,7 @@ def application(
         responses=REFUSED,
     )
     app.middleware("http")(guard)
+    app.add_middleware(TrustedHostMiddleware, allowed_hosts=NAMES)
     api = Api(store, gallery or Gallery(), processes or Processes())
     for method, path, endpoint in (
         ("POST", "/api/move", api.move),
@@ -61,7 +64,6 @@ def application(
         ("GET", "/api/games/{id}", api.game),
         ("GET", "/api/agents", api.agents),
         ("GET", "/api/agents/{id:path}", api.agent),
-        ("GET", "/api/growth/{id:path}", api.growth),
         ("GET", "/api/certificates/{id:path}", api.certificate),
     ):
         app.add_api_route(path, endpoint, methods=[method])

@@ -1,6 +1,6 @@
 // The list of players, and the page of one: what is proven of it, a game that it loses, how it learned.
 
-import { agent, agents, certificateFile, growth } from "./data.js";
+import { agent, agents, certificateFile } from "./data.js";
 import { html, markIcon } from "./dom.js";
 import { growthChart } from "./growth.js";
 import { Replay } from "./replay.js";
@@ -73,7 +73,6 @@ export async function agentPage([id], _, signal) {
   const sides = certificate ? trainedSides(certificate) : [];
   const replays = [];
   const lost = sides.map((side) => losing(found, side, replays)).filter(Boolean);
-  const { steps } = certificate ? await growth(found.id, signal).catch(() => ({ steps: [] })) : { steps: [] };
   const why = found.broken
     ? `Its file is damaged, so it cannot play: ${found.about}`
     : `Nothing is proven of it here: ${found.reason}.`;
@@ -89,7 +88,7 @@ export async function agentPage([id], _, signal) {
       </div>
       <div class="said">${statement}${!found.broken && playLinks(found, lost.length === 0)}</div>
       ${lost}
-      ${certificate && [resultsTable(certificate, sides), story(found), growthChart(steps, sides, found.unit), proof(found)]}
+      ${certificate && [resultsTable(certificate, sides), story(found), growthChart(found.steps ?? [], sides, found.unit), proof(found)]}
     </div>`;
   return { title: found.label, element, leave: () => replays.forEach((replay) => replay.leave()) };
 }

@@ -15,7 +15,6 @@ export async function agents(signal) {
 
 export const agent = (id, signal) =>
   get(`agents/${pathOf(id)}`, signal, `There is no player “${id}” here.`);
-export const growth = (id, signal) => get(`growth/${pathOf(id)}`, signal);
 /** The address of a certificate as a file, or null. */
 export const certificateFile = (id) => `/api/certificates/${pathOf(id)}`;
 /** The cell that an agent plays. asked: {board, moves, agent, seed}. */

@@ -22,7 +22,6 @@ export const here = () => location.hash.slice(1) || "/";
 
 export const agents = async () => tables;
 export const agent = async (id) => found(tables.agents, id, `There is no player “${id}” here.`);
-export const growth = async () => ({ steps: [] });
 export const certificateFile = () => null;
 
 /** The one of this id. Throws an error if there is none. */
