@@ -1,6 +1,7 @@
 // The page on which games are played: by people, by agents, or by both.
 
 import { Board } from "./board.js";
+import { guided, invitation, lesson, warning } from "./challenge.js";
 import * as data from "./data.js";
 import { announce, fill, html, icon, isStill, markIcon, patiently, showAddress, wait } from "./dom.js";
 import { hintFor } from "./hint.js";
@@ -309,15 +310,17 @@ class Play {
     const mover = stands.turn;
     this.standing = stands;
     const mayChoose = mover !== null && this.isHuman(mover);
-    const guide = mayChoose ? this.guided() : [];
+    const line = mayChoose && this.guide.length ? guided(this.guide, this.moves, this.people) : {};
+    if (line.text) this.texts = [line.text];
+    const guide = line.next === undefined ? [] : [line.next];
     this.board.show({ moves: this.moves, open: mayChoose, guide, hints: [], blunder: undefined, notes: null });
     this.show();
     this.say();
     const looked = this.look();
     if (mover === null) return this.finish(turn);
     session.set("game", this.state);
-    this.tell(this.texts.join(" ") || this.invitation());
-    this.warn(turn);
+    this.tell(this.texts.join(" ") || (this.moves.length === 0 && invitation(this.agents, this.seats)));
+    if (guide.length) this.warn(turn, ...guide);
     if (mayChoose || this.paused) return;
     const isWatched = this.people.length === 0;
     if (isWatched) await looked; // its numbers are seen before it moves
@@ -352,29 +355,10 @@ class Play {
     this.proceed();
   }
 
-  /** The next cell of the losing line of the address, while the game follows it. */
-  guided() {
-    if (!this.guide.length) return [];
-    const left = this.moves.findIndex((cell, ply) => cell !== this.guide[ply]);
-    const next = this.guide[this.moves.length];
-    if (left < 0) this.texts = ["Dashed: the move that beats this player."];
-    else if (this.isHuman(sideOf(left)))
-      this.texts = ["You left the dashed line: take your move back, or play on."];
-    else
-      this.texts = ["It played another move this time: this is not the game that it loses. A new game tries again."];
-    return left < 0 && next !== undefined ? [next] : [];
-  }
-
   /** Say beside the board if the dashed move is a mistake against perfect play. */
-  async warn(turn) {
-    const [cell] = this.board.shown.guide;
-    if (cell === undefined) return;
-    const asked = { board: this.rules, moves: this.moves, truth: true };
-    const { truth } = await data.analysis(asked, this.asking.signal).catch(() => ({}));
-    const worth = truth?.moves?.[cell];
-    if (turn !== this.turn || !worth || worth.value === truth.position.value) return;
-    const result = worth.value < 0 ? "lose" : "only draw";
-    this.tell(`Dashed: the move that beats this player; against perfect play it would ${result}.`);
+  async warn(turn, cell) {
+    const text = await warning(this.rules, this.moves, cell, this.asking.signal);
+    if (text && turn === this.turn) this.tell(text);
   }
 
   undo() {
@@ -496,34 +480,6 @@ class Play {
     announce(`The game cannot go on: ${error.message}`);
   }
 
-  // --- players that can be beaten ------------------------------------------------------------------
-
-  /** Before the first move: what is special here, and the way to a game against the first of them. */
-  invitation() {
-    const [agent] = this.agents.filter(isBeatable);
-    if (!agent || this.moves.length || agent === this.agentOf("X") || agent === this.agentOf("O")) return null;
-    const side = agent.side || "O";
-    const path = gamePath({ [other(side)]: HUMAN, [side]: agent.id }, agent.boards[0]);
-    const said = agent.results.replace(/^./, (first) => first.toLowerCase()).replaceAll(" %", "\u00a0%");
-    return html`Everything said here is proven. ${agent.label}: ${said} <a href=${path}>Can you beat it?</a>`;
-  }
-
-  /** After a game against one of them: how many of them one has beaten, or a hint. */
-  async lesson() {
-    const agent = this.you && this.agentOf(other(this.you));
-    if (!agent || !isBeatable(agent)) return null;
-    if (this.standing.result === this.you) {
-      const beaten = [...new Set([...memory.get("beaten", []), agent.id])];
-      memory.set("beaten", beaten);
-      const all = this.agents.filter(isBeatable);
-      const count = all.filter(({ id }) => beaten.includes(id)).length;
-      return ` Random moves seldom find this way. You have beaten ${count} of ${all.length}.`;
-    }
-    const { certificate } = await data.agent(agent.id);
-    const line = certificate[`as_${other(this.you).toLowerCase()}`].losing_line;
-    return line && ` Hint: in a game that it loses, your first move is ${line[SIDES.indexOf(this.you)]}.`;
-  }
-
   // --- the end -----------------------------------------------------------------------------------
 
   /** Keep the game, and say what decided it. */
@@ -541,7 +497,8 @@ class Play {
     const side = you ? { side: you } : {};
     const kept = data.keep({ ...game, x, o, seed, learn: this.learns, ...side });
     const told = await kept.then((found) => this.keptText(found)).catch((error) => [`The game could not be kept. ${error.message}`]);
-    told.push(await this.lesson().catch(() => null));
+    const agent = you && this.agentOf(other(you));
+    told.push(await lesson(this.agents, agent, you, result).catch(() => null));
     if (turn !== this.turn) return;
     fill(this.note, told);
     const found = await judging;
@@ -574,8 +531,6 @@ class Play {
     this.nextTurn();
   }
 }
-
-const isBeatable = ({ group }) => group === "beatable";
 
 const linkish = (text, onclick) =>
   html`<button type="button" class="linkish" @click=${onclick}>${text}</button>`;

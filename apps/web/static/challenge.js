@@ -1,0 +1,53 @@
+// Players that can be beaten: an invitation to play, the line that beats one, and the lesson after it.
+
+import * as data from "./data.js";
+import { html } from "./dom.js";
+import { memory } from "./memory.js";
+import { other, sideOf } from "./rules.js";
+import { HUMAN, SIDES, gamePath } from "./words.js";
+
+const isBeatable = ({ group }) => group === "beatable";
+
+/** What is special here, and the way to a game against the first of them; null if it plays. */
+export function invitation(agents, seats) {
+  const agent = agents.find(isBeatable);
+  if (!agent || SIDES.some((side) => seats[side] === agent.id)) return null;
+  const side = agent.side || "O";
+  const path = gamePath({ [other(side)]: HUMAN, [side]: agent.id }, agent.boards[0]);
+  const said = agent.results.replace(/^./, (first) => first.toLowerCase()).replaceAll(" %", "\u00a0%");
+  return html`Everything said here is proven. ${agent.label}: ${said} <a href=${path}>Can you beat it?</a>`;
+}
+
+/** What is said while a game follows a line of cells, and its next cell. people: their sides. */
+export function guided(line, moves, people) {
+  const left = moves.findIndex((cell, ply) => cell !== line[ply]);
+  if (left < 0) return { next: line[moves.length], text: "Dashed: the move that beats this player." };
+  const text = people.includes(sideOf(left))
+    ? "You left the dashed line: take your move back, or play on."
+    : "It played another move this time: this is not the game that it loses. A new game tries again.";
+  return { text };
+}
+
+/** What the next cell of a line would do against perfect play, if it is a mistake there. */
+export async function warning(board, moves, cell, signal) {
+  const { truth } = await data.analysis({ board, moves, truth: true }, signal).catch(() => ({}));
+  const worth = truth?.moves[cell];
+  if (!worth || worth.value === truth.position.value) return null;
+  const result = worth.value < 0 ? "lose" : "only draw";
+  return `Dashed: the move that beats this player; against perfect play it would ${result}.`;
+}
+
+/** After a game of `you` against one of the agents: how many of them one has beaten, or a hint. */
+export async function lesson(agents, agent, you, result) {
+  if (!agent || !isBeatable(agent)) return null;
+  if (result === you) {
+    const beaten = [...new Set([...memory.get("beaten", []), agent.id])];
+    memory.set("beaten", beaten);
+    const all = agents.filter(isBeatable);
+    const count = all.filter(({ id }) => beaten.includes(id)).length;
+    return ` Random moves seldom find this way. You have beaten ${count} of ${all.length}.`;
+  }
+  const { certificate } = await data.agent(agent.id);
+  const line = certificate[`as_${other(you).toLowerCase()}`].losing_line;
+  return line && ` Hint: in a game that it loses, your first move is ${line[SIDES.indexOf(you)]}.`;
+}
