@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from tictactoe_env.exact.positions import positions_of
-from tictactoe_env.exact.tables import tabulate
+from tictactoe_env.exact.solver import solve
+from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.policy import one_hot
 
 
@@ -83,3 +84,21 @@ def random_probs(rules, rng, spread=1.0, illegal=True):
     empty = probs.sum(axis=1) == 0
     probs[empty] = one_hot(first_free[empty], rules.cells)
     return probs / probs.sum(axis=1, keepdims=True)
+
+
+def best_player(rules):
+    """The player that wins most often against random play, by moves that keep what is possible."""
+    positions = positions_of(rules)
+    keeps = solve(rules).optimal(positions.boards[positions.unfinished])
+    table = np.zeros(keeps.shape)
+    for side in (1, -1):
+        wins = (positions.outcome_x == side).astype(float)
+        for number, row in reversed([*enumerate(positions.unfinished)]):
+            children = positions.children[row]
+            if positions.x_to_move[row] == (side == 1):
+                after = np.where(keeps[number], wins[children], -1)
+                table[number, after.argmax()] = 1
+                wins[row] = after.max()
+            else:
+                wins[row] = wins[children[children >= 0]].mean()
+    return TabularPolicy(rules, table)
