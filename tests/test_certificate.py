@@ -8,7 +8,6 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 from json_certificates import certified, sealed, verified, write_json
-from oracles.plain_game import Player
 from sample_players import random_probs
 from text_cases import refuses
 
@@ -27,6 +26,7 @@ from tictactoe_env.exact.evaluation import evaluate
 from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.notation import parse_cell
+from tictactoe_env.opponents import make_opponent
 from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.rules import Rules
 from tictactoe_env.trained.packed import certificate_of
@@ -34,17 +34,8 @@ from tictactoe_env.trained.packed import certificate_of
 RECTANGLE, ROW = Rules(2, 3, 3), Rules(1, 4, 3)  # draws: both sides have all results
 
 
-def paths_of(value, path=()):
-    if isinstance(value, dict):
-        return [found for name, part in value.items() for found in paths_of(part, (*path, name))]
-    return [".".join(path)]
-
-
-RESULTS = [
-    path
-    for path in paths_of(certified(RandomPolicy(), "random", RECTANGLE))
-    if path.startswith(("unbeatable", "optimal", "as_"))
-]
+RESULTS = ("unbeatable", "optimal", "optimal_moves.everywhere", "as_x", "as_x.losing_line")
+RESULTS += ("as_o.unbeatable", "as_o.worst_case_value", "as_o.vs_random", "as_o.vs_minimax.win")
 GONE = object()
 
 
@@ -53,23 +44,11 @@ def stochastic(rules):
     return TabularPolicy(rules, random_probs(rules, np.random.default_rng(0), 0.3))
 
 
-POLICIES = {
-    "random": lambda rules: RandomPolicy(),
-    "minimax": MinimaxPolicy,
-    "minimax-first": lambda rules: MinimaxPolicy(rules, "first"),
-    "stochastic": stochastic,
-    "always a1": lambda rules: Player(lambda board: {0: 1.0}),
-}
-
-
-@pytest.fixture(scope="module")
-def stated():
-    """Certificates by board and policy, to be copied before they are changed."""
-    made = {Rules(): ("minimax", "minimax-first"), RECTANGLE: POLICIES, ROW: POLICIES}
-    return {
-        rules: {name: certified(POLICIES[name](rules), name, rules) for name in names}
-        for rules, names in made.items()
-    }
+@functools.cache
+def stated(name, rules):
+    """The certificate of an opponent or of the stochastic player, not to be changed."""
+    player = stochastic(rules) if name == "stochastic" else make_opponent(name, rules)
+    return certified(player, name, rules)
 
 
 def changed(content, path, value):
@@ -116,10 +95,9 @@ def test_moves_are_text_and_shares_where_there_is_more_than_one():
     assert set(moves["XO./..."]) == {"c1", "a2", "b2", "c2"}
 
 
-@pytest.mark.parametrize("name", POLICIES)
-def test_an_evaluation_has_the_results_of_a_certificate(name):
-    table = tabulate(POLICIES[name](RECTANGLE), RECTANGLE)
-    found, evaluation = certify(table, name), evaluate(table)
+@pytest.mark.parametrize("make", [MinimaxPolicy, stochastic])
+def test_an_evaluation_has_the_results_of_a_certificate(make):
+    found, evaluation = certify(make(RECTANGLE), "test"), evaluate(make(RECTANGLE))
     assert (found.unbeatable, found.optimal) == (evaluation.unbeatable, evaluation.optimal)
     for side, response in evaluation.best_responses.items():
         stated = found.results[side]
@@ -131,19 +109,19 @@ def test_an_evaluation_has_the_results_of_a_certificate(name):
         assert line == list(response.losing_line or ())
 
 
-@pytest.mark.parametrize("path", [*RESULTS, "as_x", "as_o.vs_random", "optimal_moves"])
-def test_a_changed_result_is_found_and_named(path, stated):
+@pytest.mark.parametrize("path", RESULTS)
+def test_a_changed_result_is_found_and_named(path):
     for value in (None, 1.5, "yes", GONE):
         with refuses(path.rpartition(".")[2], error=CertificateError):
-            verified(changed(stated[ROW]["stochastic"], path, value))
+            verified(changed(stated("stochastic", ROW), path, value))
 
 
 @pytest.mark.parametrize(
     ("number", "is_newer"), [(3, True), (0, False), (1.0, False), ("3", False)]
 )
-def test_only_a_format_above_the_known_ones_is_called_newer(number, is_newer, stated):
+def test_only_a_format_above_the_known_ones_is_called_newer(number, is_newer):
     with refuses("format", repr(number), error=CertificateError) as told:
-        verified({**stated[ROW]["minimax"], "format": number})
+        verified({**stated("minimax", ROW), "format": number})
     assert ("newer" in str(told.value)) == is_newer
 
 
@@ -165,23 +143,23 @@ def test_the_versions_are_those_of_another_process_or_of_what_is_imported_and_in
     assert stated_module.package_versions() == {"python": platform.python_version(), **expected}
 
 
-def test_the_rounding_of_a_result_ends_where_it_is_stated(stated):
-    content = stated[RECTANGLE]["random"]
+def test_the_rounding_of_a_result_ends_where_it_is_stated():
+    content = stated("random", RECTANGLE)
     value = content["as_x"]["vs_random"]["win"]
     assert 0 < value < 1
     for near in (value - match.ROUNDING, value + match.ROUNDING):
         verified(changed(content, "as_x.vs_random.win", near))
     for path in ("worst_case_value", "limit_vs_random.loss"):  # these are no sums of chances
-        verified(changed(stated[ROW]["minimax"], f"as_x.{path}", 1e-13))  # for 0
+        verified(changed(stated("minimax", ROW), f"as_x.{path}", 1e-13))  # for 0
     with refuses("as_x.worst_case_loss", 0.0, error=CertificateError):
-        verified(changed(stated[ROW]["minimax"], "as_x.worst_case_loss", 1e-13))
+        verified(changed(stated("minimax", ROW), "as_x.worst_case_loss", 1e-13))
     for far in (value - 2 * match.ROUNDING, value + 2 * match.ROUNDING):
         with refuses("as_x.vs_random.win", error=CertificateError):
             verified(changed(content, "as_x.vs_random.win", far))
 
 
-def test_changed_moves_or_another_digest_are_found(stated, tmp_path):
-    content = stated[RECTANGLE]["minimax-first"]
+def test_changed_moves_or_another_digest_are_found(tmp_path):
+    content = stated("minimax-first", RECTANGLE)
     wrong = [(f"moves.{board}", "c2") for board in ("X../...", ".../...", "XO./...")]
     assert "c2" not in [content["moves"][path.removeprefix("moves.")] for path, _ in wrong]
     for path, value in (*wrong, *(("sha256_of_moves", digest) for digest in (None, "", "0" * 64))):
@@ -191,12 +169,12 @@ def test_changed_moves_or_another_digest_are_found(stated, tmp_path):
                 ask()
 
 
-def test_results_that_do_not_follow_from_the_moves_are_found(stated):
+def test_results_that_do_not_follow_from_the_moves_are_found():
     # The corner must be answered in the centre.
-    blunder = changed(stated[Rules()]["minimax-first"], "moves.X../.../...", "a2")
+    blunder = changed(stated("minimax-first", Rules()), "moves.X../.../...", "a2")
     with refuses("unbeatable", False, True, error=CertificateError):
         verified(sealed(blunder))
-    shares = changed(stated[RECTANGLE]["random"], "moves..../...", {"a1": 0.5, "b2": 0.5})
+    shares = changed(stated("random", RECTANGLE), "moves..../...", {"a1": 0.5, "b2": 0.5})
     with refuses("optimal_moves", error=CertificateError):
         verified(sealed(shares))
 
@@ -226,14 +204,14 @@ STATED = ("agent", "seed", "config", "versions", "sha256_of_moves")
         ("board.rows", 6, ["6x3"]),
     ],
 )
-def test_a_damaged_certificate_is_refused_with_the_reason(path, value, mentions, stated):
-    content = stated[RECTANGLE]["minimax-first"]
+def test_a_damaged_certificate_is_refused_with_the_reason(path, value, mentions):
+    content = stated("minimax-first", RECTANGLE)
     with refuses(*mentions, error=CertificateError):
         verified(changed(content, path, value))
 
 
-def test_moves_on_other_boards_than_the_unfinished_ones_are_refused(stated):
-    content = stated[RECTANGLE]["minimax-first"]
+def test_moves_on_other_boards_than_the_unfinished_ones_are_refused():
+    content = stated("minimax-first", RECTANGLE)
     for board in ("XX./...", "XXX/OO."):
         moves = {**content["moves"], board: content["moves"]["X../..."]}
         del moves["X../..."]
@@ -263,8 +241,8 @@ def test_a_file_that_is_missing_damaged_huge_or_of_another_format_is_refused(tmp
         read(path)
 
 
-def test_a_certificate_of_another_board_is_not_loaded(tmp_path, stated):
-    write_json(stated[RECTANGLE]["random"], tmp_path / "certificate.json")
+def test_a_certificate_of_another_board_is_not_loaded(tmp_path):
+    write_json(stated("random", RECTANGLE), tmp_path / "certificate.json")
     with refuses(tmp_path, "2x3", "3x3"):
         load_policy(tmp_path, Rules())
 

@@ -1,6 +1,7 @@
 """Training on boards of more than 12 cells, on which networks play without a table of positions."""
 
 from contextlib import nullcontext
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -15,6 +16,7 @@ from apps.players.seat import run_seat
 from apps.terminal import report
 from apps.terminal.progress import describe
 from tictactoe_env.certificates.certificate import load_policy, read, verify
+from tictactoe_env.engines.starts import ExploringStarts
 from tictactoe_env.exact.evaluation import (
     Evaluation,
     best_play_x,
@@ -53,16 +55,10 @@ def config_of(agent, *options):
     return page, train.entry_of(page, typed, {}).config
 
 
-def boards_of(rules, count=100, seed=0):
-    """Unfinished boards of random games."""
-    rng, found = np.random.default_rng(seed), [np.zeros(rules.cells, np.int8)]
-    while len(found) < count:
-        board = np.zeros(rules.cells, np.int8)
-        order = rng.permutation(rules.cells)[: rng.integers(1, rules.cells - 1)]
-        board[order[::2]], board[order[1::2]] = 1, -1
-        if not rules.has_line(np.concatenate(rules.to_bits(board[None]))).any():
-            found.append(board)
-    return np.array(found)
+def random_boards():
+    """The empty board and unfinished ones of random games."""
+    boards, _ = ExploringStarts(1.0, SQUARE)(np.ones(100, np.int8), np.random.default_rng(0))
+    return np.concatenate([np.zeros_like(boards[:1]), boards[boards.any(axis=1)]])
 
 
 # --- the limits -----------------------------------------------------------------------------------
@@ -95,7 +91,7 @@ OPENS = {"symmetry": False, "opening": "random"}
 def test_a_network_moves_alike_whatever_boards_are_asked_with_it_and_on_images(agent, options):
     page, config = config_of(agent)
     config = config.but(**options)
-    player, boards = page.begin(config).policy(), boards_of(SQUARE)
+    player, boards = page.begin(config).policy(), random_boards()
     probs = player.probs(boards)
     assert np.array_equal(probs, np.concatenate([player.probs(board[None]) for board in boards]))
     assert (probs[1:].max(axis=1) == 1).all()
@@ -127,7 +123,7 @@ def test_live_values_are_those_of_the_table_on_small_boards(monkeypatch):
 @pytest.mark.usefixtures("no_charts")
 def test_a_training_writes_its_run_and_a_certificate_that_verifies(tmp_path):
     """A saved run moves as its certificate states on its lines, elsewhere as its model."""
-    folder, boards = tmp_path / "run", boards_of(SQUARE)
+    folder, boards = tmp_path / "run", random_boards()
     assert train.main(["dqn", *OPTIONS["dqn"].split(), "--steps", "512", "--out", str(folder)]) == 0
     assert not (folder / "values.npz").exists()
     assert program.main([str(folder), "--from-model"]) == 0
@@ -180,12 +176,13 @@ def test_where_x_wins_the_goal_is_that_x_wins_against_everybody():
     perfect = evaluate(MinimaxPolicy(WON))
     for goal in ("unbeatable", "optimal"):
         assert [perfect.reached(goal, side) for side in ("both", "X", "O")] == [True, True, False]
-    results = Result(0.9, 0.1, 0), Result(0, 0, 1), True, False, True, False
-    draws = [Evaluation(*results, best_play_x=known) for known in (1, 0, None)]
-    assert [found.reached("unbeatable", "X") for found in draws] == [False, True, True]
-    assert perfect.rank() > draws[0].rank()
+    draws = Evaluation(Result(0.9, 0.1, 0), Result(0, 0, 1), True, False, True, False)
+    assert draws.reached("unbeatable", "X")
+    won = replace(draws, best_play_x=1)  # but not against everybody
+    assert not won.reached("unbeatable", "X")
+    assert perfect.rank() > won.rank()
     assert "X wins against everybody" in report.goal_text("unbeatable", WON)
-    found = ["wins against everybody" in describe(one) for one in (perfect, draws[0])]
+    found = ["wins against everybody" in describe(one) for one in (perfect, won)]
     assert found == [True, False]
 
 
