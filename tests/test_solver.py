@@ -35,28 +35,7 @@ def test_scores_that_all_callers_share_cannot_be_changed():
 
 
 @pytest.mark.parametrize("rules", SMALL, ids=str)
-def test_every_value_and_every_move_is_that_of_plain_recursion(rules):
-    game = plain(rules)
-    positions, solution = positions_of(rules), solve(rules)
-    boards = list(map(tuple, positions.boards.tolist()))
-    assert solution.value_x.tolist() == [game.value_x[board] for board in boards]
-    signs = np.where(positions.x_to_move, 1, -1)
-    assert (solution.value == solution.value_x * signs).all()
-    assert solution.value.dtype == solution.value_x.dtype == np.int8
-    values = np.full((len(boards), rules.cells), -2)
-    for row, board in enumerate(boards):
-        for cell in game.moves(board):
-            values[row, cell] = game.value_x[game.after(board, cell)] * game.mover(board)
-    assert np.array_equal(solution.move_values(positions.boards), values)
-    best = (values == values.max(axis=1, keepdims=True)) & (values > -2)
-    assert np.array_equal(solution.optimal(positions.boards), best)
-    known = np.zeros(3**rules.cells, dtype=bool)
-    known[positions.codes] = True
-    assert ((solution.scores != NO_SCORE) == known).all()
-
-
-@pytest.mark.parametrize("rules", SMALL, ids=str)
-def test_a_score_counts_the_plies_to_a_win_or_a_loss_and_winners_hurry(rules):
+def test_every_score_counts_the_plies_to_a_win_or_a_loss_and_winners_hurry(rules):
     game, plies = plain(rules), {}
     for board in game.last_first:
         outcome = game.positions[board]
@@ -72,13 +51,22 @@ def test_a_score_counts_the_plies_to_a_win_or_a_loss_and_winners_hurry(rules):
             plies[board] = (0, 0)
     scores = {board: value * (100 - n) for board, (value, n) in plies.items()}
     boards = np.array(list(plies), dtype=np.int8)
-    assert solve(rules).board_scores(boards).tolist() == list(scores.values())
+    solution = solve(rules)
+    assert solution.board_scores(boards).tolist() == list(scores.values())
+    assert np.count_nonzero(solution.scores != NO_SCORE) == len(scores)
+    rows = positions_of(rules).rows(boards)
+    assert solution.value_x[rows].tolist() == [game.value_x[board] for board in plies]
+    assert solution.value[rows].tolist() == [value for value, _ in plies.values()]
     moves = np.full(boards.shape, NO_SCORE)
     for row, board in enumerate(plies):
         for cell in game.moves(board):
             value, n = plies[game.after(board, cell)]
             moves[row, cell] = -value * (99 - n)
-    assert solve(rules).move_scores(boards).tolist() == moves.tolist()
+    assert solution.move_scores(boards).tolist() == moves.tolist()
+    values = np.where(moves == NO_SCORE, -2, np.sign(moves))
+    assert np.array_equal(solution.move_values(boards), values)
+    best = (values == values.max(axis=1, keepdims=True)) & (values > -2)
+    assert np.array_equal(solution.optimal(boards), best)
 
 
 def test_boards_that_play_cannot_reach_have_no_score():
