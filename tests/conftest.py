@@ -33,7 +33,7 @@ def python_is_the_interpreter_of_the_tests():
 @pytest.fixture(scope="module")
 def no_charts():
     """Charts take half a second each: the runs of a module are made without them."""
-    from apps.terminal import charts
+    from training import charts
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(charts, "draw", lambda run: None)

@@ -33,7 +33,6 @@ from training.search_space import Range, SearchSpace, holds, text_of
 COUNTED = (TrialState.COMPLETE, TrialState.PRUNED)
 WAIT_SECONDS = 120  # for the file, which another process writes
 FIRST_TRIALS = 5  # trials that are never pruned
-DIGITS = 3  # significant digits of a number that is searched
 FAILURES = (ValueError, ArithmeticError)  # of options that cannot be trained, such as NaN weights
 
 
@@ -49,24 +48,18 @@ def shortfall(results: Evaluation, side: str = "both") -> float:
     return (1 if side == "O" else 2) - unbeatable + (sides - value) / (2 * sides)
 
 
-def trained(page: Page, config: BoardConfig, until: str) -> Iterator[tuple[float, str]]:
-    """Train a seed of a trial without files: the score after each evaluation, and it in words.
-
-    It is the score if the training ended now. The words are the steps until the goal, or what the
-    best model has reached: "1/2, 95.2 %" of one of two sides unbeatable.
-    """
+def trained(page: Page, config: BoardConfig, until: str) -> Iterator[float]:
+    """Train a seed of a trial without files: after each evaluation its score if it ended now."""
     learner, side = page.begin(config), getattr(config, "side", "both")
     best: Evaluation | None = None
     for _ in evaluations(learner, config):
         policy = learner.policy()
         results = evaluate_or_sample(policy, policy.rules, side, limit_of(config))
         if results.reached(until, side):
-            yield min(1.0, learner.steps / config.steps), f"{learner.steps:,}"
+            yield min(1.0, learner.steps / config.steps)
             return
         best = max(best or results, results, key=lambda one: one.rank(side))
-        unbeatable, value = best.rank(side)
-        sides = 2 if side == "both" else 1
-        yield 1 + shortfall(best, side), f"{unbeatable:.0f}/{sides}, {100 * value / sides:.1f} %"
+        yield 1 + shortfall(best, side)
 
 
 @dataclass(frozen=True)
@@ -118,7 +111,7 @@ class Search:
         """
         storage = f"sqlite:///{path}?timeout={WAIT_SECONDS}"
         pruner = optuna.pruners.MedianPruner(FIRST_TRIALS, self.rounds // 3)
-        own = {name: getattr(self.config, name) for name in self.space}
+        own = dict(self.config)
         first = {
             name: text_of(own[name]) if isinstance(place, tuple) else own[name]
             for name, place in self.space.items()
@@ -146,7 +139,7 @@ class Search:
         texts = {name: suggested(trial, name, place) for name, place in self.space.items()}
         trial.set_user_attr("options", texts)
         known = options_of(self.page.Config)
-        scores: list[tuple[float, str]] = [(np.inf, "")] * self.seeds
+        scores = [np.inf] * self.seeds
         try:
             options = {
                 name: typed(known[name].rebuild_annotation(), text) for name, text in texts.items()
@@ -156,14 +149,13 @@ class Search:
             trainings = [trained(self.page, config, self.until) for config in configs]
             for number in range(self.rounds):
                 scores = [next(*one) for one in zip(trainings, scores, strict=True)]
-                trial.report(fmean(score for score, _ in scores), number)
+                trial.report(fmean(scores), number)
                 if trial.should_prune():
                     raise optuna.TrialPruned
         except FAILURES as error:
             raise optuna.TrialPruned(f"{type(error).__name__}: {error}") from error
-        finally:
-            trial.set_user_attr("results", [text for _, text in scores])
-        return fmean(score for score, _ in scores)
+        trial.set_user_attr("scores", scores)
+        return fmean(scores)
 
 
 def suggested(trial: optuna.Trial, name: str, place: Range | tuple[str, ...]) -> str:
@@ -172,4 +164,5 @@ def suggested(trial: optuna.Trial, name: str, place: Range | tuple[str, ...]) ->
         return str(trial.suggest_categorical(name, place))
     if isinstance(place.low, int):
         return str(trial.suggest_int(name, place.low, int(place.high), log=place.log))
-    return f"{trial.suggest_float(name, place.low, place.high, log=place.log):.{DIGITS}g}"
+    # A few digits, so that the command of the best trial is readable.
+    return f"{trial.suggest_float(name, place.low, place.high, log=place.log):.3g}"

@@ -16,11 +16,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from apps.terminal.charts import learning_curves
 from tictactoe_env.exact.evaluation import best_play_x
 from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.files import write_file
 from tictactoe_env.rules import SIDES, Rules
+from training.charts import learning_curves
 from training.files import write_csv
 from training.metrics import results_of
 from training.options import BoardConfig

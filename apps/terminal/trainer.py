@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 from rich.console import Console
 
-from apps.terminal import battle, charts, progress, report
+from apps.terminal import battle, progress, report
 from apps.terminal.interpreter import command
 from tictactoe_env.certificates.certificate import FILE as CERTIFICATE
 from tictactoe_env.errors import printable
 from tictactoe_env.exact.proof import Limit
 from tictactoe_env.rules import SIDES
-from training import checkpoint
+from training import charts, checkpoint
 from training.goals import limit_of
 from training.selfplay import RIVAL
 

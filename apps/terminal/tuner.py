@@ -43,14 +43,17 @@ def optimize(search: Search, trials: int, folder: Path, typed: Mapping[str, Any]
     if not study.get_trials(states=(TrialState.COMPLETE,)):
         raise ValueError("no trial could be trained: leave out the options that are given")
     best, first = study.best_trial, search.config.seed
-    results = ", ".join(best.user_attrs["results"])
-    print(f"the best trial is {best.number}, from seed {first} on: {results}; to train it:")
+    scores = best.user_attrs["scores"]  # of each seed; above 1 where the goal was not proven
+    texts = ", ".join(f"{score:.3f}" for score in scores)
+    print(
+        f"the best trial is {best.number}, with scores {texts} from seed {first} on; to train it:"
+    )
     known = {"until", "preset", *options_of(search.page.Config)}
     options = {name: value for name, value in typed.items() if name in known}
     words = words_of({**options, **best.user_attrs["options"]})
     print(printable(command("train.py", search.page.AGENT, *words)))
     print(f"these seeds chose it: expect less of others, such as --seed {first + search.seeds}")
-    return int(search.until != "steps" and "%" in results)
+    return int(search.until != "steps" and max(scores) > 1)
 
 
 def words_of(options: Mapping[str, Any]) -> Iterator[str]:

@@ -22,13 +22,6 @@ if TYPE_CHECKING:
 
 # From Okabe and Ito's palette, which colour-blind readers can tell apart.
 COLOURS = {"win": "#0072b2", "draw": "#999999", "loss": "#d55e00"}
-GOALS = {"unbeatable": "#009e73", "always_wins": "#cc79a7"}
-SHARES: Mapping[str, Mapping[str, Any]] = {
-    "xo": {"color": GOALS["unbeatable"], "linewidth": 5, "alpha": 0.4},  # seen under the others
-    "x": {"color": COLOURS["win"]},
-    "o": {"color": COLOURS["loss"], "linestyle": "--"},
-}
-PALETTE = (*COLOURS.values(), *GOALS.values(), "#56b4e9", "#e69f00", "#f0e442", "brown", "black")
 Rows = Sequence[Mapping[str, Any]]
 
 
@@ -56,9 +49,8 @@ def learning_curves(
 
     runs: the rows of metrics.csv of each. The curves are the median of the runs with the range from
     the smallest to the largest value, from where all runs have one. A run that has ended keeps its
-    last value. Lines mark the most wins of a player that never loses, where that is known, and of a
-    single run the first evaluations at which the side was unbeatable, and at which X won against
-    everybody. A study has a panel more: the share of its runs that are proven.
+    last value. A line marks the most wins of a player that never loses, where that is known. A
+    study has a panel more: the share of its runs that are proven.
     """
     steps = np.unique([row["steps"] for rows in runs for row in rows])
     figure, panels = _figure(is_study + len(sides), 5)
@@ -67,22 +59,15 @@ def learning_curves(
     for axes, side in zip(panels, map(str.lower, sides), strict=True):
         for name, colour in COLOURS.items():
             rates = np.array([100 * _held(rows, f"{side}_{name}", steps) for rows in runs])
-            is_known = ~np.isnan(rates).any(axis=0)
-            xs, rates = steps[is_known] / 1000, rates[:, is_known]
             middle, ends = np.median(rates, axis=0), (rates.min(axis=0), rates.max(axis=0))
-            axes.plot(xs, middle, color=colour, label=f"{name} {middle[-1]:.2f} %")
-            axes.fill_between(xs, *ends, color=colour, alpha=0.2, linewidth=0)
+            axes.plot(steps / 1000, middle, color=colour, label=f"{name} {middle[-1]:.2f} %")
+            axes.fill_between(steps / 1000, *ends, color=colour, alpha=0.2, linewidth=0)
         best = best_achievable(rules)[side.upper()] if rules.cells <= TABULATED else None
         if best is not None:
             label = f"most wins without a loss {100 * best.win:.2f} %"
             axes.axhline(100 * best.win, color="black", linestyle=":", linewidth=1, label=label)
-        for goal, colour in () if is_study else GOALS.items():
-            first = next((row["steps"] for row in runs[0] if row.get(f"{goal}_{side}")), None)
-            if first is not None:
-                label = f"{goal.replace('_', ' ')} first at {first:,.0f} steps"
-                axes.axvline(first / 1000, color=colour, linestyle="--", linewidth=1, label=label)
-        sampled = [row.get(f"sampled_{side}", 0) for rows in runs for row in rows]
-        how = "sampled" if all(sampled) else "sampled in part" if any(sampled) else "exact"
+        is_sampled = any(row.get(f"sampled_{side}") for rows in runs for row in rows)
+        how = "sampled in part" if is_sampled else "exact"
         is_lost = side == "o" and best_play_x(rules) == 1
         _label(
             axes,
@@ -100,14 +85,14 @@ def _draw_shares(axes: Axes, runs: Sequence[Rows], steps: Any, sides: str) -> No
     """
     names = {name for rows in runs for row in rows for name in row}
     goal = "always_wins" if "x" in sides and "always_wins_x" in names else "unbeatable"
-    for needed, style in SHARES.items():
-        columns = [f"{goal}_{side}" for side in needed]
-        if set(needed) <= set(sides) and set(columns) <= names:
+    for width, needed in ((5, "xo"), (3, "x"), (1, "o")):  # each is seen under the next
+        columns = {f"{goal}_{side}" for side in needed}
+        if set(needed) <= set(sides) and columns <= names:
             proven = [np.all([_held(rows, one, steps) == 1 for one in columns], 0) for rows in runs]
             share = 100 * np.mean(np.maximum.accumulate(proven, axis=1), axis=0)
             label = f"{goal.replace('_', ' ')} as {' and '.join(needed.upper())}"
             xs, ys = np.append(0, steps / 1000), np.append(0, share)
-            axes.step(xs, ys, where="post", label=label, **style)
+            axes.step(xs, ys, where="post", label=label, linewidth=width)
     _label(axes, "proven by then", f"% of {len(runs)} seeds")
 
 
@@ -122,23 +107,18 @@ def _label(axes: Axes, title: str, y_label: str) -> None:
 def _held(rows: Rows, name: str, steps: Any) -> Any:
     """A column at other steps: the value of the last row before, NaN before the first row."""
     at = np.searchsorted([row["steps"] for row in rows], steps, side="right") - 1
-    values = np.array([row.get(name, np.nan) for row in rows], dtype=float)
+    values = np.array([row.get(name, np.nan) for row in rows])
     return np.where(at < 0, np.nan, values[np.maximum(at, 0)])
 
 
 def chart(table: Table, path: Path) -> None:
-    """Draw the columns of a table as curves over the first one, which holds whole numbers."""
-    from matplotlib.ticker import MaxNLocator
-
+    """Draw the columns of a table as curves over the first one."""
     figure, (axes,) = _figure(1, 8)
-    axes.set_prop_cycle(color=PALETTE)
     xs, *columns = zip(*table.rows, strict=True)
     for name, ys in zip(table.names[1:], columns, strict=True):
         axes.plot(xs, ys, label=name.replace("_", " "))
     axes.set(xlabel=table.names[0], title=table.title)
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), fontsize=8)
-    axes.grid(alpha=0.3)
+    figure.legend(loc="outside right center", fontsize=8)
     _write(figure, path)
 
 
