@@ -19,8 +19,8 @@ import train
 from agents import TRAINABLE
 from apps.players.about import GROUPS
 from apps.players.seat import KINDS, board_of, seat_of
+from apps.terminal import keys
 from apps.terminal.game import Table, seats_of
-from apps.terminal.keys import Keys
 from apps.terminal.menu import Menu
 from apps.terminal.picture import picture
 from apps.terminal.replay import print_list, watch
@@ -201,17 +201,16 @@ def test_a_battle_is_kept_game_by_game_and_counted_or_else_written_down(store):
 # --- keys -------------------------------------------------------------------------------------
 
 
-def test_keys_are_read_one_by_one_until_the_end_of_the_input(monkeypatch):
+def test_the_last_key_is_read_until_the_end_of_the_input(monkeypatch):
     ours, theirs = os.pipe()
     with os.fdopen(ours) as sys.stdin:
-        keys = Keys()
-        os.write(theirs, "q\x1b[C\x1b[1~\x1bOF\x1b[5~é\x1b".encode())
-        read = [keys.read(0) for _ in range(8)]
-        assert read == ["q", "right", "home", "end", "\x1b[5~", "é", "\x1b", ""]
+        for typed, key in (("q", "q"), ("\x1b[C\x1b[C", "right"), ("\x1bOD", "left"), ("é", "é")):
+            os.write(theirs, typed.encode())
+            assert (keys._key(0), keys._key(0)) == (key, "")
         for end in (lambda: os.write(theirs, b"\x04"), lambda: os.close(theirs)):
             end()
             with pytest.raises(EOFError):
-                keys.read(None)
+                keys._key(None)
 
 
 def test_keys_of_windows_have_the_same_names(monkeypatch):
@@ -219,8 +218,8 @@ def test_keys_of_windows_have_the_same_names(monkeypatch):
     console = types.SimpleNamespace(kbhit=lambda: bool(typed), getwch=lambda: typed.pop(0))
     monkeypatch.setitem(sys.modules, "msvcrt", console)
     monkeypatch.setattr(sys, "platform", "win32")
-    with Keys() as keys:
-        assert [keys.read(0.01) for _ in range(5)] == ["a", "left", "home", "q", ""]
+    with keys.keys() as read:
+        assert [read(0.01) for _ in range(5)] == ["a", "left", "", "q", ""]
 
 
 def test_a_certificate_sets_the_board(tmp_path, trie, monkeypatch):
@@ -258,9 +257,9 @@ def test_every_move_of_a_replay_has_its_verdict_and_the_end_a_sentence(line, wor
 
 
 def test_a_replay_at_a_terminal_begins_again_after_its_end_and_is_left(monkeypatch):
-    keys = iter(["right", "end", " ", "", "v", "q"])
-    given = contextlib.nullcontext(types.SimpleNamespace(read=lambda seconds: next(keys)))
-    monkeypatch.setattr("apps.terminal.replay.Keys", lambda: given)
+    typed = iter([*["right"] * 8, " ", "", "v", "q"])
+    given = contextlib.nullcontext(lambda seconds: next(typed))
+    monkeypatch.setattr("apps.terminal.replay.keys", lambda: given)
     talk = talking(force_terminal=True, color_system=None)
     sys.stdin.isatty = lambda: True
     watch(Game.parse(LONG_GAME), talk)

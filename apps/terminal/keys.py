@@ -3,66 +3,58 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
-# What terminals send for a key: [C or OC, and what follows \0 or \xe0 on Windows.
-NAMES = {"D": "left", "C": "right", "H": "home", "F": "end", "1~": "home", "4~": "end"}
-WINDOWS = {"K": "left", "M": "right", "G": "home", "O": "end"}
-KEY = re.compile(r"\x1b[O\[][0-9]*[A-Za-z~]|.", re.DOTALL)
-END_OF_INPUT = "\x04"  # Ctrl-D, which a terminal in this mode passes on as a key
+# What terminals send for an arrow, in their two modes; and Windows, after \0 or \xe0.
+NAMES = {"\x1b[D": "left", "\x1b[C": "right", "\x1bOD": "left", "\x1bOC": "right"}
+WINDOWS = {"K": "left", "M": "right"}
+END_OF_INPUT = ("", "\x04")  # Ctrl-D, which a terminal in this mode passes on as a key
+Read = Callable[[float | None], str]
 
 
-class Keys:
-    """Reads the keys of the terminal, as a context that restores its settings."""
+@contextmanager
+def keys() -> Iterator[Read]:
+    """A function that reads the last key that was typed: a character, "left" or "right".
 
-    def __init__(self) -> None:
-        self.waiting: list[str] = []
+    It waits for so many seconds, or for ever, and returns "" without a key. Raises EOFError at the
+    end of the input. The settings of the terminal are restored in the end.
+    """
+    if sys.platform == "win32":
+        yield _windows_key
+        return
+    import termios
+    import tty
 
-    def __enter__(self) -> Keys:
-        if sys.platform != "win32":
-            import termios
-            import tty
+    settings = termios.tcgetattr(sys.stdin)
+    tty.setcbreak(sys.stdin, termios.TCSANOW)
+    try:
+        yield _key
+    finally:
+        termios.tcsetattr(sys.stdin, termios.TCSANOW, settings)
 
-            self.settings = termios.tcgetattr(sys.stdin)
-            tty.setcbreak(sys.stdin, termios.TCSANOW)
-        return self
 
-    def __exit__(self, *_: object) -> None:
-        if sys.platform != "win32":
-            import termios
+def _key(seconds: float | None) -> str:
+    import select
 
-            termios.tcsetattr(sys.stdin, termios.TCSANOW, self.settings)
+    if not select.select([sys.stdin], [], [], seconds)[0]:
+        return ""
+    typed = os.read(sys.stdin.fileno(), 64).decode(errors="replace")
+    key = NAMES.get(typed[-3:], typed[-1:])
+    if key in END_OF_INPUT:
+        raise EOFError
+    return key
 
-    def read(self, seconds: float | None) -> str:
-        """The next key: a character, or a name such as "left" or "end".
 
-        Returns "" after `seconds` without a key. Raises EOFError at the end of the input.
-        """
-        key = self._windows_key(seconds) if sys.platform == "win32" else self._key(seconds)
-        if key == END_OF_INPUT:
-            raise EOFError
-        return key
+def _windows_key(seconds: float | None) -> str:
+    import msvcrt
 
-    def _key(self, seconds: float | None) -> str:
-        import select
-
-        if not self.waiting:
-            if not select.select([sys.stdin], [], [], seconds)[0]:
-                return ""
-            typed = os.read(sys.stdin.fileno(), 64).decode(errors="replace")
-            self.waiting = KEY.findall(typed) or [END_OF_INPUT]
-        key = self.waiting.pop(0)
-        return NAMES.get(key[2:], key)
-
-    def _windows_key(self, seconds: float | None) -> str:
-        import msvcrt
-
-        end = None if seconds is None else time.monotonic() + seconds
-        while not msvcrt.kbhit():  # type: ignore[attr-defined,unused-ignore]
-            if end is not None and time.monotonic() >= end:
-                return ""
-            time.sleep(0.02)
-        key: str = msvcrt.getwch()  # type: ignore[attr-defined,unused-ignore]
-        return WINDOWS.get(msvcrt.getwch(), "") if key in ("\0", "\xe0") else key  # type: ignore[attr-defined,unused-ignore]
+    end = time.monotonic() + (float("inf") if seconds is None else seconds)
+    while not msvcrt.kbhit():  # type: ignore[attr-defined,unused-ignore]
+        if time.monotonic() >= end:
+            return ""
+        time.sleep(0.02)
+    key: str = msvcrt.getwch()  # type: ignore[attr-defined,unused-ignore]
+    return WINDOWS.get(msvcrt.getwch(), "") if key in ("\0", "\xe0") else key  # type: ignore[attr-defined,unused-ignore]

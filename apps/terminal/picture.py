@@ -16,7 +16,6 @@ STYLES = {"X": "bold color(39)", "O": "bold color(208)"}
 WORTH = {1: ("win", "green"), 0: ("draw", "yellow"), -1: ("lose", "red")}
 # The numbers of the rows stand left of the lines.
 BOX = Box("    \n    \n ─┬┐\n  ││\n ─┼┤\n ─┼┤\n  ││\n ─┴┘\n")
-MOST = 4  # moves of a player that are named
 
 
 def picture(
@@ -58,7 +57,10 @@ def picture(
         table.add_column(heading, justify="center", vertical="middle", min_width=width)
     for row in range(rules.rows):
         table.add_row(str(row + 1), *cells[row * rules.cols : (row + 1) * rules.cols])
-    return Group(table, *(Text(line, "dim") for line in _legend(name, thoughts, exact, rules)))
+    legend = [f"numbers: {name}: {thoughts.meaning}"] if thoughts is not None else []
+    if exact is not None:
+        legend.append("words: the exact result; win 2 is a win with the winner's second move")
+    return Group(table, *(Text(line, "dim") for line in legend))
 
 
 def _free_cell(cell: int, thoughts: Thoughts | None, exact: Truth | None) -> Text:
@@ -79,18 +81,3 @@ def _free_cell(cell: int, thoughts: Thoughts | None, exact: Truth | None) -> Tex
 def number(value: float) -> str:
     """A value with its sign, such as "+0.93"; three significant digits from 100 on."""
     return f"{value + 0.0:+.2f}" if abs(value) < 100 else f"{value:+.3g}"
-
-
-def _legend(name: str, thoughts: Thoughts | None, exact: Truth | None, rules: Rules) -> list[str]:
-    """What the numbers and words in the cells mean, a line each."""
-    lines = []
-    if thoughts is not None:
-        shares = {cell_text(cell, rules): prob for cell, prob in enumerate(thoughts.probs) if prob}
-        shares |= {"a taken cell": thoughts.illegal} if thoughts.illegal else {}
-        most = sorted(shares, key=lambda where: -shares[where])
-        would = [f"{where} {100 * shares[where]:.0f} %" for where in most[:MOST]]
-        would += ["..."] * (len(most) > MOST)
-        lines.append(f"numbers: {thoughts.meaning}; {name} would play {', '.join(would)}")
-    if exact is not None:
-        lines.append("words: the exact result; win 2 is a win with the winner's second move")
-    return lines

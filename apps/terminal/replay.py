@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from apps.terminal.game import replay_command, versus
-from apps.terminal.keys import Keys
+from apps.terminal.keys import keys
 from apps.terminal.picture import STYLES, picture
 from apps.terminal.plain import plain
 from apps.terminal.talk import Talk
@@ -25,10 +25,9 @@ from tictactoe_env.games.table import result_text, what_decided
 from tictactoe_env.notation import SIDES, cell_text, rules_text
 
 DELAY = 1.0  # seconds a move by default
-FASTEST, SLOWEST = 0.05, 10.0  # seconds a move
-HELP = "left/right, home/end: move, space: run/pause, +/-: speed, v: values, q: quit"
+HELP = "left/right: move, space: run/pause, v: values, q: quit"
 ESCAPE = "\x1b"
-STEPS = {"left": -1, "b": -1, "right": 1, "n": 1, "\n": 1, "home": -100, "end": 100}
+STEPS = {"left": -1, "right": 1, "\n": 1}
 
 
 class Replay:
@@ -92,21 +91,17 @@ def watch(game: Game, talk: Talk, delay: float | None = None) -> None:
 
 def _watch_by_keys(replay: Replay, talk: Talk, delay: float | None) -> None:
     end, at, values, runs = len(replay.game.moves), 0, False, delay is not None
-    delay = max(FASTEST, DELAY if delay is None else delay)
-    with Keys() as keys, talk.in_place() as show:
+    with keys() as read, talk.in_place() as show:
         while True:
             runs = runs and at < end
-            state = f"running, {delay:.2g} s a move" if runs else "paused"
             drawn = replay.picture(at, talk.console, values)
-            show(Group(drawn, Text(f"\n{state}\n{HELP}", "dim")))
-            key = keys.read(delay if runs else None) or "right"
+            show(Group(drawn, Text(f"\n{'running' if runs else 'paused'}\n{HELP}", "dim")))
+            key = read((delay or DELAY) if runs else None) or "right"
             if key in ("q", "Q", ESCAPE):
                 return
             if key == " ":
                 runs = not runs
                 at = 0 if runs and at == end else at
-            elif key in "+=-":
-                delay = min(SLOWEST, max(FASTEST, delay * (1.5 if key == "-" else 1 / 1.5)))
             elif key == "v":
                 values = not values
             at = max(0, min(end, at + STEPS.get(key, 0)))
