@@ -48,7 +48,7 @@ def test_a_goal_that_is_reached_ends_the_run_and_is_exit_code_0(tmp_path, capsys
     assert trained(ROUNDS, "runs/tabular_q-5", *options.split(), steps=50_000) == 0
     printed, folder = capsys.readouterr().out, tmp_path / "runs" / "tabular_q-5"
     assert "PROVEN on 2x3, 3 in a row: cannot be beaten" in printed
-    assert "evaluate.py --verify runs/tabular_q-5" in printed
+    assert "evaluate.py runs/tabular_q-5" in printed
     assert "play.py --o runs/tabular_q-5" in printed
     assert read(folder).unbeatable
     assert last_step(folder) < 50_000

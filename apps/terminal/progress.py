@@ -53,14 +53,9 @@ class Display:
         self._prefix = "" if is_live else f"{printable(name)}: "
         self._tenth, self._said = 10 * done // self.total, ""
         self._proven = {""}  # what lines have told
-        self._bar = Progress(
-            TextColumn("{task.description}", markup=False),
-            BarColumn(bar_width=None),
-            TextColumn("{task.completed:,}/{task.total:,} steps"),
-            TimeElapsedColumn(),
-            console=console,
-        )
-        self._task = self._bar.add_task(printable(name), total=total, completed=done)
+        count = TextColumn("{task.completed:,}/{task.total:,} steps")
+        self._bar = Progress(BarColumn(None), count, TimeElapsedColumn(), console=console)
+        self._task = self._bar.add_task("", total=total, completed=done)
         self._live: Live | None = None
         if console.is_terminal and is_live:
             self._live = Live(self._bar, console=console, refresh_per_second=8)
@@ -69,6 +64,11 @@ class Display:
     def advance(self, steps: int) -> None:
         """Show the steps made, between two evaluations. Without a live display nothing is shown."""
         self._bar.update(self._task, completed=steps)
+
+    def _below(self, text: str) -> None:
+        """Show a text below the bar of a live display."""
+        if self._live:
+            self._live.update(Group(self._bar, Text(text)))
 
     def show(
         self,
@@ -86,10 +86,7 @@ class Display:
             self._events.add({**exact, **noted, **(scalars or {})}, steps)
         said, told = describe(results), notes_text(steps, seconds, notes)
         self.advance(steps)
-        if self._live:
-            values = first_moves(policy)
-            found = Text(f"{LEGEND}: {said}")
-            self._live.update(Group(self._bar, found, Text(told, "dim"), Text(values)))
+        self._below(f"{LEGEND}: {said}\n{told}\n{first_moves(policy) if self._live else ''}")
         tenth, now_proven = 10 * steps // self.total, proven(results)
         is_news = now_proven not in self._proven or (said != self._said and tenth > self._tenth)
         if is_news or steps >= self.total:
@@ -109,9 +106,7 @@ class Display:
 
     def prove(self, side: str, plies: int, positions: int) -> None:
         """Show how far a proof has come, on a live display; called after each ply of it."""
-        if self._live:
-            text = f"proof as {side}: {positions:,} positions up to ply {plies}"
-            self._live.update(Group(self._bar, Text(text)))
+        self._below(f"proof as {side}: {positions:,} positions up to ply {plies}")
 
     def say(self, text: str) -> None:
         """Say something in a line."""
@@ -134,7 +129,7 @@ def shown(runs: Sequence[Run], console: Console) -> Iterator[list[Display]]:
 
 
 def proven(results: Evaluation) -> str:
-    """What is proven of the sides, in few words; "" if each can be beaten."""
+    """A few words on what is proven of the sides; "" if each can be beaten."""
     is_safe = any(side.word for side in results.proven.values())
     words = [verdict(results.proven, games=False)] if is_safe else []
     return ", ".join([*words, *(f"{side} sampled" for side in results.sampled)])

@@ -69,10 +69,10 @@ def way_to_go_on(run: Run) -> Iterator[None]:
     except OSError as error:
         if error.errno is None:  # it is of our own, and says what to do
             raise
-        way = "nothing was saved: make room there and train again, or give another --out"
-        if run.is_saved:
-            way = f"the last checkpoint is saved; make room and continue with: {to_go_on(run)}"
-        raise OSError(f"{error}: {way}") from error
+        way = (
+            f"continue with {to_go_on(run)}" if run.is_saved else "train again, or elsewhere: --out"
+        )
+        raise OSError(f"{error}: make room there, and {way}") from error
 
 
 def train(
@@ -122,7 +122,9 @@ def train(
             return 130
         if training.is_complete:
             for run in runs:
-                report.say(complete_text(run), console)
+                steps = f"{run.rows[-1]['steps']:,} steps"
+                text = f"complete: {run.folder} has trained {steps}; --steps makes more"
+                report.say(text, console)
         else:
             finish(runs, console)
     if export_sb3:
@@ -149,25 +151,13 @@ def finish(runs: tuple[Run, ...], console: Console) -> None:
         report.print_cross_table(table, console)
     for run, certificate in zip(runs, certificates, strict=True):
         if certificate is None:
-            limit = limit_of(run.config) or Limit()
-            text = (
-                f"no certificate: the best model can meet more than {limit.positions:,} positions "
-                "on each side that it learns; train longer, or raise --proof-positions"
-            )
-            report.say(text, console, "bold")
+            most = f"more than {(limit_of(run.config) or Limit()).positions:,} positions"
+            text = f"no certificate: the best model can meet {most} on each side that it learns"
+            report.say(f"{text}; train longer, or raise --proof-positions", console, "bold")
         else:
             report.say(f"\n{certificate.claim}", console, "bold")
             report.certificate(certificate, console)
-        report.say(printable(f"saved: {run.folder}"), console)
-
-
-def complete_text(run: Run) -> str:
-    """What to say of a run of which nothing is left to do."""
-    goal = f" and has reached its goal, {run.until}" if run.until in run.first_reached else ""
-    return printable(
-        f"complete: {run.folder} has trained {run.rows[-1]['steps']:,} steps{goal}; give --steps "
-        "more than that to train on"
-    )
+        report.say(f"saved: {printable(run.folder)}", console)
 
 
 def end(runs: tuple[Run, ...], console: Console) -> int:
@@ -176,24 +166,20 @@ def end(runs: tuple[Run, ...], console: Console) -> int:
     The goal of a run that is trained as one side is that of its side. A run that is optimal is
     done whatever its goal is: more training cannot improve it.
     """
-    folders, until = [str(run.folder) for run in runs], runs[0].until
-    ways = {"look": command("evaluate.py", *folders)}
-    proven = [run for run in runs if (run.folder / CERTIFICATE).exists()]
-    if proven:
-        ways["check"] = command("evaluate.py", "--verify", *(str(run.folder) for run in proven))
-    for run in proven:
-        seat = "--x" if run.side == "X" else "--o"
-        ways[f"play {run.name}"] = command("play.py", seat, str(run.folder))
+    until = runs[0].until
+    report.say(f"look: {command('evaluate.py', *(str(run.folder) for run in runs))}", console)
+    for run in runs:
+        if (run.folder / CERTIFICATE).exists():
+            line = command("play.py", "--x" if run.side == "X" else "--o", str(run.folder))
+            report.say(f"play {run.name}: {line}", console)
     missed = [run for run in runs if not {until, "optimal"} & set(run.first_reached)]
     if missed:
-        made = max(run.rows[-1]["steps"] for run in runs)
-        has_made = all(run.rows[-1]["steps"] >= run.config.steps for run in runs)
-        more = ["--steps", str(2 * made or 1_000)] if has_made else []
-        ways["continue with"] = to_go_on(runs[0], *more)
-    for way, line in ways.items():
-        report.say(printable(f"{way}: {line}"), console)
+        made = [run.rows[-1]["steps"] for run in runs]
+        has_made = all(run.config.steps <= steps for run, steps in zip(runs, made, strict=True))
+        more = ["--steps", str(2 * max(made) or 1_000)] if has_made else []
+        report.say(f"continue with: {to_go_on(runs[0], *more)}", console)
     for run in missed if until != "steps" else ():
-        goal = until if run.side == "both" else f"{until} as {run.side}"
         steps = f"{run.rows[-1]['steps']:,} steps"
-        report.say(f"{goal} was not reached by {printable(run.name)} within {steps}", console)
+        side = "" if run.side == "both" else f" as {run.side}"
+        report.say(f"{until}{side} was not reached by {run.name} within {steps}", console)
     return int(bool(missed) and until != "steps")
