@@ -53,9 +53,10 @@ class Display:
         self._prefix = "" if is_live else f"{printable(name)}: "
         self._tenth, self._said = 10 * done // self.total, ""
         self._proven = {""}  # what lines have told
+        title = TextColumn("{task.description}", markup=False)
         count = TextColumn("{task.completed:,}/{task.total:,} steps")
-        self._bar = Progress(BarColumn(None), count, TimeElapsedColumn(), console=console)
-        self._task = self._bar.add_task("", total=total, completed=done)
+        self._bar = Progress(title, BarColumn(None), count, TimeElapsedColumn(), console=console)
+        self._task = self._bar.add_task(printable(name), total=total, completed=done)
         self._live: Live | None = None
         if console.is_terminal and is_live:
             self._live = Live(self._bar, console=console, refresh_per_second=8)
