@@ -1,4 +1,4 @@
-"""What a person does on the page, in a real Chromium: `pytest -m browser`.
+"""The things that a person does on the page, in a real Chromium: `pytest -m browser`.
 
 1. Play a game by mouse, finger or keyboard, win, lose or draw, and read what decided it.
 2. Ask for a hint, take moves back, resign, begin anew.

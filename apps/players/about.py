@@ -1,4 +1,4 @@
-"""What people are told of a player: its title and group, how it learned, and how strong it is.
+"""Titles, groups and stories of players, and their strength in a sentence.
 
     title_of("minimax")                    # "Perfect play"
     title_of("dqn-duel-first")             # "Deep Q-network (duel-first)"
@@ -116,23 +116,23 @@ def title_of(id: str, stated: Stated | None = None) -> str:
 
 
 def story_of(agent: str) -> str:
-    """How an agent learns, in plain sentences; "" for one that is not of this project."""
+    """The way an agent learns, in plain sentences; "" for one that is not of this project."""
     return str(agents.facts(agent).get("STORY", ""))
 
 
 def unit_of(agent: str) -> str:
-    """What a step of an agent's training is, in the plural, such as "moves" or "games"."""
+    """The unit of an agent's training, in the plural, such as "moves" or "games"."""
     return str(agents.facts(agent).get("UNIT", "moves" if agent in agents.TRAINABLE else "steps"))
 
 
 def method_of(agent: str, preset: str | None) -> str:
-    """What a preset does; "" without one, and for one that is not of this project."""
+    """A sentence about a preset; "" without one, and for one that is not of this project."""
     found = agents.presets(agent).get(preset or "")
     return found.sentence if found else ""
 
 
 def results_of(facts: Certificate) -> str:
-    """How often a player wins against random moves, and whether it can be beaten.
+    """A player's wins against random moves, and its proof, in a sentence.
 
     facts: a verified certificate; of a player that was trained as one side, this side counts.
     """

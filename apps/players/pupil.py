@@ -56,11 +56,11 @@ class Pupil:
 
     @property
     def text(self) -> str:
-        """What it has learned, in words."""
+        """The number of games that it has learned from, in words."""
         return learned_text(self.games)
 
     def policy(self) -> TabularPolicy:
-        """What it plays now, after the games that any program has added."""
+        """Its moves now, after the games that any program has added."""
         with self._lock:
             if stamp_of(self.folder / learned.FILE) != self._stamp:
                 self._take_in()
@@ -88,13 +88,13 @@ class Pupil:
 
 
 def learned_text(games: int) -> str:
-    """How many games a run has learned from."""
+    """A number of games that a run has learned from, in words."""
     counted = "no game" if games == 0 else "1 game" if games == 1 else f"{games:,} games"
     return f"learned from {counted} since its training"
 
 
 def learns(folder: Path, agent: str) -> bool:
-    """Whether a saved run learns from games: a run of such an agent that has its model."""
+    """True if a saved run learns from games: it is of such an agent, and has its model."""
     return bool(agents.facts(agent).get("LEARNS_FROM_PEOPLE")) and os.path.lexists(folder / MODEL)
 
 

@@ -1,4 +1,4 @@
-"""Who plays a side: a person, a player without training, or a saved run with its own values."""
+"""Players at a side of the board: a person, a player without training, or a saved run with its own values."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class Seat:
 
     @property
     def model(self) -> Any:
-        """What has its own values, if it has any."""
+        """The player's own values are asked of this object, if it has any."""
         return self.policy if self._model is None else self._model
 
     @property

@@ -63,7 +63,7 @@ def read(name: str) -> str:
 
 
 def tables(gallery: Gallery) -> Json:
-    """What `tables.js` reads: the players, the positions of their tables, and words."""
+    """The data of `tables.js`: the players, the positions of their tables, and words."""
     entries = [one for one in gallery.entries() if one.id not in SEARCHES and one.learned is None]
     boards = [asdict(BOARD)]
     worths = [Worth(value, plies) for value in (-1, 0, 1) for plies in range(BOARD.cells + 1)]

@@ -1,4 +1,4 @@
-"""What a client sends, as pydantic models."""
+"""Requests of a client, as pydantic models."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Cell = Annotated[int, Field(ge=0, lt=MAX_BITS)]
 
 
 class Asked(BaseModel):
-    """Base of what a client sends: strict types, and no unknown fields."""
+    """Base of all requests: strict types, and no unknown fields."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 

@@ -1,4 +1,4 @@
-"""What is computed for requests: in a thread if it is cheap, in another process if it is heavy.
+"""Computations for requests: in a thread if they are cheap, in another process if they are heavy.
 
 Python runs one thread of a process at a time, so a search in a thread would keep every other
 request waiting. A process of its own cannot.

@@ -50,7 +50,7 @@ function card(agent) {
     </li>`;
 }
 
-/** What is proven of a player, as a sign with words; nothing where nothing is proven. */
+/** The proof of a player as a sign with words; nothing where nothing is proven. */
 function badge(agent) {
   const of = (kind, text) => html`<span class=${`badge ${kind}`}>${text}</span>`;
   if (agent.broken) return of("beaten", "! damaged");
@@ -60,7 +60,7 @@ function badge(agent) {
   return agent.unbeatable ? of("proven", `✓ unbeatable${only}`) : of("beaten", `✗ can be beaten${only}`);
 }
 
-/** What a player is, in a few sentences. */
+/** A player in a few sentences. */
 function whatItIs(agent) {
   if (agent.broken) return agent.about;
   return sentences(agent.kind === "agent" && agent.about, whereIt(agent), oneSided(agent));
@@ -139,7 +139,7 @@ function losing(agent, side, replays) {
     </section>`;
 }
 
-/** How it learned: the kind of learning, and what this training took. */
+/** The way it learned, and the length of this training. */
 function story({ story, method, unit, certificate, kind }) {
   if (!story) return null;
   const { steps, games, seconds, first_unbeatable: first } = certificate.training ?? {};

@@ -158,7 +158,7 @@ const marks = (side, taken) => [drawMark(side, "new"), taken && drawMark(taken, 
 
 const kindOf = ({ value }) => ["loses", "draws", "wins"][value + 1];
 
-/** What is written on a free cell: the truth, then a number over its scale. */
+/** The writing on a free cell: the truth, then a number over its scale. */
 function written({ kind, text, at, truth }) {
   const gauge = html`<span class=${`gauge ${kind}`} aria-hidden="true"></span>`;
   gauge.style.setProperty("--at", at ?? 0);

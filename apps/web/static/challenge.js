@@ -8,7 +8,7 @@ import { HUMAN, SIDES, gamePath } from "./words.js";
 
 const isBeatable = ({ group }) => group === "beatable";
 
-/** What is special here, and the way to a game against the first of them; null if it plays. */
+/** A sentence about the first of them, and the way to a game against it; null if it plays. */
 export function invitation(agents, seats) {
   const agent = agents.find(isBeatable);
   if (!agent || SIDES.some((side) => seats[side] === agent.id)) return null;
@@ -18,7 +18,7 @@ export function invitation(agents, seats) {
   return html`Everything said here is proven. ${agent.label}: ${said} <a href=${path}>Can you beat it?</a>`;
 }
 
-/** What is said while a game follows a line of cells, and its next cell. people: their sides. */
+/** {text, next}: a sentence while a game follows a line of cells, and its next cell. people: their sides. */
 export function guided(line, moves, people) {
   const left = moves.findIndex((cell, ply) => cell !== line[ply]);
   if (left < 0) return { next: line[moves.length], text: "Dashed: the move that beats this player." };
@@ -28,7 +28,7 @@ export function guided(line, moves, people) {
   return { text };
 }
 
-/** What the next cell of a line would do against perfect play, if it is a mistake there. */
+/** A sentence about the next cell of a line if it is a mistake against perfect play, else null. */
 export async function warning(board, moves, cell, signal) {
   const { truth } = await data.analysis({ board, moves, truth: true }, signal).catch(() => ({}));
   const worth = truth?.moves[cell];

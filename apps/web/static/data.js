@@ -19,9 +19,9 @@ export const agent = (id, signal) =>
 export const certificateFile = (id) => `/api/certificates/${pathOf(id)}`;
 /** The cell that an agent plays. asked: {board, moves, agent, seed}. */
 export const move = (asked, signal) => post("move", asked, signal);
-/** What an agent thinks and what is true, null where it is unknown. asked: {board, moves, agent, values, truth}. */
+/** {thoughts, truth}: of an agent, and null where the truth is unknown. asked: {board, moves, agent, values, truth}. */
 export const analysis = (asked, signal) => post("analysis", asked, signal);
-/** What the moves of a finished game were worth, or null. game: {board, moves, ended, result}. */
+/** {verdicts} on the moves of a finished game, or null. game: {board, moves, ended, result}. */
 export const verdicts = (game) => post("verdicts", game);
 /** Keep a game: such a one with {x, o, side, seed, learn}. */
 export const keep = (game) => post("games", game);

@@ -48,7 +48,7 @@ class Games {
     this.load();
   }
 
-  /** What is asked for, as an object without empty fields. */
+  /** The filters, as an object without empty fields. */
   asked() {
     const search = this.player.value.trim();
     const asked = { people: PEOPLE[this.who.value], search, result: this.result.value };

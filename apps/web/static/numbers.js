@@ -131,7 +131,7 @@ const captionOf = (kind, name, side) =>
     expected: `${name} as ${side}, against random moves`,
   })[kind];
 
-/** What is written on each cell: see `Board`. */
+/** The notes on each cell: see `Board`. */
 function notesOf({ values, probs, kinds, scale: [low, high] }, kind) {
   if (kind === "expected" && !kinds.includes(kind)) return [];
   return probs.map((share, cell) => {

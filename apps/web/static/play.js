@@ -253,7 +253,7 @@ class Play {
     return { seats: { ...seats }, board: boardKey(this.rules), moves, first, seed, guide };
   }
 
-  /** Whether a person has moved in a game, so that it would be a pity to lose it. */
+  /** True if a person has moved in a game, so that it would be a pity to lose it. */
   isUnderWay({ moves, first, seats }) {
     return moves.some((_, ply) => ply >= first && seats[sideOf(ply)] === HUMAN);
   }
@@ -263,7 +263,7 @@ class Play {
     if (this.standing.turn !== null && this.isUnderWay(this.state)) session.set("left", this.state);
   }
 
-  /** What the note says of the game that was left, or nothing. */
+  /** A button for the game that was left, or nothing. */
   wayBack() {
     const game = session.get("left", null);
     const back = () => {
@@ -512,7 +512,7 @@ class Play {
     if (turn === this.turn && this.isEndless && !this.people.length) this.again();
   }
 
-  /** What the note says of a game that has been kept, and of those that have learned from it. */
+  /** Sentences about a game that has been kept, and the players that have learned from it. */
   async keptText({ id, learned }) {
     const texts = Object.entries(learned).map(([name, text]) => {
       const agent = this.agents.find((one) => one.id === name);

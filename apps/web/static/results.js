@@ -56,7 +56,7 @@ export function resultsTable(certificate, trained) {
     </section>`;
 }
 
-/** What a player reaches against the opponent that is worst for it. */
+/** The result of a player against the opponent that is worst for it. */
 function worst({ unbeatable, worst_case_value: value, worst_case_loss: loss, vs_random: random, limit_vs_random: limit }) {
   if (unbeatable) return `${value > 0 ? "beats" : "draws against"} even the strongest opponent.`;
   const games = exact(loss) === "100" ? "every game" : `${exact(loss)}\u00a0% of its games (wins minus losses: ${signed(value)})`;

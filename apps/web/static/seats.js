@@ -82,7 +82,7 @@ export class Seats {
     }
   }
 
-  /** What an agent is, and the way to its page. */
+  /** A sentence about an agent, and the way to its page. */
   about(agent, side) {
     const isUntrained = agent.side && agent.side !== side;
     const strength = agent.unbeatable ? "unbeatable" : "can be beaten";

@@ -19,7 +19,7 @@ export const agentPath = (id) => `/agents/${pathOf(id)}`;
 export const gamePath = (seats, board, more = {}) =>
   `/?${new URLSearchParams({ x: seats.X, o: seats.O, board: boardKey(board), ...more })}`;
 
-/** Whether an agent plays on a board. */
+/** True if an agent plays on a board. */
 export const plays = ({ boards }, board) => boards.some((one) => boardKey(one) === boardKey(board));
 /** The boards of an agent in words. */
 export const whereIt = ({ boards, where }) => (boards.length === 1 ? boardName(boards[0]) : where);
@@ -45,13 +45,13 @@ export const signed = (value, digits = 2) =>
     ? (0).toFixed(digits)
     : (value > 0 ? "+" : "−") + Math.abs(value).toFixed(digits);
 
-/** What a move is worth where there is room for three short words only: "wins now", "loses in 1". */
+/** The worth of a move in three short words: "wins now", "loses in 1". */
 export const shortly = ({ text }) =>
   text.replace("at once", "now").replace("to the next move", "in 1");
 
 /** "trained as O only" of an agent that was trained for one side; else "". */
 export const oneSided = ({ side }) => (side ? `trained as ${side} only` : "");
 
-/** How many games an agent has learned from since its training, if any. */
+/** The number of games that an agent has learned from since its training, if any. */
 export const learnedText = ({ learned }) =>
   learned ? `It has learned from ${plural(learned, "game")}` : "";
