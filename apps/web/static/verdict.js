@@ -1,4 +1,4 @@
-// What the moves of a game were worth, and what decided it, in a sentence for the person who played it.
+// The verdicts on the moves of a game, and a sentence on the one that decided it for its player.
 
 import * as data from "./data.js";
 import { cellName, other } from "./rules.js";
