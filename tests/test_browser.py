@@ -327,7 +327,8 @@ def test_larger_boards_are_played_by_those_who_can(open_page):
     says(page, "strong) does not play on this board", ".note")
     opponent.select_option("runs/strong")  # brings its board with it
     expect(board).to_have_value("3x3x3")
-    for size, agent in {"4x4x4": "alphazero", "7x7x5": "mcts-playouts=50", "5x5x4": "random"}.items():
+    played = {"4x4x4": "alphazero", "7x7x5": "mcts-playouts=50", "5x5x4": "random"}
+    for size, agent in played.items():
         board.select_option(size)
         choose(page, "O", agent)
         expect(page.get_by_role("gridcell")).to_have_count(int(size[0]) * int(size[2]))
