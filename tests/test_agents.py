@@ -6,7 +6,6 @@ import random
 import re
 import shutil
 import sys
-from dataclasses import dataclass
 from functools import cache
 from itertools import chain, islice, pairwise
 from pathlib import Path
@@ -74,19 +73,6 @@ REFUSED = [
 ]
 
 
-@dataclass
-class SmallRun:
-    """A small training: its evaluations are saved in folder/0, folder/1, ..."""
-
-    agent: str
-    config: object
-    folder: Path
-    seen: list  # (table, notes, steps) of each evaluation
-
-    def __post_init__(self):
-        self.steps, self.last = [s for *_, s in self.seen], self.folder / str(len(self.seen) - 1)
-
-
 def trained(agent, config, folder, resume=None, most=None, pause=None):
     """(table, notes, steps) of each evaluation of a training that saves into `folder`."""
     learner, seen = agents.page(agent).begin(config), []
@@ -100,12 +86,14 @@ def trained(agent, config, folder, resume=None, most=None, pause=None):
 
 @pytest.fixture(scope="module")
 def small_run(tmp_path_factory):
-    """The small run of an agent, trained when it is first asked for."""
+    """The small run of an agent, trained when it is first asked for, saved as folder/0, 1, ..."""
 
     @cache
     def of(agent):
         config, folder = small_config(agent), tmp_path_factory.mktemp(agent)
-        return SmallRun(agent, config, folder, trained(agent, config, folder))
+        seen = trained(agent, config, folder)
+        about = {"steps": [steps for *_, steps in seen], "last": folder / str(len(seen) - 1)}
+        return SimpleNamespace(agent=agent, config=config, folder=folder, seen=seen, **about)
 
     return of
 

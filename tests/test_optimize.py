@@ -36,14 +36,6 @@ def trials_of(folder):
     return optuna.load_study(study_name=name, storage=storage).trials
 
 
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory):
-    """The folder of a finished search, not to be changed."""
-    folder = tmp_path_factory.mktemp("runs") / "a search"
-    assert search(folder, TRIALS) in (0, 1)
-    return folder
-
-
 def evaluation(x, o, unbeatable_x, unbeatable_o):
     """Of a policy with these wins against random, all other games being lost."""
     results = Result(x, 0.0, 1 - x, 0.0), Result(o, 0.0, 1 - o, 0.0)
@@ -60,11 +52,12 @@ def test_the_score_falls_as_the_rank_grows_and_a_proven_goal_is_zero():
     assert tuning.shortfall(evaluation(1.0, 1.0, True, True)) == 0
 
 
-def test_the_first_trial_has_the_options_of_the_agent_and_given_options_are_fixed(finished):
-    trials, config = trials_of(finished), dict(agents.page("tabular_q").Config())
+def test_the_first_trial_has_the_options_of_the_agent_and_given_options_are_fixed(tmp_path):
+    assert search(tmp_path / "a search", 3) in (0, 1)
+    trials, config = trials_of(tmp_path / "a search"), dict(agents.page("tabular_q").Config())
     names = set(agents.page("tabular_q").SEARCH) - {"opponents"}
     assert trials[0].params == {name: config[name] for name in names}
-    assert len({tuple(trial.params.values()) for trial in trials}) == TRIALS
+    assert len({tuple(trial.params.values()) for trial in trials}) == 3
 
 
 def test_the_same_command_goes_on_after_a_kill_and_then_makes_no_more(tmp_path, monkeypatch):

@@ -1,8 +1,6 @@
 """Options as data: bounds in words, refused values, typed values, saved configurations."""
 
-import json
 from contextlib import nullcontext
-from pathlib import Path
 from typing import Annotated, Literal
 
 import numpy as np
@@ -11,8 +9,7 @@ from pydantic import Field
 from text_cases import refuses
 
 from training import options as kinds
-from training.files import DamagedFileError
-from training.options import BoardConfig, option, options_of, read_config, typed
+from training.options import BoardConfig, option, options_of, typed
 
 
 class Config(BoardConfig):
@@ -64,15 +61,3 @@ def test_what_is_typed_gets_the_type_of_its_option_or_is_refused(name, text, val
     with refuses(repr(text)) if value is None else nullcontext():
         assert typed(OPTIONS[name].rebuild_annotation(), text) == value
     assert repr(Config(rewards=(1, 0, 0)).rewards) == "(1.0, 0.0, 0.0)"
-
-
-def test_a_saved_configuration_comes_back_and_only_steps_may_differ_from_it():
-    config, path = Config(hidden=(3,), seed=5), Path("model.json")
-    saved = json.loads(json.dumps(dict(config)))
-    assert read_config(Config, saved, path) == config
-    for other, mention in (([1], path), ({**saved, "hidden": 3}, "hidden")):
-        with refuses(path, mention, error=DamagedFileError):
-            read_config(Config, other, path)
-    kinds.check_unchanged(config, config.but(steps=5), path)
-    with refuses(path, "seed, hidden"):
-        kinds.check_unchanged(config, config.but(seed=6, hidden=()), path)

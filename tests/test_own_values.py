@@ -154,17 +154,14 @@ class Both(TabularPolicy):
 def test_a_player_with_own_values_and_a_table_can_be_asked_for_either_kind(text):
     """The expected ones are exact results against random moves; a plain table has no others."""
     rules, board = Rules(), parse_board(text, Rules())
-    plain, free = fixed_table(rules), board == 0
+    plain = fixed_table(rules)
     player = Both(rules, plain.table)
     own, expected = (thoughts(player, board, rules, kind) for kind in KINDS)
-    assert own.values == [
-        1.5 if is_free and cell != 3 else None for cell, is_free in enumerate(free)
-    ]
+    known = np.where((board == 0) & (np.arange(9) != 3), 1.5, None)
+    assert own.values == known.tolist(), "NaN is not known"
     assert (own.kind, own.meaning, own.scale, own.kinds) == ("own", "a guess", (0, 2), KINDS)
-    assert thoughts(player, board, rules) == own
-    exact = action_values("XO"[(~free).sum() % 2], plain, RandomPolicy(), rules, board)
-    assert expected.values == [
-        float(n) if is_free else None for n, is_free in zip(exact, free, strict=True)
-    ]
+    side = "X" if board.sum() == 0 else "O"
+    exact = action_values(side, plain, RandomPolicy(), rules, board)
+    assert expected.values == np.where(board == 0, exact, None).tolist()
     assert (expected.kind, expected.scale, expected.kinds) == ("expected", (-1, 1), KINDS)
     assert thoughts(plain, board, rules, "own").kinds == ("expected",)

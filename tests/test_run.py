@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 from sample_players import best_player, fixed_table
-from small_runs import contents, metrics
+from small_runs import metrics
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from text_cases import refuses
 
@@ -114,18 +114,12 @@ def saved_at(folder, name="model.json"):
     return read_json(folder / name)["steps"]
 
 
-def test_a_run_begins_in_an_empty_folder_and_touches_no_other(tmp_path):
-    run = tmp_path / "run"
-    run.mkdir()
-    with pytest.raises(ValueError, match="nothing was evaluated"):
-        new_run(run).finish()
-    content, before = read_json(run / "config.json"), contents(run)
+def test_a_run_begins_with_its_configuration_and_has_no_best_player_before_an_evaluation(tmp_path):
+    with refuses("nothing was evaluated"):
+        new_run(tmp_path).finish()
+    content = read_json(tmp_path / "config.json")
     assert (content["agent"], content["config"]) == ("somebody", dict(Config()))
     assert content["kernels"] == kernels.chosen()
-    for folder in (run, run / "config.json"):
-        with refuses(folder, "--out", f"--resume {folder}"):
-            new_run(folder)
-    assert contents(run) == before
 
 
 def test_the_metrics_are_the_exact_results_of_every_evaluation(tmp_path):
