@@ -1,6 +1,7 @@
 """The processes in which the server of the page does heavy work."""
 
 import os
+import sys
 import time
 
 import anyio
@@ -19,6 +20,9 @@ def test_a_process_computes_and_one_that_dies_or_takes_too_long_is_replaced():
         with refuses(error=BusyError):
             await processes.run(os._exit, 1)
         second = await processes.run(os.getpid)
+        if sys.platform == "linux":
+            with refuses("memory", error=BusyError):
+                await processes.run(bytes, 5 << 30)
         processes.seconds = 0.05
         with refuses("0.05 seconds", error=TooSlowError):
             await processes.run(time.sleep, 600)

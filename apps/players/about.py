@@ -125,12 +125,6 @@ def unit_of(agent: str) -> str:
     return str(agents.facts(agent).get("UNIT", "moves" if agent in agents.TRAINABLE else "steps"))
 
 
-def method_of(agent: str, preset: str | None) -> str:
-    """A sentence about a preset; "" without one, and for one that is not of this project."""
-    found = agents.presets(agent).get(preset or "")
-    return found.sentence if found else ""
-
-
 def results_of(facts: Certificate) -> str:
     """A player's wins against random moves, and its proof, in a sentence.
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from pathlib import Path
 
+import agents
 from apps.players import about, pupil
 from apps.players.about import BOARDS, LEARNER, LEARNER_ID, PLAYERS, title_of
 from apps.players.seat import Seat, named_seat, run_seat
@@ -278,6 +279,7 @@ def _run_entry(id: str, path: Path, stamps: object) -> Entry:
 def _proven_entry(id: str, kind: str, found: Certificate) -> Entry:
     """The entry of a player with a certificate, all of whose results are proven."""
     stated = found.stated
+    preset = agents.presets(stated.agent).get(stated.preset or "")
     return Entry(
         id,
         kind,
@@ -287,5 +289,5 @@ def _proven_entry(id: str, kind: str, found: Certificate) -> Entry:
         agent=stated.agent,
         unbeatable=all(one.unbeatable for one in found.trained.values()),
         side=found.only,
-        method=about.method_of(stated.agent, stated.preset),
+        method=preset.sentence if preset else "",
     )

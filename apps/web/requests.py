@@ -81,12 +81,12 @@ class FinishedAsked(Position):
     ended, result: they follow from the moves, unless it is "early", "illegal" or "resigned".
     """
 
-    ended: Ending | None = None
-    result: Literal["X", "O", "draw", ""] | None = None
+    ended: Ending = ""
+    result: Literal["X", "O", "draw", ""] = ""
 
     def game(self, **about: Any) -> Game:
         """The game. Raises ValueError for one that goes on."""
-        about |= {"ended": self.ended or "", "result": self.result or "", "origin": "web"}
+        about |= {"ended": self.ended, "result": self.result, "origin": "web"}
         return Game(moves=tuple(self.moves), rules=self.board.rules, **about)
 
 
