@@ -25,7 +25,6 @@ from tictactoe_env import (
 from tictactoe_env.certificates import certificate
 from tictactoe_env.render import rgb_array
 
-ids = pytest.mark.parametrize("env_id", tictactoe_env.ENV_IDS)
 ARGUMENTS = {
     "opponent": [["random", 1], ["minimax-slip=0.1", 2.5]],
     **{"side": "alternate", "rows": 2, "cols": 3, "k": 3, "illegal": "raise"},
@@ -34,27 +33,17 @@ ARGUMENTS = {
 }
 
 
-@ids
-def test_make_gives_the_environment_with_its_arguments_and_no_wrappers(env_id):
-    assert tictactoe_env.ENV_IDS == ("tictactoe_env/TicTacToe-v0", "TicTacToe-v0")
-    env = gym.make(env_id, **ARGUMENTS)
+@pytest.mark.parametrize("env_id", ["tictactoe_env/TicTacToe-v0", "TicTacToe-v0"])
+def test_an_id_makes_one_game_or_many_with_their_arguments_and_without_wrappers(env_id):
+    env, many = gym.make(env_id, **ARGUMENTS), gym.make_vec(env_id, 5, **ARGUMENTS)
     assert type(env) is TicTacToeEnv, "without wrappers, so action_masks and set_opponent are there"
-    assert (env.observation_space.shape, env.action_space.n) == ((2, 3), 6)
-    assert (env.render_mode, gym.make(env_id).spec.max_episode_steps) == ("ansi", None)
-    assert env.reset(seed=0)[1]["side"] == 1
-
-
-@ids
-def test_make_vec_gives_the_native_environment_with_its_arguments_or_stacks_single_ones(env_id):
-    env = gym.make_vec(env_id, num_envs=5, **ARGUMENTS)
-    assert isinstance(env.unwrapped, TicTacToeVectorEnv)
-    assert (env.num_envs, env.observation_space.shape) == (5, (5, 2, 3))
-    assert env.metadata["autoreset_mode"] is AutoresetMode.SAME_STEP
-    observations, infos = env.reset(seed=0)
-    assert env.observation_space.contains(observations)
+    assert (env.render_mode, env.spec.max_episode_steps) == ("ansi", None)
+    assert env.reset(seed=0)[0].shape == (2, 3)
+    assert type(many.unwrapped) is TicTacToeVectorEnv
+    assert many.metadata["autoreset_mode"] is AutoresetMode.SAME_STEP
+    observations, infos = many.reset(seed=0)
+    assert many.observation_space.contains(observations)
     assert infos["side"].tolist() == [1, -1, 1, -1, 1]
-    stacked = gym.make_vec(env_id, num_envs=3, vectorization_mode="sync", **ARGUMENTS)
-    assert stacked.reset(seed=0)[0].shape == (3, 2, 3)
 
 
 HUMAN = {"render_mode": "human", "opponent": "minimax-first", "side": "X"}

@@ -61,37 +61,31 @@ def test_cells_that_are_images_of_each_other_have_scores_of_their_own_without_sy
     assert len(set(scores(trained(page, symmetry=False), EMPTY)[0])) == 9
 
 
-def games_of(learner, steps=512):
-    """What the games of a learner were: boards (M, 2, 3, 3), cells, rewards, all as (M, ...)."""
-    seen, env = [], learner.algorithm.env
+@PAGES
+@pytest.mark.parametrize(("side", "opening"), [("X", "b2"), ("O", ""), ("X", "random")])
+def test_a_side_is_learned_with_its_opening_and_its_rewards(page, side, opening, monkeypatch):
+    task = {"exploring_starts": 0.0, "opponents": "random", "rewards": (0.75, 0.125, -0.5)}
+    task |= {"discount": 0.5, "early_draw": True, "encoding": "grid"}
+    learner = page.begin(CONFIGS[page].but(**task, side=side, opening=opening))
+    env, seen, cells, rewards = learner.algorithm.env, [], [], []
     step = env.step
 
     def noted(actions):
-        boards = np.array(learner.algorithm._last_obs)
+        seen.extend(np.array(learner.algorithm._last_obs))
+        cells.extend(actions)
         result = step(actions)
-        seen.append((boards, np.array(actions), result[1]))
+        rewards.extend(result[1].tolist())
         return result
 
-    env.step = noted
-    learner.advance(steps)
-    return [np.concatenate(column) for column in zip(*seen, strict=True)]
-
-
-TASK = {"exploring_starts": 0.0, "opponents": "random", "rewards": (0.75, 0.125, -0.5)}
-
-
-@PAGES
-@pytest.mark.parametrize(("side", "opening"), [("X", "b2"), ("O", ""), ("X", "random")])
-def test_a_side_is_learned_with_its_opening_and_its_rewards(page, side, opening):
-    task = {**TASK, "discount": 0.5, "early_draw": True, "encoding": "grid"}
-    learner = page.begin(CONFIGS[page].but(**task, side=side, opening=opening))
-    boards, cells, rewards = games_of(learner)
-    marks = boards.reshape(-1, 2, 9).sum(axis=2)
+    monkeypatch.setattr(env, "step", noted)
+    learner.advance(512)
+    boards = np.array(seen).reshape(-1, 2, 9)
+    marks = boards.sum(axis=2)
     assert (marks[:, 1] - marks[:, 0] == (side == "O")).all()
-    assert set(rewards.tolist()) == {0.75, 0.125, -0.5, 0.0}
-    assert not RULES.is_dead(*RULES.to_bits(np.int8([1, -1]) @ boards.reshape(-1, 2, 9))).any()
+    assert set(rewards) == {0.75, 0.125, -0.5, 0.0}
+    assert not RULES.is_dead(*RULES.to_bits(np.int8([1, -1]) @ boards)).any()
     assert learner.algorithm.gamma == 0.5
-    first, table = cells[marks.sum(axis=1) == 0], learner.policy().table
+    first, table = np.array(cells)[marks.sum(axis=1) == 0], learner.policy().table
     assert set(first.tolist()) == set({"b2": [4], "": [], "random": range(9)}[opening])
     if opening == "random":
         assert (table[0] == 1 / 9).all()

@@ -52,16 +52,6 @@ def test_games_are_read_as_they_were_written(games):
     assert check_import(json_text(games).encode()) == games
 
 
-@given((GAMES.map(as_lines) | GAMES.map(json_text).map(str.encode)).flatmap(damaged))
-def test_damaged_files_are_games_or_refused(data):
-    check_import(data)
-
-
-@given(GAMES.map(lambda games: [game.as_json() for game in games]).flatmap(changed))
-def test_json_of_other_values_is_games_or_refused(values):
-    check_import(json.dumps(values).encode())
-
-
 @st.composite
 def other_games(draw):
     """A game as JSON with other moves, another end or another result."""
@@ -76,6 +66,11 @@ def other_games(draw):
     return {**values, **{name: others[name] for name in names}}
 
 
-@given(st.lists(other_games(), min_size=1, max_size=3))
-def test_games_of_other_moves_or_ends_follow_the_rules_or_are_refused(values):
-    check_import(json.dumps(values).encode())
+WRITTEN = GAMES.map(as_lines) | GAMES.map(json_text).map(str.encode)
+VALUES = GAMES.map(lambda games: [game.as_json() for game in games]).flatmap(changed)
+VALUES |= st.lists(other_games(), min_size=1, max_size=3)
+
+
+@given(WRITTEN.flatmap(damaged) | VALUES.map(json.dumps).map(str.encode))
+def test_damaged_files_and_other_moves_ends_or_values_are_games_or_refused(data):
+    check_import(data)
