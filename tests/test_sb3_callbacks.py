@@ -4,6 +4,7 @@ import inspect
 import json
 import re
 import textwrap
+from dataclasses import asdict
 
 import gymnasium as gym
 import numpy as np
@@ -12,7 +13,7 @@ import torch
 from gymnasium.wrappers import FlattenObservation, RescaleObservation
 from sample_players import best_player
 from sb3_contrib import QRDQN, MaskablePPO
-from stable_baselines3 import A2C, DQN, PPO
+from stable_baselines3 import DQN, PPO
 from stable_baselines3.common.callbacks import (
     EvalCallback,
     EveryNTimesteps,
@@ -36,7 +37,6 @@ LARGE = {"rows": 5, "cols": 5, "k": 4}
 RULES = Rules(**SMALL)
 SETTINGS = {
     "PPO": (PPO, {"n_steps": 8, "batch_size": 16, "n_epochs": 2}),
-    "A2C": (A2C, {"n_steps": 4}),
     "MaskablePPO": (MaskablePPO, {"n_steps": 8, "batch_size": 16, "n_epochs": 2}),
     "DQN": (DQN, {"learning_starts": 8, "buffer_size": 200}),
     "MaskableDQN": (MaskableDQN, {"learning_starts": 8, "buffer_size": 200}),
@@ -69,8 +69,7 @@ def logged_last(folder):
 
 
 TRAINED = """
-    PPO         | dummy     | planes
-    A2C         | flattened | planes
+    PPO         | flattened | planes
     QRDQN       | native    | flat
     MaskablePPO | dummy     | planes
     MaskableDQN | native    | grid
@@ -81,8 +80,7 @@ TRAINED = """
 def test_the_logged_results_are_those_of_evaluate(kind, form, observation, tmp_path):
     """Of the best moves, or of the probabilities of the PPO with masks."""
     env = games(form, observation)
-    if form != "flattened":
-        env = VecNormalize(VecMonitor(env) if form == "native" else env)
+    env = VecNormalize(VecMonitor(env) if form == "native" else env)
     model, best = model_of(kind, env), kind != "MaskablePPO"
     model.set_logger(configure(str(tmp_path), ["json"]))
     exact = ExactEvaluation(every=16, deterministic=best)
@@ -94,10 +92,8 @@ def test_the_logged_results_are_those_of_evaluate(kind, form, observation, tmp_p
     assert exact.last.steps == 64
     written = logged_last(tmp_path)
     for side, result in (("x", expected.x), ("o", expected.o)):
-        names = ("win", "draw", "loss", "illegal")
-        assert [written[f"exact/{side}_{name}"] for name in names] == [
-            getattr(result, name) for name in names
-        ]
+        for name in ("win", "draw", "loss", "illegal"):
+            assert written[f"exact/{side}_{name}"] == getattr(result, name)
         response = expected.best_responses[side.upper()]
         assert written[f"exact/{side}_loss_vs_best_response"] == response.loss
         assert written[f"exact/{side}_unbeatable"] == (not response.can_lose)
@@ -303,15 +299,13 @@ def test_the_example_in_the_documentation_runs(callback, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("board", "sampled"), [((5, 5, 4), ("X", "O")), ((1, 13, 3), ("O",))], ids=str
+    ("rules", "sampled"), [(Rules(5, 5, 4), ("X", "O")), (Rules(1, 13, 3), ("O",))], ids=str
 )
 def test_on_larger_boards_the_positions_that_a_model_can_meet_are_judged_or_sampled(
-    board, sampled, capsys
+    rules, sampled, capsys
 ):
-    board = dict(zip(("rows", "cols", "k"), board, strict=True))
-    env = games(board=board, opponent="random", side="X")
     exact = ExactEvaluation(every=1_000, verbose=1, max_positions=10_000)
-    model = model_of("MaskablePPO", env)
+    model = model_of("MaskablePPO", games(board=asdict(rules), opponent="random", side="X"))
     model.learn(16, callback=exact)
     found = exact.last.evaluation
     assert found.sampled == sampled
@@ -319,5 +313,5 @@ def test_on_larger_boards_the_positions_that_a_model_can_meet_are_judged_or_samp
     if "X" in sampled:
         assert exact.last.exploitability is None
     else:
-        assert found.x == evaluate(model, Rules(**board)).x
+        assert found.x == evaluate(model, rules).x
         assert exact.last.exploitability == -found.best_responses["X"].value

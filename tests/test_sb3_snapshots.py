@@ -99,21 +99,19 @@ def test_self_play_with_stock_stable_baselines3_plays_against_what_was_learned_b
 
 
 @pytest.mark.parametrize("best", [False, True])
-@pytest.mark.parametrize("is_frozen", [False, True])
-def test_a_snapshot_of_a_canonical_player_of_a_model_is_canonical_and_leaves_the_rest(
-    best, is_frozen
-):
-    model = model_of("MaskablePPO", LARGE)
+def test_a_snapshot_of_a_canonical_player_of_a_model_is_canonical_and_leaves_the_rest(best):
+    """Also a snapshot of what is frozen already."""
+    model, board = model_of("MaskablePPO", LARGE), boards_of(LARGE)
     player = CanonicalPolicy(PredictPolicy(model, LARGE, deterministic=False), LARGE)
-    make = frozen if is_frozen else snapshot
-    copy = snapshot(make(player, LARGE, deterministic=best), LARGE, deterministic=best)
-    assert plays_symmetrically(copy)
-    network = copy
-    while not hasattr(network, "model"):
-        network = network.policy
-    assert not hasattr(network.model, "get_env")  # the policy without environment and buffers
-    board = boards_of(LARGE)
-    before, asked = copy.probs(board), player.probs(board)
-    assert np.array_equal(before, np.eye(16)[asked.argmax(axis=1)] if best else asked)
+    asked = player.probs(board)
+    expected = np.eye(16)[asked.argmax(axis=1)] if best else asked
+    for made in (player, frozen(player, LARGE, deterministic=best)):
+        copy = snapshot(made, LARGE, deterministic=best)
+        assert plays_symmetrically(copy)
+        assert np.array_equal(copy.probs(board), expected)
+        network = copy
+        while not hasattr(network, "model"):
+            network = network.policy
+        assert not hasattr(network.model, "get_env")  # the policy without environment and buffers
     change(model)
-    assert np.array_equal(copy.probs(board), before)
+    assert np.array_equal(copy.probs(board), expected)
