@@ -148,7 +148,7 @@ def test_wrong_arguments_are_refused_and_a_wrong_reset_leaves_the_game():
         env.reset(options={"bord": "X../.../..."})
 
 
-def test_pictures_show_the_last_move_and_each_copy_has_a_window_of_its_own(monkeypatch):
+def test_pictures_show_the_last_move_and_a_window_that_a_copy_closed_opens_again(monkeypatch):
     env = play(tictactoe.env(render_mode="ansi"), [4, 0])
     assert env.render().splitlines()[1] == "1  [O]  .   ."
     with pytest.warns(UserWarning, match="render mode"):

@@ -50,11 +50,12 @@ HUMAN = {"render_mode": "human", "opponent": "minimax-first", "side": "X"}
 
 
 @pytest.mark.filterwarnings("error")
-def test_the_mode_human_shows_every_board_in_a_window_which_each_copy_has_for_itself(monkeypatch):
+def test_the_mode_human_shows_every_board_in_a_window_also_those_of_other_sizes(monkeypatch):
     pygame = pytest.importorskip("pygame")
     monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
     monkeypatch.setitem(TicTacToeEnv.metadata, "render_fps", 10_000)  # without pauses
-    env = gym.make("TicTacToe-v0", **HUMAN)
+    env, other = (gym.make("TicTacToe-v0", **HUMAN, cols=cols) for cols in (3, 4))
+    other.reset(seed=0)
     for move in (lambda: env.reset(seed=0), lambda: env.step(4)):
         move()
         shown = pygame.surfarray.array3d(pygame.display.get_surface()).swapaxes(0, 1)

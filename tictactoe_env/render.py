@@ -392,11 +392,14 @@ def _letters(text: str) -> tuple[tuple[complex, complex], ...]:
 
 
 class Window:
-    """A window of pictures, opened by the first one. A copy opens a window of its own."""
+    """The window of pygame, which has one in a process: several environments draw into it in turn.
+
+    The first picture opens it, and so does the next one after another environment has closed it.
+    """
 
     def __init__(self, fps: int):
         self.fps = fps
-        self._screen: Any = None
+        self._clock: Any = None
 
     def __reduce__(self) -> Any:
         return Window, (self.fps,)
@@ -408,19 +411,20 @@ class Window:
         except ImportError as error:
             install = 'pip install "tictactoe-env[render]"'
             raise DependencyNotInstalled(f'render_mode="human" needs pygame: {install}') from error
-        if self._screen is None:
+        screen, size = pygame.display.get_surface(), picture.shape[1::-1]
+        if screen is None or screen.get_size() != size:
             pygame.init()
-            self._screen = pygame.display.set_mode(picture.shape[1::-1])
-            self._clock = pygame.time.Clock()
-        pygame.surfarray.blit_array(self._screen, picture.swapaxes(0, 1))
+            screen = pygame.display.set_mode(size)
+        self._clock = self._clock or pygame.time.Clock()
+        pygame.surfarray.blit_array(screen, picture.swapaxes(0, 1))
         pygame.event.pump()
         self._clock.tick(self.fps)
         pygame.display.flip()
 
     def close(self) -> None:
         """Close the window."""
-        if self._screen is not None:
+        if self._clock is not None:
             import pygame
 
             pygame.quit()
-            self._screen = None
+            self._clock = None
