@@ -73,6 +73,7 @@ def test_a_folder_is_replaced_as_a_whole_or_not_at_all(tmp_path, number):
     write(1)
     with pytest.raises(KeyboardInterrupt):
         files.write_folder(folder, lambda new: write_file(new / "progress.json", fail))
+    assert not list(tmp_path.rglob("*.tmp"))
     assert killed_at(number, lambda: write(2))
     files.recover_folder(folder)
     assert names(folder) == ["progress.json", "state1.json", "state1.safetensors"]

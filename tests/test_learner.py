@@ -1,5 +1,6 @@
 """The training loop, and the arrays and JSON that a learner's state becomes."""
 
+import numpy as np
 from text_cases import refuses
 
 from training.learner import Learner, evaluations
@@ -28,9 +29,10 @@ def test_an_evaluation_follows_every_multiple_and_the_end():
         (7, 20, 2, [7, 14, 21], [2, 1, 2]),
         (1, 3, 100, [3], [3]),
     ):
-        learner, config = Rounds(size), BoardConfig(steps=steps, judge_every=every)
+        learner, config = Rounds(np.int64(size)), BoardConfig(steps=steps, judge_every=every)
         assert [learner.steps for _ in evaluations(learner, config)] == at
         assert learner.asked == asked
+        assert type(learner.steps) is int
 
 
 def test_a_learner_that_does_not_count_its_steps_is_stopped():
