@@ -16,7 +16,7 @@ from typing import Any
 
 from apps.terminal.installed import explained
 
-with explained("evaluate.py"):
+with explained("evaluate.py", "play"):
     from agents import load
     from apps.players.pupil import learns
     from apps.players.seat import NAMES_TEXT, board_of, path_of, policy_of, seat_of
@@ -119,7 +119,7 @@ LINE = CommandLine(
 )
 
 
-@explained("evaluate.py")
+@explained("evaluate.py", "play")
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line. Returns the exit code."""
     given = LINE.values(arguments)
@@ -240,7 +240,8 @@ def proven(
         if certificate.rules != rules:
             raise ValueError(f"{path} plays on {certificate.rules}, not on {rules}")
         if given.from_model:
-            compare_with_model(path, certificate, limit)
+            with explained("evaluate.py", "train"):
+                compare_with_model(path, certificate, limit)
         if not learns(path, certificate.stated.agent):
             return verify(certificate, limit, progress), certificate
         stated = certificate.stated

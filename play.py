@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from apps.terminal.installed import explained
 
-with explained("play.py"):
+with explained("play.py", "play"):
     from pydantic import Field
     from rich.console import Console
 
@@ -96,13 +96,14 @@ LINE = CommandLine(
 )
 
 
-@explained("play.py")
+@explained("play.py", "play")
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line. Returns the exit code."""
     try:
         given = LINE.values(arguments)
         if given.web:
-            serve = importlib.import_module("apps.web.server").serve
+            with explained("play.py", "web"):
+                serve = importlib.import_module("apps.web.server").serve
             serve(given.store or default_store(), given.port)
             return 0
         if hasattr(sys.stdin, "reconfigure"):  # invalid bytes must not end the game

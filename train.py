@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -148,19 +147,20 @@ def main(arguments: list[str] | None = None) -> int:
 def agent_of(arguments: list[str]) -> str:
     """The agent whose options follow: the first word, or the agent of the run in --resume RUN."""
     first, _, run = arguments[0].partition("=")
-    if first == "--resume":
-        return str(saved_config(Path(run or "".join(arguments[1:2])))["agent"])
+    run = run or "".join(arguments[1:2])
+    if first == "--resume" and run:
+        return str(saved_config(Path(run))["agent"])
     if first.startswith("-"):
-        asked = shlex.join(arguments)
-        raise ValueError(f"name the agent first: train.py AGENT {asked} ({', '.join(TRAINABLE)})")
+        names = ", ".join(TRAINABLE)
+        raise ValueError(f"name the agent first ({names}), or the run in --resume RUN; got {first}")
     return first
 
 
 def optimize(page: Any, typed: dict[str, Any], given: SimpleNamespace) -> int:
     """Search the options that were not given, and print the best; the exit code."""
-    require("optuna")
-    from apps.terminal import tuner
-    from training.tuning import Search
+    with explained("train.py", "optimize"):
+        from apps.terminal import tuner
+        from training.tuning import Search
 
     entry = entry_of(page, typed, {})
     preset = agents.presets(page.AGENT)[entry.preset].options if entry.preset else {}
@@ -197,7 +197,8 @@ def train_study(entry: Entry, given: SimpleNamespace) -> int:
 
     folder = given.out or Path("runs") / f"{entry.name}-study"
     about = entry.page.AGENT, entry.config, entry.preset, given.until
-    return study.train(folder, entry.name, given.seeds, about, given.cluster, given.jobs)
+    with explained("train.py", "cluster" if given.cluster else "train"):
+        return study.train(folder, entry.name, given.seeds, about, given.cluster, given.jobs)
 
 
 if __name__ == "__main__":

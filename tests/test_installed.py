@@ -3,17 +3,14 @@
 import re
 import subprocess
 import sys
-import tomllib
-from pathlib import Path
 
 import pytest
 from small_runs import ROOT
 from text_cases import called
 
 import train
-from apps.terminal.installed import GROUP_OF, GROUPS, explained
+from apps.terminal.installed import explained
 
-IMPORTED_AS = {"stable-baselines3": "stable_baselines3", "sb3-contrib": "sb3_contrib"}
 PROGRAM = """import os, sys
 sys.path[:0], sys.modules[{missing!r}] = [{root!r}], None
 os.chdir({folder!r})
@@ -61,14 +58,5 @@ def test_a_package_that_is_missing_is_named_before_anything_is_written(
 
 def test_other_errors_of_imports_are_not_called_missing_packages():
     for error in (ModuleNotFoundError("", name="agents.nosuch"), ImportError("", name="numpy")):
-        with pytest.raises(type(error)), explained("play.py"):
+        with pytest.raises(type(error)), explained("play.py", "play"):
             raise error
-
-
-def test_every_package_of_a_group_is_known():
-    groups = tomllib.loads(Path(ROOT, "pyproject.toml").read_text())["dependency-groups"]
-    for group in GROUPS:
-        for wanted in groups[group]:
-            if isinstance(wanted, str):
-                name = re.match("[A-Za-z0-9-]+", wanted)[0]
-                assert GROUP_OF[IMPORTED_AS.get(name, name)] == group

@@ -1,6 +1,6 @@
-"""What to say where a package is not installed. Imports the standard library only.
+"""The line that a program says where a package is not installed. Imports the standard library only.
 
-with explained("train.py"):      # a missing package ends the program with one line
+with explained("train.py", "train"):      # a missing package ends the program with one line
     import torch
 """
 
@@ -12,15 +12,6 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
-GROUPS = {
-    "play": "cyclopts gymnasium numpy platformdirs pydantic rich safetensors",
-    "web": "anyio fastapi starlette uvicorn",
-    "train": "filelock joblib matplotlib sb3_contrib stable_baselines3 tensorboard torch",
-    "optimize": "optuna sqlalchemy",
-    "cluster": "distributed ray",
-}
-"""The packages that each dependency group installs, as they are imported."""
-GROUP_OF = {package: group for group, names in GROUPS.items() for package in names.split()}
 OF_EVERY_RUN = ("filelock", "matplotlib", "tensorboard")
 """What every training needs, besides the packages of its agent."""
 
@@ -33,18 +24,17 @@ def require(*packages: str) -> None:
 
 
 @contextmanager
-def explained(prog: str, group: str = "play") -> Iterator[None]:
+def explained(prog: str, group: str) -> Iterator[None]:
     """End the program where a package is missing: a line on stderr, and the exit code 1.
 
-    group: the dependency group of the program. After Ctrl-C the exit code is 130.
+    group: the dependency group that has the packages. After Ctrl-C the exit code is 130.
     """
     try:
         yield
     except ModuleNotFoundError as error:
         package = (error.name or "").split(".")[0]
-        if package not in GROUP_OF:
+        if sys.modules.get(package):  # it is there, and lacks a module
             raise
-        group = group if GROUP_OF[package] == "play" else GROUP_OF[package]
         text = f"{package} is not installed: pip install -e . --group {group} (pip 25.1 or newer)"
         venv = Path(__file__).resolve().parents[2] / ".venv"
         if venv.exists() and Path(sys.prefix) != venv:

@@ -31,8 +31,8 @@ GOALS = {
     "optimal": "proven optimal",
 }
 BOTH = "both"
+UNITS = ("steps", "seconds")
 PLACES = {"x": "as X", "o": "as O", BOTH: "both sides"}
-UNITS = {"steps": 0, "seconds": 1}  # with the digits after the point
 RATES = {"win": "wins", "draw": "draws", "loss": "losses"}
 MOST_SEEDS = 100_000  # of a study
 Rows = Sequence[Mapping[str, Any]]
@@ -61,13 +61,13 @@ def facts(rows: Rows, config: BoardConfig, until: str) -> dict[str, Any]:
     """What came of a run: its steps and seconds, whether it reached its goal, and what follows.
 
     rows: those of its metrics.csv. For each side that is learned the rates of the best model
-    against random play, and for each side and both the steps and seconds after which each goal was
-    proven first, None if it never was.
+    against random play, and for each side and both the steps after which each goal was proven
+    first, None if it never was.
     """
     side = getattr(config, "side", BOTH)
     results = [results_of(dict(row), config.rules) for row in rows]
     best = max(results, key=lambda one: one.rank(side))
-    found: dict[str, Any] = {name: rows[-1][name] for name in ("steps", "seconds")}
+    found: dict[str, Any] = {name: rows[-1][name] for name in UNITS}
     found["reached"] = until == "steps" or any(one.reached(until, side) for one in results)
     for place in PLACES if side == BOTH else (side.lower(),):
         sides = "xo" if place == BOTH else place
@@ -76,12 +76,12 @@ def facts(rows: Rows, config: BoardConfig, until: str) -> dict[str, Any]:
         for goal in goals_of(config.rules):
             columns = [f"{goal}_{one}" for one in sides]
             if rows[0].keys() >= set(columns):
-                first = next((row for row in rows if all(row[name] for name in columns)), {})
-                found |= {f"{goal}_{place}_{unit}": first.get(unit) for unit in UNITS}
+                reached = (row["steps"] for row in rows if all(row[name] for name in columns))
+                found[f"{goal}_{place}_steps"] = next(reached, None)
     return found
 
 
-def spread(values: Sequence[float], digits: int, scale: float = 1) -> str:
+def spread(values: Sequence[float], digits: int = 0, scale: float = 1) -> str:
     """The median, followed by the smallest and the largest value if these differ; "" of none."""
     if not values:
         return ""
@@ -94,28 +94,26 @@ def table(found: Rows, goals: Sequence[str]) -> tuple[list[str], list[list[str]]
     """Headings and lines of a table over the facts of seeds, with a column for each side."""
     sides = [side for side in "xo" if f"win_{side}" in found[0]]
     places = [*sides, BOTH] if len(sides) == 2 else sides
+
+    def line(text: str, key: str, cell: Callable[[list[float]], str]) -> list[str]:
+        """A cell for each place that has such a fact, from the seeds that have a value."""
+        cells = []
+        for name in map(key.format, places):
+            known = [one[name] for one in found if one.get(name) is not None]
+            cells.append(cell(known) if name in found[0] else "")
+        return [text, *cells]
+
     lines = []
-
-    def add(text: str, key: str, cell: Callable[[list[float]], str]) -> None:
-        """Add a line with a cell for each place, from the values of the seeds that have one."""
-        keys = [key.format(place) for place in places]
-        known = [[one[key] for one in found if one.get(key) is not None] for key in keys]
-        cells = [
-            cell(column) if key in found[0] else "" for key, column in zip(keys, known, strict=True)
-        ]
-        if any(cells):
-            lines.append([text, *cells])
-
     for goal in goals:
-        add(GOALS[goal], f"{goal}_{{}}_steps", lambda known: f"{len(known)} of {len(found)}")
-        for unit, digits in UNITS.items():
-            add(f"- {unit} until then", f"{goal}_{{}}_{unit}", partial(spread, digits=digits))
+        steps = f"{goal}_{{}}_steps"
+        lines.append(line(GOALS[goal], steps, lambda known: f"{len(known)} of {len(found)}"))
+        lines.append(line("- steps until then", steps, spread))
     for rate, text in RATES.items():
-        add(f"{text} against random, %", f"{rate}_{{}}", partial(spread, digits=2, scale=100))
+        per_cent = partial(spread, digits=2, scale=100)
+        lines.append(line(f"{text} against random, %", f"{rate}_{{}}", per_cent))
     empty = [""] * (len(places) - 1)
-    for unit, digits in UNITS.items():
-        lines.append([f"{unit} in all", *empty, spread([one[unit] for one in found], digits)])
-    return ["", *(PLACES[place] for place in places)], lines
+    lines += [[f"{unit} in all", *empty, spread([one[unit] for one in found])] for unit in UNITS]
+    return ["", *(PLACES[place] for place in places)], [one for one in lines if any(one[1:])]
 
 
 def write_study(
