@@ -39,7 +39,7 @@ with explained("evaluate.py", "play"):
     from tictactoe_env.exact.proof import Limit, Progress, ProofLimitError
     from tictactoe_env.exact.provable import varies
     from tictactoe_env.exact.symmetry import CanonicalPolicy, plays_symmetrically
-    from tictactoe_env.notation import SIDES, parse_size
+    from tictactoe_env.notation import parse_size
     from tictactoe_env.opponents import is_trained
     from tictactoe_env.policy import Policy, RandomPolicy
     from tictactoe_env.rules import Rules
@@ -83,8 +83,8 @@ LINE = CommandLine(
         ),
         Option(
             "games",
-            "also sample N games as X and N games as O against random play; where results cannot "
-            f"be exact, N is the number of games of each pair (default: {GAMES:,})",
+            "also sample N games of each pair; where results cannot be exact, they are sampled "
+            f"anyway (default: {GAMES:,})",
             Count,
             metavar="N",
         ),
@@ -196,14 +196,8 @@ def evaluate_all(
         else:
             text = f"results on {rules} are sampled and prove nothing, because {found}"
         report.say(f"{name}: {text}" if len(agents) > 1 else text, console, "bold")
-    games, seed = given.games or GAMES, given.game_seed
-    sampled = partial(report.sampled_rates, rules=rules, games=games, seed=seed)
-    counted: dict[str, Any] = {
-        name: {side: sampled(players[name], RandomPolicy(), side=side) for side in SIDES}
-        for name in (certificates if given.games is not None else ())
-    }
     for name, certificate in certificates.items():
-        report.certificate(certificate, console, counted.get(name))
+        report.certificate(certificate, console)
         pupil = seat_of(agents[name], rules, "agent").pupil if rules.cells <= TABULATED else None
         if pupil is not None:
             report.say(
@@ -212,16 +206,18 @@ def evaluate_all(
     results: dict[str, Any] = {
         "agents": {name: certificate.to_json() for name, certificate in certificates.items()}
     }
-    if len(certificates) < len(players):
-        results["sampled"] = table = report.cross_table(players, sampled)
-    else:
+    is_proven = len(certificates) == len(players)
+    if is_proven:
         exact = partial(report.exact_rates, rules=rules, limit=limit_of(given))
         sides = {name: certificate.sides for name, certificate in certificates.items()}
-        results["cross_table"] = table = report.cross_table(players, exact, sides)
-    if len(players) > 1 or "sampled" in results:
-        report.print_cross_table(table, console)
-    if counted:
-        results["sampled_against_random"] = counted
+        results["cross_table"] = report.cross_table(players, exact, sides)
+        if len(players) > 1:
+            report.print_cross_table(results["cross_table"], console)
+    if given.games or not is_proven:
+        games, seed = given.games or GAMES, given.game_seed
+        sampled = partial(report.sampled_rates, rules=rules, games=games, seed=seed)
+        results["sampled"] = report.cross_table(players, sampled)
+        report.print_cross_table(results["sampled"], console)
     return results
 
 

@@ -115,7 +115,7 @@ def lines(tmp_path_factory):
 def test_agents_of_larger_boards_are_proven_by_what_they_can_meet(capsys, tmp_path, lines):
     path = tmp_path / "results.json"
     printed = shown(capsys, *lines, "--json", path, "--games 4")
-    assert printed.count("4 games, sampled") >= 3, "beside the exact rates"
+    assert "4 sampled games of each" in printed
     assert "PROVEN on 4x4, 4 in a row: cannot be beaten\n" in printed
     assert "PROVEN on 4x4, 4 in a row: cannot be beaten as X; nothing is proven as O" in printed
     results = json.loads(path.read_text())
@@ -149,7 +149,7 @@ def test_the_data_hold_all_results_and_agree_with_the_exact_ones(capsys, tmp_pat
     ]
     assert str(path) in shown(capsys, *specs, "--games 5 --json", path)
     data = json.loads(path.read_text())
-    assert data["sampled_against_random"]["random"].keys() == {"X", "O"}
+    assert data["sampled"]["random"]["minimax"]["games"] == 5
     assert list(data["agents"]) == list(data["cross_table"]) == names
     assert data["agents"]["a.json"].items() >= {"agent": "somebody", **known}.items()
     players = [tabulate(make_opponent(spec, RECTANGLE), RECTANGLE) for spec in specs]

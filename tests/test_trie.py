@@ -11,7 +11,6 @@ import train
 from agents import presets
 from agents import trie as page
 from agents.trie import TREES, Config, TriePolicy
-from apps.terminal.tree import trie_text
 from tictactoe_env.exact.evaluation import evaluate
 from tictactoe_env.exact.solver import solve
 from tictactoe_env.games.game import parse_lines
@@ -76,8 +75,7 @@ def test_a_file_is_learned_first_and_once_and_what_is_left_out_is_said(tmp_path,
         store.add_many(parse_lines(MIXED.splitlines()))
     assert train.main(["trie", *f"--steps 0 --out {run} --learn-from {file}".split()]) == 0
     assert LEFT_OUT in capsys.readouterr().out
-    text = trie_text(checkpoint.load(page, run).trie, 1)
-    assert text.splitlines()[1:] == ["1. X a1   X won 1, drawn 0, O won 0"]
+    assert checkpoint.load(page, run).trie.visits[0] == 1
     file.unlink()
     assert train.main(["--resume", str(run), "--steps", "2"]) == 0
     assert checkpoint.load(page, run).trie.visits[0] == 3

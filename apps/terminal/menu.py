@@ -17,7 +17,7 @@ from apps.terminal.interpreter import command
 from apps.terminal.plain import plain
 from apps.terminal.replay import print_list, watch
 from apps.terminal.talk import Talk, number, numbered, one_of, seconds
-from apps.terminal.tree import tree_text, trie_text
+from apps.terminal.tree import tree_text
 from tictactoe_env.errors import printable
 from tictactoe_env.exact.positions import can_enumerate
 from tictactoe_env.games.store import GameStore
@@ -128,14 +128,8 @@ class Menu:
             self.train(words)
 
     def _tree(self) -> None:
-        """Print the games that a trie has seen, or the moves of any other player."""
-        entry = self._choose("Whose game tree?", self._players())
+        policy: Any = self._choose("Whose game tree?", self._players()).seat(self.rules).policy
         depth = self._ask("How many moves deep?", number(1, self.rules.cells), "2")
-        seat = entry.seat(self.rules)
-        policy: Any = seat.policy
-        if seat.pupil is not None:
-            self.talk.say(trie_text(policy.trie, depth))
-            return
         side = self._ask("Its moves as X, as O or as both?", one_of(*SIDES, "both"), "both")
         with self.talk.console.status("searching"):
             text = tree_text(policy, self.rules, depth, side)

@@ -53,19 +53,10 @@ def print_table(
         table.add_column(plain(printable(heading)), justify=justify, overflow="fold")
     for row in rows:
         table.add_row(*(plain(printable(cell)) for cell in row))
-    print_whole(table, console)
-
-
-def print_whole(table: Table, console: Console) -> None:
-    """Print a table. If the output is not a terminal, the table has its full width."""
     if not console.is_terminal:
-        console.width = max(console.width, width_of(table, console))
+        wide = console.options.update(max_width=10_000)
+        console.width = max(console.width, console.measure(table, options=wide).maximum)
     console.print(table)
-
-
-def width_of(table: Table, console: Console) -> int:
-    """The columns that a table needs."""
-    return console.measure(table, options=console.options.update(max_width=10_000)).maximum
 
 
 @contextmanager
@@ -80,13 +71,8 @@ def proving(what: str, rules: Rules) -> Iterator[Progress]:
         yield show
 
 
-def certificate(
-    found: Certificate, console: Console, counted: Mapping[str, Rates] | None = None
-) -> None:
-    """Print what a certificate is about, and its exact results as a table.
-
-    counted: those of `sampled_rates` against random play by side, printed below the exact ones.
-    """
+def certificate(found: Certificate, console: Console) -> None:
+    """Print what a certificate is about, and its exact results as a table."""
     stated = found.stated
     seed = "" if stated.seed is None else f", seed {stated.seed}"
     only = f", trained as {found.only} only" if found.only else ""
@@ -99,15 +85,10 @@ def certificate(
             if key == "vs_random" or not found.is_of_lines:
                 rates = getattr(one, key)
                 rows.append([side, opponent, *rates_text(None if rates is None else vars(rates))])
-            if counted and key == "vs_random":
-                games = f"random, {counted[side]['games']:,} games, sampled"
-                rows.append([side, games, *rates_text(counted[side])])
         loss, value = decimals(100 * one.worst_case_loss), f"{one.worst_case_value + 0.0:+.4f}"
         rows.append([side, BEST, "", "", loss, value])
     headings = "side", "against", "win %", "draw %", "loss %", "win - loss"
     print_table(headings, rows, console, texts=2)
-    if counted:
-        say(f"sampled: {margin_text(counted.values())}; all others are exact", console)
     if not found.is_of_lines:
         say(
             f"{LIMIT}: the most wins of a player that never loses; - where none can do that",
@@ -166,13 +147,13 @@ def exact_rates(
 
 
 def sampled_rates(
-    policy: Policy, opponent: Policy, rules: Rules, games: int, seed: int, side: str = "X"
+    policy: Policy, opponent: Policy, rules: Rules, games: int, seed: int
 ) -> dict[str, Any]:
-    """Rates in sampled games, with their number and 95 % Wilson intervals.
+    """The rates of a policy as X in sampled games, with their number and 95 % Wilson intervals.
 
     Returns {"games", "win", "draw", "loss", "illegal", "intervals": {rate: (low, high)}}.
     """
-    found = sampled_result(policy, opponent, rules, games, seed, side=side)
+    found = sampled_result(policy, opponent, rules, games, seed)
     rates = {rate: getattr(found.result, rate) for rate in RATES}
     return {"games": games, **rates, "intervals": found.intervals}
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any
 
 import numpy as np
 
@@ -16,25 +15,6 @@ from tictactoe_env.rules import SIDES, Rules, Standing, standing
 
 MAX_LINES = 2_000
 LEAST = 0.0005  # smallest probability of a move that is shown: 0.1 %, rounded
-
-
-def trie_text(trie: Any, depth: int) -> str:
-    """The games in a trie up to a depth, one node per line: its move, and their results."""
-
-    def lines(node: int, ply: int) -> Iterator[str]:
-        for cell in range(trie.cells) if ply < depth else ():
-            if (child := trie.after_move(node, cell)) >= 0:
-                x, drawn, o = trie.results[child]
-                ended = f"X won {x:,}, drawn {drawn:,}, O won {o:,}"
-                yield f"{_move(ply, cell, trie.config.rules)}   {ended}"
-                yield from lines(child, ply + 1)
-
-    reached = sum(visits > 0 for visits in trie.visits)
-    heading = (
-        f"{trie.visits[0]:,} games, {len(trie.edges):,} sequences of moves, "
-        f"{reached:,} positions of {len(trie.visits):,}"
-    )
-    return "\n".join([heading, *lines(0, 0)])
 
 
 def tree_text(policy: Policy, rules: Rules, depth: int, side: str = "both") -> str:
@@ -60,10 +40,6 @@ def _lines(policy: Policy, now: Standing, depth: int, side: str) -> Iterator[str
     for cell in np.flatnonzero(probs >= LEAST).tolist():
         share, exact = f"{100 * probs[cell]:.1f} %" if ours else "", worth[cell]
         about = "is taken: it loses" if board[cell] else exact.text if exact else ""
-        yield f"{_move(ply, cell, rules)}{share:>9}   {about}".rstrip()
+        move = f"{'  ' * ply}{ply + 1}. {SIDES[ply % 2]} {cell_text(cell, rules)}"
+        yield f"{move}{share:>9}   {about}".rstrip()
         yield from _lines(policy, standing([*now.moves, cell], rules), depth, side)
-
-
-def _move(ply: int, cell: int, rules: Rules) -> str:
-    """A move of a game, such as "  2. O b1", indented by its number."""
-    return f"{'  ' * ply}{ply + 1}. {SIDES[ply % 2]} {cell_text(cell, rules)}"
