@@ -17,6 +17,9 @@ import tictactoe_env  # noqa: E402
 
 SOURCE = "https://github.com/tictactoe-env/tictactoe-env/blob/main/"
 LIBRARIES = "examples/README.md"  # is the page "libraries"
+BOARD = re.compile(
+    r"\[([^\]]+)\]\(https://tictactoe-env\.github\.io/tictactoe-env/(demo\.html[^)]*)\)"
+)
 LINK = re.compile(r"\]\((?!https?://|mailto:|#)([^)#\s]+)(#[^)\s]*)?\)")
 
 project = "tictactoe-env"
@@ -58,7 +61,10 @@ def page_of(path: str) -> str:
 
 
 def site_links(text: str, folder: str) -> str:
-    """The text of a file in `folder` of the repository, its relative links as on the site."""
+    """The text of a file in `folder` of the repository, its links as on the site.
+
+    Links to the page to play on are relative, so that a copy of the site works offline.
+    """
 
     def link(found: re.Match[str]) -> str:
         parts: list[str] = []
@@ -66,7 +72,7 @@ def site_links(text: str, folder: str) -> str:
             parts = parts[:-1] if part == ".." else [*parts, part]
         return f"]({page_of('/'.join(parts))}{found[2] or ''})"
 
-    return LINK.sub(link, text)
+    return LINK.sub(link, BOARD.sub(r'<a href="\2">\1</a>', text))
 
 
 def read_page(app: object, name: str, content: list[str]) -> None:
