@@ -107,17 +107,6 @@ def test_the_trees_of_many_boards_are_those_of_a_plain_search(rules, is_self_pla
         np.testing.assert_allclose(trees.values[number], value, atol=1e-4)
 
 
-@pytest.mark.parametrize(("board", "result"), [("XXOOOX.XO", 0), ("XX.OOXXOO", 1)])
-def test_the_value_of_the_last_move_is_its_result(board, result):
-    learner = PAGE.begin(PAGE.Config(hidden=(16,)))
-    boards = np.array([["O.X".index(mark) - 1 for mark in board]], dtype=np.int8)
-    learner.starts = lambda *_: (boards.copy(), None)
-    seen, shares, targets = learner.play()
-    assert (seen == boards).all()
-    assert (shares == (boards == 0)).all()
-    assert targets == result
-
-
 def test_a_player_with_a_search_moves_alike_whatever_boards_are_asked_with_it():
     learner = PAGE.begin(PAGE.Config(rows=4, cols=4, k=4, hidden=(16,), games=8, updates=4))
     learner.advance(8)

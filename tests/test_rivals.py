@@ -53,12 +53,11 @@ def test_agents_that_can_meet_a_rival_are_those_with_a_pool_of_snapshots(agent):
 @pytest.mark.parametrize("agent", ["dqn", "tabular_q"])
 def test_the_rival_is_who_is_played_against(agent):
     """Random play stands in for it; a snapshot of somebody else leads to another model."""
-    learners = [agents.page(agent).begin(small_config(agent, opponents="rival")) for _ in range(2)]
-    learners[1].meet(fixed_table(RULES))
-    for learner in learners:
-        learner.advance(500)
-    tables = [learner.policy().table for learner in learners]
-    assert (tables[0] != tables[1]).any()
+    one, other = (agents.page(agent).begin(small_config(agent, opponents="rival")) for _ in "12")
+    other.meet(fixed_table(RULES))
+    one.advance(500)
+    other.advance(500)
+    assert (one.policy().table != other.policy().table).any()
 
 
 def test_each_learner_becomes_a_run_of_its_own_and_the_first_one_continues_both(tmp_path, capsys):

@@ -29,8 +29,6 @@ CHANGES = ("os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.link", "os.syml
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 GOAL = "--rows 2 --opponents minimax-slip=0.6 --judge-every 64 --steps 50000 --seed 5"
 RIVAL = "--games 32 --judge-every 500 --steps 1500 --opponents rival --snapshot-every 300"
-QUICK_FIRST = ("tabular_q", "trie", "mcts", "tictacnet", "neuroevolution")
-
 Training = namedtuple("Training", "agent options again", defaults=((),))
 
 
@@ -43,10 +41,9 @@ def small(agent):
 
 
 TRAININGS = (
-    *map(small, QUICK_FIRST),
+    *map(small, sorted(agents.TRAINABLE)),
     Training("tabular_q", (*small("tabular_q").options, *GOAL.split()), ("--until", "unbeatable")),
     Training("tabular_q", (*RIVAL.split(), "--rival", "tabular_q")),
-    *map(small, sorted(set(agents.TRAINABLE) - set(QUICK_FIRST))),
 )
 """One of each learner, one that ends at its goal, and one of two learners."""
 
