@@ -24,18 +24,6 @@ from tictactoe_env.rules import Rules
 X_WINS = Rules(2, 3, 2)  # O must lose to perfect play, so it has no best achievable result
 
 
-def test_the_best_player_is_optimal_minimax_unbeatable_and_nobody_where_a_side_must_lose():
-    best, minimax = (
-        evaluate(make_opponent("maskable_ppo", Rules())),
-        evaluate(MinimaxPolicy(Rules())),
-    )
-    assert (best.x.win, best.o.win) == pytest.approx((191 / 192, 866 / 945), abs=1e-15)
-    assert (best.optimal, minimax.unbeatable, minimax.optimal) == (True, True, False)
-    best = evaluate(MinimaxPolicy(X_WINS))
-    assert (best.unbeatable_x, best.unbeatable_o) == (True, False)
-    assert (best.unbeatable, best.optimal) == (False, False)
-
-
 def evaluation(x, o, proven):
     """(win, loss) on each side, and what is proven: unbeatable X, O, optimal X, O."""
     results = (Result(win, 1 - win - loss, loss) for win, loss in (x, o))

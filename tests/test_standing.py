@@ -48,9 +48,3 @@ def test_a_number_that_is_no_cell_is_refused_unless_the_game_stopped_before_it(c
     with refuses("cell", repr(cell)):
         standing([0, cell], Rules())
     assert standing([0, 0, cell], Rules()).illegal == 1
-
-
-def test_the_moves_are_python_ints_whatever_integers_were_given():
-    game = standing(np.array([4, 8]), Rules())
-    assert [type(number) for number in (*game.moves, game.x)] == [int, int, int]
-    assert game.mover == "X"
