@@ -9,10 +9,8 @@ import numpy as np
 import pytest
 from any_games import RUN, TIME, game
 from fuzz.fuzz_games import (  # noqa: F401
-    test_damaged_files_are_games_or_refused,
+    test_damaged_files_and_other_moves_ends_or_values_are_games_or_refused,
     test_games_are_read_as_they_were_written,
-    test_games_of_other_moves_or_ends_follow_the_rules_or_are_refused,
-    test_json_of_other_values_is_games_or_refused,
 )
 from text_cases import cases, refuses
 
