@@ -136,12 +136,14 @@ def test_the_next_game_is_against_the_pool_again_and_begins_whatever_the_action_
 
 
 @LARGE
-def test_an_opponent_option_counts_for_the_games_of_the_call_only(board):
+def test_an_opponent_option_counts_for_the_games_of_the_call_and_is_kept_no_longer(board):
     env = TicTacToeVectorEnv(3, CellPlayer(1), "X", autoreset_mode="DISABLED", **board)
     env.reset(seed=0)
     first, second, _ = np.eye(3, dtype=bool)
-    env.reset(options={"reset_mask": first, "opponent": CellPlayer(2)})
+    for cell in (5, 6, 2):
+        env.reset(options={"reset_mask": first, "opponent": CellPlayer(cell)})
     env.reset(options={"reset_mask": second, "opponent": [[CellPlayer(3), 1], ["random", 0]]})
+    assert env.state_dict()["which"].tolist() == [1, 2, 0]
     env.step([0, 0, 0])
     assert [np.flatnonzero(row == -1).tolist() for row in env.boards] == [[2], [3], [1]]
     env.reset(options={"reset_mask": first})
