@@ -1,6 +1,6 @@
 """The documents: their programs run and print what stands there, and what they name exists."""
 
-import ast
+import inspect
 import re
 import shlex
 import textwrap
@@ -14,7 +14,7 @@ import agents
 import evaluate
 import play
 import train
-from tictactoe_env import opponents
+from tictactoe_env import opponents, sb3
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -23,14 +23,14 @@ LEARNS = r"\.learn\(([\d_]+)"
 LONGEST = 550_000  # steps of a training in a page that the tests run to the end
 
 
-def docstring():
-    """The program in the docstring of tictactoe_env.sb3, which only begins to learn here."""
-    source = (ROOT / "tictactoe_env/sb3/__init__.py").read_text(encoding="utf-8")
-    (found,) = re.findall(r"\n\n((?:    .*\n|\n)+)", ast.get_docstring(ast.parse(source)))
-    return doc_pages.Block(textwrap.dedent(found).replace("100_000", "200"), None)
+def docstring(documented):
+    """The program in a docstring of tictactoe_env.sb3, which only begins to learn here."""
+    (found,) = re.findall(r"\n\n((?:    .*\n|\n)+)", inspect.getdoc(documented))
+    return [doc_pages.Block(re.sub(LEARNS, ".learn(200", textwrap.dedent(found)), None)]
 
 
-PAGES = doc_pages.pages() | {"tictactoe_env/sb3/__init__.py": [docstring()]}
+DOCUMENTED = (sb3, sb3.ExactEvaluation, sb3.SelfPlay)
+PAGES = doc_pages.pages() | {one.__name__: docstring(one) for one in DOCUMENTED}
 
 
 def page(name):

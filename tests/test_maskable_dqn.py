@@ -186,14 +186,6 @@ def test_a_saved_model_predicts_the_same_and_learns_on(tmp_path):
     assert (values_in_all_states(alone) == values_in_all_states(model)).all()
 
 
-def test_the_same_seed_gives_the_same_model():
-    first, second, other = (
-        MaskableDQN("MlpPolicy", lottery(), seed=seed, **SMALL).learn(120) for seed in (1, 1, 2)
-    )
-    assert (values_in_all_states(first) == values_in_all_states(second)).all()
-    assert (values_in_all_states(first) != values_in_all_states(other)).any()
-
-
 def test_a_buffer_can_store_each_observation_once():
     options = {**NO_TIMEOUTS, "optimize_memory_usage": True, "buffer_size": 200}
     buffer = model_of(lottery(2), **options).learn(440).replay_buffer

@@ -1,9 +1,6 @@
 """tictactoe_env/sb3/callbacks.py: exact evaluation during training, and self-play."""
 
-import inspect
 import json
-import re
-import textwrap
 from dataclasses import asdict
 
 import gymnasium as gym
@@ -287,15 +284,6 @@ def test_a_function_makes_the_policy_where_a_wrapper_changes_the_observations():
     seen = 2 * observe(positions.boards[positions.unfinished], RULES)
     table = TabularPolicy(RULES, one_hot(model.predict(seen, deterministic=True)[0], 6))
     assert exact.last.evaluation == evaluate(table)
-
-
-@pytest.mark.parametrize("callback", [ExactEvaluation, SelfPlay])
-def test_the_example_in_the_documentation_runs(callback, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    example = re.search(r"\n\n((    .*\n|\n)+?)\S", inspect.getdoc(callback)).group(1)
-    names = {}
-    exec(textwrap.dedent(example).replace("20_000", "2_048"), names)
-    assert names["model"].num_timesteps == 2048
 
 
 @pytest.mark.parametrize(
