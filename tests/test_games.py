@@ -46,6 +46,7 @@ CONTRADICTED = cases(f"""
     a1 b2 a2 b1 a3    | resigned | X    | ended 'line' 'resigned'
     a1 a1             |          |      | X../.../...
     a1 a1 b2          | illegal  |      | X../.../...
+    a1                | resigned | draw | 1 moves
     a1                | illegal  |      | 1 moves
     b2 a1 c3 a3       | early    |      | 4 moves
     {DEAD}            |          |      | 8 moves
