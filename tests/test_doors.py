@@ -72,7 +72,7 @@ def contents(folder):
 
 OF_TRAINING = """
     dqm | 2 | 'dqm' 'dqn'
-    --seed 3 dqn | 2 | train.py AGENT --seed 3 dqn
+    --seed 3 dqn | 2 | dqn --resume --seed
     tabular_q --stpes 5 | 2 | --stpes --steps
     tabular_q --board 3x4x3 --rows 3 | 2 | --board --rows
     tabular_q --board 4x4 | 2 | --board 4x4x3 4x4x4
@@ -91,11 +91,8 @@ OF_TRAINING = """
     dqn --resume run | 2 | run tabular_q dqn
     dqn --opponents rival | 2 | rival --rival
     dqn --rival trie | 2 | trie
-    dqn --rival '' | 2 | --rival ''
-    dqn --rival 'dqn --until optimal' | 2 | --rival --until
-    dqn --rival 'dqn --rows 4' | 2 | 3x3 4x3
-    dqn --rival 'dqn --side O' --side O | 2 | O
-    dqn --rival dqn --opponents random | 2 | 'random' rival
+    dqn --rival dqm | 2 | 'dqm' 'dqn'
+    dqn --rival dqn --opponents random | 2 | dqn rival:0.5
     dqn --seeds 2-1 | 2 | --seeds '2-1'
     dqn --seeds 0 --cluster x | 2 | --cluster 'x'
     dqn --jobs 2 | 2 | --jobs --seeds
