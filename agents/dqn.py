@@ -49,7 +49,7 @@ AGENT = "dqn"
 TITLE = "Deep Q-network"
 STORY = (
     "A neural network estimates the result of every move, compares it with what happened, and "
-    "corrects itself a little. It plays the move of which it expects most."
+    "corrects itself a little. It plays the move from which it expects most."
 )
 GOAL = "optimal"
 SMALL = (  # options for a quick test

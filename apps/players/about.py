@@ -72,7 +72,7 @@ PLAYERS = {
 WITH_OPTIONS = {"search": "Search", "mcts": "Tree search"}
 GROUPS = {
     "easy": ("Easy to beat", "They make mistakes. Begin here."),
-    "strong": ("Strong, without training", "They calculate, and seldom make a mistake."),
+    "strong": ("Strong, without training", "They calculate, and make few mistakes or none."),
     "perfect": ("Perfect play", "They calculate every game to its end. Nobody can beat them."),
     "proven": (
         "Trained, proven unbeatable",

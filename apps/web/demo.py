@@ -108,6 +108,7 @@ def write(file: Path = Path("build/demo.html"), /) -> None:
     """Write the page as one file that needs no server, with the players of the package."""
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(page(Gallery(())), encoding="utf-8")
+    print(f"The page is in {file}: open it in a browser")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 // The list of players, and the page of one: what is proven of it, a game that it loses, how it learned.
 
+import { beaten } from "./challenge.js";
 import { agent, agents, certificateFile } from "./data.js";
 import { html, markIcon } from "./dom.js";
 import { growthChart } from "./growth.js";
@@ -43,7 +44,7 @@ function card(agent) {
   return html`
     <li>
       <a class=${agent.broken ? "agent broken" : "agent"} href=${agentPath(agent.id)} data-title=${agent.label}>
-        <strong>${agent.label}</strong>${badge(agent)}
+        <strong>${agent.label}</strong>${badge(agent)}${beaten().includes(agent.id) && html`<span class="badge">beaten by you</span>`}
         <span class="about">${text}</span>
         ${agent.kind !== "agent" && html`<span class="id">${agent.id}</span>`}
       </a>

@@ -3,9 +3,11 @@
 import * as data from "./data.js";
 import { html } from "./dom.js";
 import { memory } from "./memory.js";
+import { exact } from "./results.js";
 import { other, sideOf } from "./rules.js";
 import { HUMAN, SIDES, gamePath } from "./words.js";
 
+export const beaten = () => memory.get("beaten", []); // the ids of players
 const isBeatable = ({ group }) => group === "beatable";
 
 /** A sentence about the first of them, and the way to a game against it; null if it plays. */
@@ -37,17 +39,20 @@ export async function warning(board, moves, cell, signal) {
   return `Dashed: the move that beats this player; against perfect play it would ${result}.`;
 }
 
+/** What is proven of an agent that plays against `you`. */
+export async function provenAgainst(you, { id }) {
+  const { certificate } = await data.agent(id);
+  return certificate[`as_${other(you).toLowerCase()}`];
+}
+
 /** After a game of `you` against one of the agents: how many of them one has beaten, or a hint. */
 export async function lesson(agents, agent, you, result) {
   if (!agent || !isBeatable(agent)) return null;
-  if (result === you) {
-    const beaten = [...new Set([...memory.get("beaten", []), agent.id])];
-    memory.set("beaten", beaten);
-    const all = agents.filter(isBeatable);
-    const count = all.filter(({ id }) => beaten.includes(id)).length;
-    return ` Random moves seldom find this way. You have beaten ${count} of ${all.length}.`;
-  }
-  const { certificate } = await data.agent(agent.id);
-  const line = certificate[`as_${other(you).toLowerCase()}`].losing_line;
-  return line && ` Hint: in a game that it loses, your first move is ${line[SIDES.indexOf(you)]}.`;
+  const { losing_line: line, vs_random: random } = await provenAgainst(you, agent);
+  if (result !== you)
+    return line && ` Hint: in a game that it loses, your first move is ${line[SIDES.indexOf(you)]}.`;
+  memory.set("beaten", [...new Set([...beaten(), agent.id])]);
+  const all = agents.filter(isBeatable);
+  const count = all.filter(({ id }) => beaten().includes(id)).length;
+  return ` Random moves beat it in ${exact(random.loss)}\u00a0% of games. You have beaten ${count} of the ${all.length} trained players here that can be beaten.`;
 }

@@ -1,13 +1,17 @@
 // The best moves of a position, and a sentence about them.
 
 import { analysis } from "./data.js";
-import { cellName } from "./rules.js";
+import { cellName, cellOf } from "./rules.js";
 import { anyOf } from "./words.js";
 
 const FORESEEING = "search-depth=2"; // where a board is too large for the truth
 
-/** {cells, text}: the best moves after these moves; no cells where all are equally good. */
-export async function hintFor(board, moves) {
+/**
+ * {cells, text}: the best moves after these moves; no cells where all are equally good.
+ * isImperfect: whether the opponent is known to make mistakes. line: the names of the cells of a game
+ * that it loses, to be told while these moves follow it; or null.
+ */
+export async function hintFor(board, moves, isImperfect, line) {
   const { truth } = await analysis({ board, moves, truth: true });
   const name = (cell) => cellName(cell, board);
   const bestOf = (worths, isBest) => {
@@ -26,10 +30,15 @@ export async function hintFor(board, moves) {
     return { cells: cells.slice(0, 3), text: `Looking two moves ahead, ${good}.` };
   }
   const { value, plies, text } = truth.position;
+  if (value <= 0 && line?.[moves.length] && moves.every((cell, ply) => name(cell) === line[ply])) {
+    const next = line[moves.length];
+    return { cells: [cellOf(next, board)], text: `${next} ${moves.length < 2 ? "begins" : "continues"} a game that it loses.` };
+  }
   const isBest = (worth) => worth.value === value && worth.plies === plies;
   const [names, cells, free] = bestOf(truth.moves, isBest);
   const [one, isAll] = [anyOf(names), cells.length === 0 && free.length > 1];
-  const all = `Every move ${value ? text : "keeps the draw"}.`;
+  const drawn = `keeps the draw against perfect play${isImperfect ? ". This opponent isn’t perfect" : ""}`;
+  const all = `Every move ${value ? text : drawn}.`;
   const best = [
     `Every move loses; ${one} holds out longest.`,
     `Play ${one} to keep the draw.`,

@@ -7,7 +7,7 @@ import { analysis } from "./data.js";
 import { fill, html, patiently } from "./dom.js";
 import { memory } from "./memory.js";
 import { other, sideOf } from "./rules.js";
-import { TOO_LARGE, percent, sentences, signed } from "./words.js";
+import { TOO_LARGE, capital, inside, percent, sentences, signed } from "./words.js";
 
 const KINDS = {
   own: "Its own estimate",
@@ -81,8 +81,8 @@ export class Numbers {
       const note = (_, cell) => ({ ...numbers[cell], truth: truth?.moves?.[cell] ?? undefined });
       this.write(
         this.board.cells.map(note),
-        thoughts ? captionOf(kind, agent.label, side) : this.truth ? "The truth: each move with best play after it" : "Only people are playing",
-        thoughts && this.about(thoughts, kind, agent, side),
+        thoughts ? this.captionOf(thoughts, kind, agent, side) : this.truth ? "The truth: each move with best play after it" : "Only people are playing",
+        thoughts && this.about(thoughts, kind, agent),
         this.truth && html`<p>${aboutTruth(truth, side)}</p>`,
       );
     } catch (error) {
@@ -98,22 +98,18 @@ export class Numbers {
   }
 
   /** The sentences on an agent's numbers. */
-  about({ values, probs, kinds, meaning, scale, illegal, new: isNew }, kind, agent, side) {
+  about({ values, probs, kinds, meaning, illegal, new: isNew }, kind, agent) {
     const isOwn = kind === "own";
     const isExact = /\bexact result with best play\b/.test(meaning);
     const isGap = (value, cell) => value === null && probs[cell] !== null;
-    const [low, high] = scale.map((bound) => signed(bound, Number.isInteger(bound) ? 0 : 2));
     const texts = {
-      chance: this.kind === "own" && `${agent.label} makes no estimates: it only chooses`,
-      own: `${low} is a sure loss, ${high} a sure win. ${isExact ? "It has worked out every game" : "It may be wrong; the truth shows where"}`,
+      own: isExact ? "It has worked out every game" : "It may be wrong; the truth shows where",
       expected: kinds.includes("expected")
-        ? "What it gets on average if it goes on against random moves: −1 is always lost, +1 always won. This is exact, but it says little about a game against you"
-        : `On this board the results of ${agent.label} against random moves are not known`,
+        ? "What it gets on average if it goes on against random moves. This is exact, but it says little about a game against you"
+        : `On this board the results of ${inside(agent.label)} against random moves are not known`,
     };
     const text = sentences(
-      captionOf(kind, agent.label, side),
       texts[kind],
-      agent.side === other(side) && `It was not trained to play ${side}`,
       isOwn && values.some(isGap) && "It does not know the values marked ?",
       isOwn && !/^its own value/.test(meaning) && `Its numbers: ${meaning.replaceAll(" -", " −")}`,
       isNew && "It has never met this position",
@@ -121,15 +117,23 @@ export class Numbers {
     );
     return html`<p class=${kind}>${text}</p>`;
   }
-}
 
-/** Whose numbers stand on the cells. */
-const captionOf = (kind, name, side) =>
-  ({
-    own: `What ${name} expects as ${side}`,
-    chance: `How likely ${name} plays as ${side}`,
-    expected: `${name} as ${side}, against random moves`,
-  })[kind];
+  /** Whose numbers stand on the cells, and on which scale. */
+  captionOf({ kinds, scale }, kind, agent, side) {
+    const name = inside(agent.label);
+    const [low, high] = scale.map((bound) => signed(bound, Number.isInteger(bound) ? 0 : 2));
+    const whose = {
+      own: `What ${name} expects as ${side}`,
+      chance: `${this.kind === "own" ? `${capital(name)} makes no estimates: how` : "How"} likely it plays there as ${side}`,
+      expected: `${name} as ${side}, against random moves`,
+    };
+    const isScaled = kind === "own" || (kind === "expected" && kinds.includes(kind));
+    return sentences(
+      agent.side === other(side) && `Untrained as ${side}`,
+      whose[kind] + (isScaled ? `: ${high} a sure win, ${low} a sure loss` : ""),
+    );
+  }
+}
 
 /** The notes on each cell: see `Board`. */
 function notesOf({ values, probs, kinds, scale: [low, high] }, kind) {

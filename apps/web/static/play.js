@@ -1,7 +1,7 @@
 // The page on which games are played: by people, by agents, or by both.
 
 import { Board } from "./board.js";
-import { guided, invitation, lesson, warning } from "./challenge.js";
+import { guided, invitation, lesson, provenAgainst, warning } from "./challenge.js";
 import * as data from "./data.js";
 import { announce, fill, html, icon, isStill, markIcon, patiently, showAddress, wait } from "./dom.js";
 import { hintFor } from "./hint.js";
@@ -19,6 +19,7 @@ import {
   boardName,
   capital,
   gamePath,
+  inside,
   oneSided,
   plays,
 } from "./words.js";
@@ -73,9 +74,8 @@ class Play {
       <div class="play">
         <h1 class="hidden" tabindex="-1">Play</h1>
         <section class="stage" aria-label="Game">
-          ${this.score.element}${this.status}${this.stage}
+          ${this.score.element}${this.status}${this.note}${this.stage}
           <div class="buttons main">${Object.values(this.controls)}</div>
-          ${this.note}
         </section>
         <section class="panel" aria-label="Settings">
           ${this.seating.element}${this.view}${this.learning}
@@ -237,6 +237,7 @@ class Play {
   /** Begin a game of other players or on another board: the losing line of the address is dropped. */
   fresh(texts) {
     this.guide = [];
+    this.hasTried = false;
     this.begin([], texts);
   }
 
@@ -372,10 +373,14 @@ class Play {
   }
 
   async hint() {
-    const { turn } = this;
+    const { turn, you, rules, moves } = this;
+    const agent = you && this.agentOf(other(you));
+    const isBeatable = agent?.unbeatable === false;
     try {
-      const { cells, text } = await hintFor(this.rules, this.moves);
+      const line = isBeatable && this.hasTried ? (await provenAgainst(you, agent)).losing_line : null;
+      const { cells, text } = await hintFor(rules, moves, isBeatable || agent?.group === "easy", line);
       if (turn !== this.turn) return;
+      this.hasTried = true;
       this.board.show({ hints: cells });
       this.tell(text);
       announce(text);
@@ -462,7 +467,7 @@ class Play {
     const move = moves.length
       ? `${sideOf(moves.length - 1)} plays ${cellName(moves.at(-1), this.rules)}. `
       : "";
-    const end = () => capital(endText(result, ended, (side) => this.nameOf(side)));
+    const end = () => capital(endText(result, ended, (side) => inside(this.nameOf(side))));
     const text = turn === null ? end() : this.request(turn);
     const side = turn ?? (result === "draw" ? null : result);
     fill(this.status, side && [markIcon(side), " "], text);
@@ -490,6 +495,7 @@ class Play {
     fill(this.note);
     if (!this.isCounted) this.score.count(this.seats, result);
     this.isCounted = true;
+    this.hasTried ||= result !== you;
     this.show();
     const game = { board: this.rules, moves: this.moves, ended, result };
     const judging = judged(game, you).catch(() => null);
@@ -500,14 +506,14 @@ class Play {
     const agent = you && this.agentOf(other(you));
     told.push(await lesson(this.agents, agent, you, result).catch(() => null));
     if (turn !== this.turn) return;
-    fill(this.note, told);
+    fill(this.numbers.caption, told);
     const found = await judging;
     if (turn !== this.turn) return;
     if (found) {
       this.board.show({ blunder: found.ply });
-      fill(this.note, html`<strong class=${found.tone}>${found.text}</strong>`, " ", told);
+      fill(this.note, html`<strong class=${found.tone}>${found.text}</strong>`);
     }
-    announce(this.note.textContent);
+    announce(`${this.note.textContent} ${this.numbers.caption.textContent}`);
     await wait(BREAK);
     if (turn === this.turn && this.isEndless && !this.people.length) this.again();
   }

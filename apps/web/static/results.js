@@ -57,16 +57,17 @@ export function resultsTable(certificate, trained) {
 }
 
 /** The result of a player against the opponent that is worst for it. */
-function worst({ unbeatable, worst_case_value: value, worst_case_loss: loss, vs_random: random, limit_vs_random: limit }) {
+function worst({ unbeatable, worst_case_value: value, worst_case_loss: loss, vs_random: random, vs_minimax: perfect, limit_vs_random: limit }) {
   if (unbeatable) return `${value > 0 ? "beats" : "draws against"} even the strongest opponent.`;
   const games = exact(loss) === "100" ? "every game" : `${exact(loss)}\u00a0% of its games (wins minus losses: ${signed(value)})`;
   const isDaring = limit && random.win > limit.win + 1e-9;
   const yet = ", though it wins more often against random moves than any player can that never loses";
-  return `loses ${games} against an opponent that knows its weakness${isDaring ? yet : ""}.`;
+  const unknown = perfect?.draw > 1 - 1e-9 ? "; perfect play draws, because it does not know the weakness" : "";
+  return `loses ${games} against an opponent that knows its weakness${isDaring ? yet : ""}${unknown}.`;
 }
 
 /** Per cent with two digits; a whole number only where the share is exactly nothing or all. */
-function exact(share) {
+export function exact(share) {
   const near = Math.round(share);
   return Math.abs(share - near) < 1e-9 ? String(100 * near) : (100 * share).toFixed(2);
 }

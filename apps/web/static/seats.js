@@ -56,6 +56,12 @@ export class Seats {
     if (select.value !== MORE) return this.on.seat(side, select.value);
     this.hasMore = true;
     this.show(this.seats, this.board);
+    fill(this.rows[side].about, "All players are in the list now.");
+    try {
+      select.showPicker();
+    } catch {
+      // the list opens at a click only
+    }
   }
 
   /** Offer the agents, and show who plays. seats: {X, O}, ids. */

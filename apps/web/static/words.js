@@ -34,6 +34,9 @@ export const sentences = (...texts) =>
     .map((text) => `${capital(text).replace(/\.$/, "")}.`)
     .join(" ");
 
+/** A name as it stands inside a sentence: "the gambler". */
+export const inside = (name) => name.replace(/^The /, "the ");
+
 /** "a", "a or b", "a, b or c". */
 export const anyOf = (words) =>
   words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} or ${words.at(-1)}`;
