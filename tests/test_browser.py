@@ -307,12 +307,15 @@ def test_the_player_that_wins_most_is_offered_with_a_hint_and_a_count_of_those_b
     page = open_page("/")
     page.get_by_role("link", name="Can you beat it?").click()
     seats(page, "human", "dqn-duel-second")
+    button(page, "Hint").click()
+    says(page, "This opponent isn’t perfect", ".note")
     play(page, "a1")
     button(page, "Resign").click()
-    says(page, "your first move is b2", ".note")
+    says(page, "your first move is b2", ".caption")
     button(page, "New game").click()
     play(page, "b2 b1 b3")
-    says(page, ["let you win", "beaten 1 of 7"], ".note")
+    says(page, "let you win", ".note")
+    says(page, ["1.27", "beaten 1 of the 7"], ".caption")
 
 
 # --- 4. boards ------------------------------------------------------------------------------------
@@ -371,12 +374,13 @@ def test_the_numbers_on_the_cells_are_those_of_the_server_each_with_its_meaning(
     says(page, ["against random moves", "With best play from here, X draws"], ".legend")
     says(page, "as X, against random moves", ".caption")  # whose they are stands at the board
     field(page, OWN).check()
-    says(page, ["0 is a sure loss, +1 a sure win", "marked ?", "never met"], ".legend .own")
+    says(page, "+1 a sure win, 0 a sure loss", ".caption")
+    says(page, ["marked ?", "never met"], ".legend .own")
     expect(cell(page, "b1")).to_have_attribute("aria-label", re.compile(r"worth \+0.40.*in truth"))
     reload(page)
     expect(field(page, "Show what it thinks")).to_be_checked()  # it is remembered
     choose(page, "O", "runs/strong")  # makes no estimates
-    says(page, "How likely", ".caption")
+    says(page, "makes no estimates: how likely", ".caption")
 
 
 # --- 6. two agents --------------------------------------------------------------------------------
@@ -397,7 +401,7 @@ def test_two_agents_are_watched_at_the_speed_that_is_set_or_move_by_move(open_pa
     choose(page, "X", "runs/strong")
     choose(page, "O", "search-depth=2")
     speed.fill("0")
-    says(page, "Kept as game", ".note")
+    says(page, "Kept as game", ".caption")
     game = kept_game(page, folder)
     assert (game.x.name, game.o.name, game.ended) == ("runs/strong", "search-depth=2", "full")
 
@@ -449,7 +453,7 @@ def test_a_player_is_looked_up_and_beaten_by_the_game_that_it_loses(open_page, f
         your_move(page, 2 * turn)
         expect(dashed).to_have_attribute("aria-label", re.compile(f"^{name}, free"))
         dashed.click()
-    says(page, "Kept as game", ".note")
+    says(page, "Kept as game", ".caption")
     assert kept_game(page, folder).text.split() == line
     button(page, "New game").click()
     cell(page, "c3").click()

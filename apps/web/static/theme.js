@@ -1,4 +1,5 @@
-// Sets the colours that were chosen before anything is drawn. colours.js has the switch.
+// Sets the colours that were chosen before anything is drawn, and whether another page frames this one.
+document.documentElement.toggleAttribute("data-framed", self !== top);
 try {
   const chosen = JSON.parse(localStorage.getItem("colours"));
   if (chosen === "light" || chosen === "dark") document.documentElement.dataset.colours = chosen;
