@@ -308,7 +308,7 @@ def test_the_player_that_wins_most_is_offered_with_a_hint_and_a_count_of_those_b
     page.get_by_role("link", name="Can you beat it?").click()
     seats(page, "human", "dqn-duel-second")
     button(page, "Hint").click()
-    says(page, "This opponent isn’t perfect", ".note")
+    says(page, "against perfect play. This opponent", ".note")
     play(page, "a1")
     button(page, "Resign").click()
     says(page, "your first move is b2", ".caption")
