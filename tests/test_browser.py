@@ -196,7 +196,7 @@ def written(page, kind):
 
 def kept_game(page, folder):
     """The game that the page says it has kept, with the server or in the browser."""
-    number = page.locator(".note a").get_attribute("href").rpartition("/")[2]
+    number = page.locator(".caption a").get_attribute("href").rpartition("/")[2]
     if page.home.startswith("http"):
         with GameStore(folder / "games.db", read_only=True) as store:
             return store.get(int(number))
