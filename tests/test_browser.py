@@ -237,7 +237,7 @@ def test_a_game_is_played_by_keyboard_alone_and_announced(open_page):
             page.keyboard.press(key)
 
     expect(live).to_have_text("Your move.")
-    press("Tab", "Enter", "Tab")  # the link to the content, and the one cell that Tab reaches
+    press("Tab", "Enter", "Tab", "Tab")  # to the content, the invitation, the one cell for Tab
     expect(focus).to_have_attribute("aria-label", "b2, free")
     expect(focus.locator(".tile")).to_have_css("outline-style", "solid")
     press("Enter")
