@@ -51,9 +51,9 @@ from tictactoe_env.exact.provable import provable
 from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.files import json_value, read_file, without_repeats, write_file
-from tictactoe_env.notation import board_text, cell_text, game_text
+from tictactoe_env.notation import board_text, cell_text, game_text, parse_cells
 from tictactoe_env.policy import Model, Policy
-from tictactoe_env.rules import SIDES, Rules
+from tictactoe_env.rules import SIDES, Rules, standing
 
 FILE = "certificate.json"
 MAX_BYTES = 32 << 20  # of a certificate that is read; 3x4 with probabilities needs up to 24 MB
@@ -285,8 +285,9 @@ def verify(
 ) -> TabularPolicy | LinesPolicy:
     """Recompute every result from the moves. Returns the policy that makes these moves.
 
-    limit, progress: of a certificate of lines, see `policy_in`. Raises CertificateError for the
-    first result that differs, and ProofLimitError beyond `limit`.
+    A losing line may be any of the shortest. limit, progress: of a certificate of lines, see
+    `policy_in`. Raises CertificateError for the first result that differs, and ProofLimitError
+    beyond `limit`.
     """
     policy: TabularPolicy | LinesPolicy
     if certificate.is_of_lines:
@@ -296,9 +297,27 @@ def verify(
     else:
         policy = table_of(certificate)
         results, shares = exact_results(policy), match.optimal_share(policy)
+    for side, found in results.items():
+        line = certificate.results[side].losing_line
+        if line and len(line) == len(found.losing_line or ()) and _loses(policy, side, line):
+            results[side] = replace(found, losing_line=line)
     computed = replace(certificate, results=results, optimal_moves=shares)
     _compare("", computed.to_json(), certificate.to_json())
     return policy
+
+
+def _loses(policy: TabularPolicy | LinesPolicy, side: str, line: Sequence[str]) -> bool:
+    """True if these moves are a whole game that the policy may play as this side and then loses."""
+    try:
+        cells = parse_cells(" ".join(line), policy.rules)
+    except ValueError:
+        return False
+    end = standing(cells, policy.rules)
+    if end.winner in (side, None) or len(end.moves) + (end.ended == "illegal") != len(cells):
+        return False
+    boards = [standing(cells[:ply], policy.rules).board for ply in range(len(cells))]
+    own = range(SIDES.index(side), len(cells), 2)
+    return all(policy.probs(boards[ply][None])[0, cells[ply]] > 0 for ply in own)
 
 
 def check_digest(certificate: Certificate) -> None:
