@@ -161,7 +161,7 @@ def error_text(error: Exception) -> str:
 
 
 def limit_of(given: SimpleNamespace, default: Limit = Limit()) -> Limit:  # noqa: B008
-    """How large a proof may become, by the options."""
+    """The limit of a proof, by the options."""
     return Limit(given.max_positions or default.positions, given.max_megabytes or default.megabytes)
 
 

@@ -59,7 +59,7 @@ def described(check: Callable[[], Problems]) -> str:
 
 
 def wrong_tag(tag: str) -> str:
-    """What is wrong with this tag."""
+    """A line about a tag of another version."""
     own = facts.own_version()
     return f"the tag is {tag}, but __version__ is {own}: it must be v{own}"
 
@@ -184,7 +184,7 @@ def documentation() -> Problems:
 
 
 def git(*arguments: str) -> str:
-    """What git prints; empty if it fails."""
+    """The output of git; empty if it fails."""
     done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True)
     return done.stdout.strip() if done.returncode == 0 else ""
 

@@ -48,7 +48,7 @@ def wrong_links(site: Path) -> list[str]:
 
 
 def leads_somewhere(link: Link, file: Path, pages: dict[Path, Page]) -> bool:
-    """Whether the target of a link in `file` exists; a page of another site does, a script not.
+    """True if the target of a link in `file` exists; a page of another site does, a script not.
 
     A fragment that begins with "/" is an address of the page to play on.
     """

@@ -5,6 +5,7 @@ Those that tests/fuzz/fuzz_certificates.py draws and forges are accepted by both
 
 import base64
 import hashlib
+import itertools
 import json
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from sample_players import LineCounter
 from tictactoe_env import plain_proof
 from tictactoe_env.exact.symmetry import CanonicalPolicy
 from tictactoe_env.opponents import make_opponent
+from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.rules import Rules
 
 SMALL, SQUARE = Rules(2, 3, 3), Rules(4, 4, 4)
@@ -147,3 +149,15 @@ def test_as_a_program_it_needs_nothing_but_its_file_and_refuses_in_one_line(
         assert len(said) < 400
     program = [sys.executable, "-I", "-S", plain_proof.__file__, "true"]
     assert b"as O" in subprocess.check_output(program)
+
+
+@pytest.mark.parametrize("lines_only", [False, True])
+def test_both_accept_any_shortest_lost_game_and_no_other(lines_only):
+    content = certified(RandomPolicy(), Rules(2, 3, 2), lines_only=lines_only)
+    found = []
+    for cells in itertools.permutations(content["as_x"]["losing_line"]):
+        content["as_x"]["losing_line"] = list(cells)
+        package, plainly = drawn.verdicts(json.dumps(content).encode())
+        assert (package is None) == (plainly is None)
+        found.append(package is None)
+    assert 1 < sum(found) < len(found)

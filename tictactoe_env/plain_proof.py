@@ -158,7 +158,7 @@ class Game:
 
 
 class Outlook(NamedTuple):
-    """What can happen to a player from a position on.
+    """The future of a player from a position on.
 
     games: how many are won, drawn, lost, and lost by an illegal move, in shares of
     `Meeting.weights`. nearest: moves until the nearest loss, or None. value, risk: win - loss, and
@@ -194,7 +194,7 @@ class Meeting:
         self.start = self.outlook(game.empty, 0)
 
     def outlook(self, board: str, ply: int) -> Outlook:
-        """What can happen from a board on, after so many moves."""
+        """The future from a board on, after so many moves."""
         if board in self.known:
             return self.known[board]
         if "XO"[ply % 2] == self.side:
@@ -216,7 +216,7 @@ class Meeting:
         return self.known[board]
 
     def moved(self, board: str, place: int, ply: int) -> Outlook:
-        """What can happen after a move."""
+        """The future after a move."""
         after, is_illegal = self.game.after(board, place), board[place] != "."
         if is_illegal or self.game.wins(after, place):
             value = 1 if after[place] == self.side and not is_illegal else -1
@@ -292,7 +292,7 @@ def game_of(content: Mapping[str, Any]) -> Game:
 
 
 def meetings_of(content: Mapping[str, Any]) -> dict[str, Meeting]:
-    """What the player meets as each side of the certificate. Refused if its moves do not fit."""
+    """The meetings of each side of the certificate. Refused if its moves do not fit."""
     game, text = game_of(content), text_of(content)
     digest = hashlib.sha256(text).hexdigest()
     need(digest == content["sha256_of_moves"], "the digest is not that of the moves")
@@ -368,7 +368,7 @@ def is_number(value: Any) -> bool:
 
 
 def check(content: Mapping[str, Any]) -> dict[str, Meeting]:
-    """What the player meets. Refused unless the certificate states its results and its digest."""
+    """The meetings by side. Refused unless the certificate states its results and its digest."""
     try:
         return checked(content)
     except (*WRONG_FORM, zlib.error) as error:
@@ -376,7 +376,7 @@ def check(content: Mapping[str, Any]) -> dict[str, Meeting]:
 
 
 def checked(content: Mapping[str, Any]) -> dict[str, Meeting]:
-    """What `check` returns. Some values of a wrong type raise what they raise in Python."""
+    """The meetings by side. Some values of a wrong type raise what they raise in Python."""
     number = content["format"]
     need(type(number) is int and number in (1, 2), f"the format is {number}, expected 1 or 2")
     meetings = meetings_of(content)
@@ -388,7 +388,7 @@ def checked(content: Mapping[str, Any]) -> dict[str, Meeting]:
 
 
 def side_results(meeting: Meeting, content: Mapping[str, Any]) -> dict[str, Any]:
-    """What both formats state of one side. Its losing line may be any shortest one."""
+    """The results of one side in both formats. Its losing line may be any shortest one."""
     start, line = meeting.start, content[f"as_{meeting.side.lower()}"]["losing_line"]
     if line is not None or start.nearest is not None:
         is_line = isinstance(line, list) and len(line) == start.nearest and meeting.loses(line)

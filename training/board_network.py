@@ -53,7 +53,7 @@ class Opening:
         self.cell = parse_cell(opening, rules) if opening and not self.is_random else None
 
     def forbidden(self, planes: torch.Tensor) -> torch.Tensor:
-        """Which cells are illegal: (B, cells) bool. planes: (B, 2, rows, cols).
+        """The illegal cells: (B, cells) bool. planes: (B, 2, rows, cols).
 
         These are the occupied cells and, on the empty board, all cells but a prescribed opening.
         """

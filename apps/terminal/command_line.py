@@ -201,7 +201,7 @@ class CommandLine:
 
 
 def metavar_of(kind: Any) -> str:
-    """What stands for a value of a type in `--help`: INT, TEXT, "INT,INT" or "relu|tanh"."""
+    """The placeholder of a value of this type in `--help`: INT, TEXT, "INT,INT" or "relu|tanh"."""
     schema = adapter(kind).json_schema()
     inner = schema.get("items") or schema.get("prefixItems", [schema])[0]
     word = "|".join(inner.get("enum", ())) or METAVARS.get(inner.get("type", ""), "TEXT")

@@ -1,4 +1,4 @@
-"""What train.py trains: the command line of an agent, and its configuration from what was typed."""
+"""Entries of train.py: an agent's command line, and its configuration from what was typed."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def saved_config(folder: Path) -> dict[str, Any]:
 
 
 class Entry(NamedTuple):
-    """What is trained: the page of an agent, its configuration, and the name of its preset."""
+    """An agent to train: its page, its configuration, and the name of its preset."""
 
     page: Any
     config: Any
@@ -108,7 +108,7 @@ class Entry(NamedTuple):
 
 
 def entry_of(page: Any, typed: Mapping[str, Any], saved: dict[str, Any]) -> Entry:
-    """What is trained, from the options or from a resumed run.
+    """The agent to train, from the options or from a resumed run.
 
     Raises ValueError for an unknown preset, and if more than `steps` of a run would change.
     """

@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 OF_EVERY_RUN = ("filelock", "matplotlib", "tensorboard")
-"""What every training needs, besides the packages of its agent."""
+"""The packages of every training, besides the packages of its agent."""
 
 
 def require(*packages: str) -> None:

@@ -17,7 +17,7 @@ def command(*words: str) -> str:
 
 
 def python() -> str:
-    """How to call the interpreter in use: "python" if the PATH leads to its folder, else its path.
+    """The command of this interpreter: "python" if the PATH leads to its folder, else its path.
 
     The path is relative to the current folder if the interpreter is below it.
     """

@@ -35,7 +35,7 @@ Answer = TypeVar("Answer")
 
 
 class BackToMenu(Exception):
-    """What is being asked for shall not be done after all."""
+    """Raised by an answer that takes back what is being asked for."""
 
 
 class Menu:

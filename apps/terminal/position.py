@@ -1,4 +1,4 @@
-"""What players think of one position, beside the exact results: `evaluate.py --position`."""
+"""The players' view of one position, beside the exact results: `evaluate.py --position`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the programs print: lines, tables, certificates and cross tables. Needs no torch."""
+"""Printed results: lines, tables, certificates and cross tables. Needs no torch."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def sampled_rates(
 
 
 def margin_text(cells: Iterable[Rates]) -> str:
-    """How far the intervals of sampled rates reach at most."""
+    """The largest half-width of the intervals of sampled rates."""
     widest = max(
         abs(end - cell[rate])
         for cell in cells
@@ -215,7 +215,7 @@ def names_of(specs: Sequence[str]) -> list[str]:
 
 
 def goal_text(until: str, rules: Rules) -> str:
-    """What the goal of a training means where X wins with best play; "" on other boards."""
+    """The meaning of a training's goal where X wins with best play; "" on other boards."""
     if until == "steps" or best_play_x(rules) != 1:
         return ""
     return (

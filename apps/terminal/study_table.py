@@ -58,7 +58,7 @@ def goals_of(rules: Rules) -> tuple[str, ...]:
 
 
 def facts(rows: Rows, config: BoardConfig, until: str) -> dict[str, Any]:
-    """What came of a run: its steps and seconds, whether it reached its goal, and what follows.
+    """The outcome of a run: its steps and seconds, whether it reached its goal, and what follows.
 
     rows: those of its metrics.csv. For each side that is learned the rates of the best model
     against random play, and for each side and both the steps after which each goal was proven

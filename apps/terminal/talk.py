@@ -30,7 +30,7 @@ class Talk(table.Talk):
 
     @property
     def is_terminal(self) -> bool:
-        """Whether a person sees the output at once."""
+        """True if a person sees the output at once."""
         return self.console.is_terminal
 
     @contextmanager

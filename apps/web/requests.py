@@ -105,7 +105,7 @@ class GameAsked(FinishedAsked):
 
 
 class GamesAsked(BaseModel):
-    """Which games are listed.
+    """The games to list.
 
     before: only games with a smaller id, `next` of the page before. search: a part of the name or
     of the title of either player, in any case; "person" finds people. people: true for games in

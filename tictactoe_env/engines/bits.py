@@ -147,7 +147,7 @@ class BitGames(Engine):
     def _marked(
         self, marks: _Sets, free: _Sets, bits: _Sets, is_legal: bool = False
     ) -> tuple[NDArray[np.bool_] | None, NDArray[np.bool_]]:
-        """Which moves are illegal (B,), None for none, and whether the others make a line (B,).
+        """The illegal moves (B,), None for none, and those that make a line (B,).
 
         bits (B,): the moves as sets of at most one cell, added to the marks in place.
         """

@@ -92,7 +92,7 @@ class Ply(NamedTuple):
 
     @property
     def legal(self) -> NDArray[np.bool_]:
-        """Which moves are legal: (B, M)."""
+        """The legal moves: (B, M)."""
         return self.children != ILLEGAL
 
     @property

@@ -90,7 +90,7 @@ class Solution:
         return np.where(scores != NO_SCORE, np.sign(scores), np.int8(-2))
 
     def optimal(self, boards: ArrayLike) -> NDArray[np.bool_]:
-        """Which moves keep the position's value: (B, cells) bool, all False in finished games."""
+        """The moves that keep the position's value: (B, cells) bool, False in finished games."""
         values = self.move_values(boards)
         return (values == values.max(axis=1, keepdims=True)) & (values > -2)
 

@@ -120,7 +120,7 @@ class TicTacToeVecEnv(VecEnv):
         return observations, rewards.astype(np.float32), dones, infos
 
     def action_masks(self) -> NDArray[np.bool_]:
-        """Which cells are free: (num_envs, cells) bool."""
+        """The free cells: (num_envs, cells) bool."""
         return self.games.action_masks()
 
     def close(self) -> None:

@@ -58,7 +58,7 @@ def certificate_of(name: str, rules: Rules = BOARD) -> Certificate:
 
 
 def ending(rules: Rules) -> str:
-    """How the names of the files of a board end."""
+    """The end of the names of a board's files."""
     return TABLE if rules == BOARD else f"-{rules_text(rules)}.json"
 
 
