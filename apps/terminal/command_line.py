@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, Literal, NoReturn
 
-from cyclopts import App, CycloptsError, Group, Parameter
+from cyclopts import App, CycloptsError, Group, Parameter, UnusedCliTokensError
 
 from tictactoe_env.errors import printable
 from training.options import adapter, typed
@@ -177,6 +177,10 @@ class CommandLine:
             command, bound, _ = self._app.parse_args(tokens, exit_on_error=False, print_error=False)
             if command is self._app.default_command:
                 return self._typed(bound)
+        except UnusedCliTokensError as error:
+            self.error(
+                f"expected what --help shows, got {' '.join(error.unused_tokens or ())!r} too"
+            )
         except (CycloptsError, ValueError) as error:
             self.error(str(error))
         command(*bound.args, **bound.kwargs)
