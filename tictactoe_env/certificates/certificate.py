@@ -310,14 +310,14 @@ def _loses(policy: TabularPolicy | LinesPolicy, side: str, line: Sequence[str]) 
     """True if these moves are a whole game that the policy may play as this side and then loses."""
     try:
         cells = parse_cells(" ".join(line), policy.rules)
-    except ValueError:
+    except ValueError:  # a cell beside the board
         return False
     end = standing(cells, policy.rules)
     if end.winner in (side, None) or len(end.moves) + (end.ended == "illegal") != len(cells):
         return False
-    boards = [standing(cells[:ply], policy.rules).board for ply in range(len(cells))]
-    own = range(SIDES.index(side), len(cells), 2)
-    return all(policy.probs(boards[ply][None])[0, cells[ply]] > 0 for ply in own)
+    own = range(SIDES.index(side), len(cells), 2)  # the plies in which the policy moves
+    boards = {ply: standing(cells[:ply], policy.rules).board[None] for ply in own}
+    return all(policy.probs(board)[0, cells[ply]] > 0 for ply, board in boards.items())
 
 
 def check_digest(certificate: Certificate) -> None:
