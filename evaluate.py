@@ -43,7 +43,7 @@ with explained("evaluate.py", "play"):
     from tictactoe_env.opponents import is_trained
     from tictactoe_env.policy import Policy, RandomPolicy
     from tictactoe_env.rules import Rules
-    from tictactoe_env.search.mcts import TreeSearchPolicy
+    from tictactoe_env.search.mcts import MCTSPolicy
     from tictactoe_env.trained.packed import facts_of
     from training.options import Count, Natural
 
@@ -257,7 +257,7 @@ def proven(
 
 def seed_of(policy: Policy) -> int | None:
     """The seed of the random numbers of a tree search, for which alone its proof holds."""
-    is_drawn = isinstance(policy, TreeSearchPolicy) and policy.playout != "descent"
+    is_drawn = isinstance(policy, MCTSPolicy) and policy.playout != "descent"
     return policy.seed if is_drawn else None
 
 

@@ -31,11 +31,17 @@ import torch
 from numpy.typing import NDArray
 
 from tictactoe_env.certificates.content import sides_of
-from tictactoe_env.engines.starts import ExploringStarts
-from tictactoe_env.exact import Limit, ProofLimitError, TabularPolicy, respond, tabulate
+from tictactoe_env.exact import (
+    Limit,
+    ProofLimitError,
+    TabularPolicy,
+    best_response_player,
+    tabulate,
+)
 from tictactoe_env.exact.positions import TABULATED, symmetries_of
 from tictactoe_env.observation import observe
 from tictactoe_env.rules import MAX_BITS, Boards, Rules, to_move
+from tictactoe_env.starts import ExploringStarts
 from training.learner import Arrays, Learner, State
 from training.network_policy import LivePolicy, NetworkPolicy, SymmetricNetwork, scores_of
 from training.options import BoardConfig, Count, Layers, Natural, Positive, Share, constant, option
@@ -268,7 +274,8 @@ class AlphaZero(Learner):
         network = player(self.config.but(simulations=0), self.model())
         for side in sides_of(dict(self.config)):
             with suppress(ProofLimitError):
-                found.append(respond(network, self.rules, (side,), limit=limit).counterexamples)
+                response = best_response_player(network, self.rules, (side,), limit=limit)
+                found.append(response.counterexamples)
         self.counterexamples = sum(map(len, found)) if found else -1
         if found:
             boards = np.concatenate(found)

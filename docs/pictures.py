@@ -20,7 +20,6 @@ from PIL import Image, ImageDraw, ImageFont
 
 from agents import tabular_q
 from apps.terminal.battle import play
-from tictactoe_env import ENV_IDS
 from tictactoe_env.exact import best_responses
 from tictactoe_env.games import Game, Participant, verdicts
 from tictactoe_env.notation import SIDES, cell_text, parse_game
@@ -76,7 +75,8 @@ def lost_game() -> str:
 def write_environment(path: Path) -> None:
     """Write a game as `render()` of the environment shows it: minimax, X, against random play."""
     options = {"opponent": "random", "side": "X", "render_mode": "rgb_array"}
-    env, player = gym.make(ENV_IDS[0], **options), make_opponent("minimax-first", Rules())
+    env = gym.make("tictactoe_env/TicTacToe-v0", **options)
+    player = make_opponent("minimax-first", Rules())
     env.reset(seed=ENVIRONMENT_SEED)
     frames, terminated = [env.render()], False
     while not terminated:

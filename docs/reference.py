@@ -23,7 +23,6 @@ PACKAGE = "tictactoe_env"
 MODULES = [
     "wrappers",
     "exact",
-    "engines",
     "search",
     "certificates",
     "games",
@@ -36,8 +35,7 @@ FURTHER = {
     "render": ["ansi", "rgb_array", "svg", "svg_games"],
 }
 DATA = {
-    "ENV_IDS": "The ids of the environment with all arguments",
-    "OPPONENT_IDS": "The ids that set the opponent, with it and the reward threshold",
+    "ENVS_WITH_OPPONENT": "The ids that set the opponent, with it and the reward threshold",
     "AGENTS": "The names of the two agents",
 }
 ENVIRONMENT = Path(__file__).parent / "environment.md"

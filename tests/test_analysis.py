@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from text_cases import cases, refuses
 
-from tictactoe_env.games.analysis import truth, turning_point, verdicts
+from tictactoe_env.games.analysis import analyse, turning_point, verdicts
 from tictactoe_env.games.game import Game
 from tictactoe_env.notation import parse_board
 from tictactoe_env.rules import Rules, standing
@@ -12,7 +12,7 @@ MARKS = {"X": 1, "O": -1, "draw": 0}
 
 def test_a_board_shows_which_moves_win_draw_and_lose_and_when():
     def shown(text):
-        position, moves = truth(parse_board(text, Rules()), Rules())
+        position, moves = analyse(parse_board(text, Rules()), Rules())
         return position.text, [move and move.text for move in moves]
 
     drawn, lost, taken = "draws", "loses in 2", None  # O must take an edge
@@ -27,7 +27,7 @@ def test_a_board_shows_which_moves_win_draw_and_lose_and_when():
 
 def test_boards_that_cannot_be_enumerated_are_refused():
     with refuses("5x5"):
-        truth(np.zeros(25, dtype=np.int8), Rules(5, 5, 4))
+        analyse(np.zeros(25, dtype=np.int8), Rules(5, 5, 4))
     played = Game(moves=(0,), rules=Rules(5, 5, 4), origin="human", ended="resigned", result="X")
     for ask in (verdicts, turning_point):
         with refuses("5x5"):
@@ -77,7 +77,7 @@ def test_in_random_games_the_result_is_the_value_after_the_move_that_decided_it(
         values = [MARKS[played.result]]
         found = verdicts(played)
         for verdict, board in zip(found[::-1], played.boards[-2::-1], strict=True):
-            position, moves = truth(board, rules)
+            position, moves = analyse(board, rules)
             assert (verdict.before, verdict.after) == (position, moves[verdict.cell])
             values.insert(0, position.value * MARKS[verdict.side])
         decided = [verdict.ply for verdict in found if verdict.threw_away]

@@ -7,7 +7,6 @@ import gymnasium as gym
 import pytest
 from gymnasium.utils.env_checker import check_env as gymnasium_check
 
-from tictactoe_env import ENV_IDS
 from tictactoe_env.observation import OBSERVATIONS
 
 POOL = [["random", 0.5], ["minimax", 0.5]]
@@ -22,10 +21,10 @@ GRID = [
 ]
 EXTRAS = [{"start": "random"}, {"opening": "b2"}, {"early_draw": True}, {"rewards": {"win": 2}}]
 # The second id is the same environment by another name.
-EVERY = {ENV_IDS[0]: (*GRID, *EXTRAS), ENV_IDS[1]: EXTRAS}
+EVERY = {"tictactoe_env/TicTacToe-v0": (*GRID, *EXTRAS), "TicTacToe-v0": EXTRAS}
 
 
-@pytest.mark.parametrize("env_id", ENV_IDS)
+@pytest.mark.parametrize("env_id", EVERY)
 @pytest.mark.filterwarnings("error")
 def test_gymnasiums_checker_passes_without_a_warning(env_id):
     for arguments in EVERY[env_id]:
@@ -34,7 +33,7 @@ def test_gymnasiums_checker_passes_without_a_warning(env_id):
         gymnasium_check(gym.make(env_id, render_mode=mode, rows=rows, cols=cols).unwrapped)
 
 
-@pytest.mark.parametrize("env_id", ENV_IDS)
+@pytest.mark.parametrize("env_id", EVERY)
 def test_stable_baselines3s_checker_passes_and_warns_only_of_planes_and_grids(env_id):
     stable_baselines3_check = pytest.importorskip("stable_baselines3.common.env_checker").check_env
     for arguments in EVERY[env_id]:

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from sample_players import CellPlayer, random_probs
 
+from tictactoe_env.engines import batch_engine, game_engine
 from tictactoe_env.engines.bitboards import bitboards_of, line_finder
 from tictactoe_env.engines.bits import BitGame, BitGames
-from tictactoe_env.engines.interface import batch_engine, game_engine
 from tictactoe_env.engines.rows import RowGame, RowGames
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.tables import TabularPolicy, tabulate

@@ -17,7 +17,7 @@ from tictactoe_env import RandomPolicy, Rules, make_opponent, tabulate
 from tictactoe_env.certificates.certificate import certify, load_policy, read, write
 from tictactoe_env.exact import match
 from tictactoe_env.exact.symmetry import CanonicalPolicy
-from tictactoe_env.games.analysis import truth
+from tictactoe_env.games.analysis import analyse
 from tictactoe_env.notation import parse_board
 from training.files import read_arrays, read_json, write_arrays
 from training.values import read_values
@@ -194,7 +194,7 @@ def test_a_position_is_shown_with_probabilities_values_and_the_truth_of_every_mo
     values = read_values(run / "values.npz", table, read(run).sha256_of_moves)
     own, probs = values.q_values(board[None])[0], table.probs(board[None])[0]
     expected = match.action_values("O", table, RandomPolicy(), board=board)
-    rows, worths = rows_of(printed), truth(board, Rules()).moves
+    rows, worths = rows_of(printed), analyse(board, Rules()).moves
     assert [row[0] for row in rows] == 3 * ["b1", "a2", "c2", "a3", "b3", "c3"]
     for row, cell in zip(rows[:6], np.flatnonzero(board == 0), strict=True):
         numbers = [f"{100 * probs[cell]:.1f} %", f"{own[cell]:+.4f}", f"{expected[cell]:+.4f}"]

@@ -9,14 +9,10 @@ from text_cases import refuses
 from apps.players.about import PLAYERS
 from apps.players.gallery import Gallery
 from apps.players.pupil import teach
-from tictactoe_env import (
-    Game,
-    RandomPolicy,
-    Rules,
-    TabularPolicy,
-)
+from tictactoe_env import RandomPolicy, Rules, TabularPolicy
 from tictactoe_env.certificates.certificate import CertificateError, certify, write
 from tictactoe_env.exact.solver import MinimaxPolicy
+from tictactoe_env.games import Game
 from tictactoe_env.trained.packed import trained_names
 
 LISTED = trained_names()

@@ -16,7 +16,6 @@ from apps.players.seat import run_seat
 from apps.terminal import report
 from apps.terminal.progress import describe
 from tictactoe_env.certificates.certificate import load_policy, read, verify
-from tictactoe_env.engines.starts import ExploringStarts
 from tictactoe_env.exact.evaluation import (
     Evaluation,
     best_play_x,
@@ -29,6 +28,7 @@ from tictactoe_env.exact.proof import Limit, reach_of
 from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.policy import GreedyPolicy, RandomPolicy
 from tictactoe_env.rules import Rules
+from tictactoe_env.starts import ExploringStarts
 from training.goals import check_goal
 from training.options import larger_defaults
 

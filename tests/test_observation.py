@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from text_cases import cases
 
-from tictactoe_env import ENV_IDS, OPPONENT_IDS, TicTacToeEnv, TicTacToeVectorEnv
+from tictactoe_env import ENVS_WITH_OPPONENT, TicTacToeEnv, TicTacToeVectorEnv
 from tictactoe_env.notation import parse_board
 from tictactoe_env.observation import OBSERVATIONS, last_move, observation_space, observe
 from tictactoe_env.rules import Rules
@@ -43,9 +43,10 @@ def test_both_observations_from_given_seats_give_the_board_back(rows, cols, coun
 @pytest.mark.parametrize(
     "make",
     [
-        *(functools.partial(gym.make, env_id) for env_id in (*ENV_IDS, *OPPONENT_IDS)),
-        *(functools.partial(gym.make_vec, env_id, 2) for env_id in ENV_IDS),
-        *(TicTacToeEnv, functools.partial(TicTacToeVectorEnv, 2)),
+        *(functools.partial(gym.make, env_id) for env_id in ("TicTacToe-v0", *ENVS_WITH_OPPONENT)),
+        functools.partial(gym.make_vec, "TicTacToe-v0", 2),
+        TicTacToeEnv,
+        functools.partial(TicTacToeVectorEnv, 2),
     ],
 )
 def test_by_default_an_observation_is_one_row_of_float32(make):

@@ -20,7 +20,7 @@ from tictactoe_env.opponents import NAMES, known_names, parse_pool, saved_path
 from tictactoe_env.policy import PredictPolicy, RandomPolicy
 from tictactoe_env.pool import Pool, make_pool
 from tictactoe_env.search.alphabeta import SearchPolicy
-from tictactoe_env.search.mcts import TreeSearchPolicy
+from tictactoe_env.search.mcts import MCTSPolicy
 from tictactoe_env.trained.packed import trained_names
 
 RECTANGLE = Rules(2, 3, 2)
@@ -54,7 +54,7 @@ MEANT = [
     ("minimax", MinimaxPolicy, {"ties": "random", "slip": 0}),
     ("minimax-first-slip=1e-2", MinimaxPolicy, {"ties": "first", "slip": 0.01}),
     ("search-depth=3-ties=first-seconds=0.5", SearchPolicy, {"depth": 3, "seconds": 0.5}),
-    ("mcts-playouts=50-seed=3", TreeSearchPolicy, {"playouts": 50, "seed": 3}),
+    ("mcts-playouts=50-seed=3", MCTSPolicy, {"playouts": 50, "seed": 3}),
 ]
 
 

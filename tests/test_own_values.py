@@ -19,7 +19,7 @@ from tictactoe_env.notation import parse_board
 from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.rules import Rules
 from tictactoe_env.search.alphabeta import SearchPolicy
-from tictactoe_env.search.mcts import TreeSearchPolicy
+from tictactoe_env.search.mcts import MCTSPolicy
 from training.values import OwnValues, checked, read_values, write_values
 
 RULES = Rules(2, 3, 2)
@@ -118,12 +118,12 @@ def test_a_limited_search_plays_the_moves_of_its_highest_score(depth):
 
 
 def test_a_tree_search_gives_each_move_the_mean_success_of_its_playouts():
-    player = TreeSearchPolicy(Rules(), playouts=200, draws=0.25, seed=3)
+    player = MCTSPolicy(Rules(), playouts=200, draws=0.25, seed=3)
     values = player.q_values(parse_board("XX./OO./...", Rules())[None])[0]
     assert (np.nanargmax(values), np.nanmax(values)) == (2, 1), "a win at once"
     assert np.isnan(values).tolist() == [True, True, False, True, True, *[False] * 4]
     assert (player.scale, "draw 0.25" in player.meaning) == ((0.0, 1.0), True)
-    few = TreeSearchPolicy(Rules(), playouts=2).q_values(parse_board("XO./.../...", Rules())[None])
+    few = MCTSPolicy(Rules(), playouts=2).q_values(parse_board("XO./.../...", Rules())[None])
     assert np.isfinite(few).sum() == 2, "a move without a playout has no value"
 
 

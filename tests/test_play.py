@@ -12,7 +12,7 @@ from text_cases import called
 
 import play
 from apps.terminal.game import default_store
-from tictactoe_env import Game, GameStore
+from tictactoe_env.games import Game, GameStore
 
 pexpect = pytest.importorskip("pexpect", reason="a pseudo-terminal is needed")
 

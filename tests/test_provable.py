@@ -14,7 +14,7 @@ from tictactoe_env.exact.symmetry import CanonicalPolicy
 from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.rules import Rules
 from tictactoe_env.search.alphabeta import SearchPolicy
-from tictactoe_env.search.mcts import TreeSearchPolicy
+from tictactoe_env.search.mcts import MCTSPolicy
 
 SMALL, BIG = Rules(), Rules(4, 4, 4)
 NO_FUNCTION = "no function of the board"
@@ -69,8 +69,8 @@ def test_a_player_that_is_no_function_of_the_board_is_refused(kind, ask, rules):
 
 CLOCKED = (
     lambda rules: SearchPolicy(rules, seconds=0.01),
-    lambda rules: TreeSearchPolicy(rules, milliseconds=1),
-    lambda rules: CanonicalPolicy(TreeSearchPolicy(rules, milliseconds=1), rules),
+    lambda rules: MCTSPolicy(rules, milliseconds=1),
+    lambda rules: CanonicalPolicy(MCTSPolicy(rules, milliseconds=1), rules),
 )
 
 

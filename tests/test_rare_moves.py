@@ -11,7 +11,7 @@ from tictactoe_env.certificates import certificate
 from tictactoe_env.certificates.certificate import CertificateError, certify, verify
 from tictactoe_env.exact.evaluation import evaluate
 from tictactoe_env.exact.positions import positions_of
-from tictactoe_env.exact.responses import respond
+from tictactoe_env.exact.responses import best_response_player
 from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.notation import board_text, parse_board, parse_cell
@@ -46,7 +46,7 @@ def test_a_player_that_loses_ever_so_rarely_can_be_beaten(side, share, lines_onl
     assert content[f"as_{side.lower()}"]["unbeatable"] is content["unbeatable"] is False
     verified(content)
     plain_proof.check(content)
-    examples = respond(player, SMALL).counterexamples
+    examples = best_response_player(player, SMALL).counterexamples
     assert text in [board_text(board, SMALL) for board in examples]
 
 

@@ -14,6 +14,7 @@ from sample_players import FixedPlayer
 from text_cases import refuses
 
 import tictactoe_env
+import tictactoe_env.exact
 from tictactoe_env import (
     RandomPolicy,
     Rules,
@@ -73,7 +74,7 @@ def test_without_pygame_the_mode_human_says_what_to_install(monkeypatch):
         env.reset(seed=0)
 
 
-@pytest.mark.parametrize("env_id", tictactoe_env.OPPONENT_IDS)
+@pytest.mark.parametrize("env_id", tictactoe_env.ENVS_WITH_OPPONENT)
 def test_an_id_of_an_opponent_states_the_exact_limit(env_id):
     env = gym.make(env_id)
     opponent = make_opponent(env.spec.kwargs["opponent"], Rules())
@@ -89,8 +90,16 @@ def test_an_id_of_an_opponent_states_the_exact_limit(env_id):
 
 def test_the_registry_lists_all_ids_and_the_package_its_names():
     listed = {env_id for env_id in gym.registry if "TicTacToe" in env_id}
-    assert listed == {*tictactoe_env.ENV_IDS, *tictactoe_env.OPPONENT_IDS}
+    ids = {"tictactoe_env/TicTacToe-v0", "TicTacToe-v0"}
+    assert listed == ids | set(tictactoe_env.ENVS_WITH_OPPONENT)
     assert set(dir(tictactoe_env)) == {"__version__", *tictactoe_env.__all__}
+
+
+@pytest.mark.parametrize("package", [tictactoe_env, tictactoe_env.exact])
+def test_each_public_name_is_found_in_the_module_that_the_package_names(package):
+    for name, module in package._MODULES.items():
+        assert getattr(package, name).__module__ == f"{package.__name__}.{module}"
+    assert set(package.__all__) - {"ENVS_WITH_OPPONENT"} == set(package._MODULES)
 
 
 @pytest.mark.parametrize(

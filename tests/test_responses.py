@@ -8,13 +8,13 @@ from sample_players import FixedPlayer, LineCounter, random_probs
 from text_cases import refuses
 
 from tictactoe_env import RandomPolicy, Rules, TabularPolicy, TicTacToeVectorEnv, plain_proof
-from tictactoe_env.engines.starts import ExploringStarts
 from tictactoe_env.exact.match import best_responses, exact_result
 from tictactoe_env.exact.proof import Limit, ProofLimitError
-from tictactoe_env.exact.responses import respond
+from tictactoe_env.exact.responses import best_response_player
 from tictactoe_env.exact.symmetry import CanonicalPolicy
 from tictactoe_env.notation import board_text
 from tictactoe_env.rules import to_move
+from tictactoe_env.starts import ExploringStarts
 from training.selfplay import SelfPlay
 
 BIG = Rules(4, 4, 4)
@@ -45,7 +45,7 @@ PLAYERS = [
 @pytest.mark.parametrize(("make", "rules"), PLAYERS)
 def test_a_best_response_gets_all_that_can_be_got_and_wins_from_each_counterexample(make, rules):
     policy = make(rules)
-    player, boards = respond(policy, rules)
+    player, boards = best_response_player(policy, rules)
     for side, best in best_responses(policy, rules).items():
         assert exact_result(policy, player, rules, side=side).value == pytest.approx(best.value)
     meetings = plain_proof.check(certified(policy, "any", rules, lines_only=True)).values()
@@ -70,18 +70,19 @@ def test_a_best_response_gets_all_that_can_be_got_and_wins_from_each_counterexam
 
 def test_targets_ask_for_more_than_a_draw():
     rules, won = Rules(3, 4, 3), LineCounter(Rules(3, 4, 3))
-    draws, wins = (respond(won, rules, ("X",), targets={"X": goal}) for goal in (0, 1))
+    draws, wins = (best_response_player(won, rules, ("X",), targets={"X": goal}) for goal in (0, 1))
     assert len(wins.counterexamples) > len(draws.counterexamples)
 
 
 @pytest.mark.parametrize("rules", [Rules(1, 1, 1), Rules(4, 4, 1)], ids=str)
 def test_a_side_that_never_moves_has_no_counterexamples(rules):
-    assert respond(RandomPolicy(), rules, ("O",)).counterexamples.shape == (0, rules.cells)
+    response = best_response_player(RandomPolicy(), rules, ("O",))
+    assert response.counterexamples.shape == (0, rules.cells)
 
 
 def test_off_the_lines_of_a_player_another_one_plays():
     policy, elsewhere = LineCounter(BIG), FixedPlayer(5)
-    player = respond(policy, BIG, ("X",), elsewhere).player
+    player = best_response_player(policy, BIG, ("X",), elsewhere).player
     opened = int(policy.probs(np.zeros((1, 16), dtype=np.int8)).argmax())
     boards = np.zeros((16, 16), dtype=np.int8)
     boards[range(16), range(16)] = 1
@@ -92,7 +93,7 @@ def test_off_the_lines_of_a_player_another_one_plays():
 
 def test_a_policy_with_too_many_positions_is_refused():
     with refuses("as X", "4x4", "1,000 positions", error=ProofLimitError):
-        respond(RandomPolicy(), BIG, limit=Limit(positions=1_000))
+        best_response_player(RandomPolicy(), BIG, limit=Limit(positions=1_000))
 
 
 # --- environments ---------------------------------------------------------------------------------
@@ -163,7 +164,8 @@ def test_games_start_from_the_counterexamples_of_the_last_snapshots():
     later = [board for board in env.boards.tolist() if np.count_nonzero(board) > 1]
     share = sum(tuple(board) in known for board in later) / env.num_envs
     assert 0.44 < share < 0.56  # openings are counterexamples, too, but left out here
-    assert {tuple(board) for board in respond(learner, BIG).counterexamples.tolist()} >= known
+    all_known = best_response_player(learner, BIG).counterexamples
+    assert {tuple(board) for board in all_known.tolist()} >= known
 
 
 def test_a_newer_proof_gives_six_in_ten_of_the_starts():

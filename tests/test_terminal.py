@@ -25,9 +25,10 @@ from apps.terminal.menu import Menu
 from apps.terminal.picture import picture
 from apps.terminal.replay import print_list, watch
 from apps.terminal.talk import Talk, number, one_of, seconds
-from tictactoe_env import Game, GameStore, Participant, RandomPolicy, Rules
+from tictactoe_env import RandomPolicy, Rules
 from tictactoe_env.certificates.certificate import certify, read, write
 from tictactoe_env.exact.match import action_values
+from tictactoe_env.games import Game, GameStore, Participant
 from tictactoe_env.games.game import parse_lines
 from tictactoe_env.games.store import StoreError
 from tictactoe_env.notation import parse_board

@@ -14,7 +14,7 @@ from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.notation import cell_text, parse_board
 from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.rules import Rules
-from tictactoe_env.search.mcts import Graph, TreeSearchPolicy
+from tictactoe_env.search.mcts import Graph, MCTSPolicy
 
 RULES, RECTANGLE, LARGE = Rules(), Rules(2, 4, 3), Rules(5, 5, 4)
 RANDOM = [737 / 1260, 8 / 63, 121 / 420]  # X wins, draw, O wins, both at random
@@ -60,9 +60,7 @@ def test_rollouts_have_the_results_of_random_games():
 
 
 def test_a_live_search_by_descent_uses_no_random_numbers():
-    players = [
-        TreeSearchPolicy(RULES, 60, draws=1.0, seed=seed, playout="descent") for seed in (0, 1)
-    ]
+    players = [MCTSPolicy(RULES, 60, draws=1.0, seed=seed, playout="descent") for seed in (0, 1)]
     assert (players[0].probs(BOARDS[::50]) == players[1].probs(BOARDS[::50])).all()
     assert moves_of(players[0], WON) == "c1"
     for board in BOARDS[::700]:
@@ -73,7 +71,7 @@ def test_a_live_search_by_descent_uses_no_random_numbers():
 
 def test_an_answer_does_not_depend_on_what_is_asked_beside_it():
     def player(seed=7):
-        return TreeSearchPolicy(RULES, 30, seed=seed)
+        return MCTSPolicy(RULES, 30, seed=seed)
 
     alone = np.concatenate([player().probs(board[None]) for board in BOARDS[::400]])
     some = BOARDS[::40]
@@ -87,22 +85,22 @@ def test_milliseconds_bound_the_playouts_of_a_search():
     """The clock moves by a second at each look; one playout is made before the first."""
     board = np.zeros((1, 25), dtype=np.int8)
     for milliseconds, playouts in ((1_500, 2), (9_500, 10), (0.001, 1)):
-        timed = TreeSearchPolicy(LARGE, milliseconds=milliseconds)
+        timed = MCTSPolicy(LARGE, milliseconds=milliseconds)
         timed.clock = itertools.count().__next__
-        assert (timed.probs(board) == TreeSearchPolicy(LARGE, playouts).probs(board)).all()
+        assert (timed.probs(board) == MCTSPolicy(LARGE, playouts).probs(board)).all()
 
 
 def test_it_wins_against_random_play_on_a_large_board():
     """As X in ten games; random play as X wins about 37 % of them."""
     rules = Rules(4, 4, 4)
-    player = TreeSearchPolicy(rules, playouts=100)
+    player = MCTSPolicy(rules, playouts=100)
     result = match.sampled_result(player, RandomPolicy(), rules, games=10).result
     assert (result.loss, result.win >= 0.8) == (0, True)
 
 
 @pytest.mark.slow
 def test_a_thousand_playouts_a_move_make_it_unbeatable():
-    responses = match.best_responses(tabulate(TreeSearchPolicy(RULES, seed=0), RULES))
+    responses = match.best_responses(tabulate(MCTSPolicy(RULES, seed=0), RULES))
     assert not any(side.can_lose for side in responses.values())
 
 
@@ -110,4 +108,4 @@ def test_bad_options_are_refused():
     wrong = {"playouts": 0, "milliseconds": math.inf, "draws": -1, "exploration": "much"}
     for option, value in {**wrong, "seed": 1.5, "playout": "decent"}.items():
         with refuses(option, value):
-            TreeSearchPolicy(RULES, **{option: value})
+            MCTSPolicy(RULES, **{option: value})

@@ -8,8 +8,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from sample_players import CellPlayer, FixedPlayer, fixed_table
 from text_cases import refuses
 
-from tictactoe_env import RandomPolicy, Rules, TicTacToeEnv, TicTacToeVectorEnv
-from tictactoe_env.engines import ExploringStarts
+from tictactoe_env import ExploringStarts, RandomPolicy, Rules, TicTacToeEnv, TicTacToeVectorEnv
 
 MODES = ("SAME_STEP", "NEXT_STEP", "DISABLED")
 SETTINGS = {  # the number of games, and what the environments are made with

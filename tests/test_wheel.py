@@ -30,12 +30,12 @@ from tictactoe_env.opponents import known_names
 
 names = [name for name in known_names() if " " not in name]
 for name in names:
-    env = gym.make(tictactoe_env.ENV_IDS[0], opponent=name, side="random", illegal="raise")
+    env = gym.make("tictactoe_env/TicTacToe-v0", opponent=name, side="random", illegal="raise")
     observation, info = env.reset(seed=1)
     env.step(info["action_mask"].argmax())
     found = evaluate(make_opponent(name, Rules()))
     assert found.unbeatable or name not in ("minimax", "search", "trie"), name
-env = gym.make(tictactoe_env.ENV_IDS[0], render_mode="rgb_array")
+env = gym.make("tictactoe_env/TicTacToe-v0", render_mode="rgb_array")
 env.reset()
 assert env.render().shape == (360, 360, 3)
 print(len(names))

@@ -8,39 +8,41 @@
 The names below are imported on first use, so that importing the package stays fast.
 """
 
-from importlib import import_module as _import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gymnasium.envs.registration import register as _register
+
+from tictactoe_env.lazy import lazy_names as _lazy_names
 
 if TYPE_CHECKING:
     from tictactoe_env.env import TicTacToeEnv
     from tictactoe_env.exact.evaluation import Evaluation, evaluate, exploitability
-    from tictactoe_env.exact.match import best_responses, exact_result
+    from tictactoe_env.exact.match import Result, best_responses, exact_result
+    from tictactoe_env.exact.proof import Limit
+    from tictactoe_env.exact.symmetry import CanonicalPolicy
     from tictactoe_env.exact.tables import TabularPolicy, tabulate
-    from tictactoe_env.games.game import Game, Participant
-    from tictactoe_env.games.store import GameStore
     from tictactoe_env.opponents import make_opponent, register_opponent, unregister_opponent
     from tictactoe_env.policy import FunctionPolicy, Policy, RandomPolicy
     from tictactoe_env.pool import snapshot
     from tictactoe_env.rules import IllegalMoveError, Rules
+    from tictactoe_env.starts import ExploringStarts
     from tictactoe_env.vector_env import TicTacToeVectorEnv
 
 __version__ = "0.1.0"
 
 # The second is another name of the first, so that "tictactoe_env:TicTacToe-v0" works.
-ENV_IDS = ("tictactoe_env/TicTacToe-v0", "TicTacToe-v0")
+_ENV_IDS = ("tictactoe_env/TicTacToe-v0", "TicTacToe-v0")
 
-# One opponent each, and the reward that the best response to it gets on average over both sides:
-# nobody can get more. `reward_threshold` is this limit, and a test computes it.
-OPPONENT_IDS = {
+# The ids of environments with a given opponent: the opponent, and the reward that the best response
+# to it gets on average over both sides. Nobody can get more. A test computes this limit.
+ENVS_WITH_OPPONENT = {
     "tictactoe_env/TicTacToe-Random-v0": ("random", (191 / 192 + 874 / 945) / 2),
     "tictactoe_env/TicTacToe-MinimaxSlip-v0": ("minimax-slip=0.5", (407 / 512 + 373 / 630) / 2),
     "tictactoe_env/TicTacToe-Minimax-v0": ("minimax", 0.0),
 }
 
-for _id in (*ENV_IDS, *OPPONENT_IDS):
-    _opponent, _threshold = OPPONENT_IDS.get(_id, (None, None))
+for _id in (*_ENV_IDS, *ENVS_WITH_OPPONENT):
+    _opponent, _threshold = ENVS_WITH_OPPONENT.get(_id, (None, None))
     _register(
         _id,
         entry_point="tictactoe_env:TicTacToeEnv",
@@ -56,16 +58,16 @@ for _id in (*ENV_IDS, *OPPONENT_IDS):
     )
 
 __all__ = [
-    "ENV_IDS",
-    "OPPONENT_IDS",
+    "ENVS_WITH_OPPONENT",
+    "CanonicalPolicy",
     "Evaluation",
+    "ExploringStarts",
     "FunctionPolicy",
-    "Game",
-    "GameStore",
     "IllegalMoveError",
-    "Participant",
+    "Limit",
     "Policy",
     "RandomPolicy",
+    "Result",
     "Rules",
     "TabularPolicy",
     "TicTacToeEnv",
@@ -80,18 +82,32 @@ __all__ = [
     "tabulate",
     "unregister_opponent",
 ]
-# Those that need the fewest modules come first.
-_FILES = ("rules", "policy", "opponents", "pool", "env", "vector_env", "exact", "games")
-
-
+_MODULES = {
+    "CanonicalPolicy": "exact.symmetry",
+    "Evaluation": "exact.evaluation",
+    "ExploringStarts": "starts",
+    "FunctionPolicy": "policy",
+    "IllegalMoveError": "rules",
+    "Limit": "exact.proof",
+    "Policy": "policy",
+    "RandomPolicy": "policy",
+    "Result": "exact.match",
+    "Rules": "rules",
+    "TabularPolicy": "exact.tables",
+    "TicTacToeEnv": "env",
+    "TicTacToeVectorEnv": "vector_env",
+    "best_responses": "exact.match",
+    "evaluate": "exact.evaluation",
+    "exact_result": "exact.match",
+    "exploitability": "exact.evaluation",
+    "make_opponent": "opponents",
+    "register_opponent": "opponents",
+    "snapshot": "pool",
+    "tabulate": "exact.tables",
+    "unregister_opponent": "opponents",
+}
 if not TYPE_CHECKING:  # type checkers shall report a name that does not exist
-
-    def __getattr__(name: str) -> Any:
-        for module in _FILES if name in __all__ else ():
-            found = _import_module(f"{__name__}.{module}")
-            if hasattr(found, name):
-                return getattr(found, name)
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    __getattr__ = _lazy_names(__name__, _MODULES)
 
 
 def __dir__() -> list[str]:

@@ -19,7 +19,7 @@ from tictactoe_env.config import (
     mark_of,
     picture_of,
 )
-from tictactoe_env.engines.interface import GameEngine, State, game_engine
+from tictactoe_env.engines import GameEngine, State, game_engine
 from tictactoe_env.errors import checked_seed, whole_number
 from tictactoe_env.notation import check_move
 from tictactoe_env.observation import last_move, observation_space

@@ -64,7 +64,7 @@ _OWN: dict[str, tuple[str, dict[str, Any]]] = {
     "minimax-first": ("tictactoe_env.exact.solver:MinimaxPolicy", {"ties": "first"}),
     "minimax-random": ("tictactoe_env.exact.solver:MinimaxPolicy", {"ties": "random"}),
     "search": ("tictactoe_env.search.alphabeta:SearchPolicy", {}),
-    "mcts": ("tictactoe_env.search.mcts:TreeSearchPolicy", {}),
+    "mcts": ("tictactoe_env.search.mcts:MCTSPolicy", {}),
 }
 _registered: dict[str, _Factory] = {}
 _KINDS = {int: "a whole number", float: "a number", str: "a text"}

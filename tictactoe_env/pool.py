@@ -402,13 +402,15 @@ class Pooled:
             return None
         from tictactoe_env.exact.evaluation import fair_results
         from tictactoe_env.exact.proof import Limit, ProofLimitError
-        from tictactoe_env.exact.responses import respond
+        from tictactoe_env.exact.responses import best_response_player
 
         rules = self.config.rules
         best_moves = snapshot(player, rules, deterministic=True)
         limit = Limit(responder.positions) if responder else None
         try:
-            found = respond(best_moves, rules, self.sides, copy, fair_results(rules), limit)
+            found = best_response_player(
+                best_moves, rules, self.sides, copy, fair_results(rules), limit
+            )
         except ProofLimitError as error:
             gym.logger.warn(
                 f"the snapshot plays instead of its best response: {error}; the opponent "

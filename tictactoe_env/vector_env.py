@@ -13,7 +13,7 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from tictactoe_env.config import RESET_OPTIONS, Config, Start, mark_of, picture_of
-from tictactoe_env.engines.interface import BatchEngine, States, batch_engine
+from tictactoe_env.engines import BatchEngine, States, batch_engine
 from tictactoe_env.errors import checked_seed, one_of, whole_number
 from tictactoe_env.notation import check_move
 from tictactoe_env.observation import last_move, observation_space

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from tictactoe_env.exact.evaluation import fair_results
 from tictactoe_env.exact.positions import Positions, positions_of
 from tictactoe_env.exact.proof import Limit, ProofLimitError
-from tictactoe_env.exact.responses import respond
+from tictactoe_env.exact.responses import best_response_player
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.opponents import BEST_RESPONSE, SELF, make_opponent, parse_pool
 from tictactoe_env.policy import Policy, Probs, RandomPolicy, draw, one_hot
@@ -109,7 +109,7 @@ class SelfPlay:
         """Compute the best response to `best`, which `snapshot` plays off the lines of `best`."""
         self.answered, self._opponents = (best, snapshot), None
         try:
-            self.response, self.counterexamples = respond(
+            self.response, self.counterexamples = best_response_player(
                 best, self.rules, self.sides, snapshot, fair_results(self.rules), self.limit
             )
         except ProofLimitError:  # the notes of a training say so

@@ -40,7 +40,7 @@ from tictactoe_env.errors import printable, unknown_name
 from tictactoe_env.exact.positions import ENUMERABLE
 from tictactoe_env.games.game import MAX_NAME, Participant
 from tictactoe_env.rules import MAX_BITS, Rules
-from tictactoe_env.search.mcts import TreeSearchPolicy
+from tictactoe_env.search.mcts import MCTSPolicy
 from tictactoe_env.trained import packed
 from training import learned
 
@@ -139,7 +139,7 @@ class Entry:
         else:
             policy = self.seat(self.rules or Rules()).policy
             assert policy is not None, "it is no person"
-            seed = policy.seed if isinstance(policy, TreeSearchPolicy) else None
+            seed = policy.seed if isinstance(policy, MCTSPolicy) else None
             return certify(policy, name_of(self.id), self.rules or Rules(), seed=seed)
         verify(found)
         return found

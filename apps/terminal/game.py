@@ -19,7 +19,7 @@ from apps.terminal.picture import STYLES, number, picture
 from apps.terminal.talk import Show, Talk
 from tictactoe_env.exact.positions import TABULATED, can_enumerate
 from tictactoe_env.games import table
-from tictactoe_env.games.analysis import truth
+from tictactoe_env.games.analysis import analyse
 from tictactoe_env.games.game import Game
 from tictactoe_env.games.store import GameStore, StoreError
 from tictactoe_env.games.table import PERSON, other, who
@@ -95,7 +95,7 @@ class Table(table.Table):
             self.talk.console,
             last,
             thoughts=seat.thoughts(now.board, self.values) if shows and thinks else None,
-            exact=truth(now.board, self.rules) if shows and can_enumerate(self.rules) else None,
+            exact=analyse(now.board, self.rules) if shows and can_enumerate(self.rules) else None,
             name=seat.name,
         )
         players = versus(self.seats["X"].name, self.seats["O"].name)
@@ -148,7 +148,7 @@ class Table(table.Table):
         empty, status = np.zeros(self.rules.cells, np.int8), self.talk.console.status
         if self.rules.cells > TABULATED and can_enumerate(self.rules) and (truths or self.values):
             with status(f"solving {self.rules}"):
-                truth(empty, self.rules)
+                analyse(empty, self.rules)
         for seat in self.seats.values():
             if self.values and seat.policy is not None and not seat.thinks_at_once:
                 with status("computing values"):

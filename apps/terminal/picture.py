@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from apps.players.seat import Thoughts
-from tictactoe_env.games.analysis import Truth
+from tictactoe_env.games.analysis import Analysis
 from tictactoe_env.notation import MARKS, cell_text
 from tictactoe_env.rules import Boards, Rules
 
@@ -25,7 +25,7 @@ def picture(
     last: int | None = None,
     taken: str = "",
     thoughts: Thoughts | None = None,
-    exact: Truth | None = None,
+    exact: Analysis | None = None,
     name: str = "",
 ) -> Group:
     """The board: the last move in brackets, a winning line with stars, free cells numbered.
@@ -63,7 +63,7 @@ def picture(
     return Group(table, *(Text(line, "dim") for line in legend))
 
 
-def _free_cell(cell: int, thoughts: Thoughts | None, exact: Truth | None) -> Text:
+def _free_cell(cell: int, thoughts: Thoughts | None, exact: Analysis | None) -> Text:
     """The number of a free cell, the player's value of it or its probability, and its worth."""
     found = Text(str(cell + 1), "dim")
     if thoughts is not None and thoughts.values is None:

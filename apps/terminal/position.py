@@ -11,7 +11,7 @@ from apps.players.seat import KINDS, OWN, Seat
 from apps.terminal.report import print_table, say
 from tictactoe_env.errors import printable
 from tictactoe_env.exact.positions import can_enumerate
-from tictactoe_env.games.analysis import truth
+from tictactoe_env.games.analysis import analyse
 from tictactoe_env.notation import SIDES, board_text, cell_text, check_move, parse_board
 from tictactoe_env.render import ansi
 from tictactoe_env.rules import Rules, to_move
@@ -31,7 +31,7 @@ def examine(seats: Mapping[str, Seat], text: str, rules: Rules, console: Console
     """
     board = parse_board(text, rules)
     check_move(board, int(np.argmin(board != 0)), rules)
-    exact = truth(board, rules) if can_enumerate(rules) else None
+    exact = analyse(board, rules) if can_enumerate(rules) else None
     worth = f", who {exact.position.text} with best play" if exact else ""
     side = SIDES[int(to_move(board) < 0)]
     say(f'"{board_text(board, rules)}" on {rules}: {side} to move{worth}', console, "bold")

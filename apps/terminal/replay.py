@@ -18,7 +18,7 @@ from apps.terminal.plain import plain
 from apps.terminal.talk import Talk
 from tictactoe_env.errors import printable
 from tictactoe_env.exact.positions import can_enumerate
-from tictactoe_env.games.analysis import truth, verdicts
+from tictactoe_env.games.analysis import analyse, verdicts
 from tictactoe_env.games.game import Game
 from tictactoe_env.games.store import GameStore
 from tictactoe_env.games.table import result_text, what_decided
@@ -50,7 +50,7 @@ class Replay:
             console,
             last,
             SIDES[(at - 1) % 2] if is_end and game.ended == "illegal" else "",
-            exact=truth(board, game.rules) if values and self.verdicts and not is_end else None,
+            exact=analyse(board, game.rules) if values and self.verdicts and not is_end else None,
         )
         heading = Text(f"game {game.id}, " if game.id else "")
         heading.append(f"{local_time(game)[:10]}, {game.rules}: ")

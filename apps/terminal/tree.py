@@ -8,7 +8,7 @@ from itertools import islice
 import numpy as np
 
 from tictactoe_env.exact.positions import TABULATED
-from tictactoe_env.games.analysis import truth
+from tictactoe_env.games.analysis import analyse
 from tictactoe_env.notation import cell_text
 from tictactoe_env.policy import Policy
 from tictactoe_env.rules import SIDES, Rules, Standing, standing
@@ -36,7 +36,7 @@ def _lines(policy: Policy, now: Standing, depth: int, side: str) -> Iterator[str
         return
     ours = side in ("both", now.mover)
     probs = policy.probs(board[None])[0] if ours else board == 0
-    worth = truth(board, rules).moves if rules.cells <= TABULATED else [None] * rules.cells
+    worth = analyse(board, rules).moves if rules.cells <= TABULATED else [None] * rules.cells
     for cell in np.flatnonzero(probs >= LEAST).tolist():
         share, exact = f"{100 * probs[cell]:.1f} %" if ours else "", worth[cell]
         about = "is taken: it loses" if board[cell] else exact.text if exact else ""

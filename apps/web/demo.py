@@ -24,7 +24,7 @@ from apps.web.api import described, groups, proof
 from apps.web.refusals import STATIC
 from apps.web.work import Json
 from tictactoe_env.exact.positions import positions_of
-from tictactoe_env.games.analysis import Verdict, Worth
+from tictactoe_env.games.analysis import GameValue, Verdict
 from tictactoe_env.trained.packed import BOARD, table_boards
 
 # They are slow to tabulate.
@@ -66,7 +66,7 @@ def tables(gallery: Gallery) -> Json:
     """The data of `tables.js`: the players, the positions of their tables, and words."""
     entries = [one for one in gallery.entries() if one.id not in SEARCHES and one.learned is None]
     boards = [asdict(BOARD)]
-    worths = [Worth(value, plies) for value in (-1, 0, 1) for plies in range(BOARD.cells + 1)]
+    worths = [GameValue(value, plies) for value in (-1, 0, 1) for plies in range(BOARD.cells + 1)]
     return {
         "agents": [
             {**described(one), **proof(one.certificate()), "boards": boards} for one in entries

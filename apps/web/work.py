@@ -19,7 +19,7 @@ from anyio import CapacityLimiter
 
 from apps.players.gallery import Entry
 from apps.players.seat import TABLE_CELLS, Seat, Thoughts
-from tictactoe_env.games.analysis import Worth, truth, verdicts
+from tictactoe_env.games.analysis import GameValue, analyse, verdicts
 from tictactoe_env.games.game import Game
 from tictactoe_env.rules import Boards, Rules
 from training.metrics import FILE as METRICS
@@ -120,7 +120,7 @@ def thoughts(entry: Entry, rules: Rules, board: Boards, kind: str) -> Thoughts:
 
 def worths(board: Boards, rules: Rules) -> Json:
     """The exact worth of a position, and of each move or None."""
-    position, moves = truth(board, rules)
+    position, moves = analyse(board, rules)
     return {"position": worded(position), "moves": [one and worded(one) for one in moves]}
 
 
@@ -128,7 +128,7 @@ def judged(game: Game) -> list[Json]:
     """The verdict on each move, and the cells of the best moves in its place."""
     found = []
     for board, one in zip(game.boards, verdicts(game), strict=False):
-        position, moves = truth(board, game.rules)
+        position, moves = analyse(board, game.rules)
         best = [cell for cell, worth in enumerate(moves) if worth == position]
         worths = {"before": worded(one.before), "after": worded(one.after)}
         values = {**vars(one), **worths, "best": best}
@@ -136,7 +136,7 @@ def judged(game: Game) -> list[Json]:
     return found
 
 
-def worded(worth: Worth) -> Json:
+def worded(worth: GameValue) -> Json:
     """A worth as JSON values, with its words."""
     return {**worth._asdict(), "text": worth.text}
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy import ndarray
 from numpy.typing import NDArray
 
+from tictactoe_env.engines import Engine, Generator, Numbers
 from tictactoe_env.engines.bitboards import (
     BYTE,
     bitboards_of,
@@ -23,7 +24,6 @@ from tictactoe_env.engines.bitboards import (
     line_table,
     nth_cells,
 )
-from tictactoe_env.engines.interface import Engine, Generator, Numbers
 from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.observation import observation_space

@@ -21,7 +21,7 @@ import numpy as np
 from numpy import ndarray
 from numpy.typing import NDArray
 
-from tictactoe_env.engines.interface import Engine, Generator, Numbers
+from tictactoe_env.engines import Engine, Generator, Numbers
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.observation import observe

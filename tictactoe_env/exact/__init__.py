@@ -4,8 +4,9 @@ The positions of a board and their values, policies as tables, matches, proofs, 
 the evaluation that sums them up.
 """
 
-from importlib import import_module as _import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from tictactoe_env.lazy import lazy_names as _lazy_names
 
 if TYPE_CHECKING:
     from tictactoe_env.exact.evaluation import Evaluation, evaluate, exploitability
@@ -20,13 +21,14 @@ if TYPE_CHECKING:
     )
     from tictactoe_env.exact.positions import Positions, positions_of
     from tictactoe_env.exact.proof import Limit, ProofLimitError
-    from tictactoe_env.exact.responses import Response, respond
+    from tictactoe_env.exact.responses import BestResponsePlayer, best_response_player
     from tictactoe_env.exact.solver import MinimaxPolicy, Solution, solve
     from tictactoe_env.exact.symmetry import CanonicalPolicy
     from tictactoe_env.exact.tables import TabularPolicy, tabulate
 
 __all__ = [
     "BestResponse",
+    "BestResponsePlayer",
     "CanonicalPolicy",
     "Evaluation",
     "Limit",
@@ -34,30 +36,43 @@ __all__ = [
     "OptimalShare",
     "Positions",
     "ProofLimitError",
-    "Response",
     "Result",
     "Solution",
     "TabularPolicy",
     "best_achievable",
+    "best_response_player",
     "best_responses",
     "evaluate",
     "exact_result",
     "exploitability",
     "optimal_share",
     "positions_of",
-    "respond",
     "solve",
     "tabulate",
 ]
-_FILES = ("positions", "tables", "solver", "match", "proof", "responses", "symmetry", "evaluation")
-
-
+_MODULES = {
+    "BestResponse": "match",
+    "BestResponsePlayer": "responses",
+    "CanonicalPolicy": "symmetry",
+    "Evaluation": "evaluation",
+    "Limit": "proof",
+    "MinimaxPolicy": "solver",
+    "OptimalShare": "match",
+    "Positions": "positions",
+    "ProofLimitError": "proof",
+    "Result": "match",
+    "Solution": "solver",
+    "TabularPolicy": "tables",
+    "best_achievable": "match",
+    "best_response_player": "responses",
+    "best_responses": "match",
+    "evaluate": "evaluation",
+    "exact_result": "match",
+    "exploitability": "evaluation",
+    "optimal_share": "match",
+    "positions_of": "positions",
+    "solve": "solver",
+    "tabulate": "tables",
+}
 if not TYPE_CHECKING:  # type checkers shall report a name that does not exist
-
-    def __getattr__(name: str) -> Any:
-        """The modules are imported when a name is asked for: an environment needs few of them."""
-        for module in _FILES if name in __all__ else ():
-            found = _import_module(f"{__name__}.{module}")
-            if hasattr(found, name):
-                return getattr(found, name)
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    __getattr__ = _lazy_names(__name__, _MODULES)

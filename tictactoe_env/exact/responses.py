@@ -1,6 +1,6 @@
 """Best responses as players: the exact best reply to a policy, wherever that policy can be met.
 
-    response = respond(model, Rules(4, 4, 4))
+    response = best_response_player(model, Rules(4, 4, 4))
     response.player                 # a policy that plays the best replies to the model
     response.counterexamples        # boards from which the model, to move, can still be beaten
 
@@ -27,26 +27,26 @@ from tictactoe_env.policy import Model, Policy, Probs, RandomPolicy, as_policy
 from tictactoe_env.rules import SIDES, Boards, Rules, checked_rules
 
 
-class Response(NamedTuple):
+class BestResponsePlayer(NamedTuple):
     """The best response to a policy.
 
     player: the policy that plays it, on the side that the policy does not play. counterexamples:
     boards (N, cells) int8 that the policy can meet, with the policy to move, from which it can
-    still be beaten; see `respond`.
+    still be beaten; see `best_response_player`.
     """
 
     player: Policy
     counterexamples: Boards
 
 
-def respond(
+def best_response_player(
     policy: Policy | Model,
     rules: Rules,
     sides: tuple[str, ...] = SIDES,
     elsewhere: Policy | None = None,
     targets: dict[str, int] | None = None,
     limit: Limit | None = None,
-) -> Response:
+) -> BestResponsePlayer:
     """The exact best response to a policy, as a player.
 
     sides: those on which the policy is met; the response plays the others. Of equally good replies
@@ -76,7 +76,7 @@ def respond(
             is_symmetric = reach.is_symmetric
         replies = MoveSets(rules, *map(np.concatenate, zip(*known, strict=True)))
         player = _ResponsePolicy(replies, is_symmetric, elsewhere or RandomPolicy())
-        return Response(player, np.concatenate(examples))
+        return BestResponsePlayer(player, np.concatenate(examples))
     positions, table = positions_of(rules), tabulate(policy, rules)
     weights = np.zeros(positions.boards.shape)
     for side in sides:
@@ -87,7 +87,7 @@ def respond(
     weights = np.where(weights.any(axis=1, keepdims=True), weights, positions.boards == 0)
     weights = weights[positions.unfinished]
     shares = weights / weights.sum(axis=1, keepdims=True)
-    return Response(TabularPolicy(rules, shares), np.concatenate(examples))
+    return BestResponsePlayer(TabularPolicy(rules, shares), np.concatenate(examples))
 
 
 def _best_replies(

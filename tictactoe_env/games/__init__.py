@@ -4,9 +4,9 @@
 """
 
 from tictactoe_env.games.analysis import (
-    Truth,
-    Worth,
-    truth,
+    Analysis,
+    GameValue,
+    analyse,
     turning_point,
     verdicts,
 )
@@ -14,14 +14,14 @@ from tictactoe_env.games.game import Game, Participant
 from tictactoe_env.games.store import GameStore, StoreError, read_games
 
 __all__ = [
+    "Analysis",
     "Game",
     "GameStore",
+    "GameValue",
     "Participant",
     "StoreError",
-    "Truth",
-    "Worth",
+    "analyse",
     "read_games",
-    "truth",
     "turning_point",
     "verdicts",
 ]

@@ -1,8 +1,8 @@
 """The exact value of positions and moves, and a verdict on each move of a game.
 
-    truth(board, rules).moves                   # Worth(value=1, plies=3) where a cell wins in 2
-    verdicts(game)[4].text                      # "gives away the draw and loses in 2"
-    turning_point(game)                         # a sentence on the move that decided the game
+    analyse(board, rules).moves     # GameValue(value=1, plies=3) where a cell wins in 2
+    verdicts(game)[4].text          # "gives away the draw and loses in 2"
+    turning_point(game)             # a sentence on the move that decided the game
 
 Exact values exist for boards of at most 16 cells (4x4, 3x5); larger ones raise ValueError. A board
 is solved on first use, which takes a second on 4x4.
@@ -23,13 +23,13 @@ from tictactoe_env.rules import Boards, Rules
 # --- exact values ---------------------------------------------------------------------------------
 
 
-class Worth(NamedTuple):
+class GameValue(NamedTuple):
     """The result if both sides play perfectly, and the number of plies until the end.
 
     value: +1, 0 or -1 for the side to move. plies: the moves of both sides until the end; 0 if the
     game is over. The winner takes the shortest way, the loser the longest, and a draw fills the
-    board. The worth of a move counts that move too: one that wins at once is Worth(1, 1). So the
-    worth of a position is the worth of its best move.
+    board. The value of a move counts that move too: one that wins at once is GameValue(1, 1). So
+    the value of a position is that of its best move.
     """
 
     value: int
@@ -57,48 +57,48 @@ class Worth(NamedTuple):
         return ("draw", "win", "loss")[self.value]
 
 
-_ILLEGAL = Worth(-1, 1)  # of a move on a taken cell; each other loss takes two plies at least
+_ILLEGAL = GameValue(-1, 1)  # of a move on a taken cell; each other loss takes two plies at least
 
 
-class Truth(NamedTuple):
-    """The worth of a position and of the move on each cell, None where a move is illegal."""
+class Analysis(NamedTuple):
+    """The value of a position and of the move on each cell, None where a move is illegal."""
 
-    position: Worth
-    moves: list[Worth | None]
+    position: GameValue
+    moves: list[GameValue | None]
 
 
-def truth(board: Boards, rules: Rules) -> Truth:
-    """The exact worth of a board (cells,) and of its moves.
+def analyse(board: Boards, rules: Rules) -> Analysis:
+    """The exact value of a board (cells,) and of its moves.
 
     Raises ValueError above 16 cells and for a board that play cannot reach.
     """
     boards, solution = np.asarray(board)[None], solve(rules)
     free = int((boards == 0).sum())
 
-    def worth(score: int) -> Worth:
-        return Worth(int(np.sign(score)), -LOST - abs(score) if score else free)
+    def game_value(score: int) -> GameValue:
+        return GameValue(int(np.sign(score)), -LOST - abs(score) if score else free)
 
     scores = solution.move_scores(boards)[0].tolist()
-    moves = [None if score == NO_SCORE else worth(score) for score in scores]
-    return Truth(worth(int(solution.board_scores(boards)[0])), moves)
+    moves = [None if score == NO_SCORE else game_value(score) for score in scores]
+    return Analysis(game_value(int(solution.board_scores(boards)[0])), moves)
 
 
-# --- what the moves of a game were worth ----------------------------------------------------------
+# --- the verdicts on the moves of a game ----------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Verdict:
     """The verdict on one move, for the side that made it.
 
-    before: the worth of the position. after: the worth of the move. threw_away: whether it decided
+    before: the value of the position. after: the value of the move. threw_away: whether it decided
     the game: it is the last move that lowered the value, so that no later one changed the result.
     """
 
     ply: int
     cell: int
     side: str
-    before: Worth
-    after: Worth
+    before: GameValue
+    after: GameValue
     threw_away: bool
 
     @property
@@ -131,7 +131,7 @@ def verdicts(game: Game) -> list[Verdict]:
     found = []
     # There is one more board than legal moves.
     for ply, (board, cell) in enumerate(zip(game.boards, game.moves, strict=False)):
-        before, moves = truth(board, game.rules)
+        before, moves = analyse(board, game.rules)
         found.append(Verdict(ply, cell, SIDES[ply % 2], before, moves[cell] or _ILLEGAL, False))
     mistakes = [verdict for verdict in found if not verdict.optimal]
     if mistakes and _resigned(game) is None:
@@ -145,8 +145,8 @@ def turning_point(game: Game) -> str:
     Of a move that lost, it says how soon the other side could win with best play.
     """
     if resigned := _resigned(game):
-        side, worth = resigned
-        return f"{side} resigned a position that was {'won' if worth.value else 'a draw'}"
+        side, held = resigned
+        return f"{side} resigned a position that was {'won' if held.value else 'a draw'}"
     decisive = next((verdict for verdict in verdicts(game) if verdict.threw_away), None)
     if decisive is None:
         result = "a draw" if game.result == "draw" else f"won for {game.result}"
@@ -162,12 +162,12 @@ def turning_point(game: Game) -> str:
     return f"{move} turned a {before.held} into a loss: {other} could win {soon}"
 
 
-def _resigned(game: Game) -> tuple[str, Worth] | None:
-    """The side that resigned a position it had not lost, and its worth to that side; or None."""
+def _resigned(game: Game) -> tuple[str, GameValue] | None:
+    """The side that resigned a position which it had not lost, and its value to it; or None."""
     if game.ended != "resigned":
         return None
-    worth = truth(game.boards[-1], game.rules).position
+    held = analyse(game.boards[-1], game.rules).position
     side = SIDES[game.result == "X"]
     if side != SIDES[len(game.moves) % 2]:
-        worth = worth._replace(value=-worth.value)
-    return (side, worth) if worth.value > -1 else None
+        held = held._replace(value=-held.value)
+    return (side, held) if held.value > -1 else None

@@ -16,7 +16,7 @@ import numpy as np
 
 from tictactoe_env.errors import printable
 from tictactoe_env.exact.positions import can_enumerate
-from tictactoe_env.games.analysis import truth, turning_point
+from tictactoe_env.games.analysis import analyse, turning_point
 from tictactoe_env.games.game import Game, Participant
 from tictactoe_env.notation import cell_text
 from tictactoe_env.opponents import make_opponent
@@ -201,7 +201,7 @@ class Table:
                 f"Hint: {self.any_of(best)}, from a search of two moves; this board is too large "
                 "to solve."
             )
-        position, moves = truth(board, self.rules)
+        position, moves = analyse(board, self.rules)
         best = np.flatnonzero([worth == position for worth in moves])
         which = "every move" if len(best) == (board == 0).sum() else self.any_of(best)
         return f"Hint: {which} {position.text}."

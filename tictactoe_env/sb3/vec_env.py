@@ -12,8 +12,8 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 from stable_baselines3.common.vec_env import VecEnv
 
-from tictactoe_env.engines.starts import ExploringStarts
 from tictactoe_env.rules import Rules
+from tictactoe_env.starts import ExploringStarts
 from tictactoe_env.vector_env import TicTacToeVectorEnv
 
 INFO_KEYS = ("action_mask", "side", "outcome", "illegal_move")
@@ -24,7 +24,7 @@ class TicTacToeVecEnv(VecEnv):
 
     arguments: as for `TicTacToeVectorEnv`. exploring_starts: the share of the games that start
     from a random board. counterexamples: the share of the games that start from a board from which
-    the last snapshots can still be beaten (see `tictactoe_env.engines.starts.ExploringStarts`).
+    the last snapshots can still be beaten (see `tictactoe_env.starts.ExploringStarts`).
     MaskablePPO and MaskableDQN get their masks from `env_method("action_masks")`, which returns
     one array for all games. With many games give PPO a larger `batch_size` than its 64: its updates
     take the time, not the games.

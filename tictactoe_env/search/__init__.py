@@ -4,6 +4,6 @@ Both need the rules alone, on boards of any size.
 """
 
 from tictactoe_env.search.alphabeta import SearchPolicy
-from tictactoe_env.search.mcts import TreeSearchPolicy
+from tictactoe_env.search.mcts import MCTSPolicy
 
-__all__ = ["SearchPolicy", "TreeSearchPolicy"]
+__all__ = ["MCTSPolicy", "SearchPolicy"]

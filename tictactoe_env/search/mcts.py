@@ -17,7 +17,7 @@ draw as a success (`draws=1`). A playout does not stop at a new position. It goe
 end of the game, so there is no rollout and nothing is random. The logarithm is that of the visits
 of all positions from which a move leads to the child: see `DescentGraph`.
 
-`TreeSearchPolicy` grows a new graph from each position and plays the most visited move. Its random
+`MCTSPolicy` grows a new graph from each position and plays the most visited move. Its random
 numbers depend only on the seed and the position, so its moves do not depend on earlier calls or on
 the rest of the batch. With `milliseconds` they depend on the speed of the machine.
 """
@@ -195,7 +195,7 @@ PLAYOUTS: dict[str, type[Graph]] = {"rollout": Graph, "descent": DescentGraph}
 # --- the policy -------------------------------------------------------------------------------
 
 
-class TreeSearchPolicy:
+class MCTSPolicy:
     """The most visited moves of a search from each position.
 
     playouts: for each move. milliseconds: for each move, used instead of `playouts` unless it is 0.
