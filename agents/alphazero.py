@@ -271,7 +271,7 @@ class AlphaZero(Learner):
     def find_counterexamples(self) -> None:
         """Find boards from which the network can be beaten; of a side beyond the limit none."""
         found, limit = list[Boards](), Limit(self.config.proof_positions)
-        network = player(self.config.but(simulations=0), self.model())
+        network = player(self.config.replace(simulations=0), self.model())
         for side in sides_of(dict(self.config)):
             with suppress(ProofLimitError):
                 response = best_response_player(network, self.rules, (side,), limit=limit)

@@ -266,9 +266,9 @@ class PPOLearner(SB3Learner):
 
     def snapshot(self) -> BoardPlayer:
         """The stochastic policy, by which the learner explores."""
-        return self.thawed(weights_of(self.network))
+        return self.snapshot_from(weights_of(self.network))
 
-    def thawed(self, weights: Arrays) -> BoardPlayer:
+    def snapshot_from(self, weights: Arrays) -> BoardPlayer:
         """The stochastic policy of these weights."""
         return player(self.config, weights, is_greedy=False)
 

@@ -142,4 +142,4 @@ def test_the_ranges_of_an_agent_are_within_the_bounds_of_its_options_and_hold_th
             assert values[0] <= option.default <= values[1]
         lowest[name], highest[name] = values[0], values[-1]
     for options in (lowest, highest):
-        assert page.Config().but(**options) != page.Config()
+        assert page.Config().replace(**options) != page.Config()

@@ -50,7 +50,9 @@ class Opening:
 
     def __init__(self, opening: str, rules: Rules):
         self.is_random = opening == RANDOM
-        self.cell = parse_cell(opening, rules) if opening and not self.is_random else None
+        self.cell: int | None = None
+        if opening and not self.is_random:
+            self.cell = parse_cell(opening, rules)
 
     def forbidden(self, planes: torch.Tensor) -> torch.Tensor:
         """The illegal cells: (B, cells) bool. planes: (B, 2, rows, cols).
@@ -65,5 +67,6 @@ class Opening:
         return taken
 
     def drawn(self, planes: torch.Tensor) -> torch.Tensor:
-        """On which boards the move is drawn at random, whatever a network says: (B,) bool."""
-        return (planes.flatten(1).sum(dim=1) == 0) & self.is_random
+        """True for boards on which the move is drawn at random, without the network: (B,) bool."""
+        is_empty = planes.flatten(1).sum(dim=1) == 0
+        return is_empty & self.is_random

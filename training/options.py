@@ -104,7 +104,7 @@ class BoardConfig(BaseModel):
     def check(self) -> None:
         """Raise ValueError for options that contradict each other. Reads no file."""
 
-    def but(self, **options: Any) -> Self:
+    def replace(self, **options: Any) -> Self:
         """The configuration with other values of these options."""
         return type(self)(**{**dict(self), **options})
 

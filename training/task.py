@@ -1,4 +1,4 @@
-"""The task of a learner: which games it plays, and what their results are worth to it."""
+"""The task of a learner: the games that it plays, and its rewards for their results."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Table = TypeVar("Table", bound=TabularPolicy)
 
 
 class TaskConfig(BoardConfig):
-    """The options of a task. A page adds those of its learning."""
+    """The options of a task. A page adds the options of its learning."""
 
     CELLS: ClassVar[int] = MAX_BITS  # any board: a network is asked for the boards that come up
 
@@ -99,7 +99,8 @@ class TaskConfig(BoardConfig):
         """
         if self.opening != RANDOM:
             return policy
-        changed, table = copy.copy(policy), policy.table.copy()
+        changed = copy.copy(policy)
+        table = policy.table.copy()
         table[0] = 1 / self.rules.cells  # the empty board is the first unfinished position
         table.setflags(write=False)
         changed.table = table

@@ -89,7 +89,7 @@ def listed(sentences: Mapping[str, str]) -> str:
 
 def saved_config(folder: Path) -> dict[str, Any]:
     """The content of a run's config.json: agent, config, versions. DamagedFileError for another."""
-    from training.run import read_config_file
+    from training.run_files import read_config_file
 
     return read_config_file(folder)
 
@@ -118,7 +118,7 @@ def entry_of(page: Any, typed: Mapping[str, Any], saved: dict[str, Any]) -> Entr
         folder: Path = typed["resume"]
         before = read_config(page.Config, saved["config"], folder / "config.json")
         chosen.pop("learn_from", None)  # more games
-        config = before.but(**chosen)
+        config = before.replace(**chosen)
         check_unchanged(config, before, folder)
         return Entry(page, config, saved.get("preset"))
     presets, preset = agents.presets(page.AGENT), typed.get("preset")
