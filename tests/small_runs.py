@@ -84,10 +84,10 @@ def killed_at(number, action):
     return os.WIFSIGNALED(os.waitpid(child, 0)[1])
 
 
-def python(*arguments):
-    """A finished Python process in the root of the repository."""
+def python(*arguments, folder=ROOT):
+    """A finished Python process in a folder, by default in the root of the repository."""
     command = [sys.executable, *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment())
+    return subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment())
 
 
 def without(packages, program, *arguments):

@@ -60,27 +60,38 @@ def learning_curves(
     else:
         figure, panels = _figure(len(sides), 5)
     for axes, side in zip(panels, names, strict=True):
-        for name, colour in COLOURS.items():
-            rates = np.array([100 * _held(rows, f"{side}_{name}", steps) for rows in runs])
-            median = np.median(rates, axis=0)
-            lowest = rates.min(axis=0)
-            highest = rates.max(axis=0)
-            axes.plot(steps / 1000, median, color=colour, label=f"{name} {median[-1]:.2f} %")
-            axes.fill_between(steps / 1000, lowest, highest, color=colour, alpha=0.2, linewidth=0)
-        best = best_achievable(rules)[side.upper()] if rules.cells <= TABULATED else None
-        if best is not None:
-            label = f"most wins without a loss {100 * best.win:.2f} %"
-            axes.axhline(100 * best.win, color="black", linestyle=":", linewidth=1, label=label)
-        title_of_panel = f"as {side.upper()}"
+        _draw_rates(axes, runs, steps, side)
+        if rules.cells <= TABULATED:
+            _draw_best(axes, rules, side)
+        panel_title = f"as {side.upper()}"
         if side == "o" and best_play_x(rules) == 1:
-            title_of_panel += ", which cannot avoid losing to best play"
+            panel_title += ", which cannot avoid losing to best play"
         is_sampled = any(row.get(f"sampled_{side}") for rows in runs for row in rows)
         how = "sampled in part" if is_sampled else "exact"
         if is_study:
             how += ", median"
-        _label(axes, title_of_panel, f"% of games against random, {how}")
+        _label(axes, panel_title, f"% of games against random, {how}")
     figure.suptitle(title)
     _write(figure, path)
+
+
+def _draw_rates(axes: Axes, runs: Sequence[Rows], steps: Any, side: str) -> None:
+    """The wins, draws and losses of a side: the median of the runs, and their range."""
+    for name, colour in COLOURS.items():
+        rates = np.array([100 * _held(rows, f"{side}_{name}", steps) for rows in runs])
+        median = np.median(rates, axis=0)
+        lowest = rates.min(axis=0)
+        highest = rates.max(axis=0)
+        axes.plot(steps / 1000, median, color=colour, label=f"{name} {median[-1]:.2f} %")
+        axes.fill_between(steps / 1000, lowest, highest, color=colour, alpha=0.2, linewidth=0)
+
+
+def _draw_best(axes: Axes, rules: Rules, side: str) -> None:
+    """A line at the most wins of a player that never loses, if there is such a player."""
+    best = best_achievable(rules)[side.upper()]
+    if best is not None:
+        label = f"most wins without a loss {100 * best.win:.2f} %"
+        axes.axhline(100 * best.win, color="black", linestyle=":", linewidth=1, label=label)
 
 
 def _draw_shares(axes: Axes, runs: Sequence[Rows], steps: Any, sides: str) -> None:

@@ -99,6 +99,23 @@ def _dask(address: str) -> Iterator[dict[str, Any]]:
     """Connect to a Dask cluster: the settings of joblib for its workers."""
     from distributed import Client
     from joblib import register_parallel_backend
+
+    register_parallel_backend("study-dask", _dask_backend())
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    scheduler = address.replace("dask://", "tcp://")
+    with Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False) as client:
+        client.wait_for_workers(1, timeout=CONNECT_SECONDS)
+        if max(client.nthreads().values()) > 1:  # torch has one random generator in a process
+            raise ValueError(f"{address} has workers of several threads: give --nthreads 1")
+        own = kernels.chosen()  # the same ones give the same bytes
+        if any(found != own for found in client.run(kernels.chosen).values()):
+            needed = " ".join(f"{name}={value}" for name, value in own.items())
+            raise ValueError(f"{address} has workers with other kernels: start them with {needed}")
+        yield {"backend": "study-dask", "n_jobs": -1, "client": client}
+
+
+def _dask_backend() -> type:
+    """The class of joblib's backend for Dask, mended for tasks that fail in their workers."""
     from joblib._dask import DaskDistributedBackend
 
     class Backend(DaskDistributedBackend):  # type: ignore[misc]
@@ -125,18 +142,7 @@ def _dask(address: str) -> Iterator[dict[str, Any]]:
                 raise ConnectionError(repr(failed))
             return super().retrieve_result_callback(out)
 
-    register_parallel_backend("study-dask", Backend)
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
-    scheduler = address.replace("dask://", "tcp://")
-    with Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False) as client:
-        client.wait_for_workers(1, timeout=CONNECT_SECONDS)
-        if max(client.nthreads().values()) > 1:  # torch has one random generator in a process
-            raise ValueError(f"{address} has workers of several threads: give --nthreads 1")
-        own = kernels.chosen()  # the same ones give the same bytes
-        if any(found != own for found in client.run(kernels.chosen).values()):
-            needed = " ".join(f"{name}={value}" for name, value in own.items())
-            raise ValueError(f"{address} has workers with other kernels: start them with {needed}")
-        yield {"backend": "study-dask", "n_jobs": -1, "client": client}
+    return Backend
 
 
 @contextmanager
