@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import copy
+import json
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from enum import Enum
 from functools import cached_property
 from numbers import Real
@@ -17,10 +17,11 @@ import numpy as np
 from gymnasium.envs.registration import EnvSpec
 from numpy.typing import NDArray
 
-from tictactoe_env.errors import one_of
+from tictactoe_env.errors import one_of, printable
 from tictactoe_env.exact.positions import ENUMERABLE, can_enumerate, draw_starts
 from tictactoe_env.notation import SIDES, board_text, parse_board, parse_game, replay
 from tictactoe_env.observation import OBSERVATIONS
+from tictactoe_env.opponents import text_of
 from tictactoe_env.policy import Policy
 from tictactoe_env.rules import ILLEGAL, OUTCOMES, Boards, Rules, to_move
 
@@ -213,14 +214,42 @@ def picture_of(mode: str | None) -> Callable[..., Any] | None:
     return render.ansi if mode == "ansi" else render.rgb_array
 
 
-def plain_spec(spec: EnvSpec) -> EnvSpec:
-    """A copy of the spec with JSON values for enums, paths and numbers of NumPy.
+class ObjectSpec(EnvSpec):
+    """The spec of an environment with arguments that are objects, which JSON can only describe."""
 
-    The `reward_threshold` of an id is left out if the arguments change what is achievable.
+    def to_json(self) -> str:
+        """The spec with a description of each object in its place.
+
+        A warning says that Gymnasium cannot make the environment again from this text.
+        """
+        objects: list[str] = []
+
+        def described(value: object) -> str:
+            objects.append(printable(f"the object {value!r:.200}"))
+            return objects[-1]
+
+        kwargs = json.loads(json.dumps(self.kwargs, default=described))
+        gym.logger.warn(
+            "the environment cannot be made again from the JSON of its spec, which only describes "
+            f"{' and '.join(objects)}; give an opponent by name: see register_opponent"
+        )
+        return EnvSpec.to_json(replace(self, kwargs=kwargs))
+
+
+def plain_spec(spec: EnvSpec) -> EnvSpec:
+    """A copy of the spec with JSON values for enums, paths, numbers of NumPy, and named players.
+
+    If it still has arguments that are other objects, it is an `ObjectSpec`. The `reward_threshold`
+    of an id is left out if the arguments change what is achievable.
     """
-    found = copy.copy(spec)
-    found.__post_init__()  # namespace, name and version as the id says them
-    found.kwargs = _plain(spec.kwargs)
+    kwargs = _plain(spec.kwargs)
+    try:
+        json.dumps(kwargs)
+        kind = EnvSpec
+    except TypeError:
+        kind = ObjectSpec
+    given = {field.name: getattr(spec, field.name) for field in fields(spec) if field.init}
+    found = kind(**{**given, "kwargs": kwargs})
     registered = gym.registry.get(spec.id)
     if registered is not None and _achievable(found) != _achievable(registered):
         found.reward_threshold = None
@@ -240,4 +269,6 @@ def _plain(value: Any) -> Any:
         return value.name
     if isinstance(value, np.generic):
         return value.item()
-    return os.fspath(value) if isinstance(value, os.PathLike) else value
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    return text_of(value) or value

@@ -148,15 +148,8 @@ def named_player(spec: str | os.PathLike[str]) -> Named | None:
 
 
 def read_options(name: str, texts: Iterable[str], make: _Factory) -> dict[str, Any]:
-    """The keyword arguments of options such as "depth=4".
-
-    Options are the arguments of `make` whose defaults are int, float or str.
-    """
-    known = {
-        key: parameter.default
-        for key, parameter in inspect.signature(make).parameters.items()
-        if type(parameter.default) in _KINDS
-    }
+    """The keyword arguments of options such as "depth=4": see `options_of`."""
+    known = options_of(make)
     found: dict[str, Any] = {}
     for text in texts:
         key, _, value = text.partition("=")
@@ -170,6 +163,29 @@ def read_options(name: str, texts: Iterable[str], make: _Factory) -> dict[str, A
         except ValueError:
             raise ValueError(f"{key} of {name} must be {_KINDS[kind]}, got {value!r}") from None
     return found
+
+
+def options_of(make: _Factory) -> dict[str, Any]:
+    """The options of a name, with their defaults: arguments that are int, float or str."""
+    return {
+        key: parameter.default
+        for key, parameter in inspect.signature(make).parameters.items()
+        if type(parameter.default) in _KINDS
+    }
+
+
+def text_of(player: object) -> str | None:
+    """The text from which `make_opponent` makes the same player: "minimax-ties=first-slip=0.1".
+
+    It has every option, so that it stays the same player if a default changes. None for a player
+    that no function of this package makes.
+    """
+    kind = type(player)
+    own = f"{kind.__module__}:{kind.__qualname__}"
+    name = next((name for name, (entry, _) in _OWN.items() if entry == own), None)
+    if name is None:
+        return None
+    return name + "".join(f"-{option}={getattr(player, option)}" for option in options_of(kind))
 
 
 def parse_pool(text: str) -> list[tuple[str, float]]:

@@ -303,7 +303,8 @@ class Pooled:
     def spec(self) -> EnvSpec | None:
         """Gymnasium's specification, from which `gym.make` makes such an environment again.
 
-        It has a JSON form if the opponents were given by name.
+        Players of this package stand there by name. Its JSON form only describes other objects,
+        with a warning.
         """
         return self._spec
 
