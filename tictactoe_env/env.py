@@ -49,7 +49,8 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
         3 4 5      a2 b2 c2
         6 7 8      a3 b3 c3
 
-    Only free cells are legal: see `info["action_mask"]` and `action_masks()`.
+    Only free cells are legal: see `info["action_mask"]` and `action_masks()`. In
+    `gymnasium.utils.play.play(env, wait_on_player=True)` the keys 1 to 9 mark these cells.
 
     ## Observation space
     The board as the learner sees it, whichever side it plays.
@@ -342,6 +343,25 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
         `action_space.sample` takes the int8 mask of `info["action_mask"]` instead.
         """
         return self._game.view(self._started())[1].astype(bool)
+
+    def get_keys_to_action(self) -> dict[tuple[int, ...], int]:
+        """The action of each key for `gymnasium.utils.play`, on boards of up to 9 cells.
+
+        The keys 1, 2, ... mark the cells row by row from the top left: 1 is a1, and 9 is c3 on 3x3.
+
+            1 2 3      a1 b1 c1
+            4 5 6      a2 b2 c2
+            7 8 9      a3 b3 c3
+
+        Call `play(env, wait_on_player=True)`, since otherwise each frame is a move, and hold a key
+        until its mark is there. The render mode is "rgb_array". Raises ValueError for larger
+        boards, where `play` needs `keys_to_action`.
+        """
+        if self.rules.cells > 9:
+            raise ValueError(
+                f"the keys 1 to 9 are too few for {self.rules}: give play your own keys_to_action"
+            )
+        return {(ord(str(cell + 1)),): cell for cell in range(self.rules.cells)}
 
     @property
     def board(self) -> Boards:
