@@ -211,7 +211,7 @@ def test_games_are_listed_newest_first_without_those_of_training(keeper):
 
 BAD_MOVES = [  # changes to MOVE, and what the error names
     ({"moves": [9]}, "9"),
-    ({"moves": [0, 0]}, "cell 0"),
+    ({"moves": [0, 0]}, "a1 is taken"),
     ({"moves": X_WINS}, "XXX/OO./..."),
     ({"moves": "b2 a1"}, "'b2 a1'"),
     ({"agent": "runs/dqn-0"}, "2x3"),
