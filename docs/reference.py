@@ -31,7 +31,10 @@ MODULES = [
     "pettingzoo",
 ]
 FURTHER = {
-    "notation": ["parse_board", "board_text", "parse_game", "game_text", "cell_text"],
+    "notation": [
+        *("parse_board", "board_text", "parse_game", "game_text"),
+        *("parse_cell", "cell_text"),
+    ],
     "render": ["ansi", "rgb_array", "svg", "svg_games"],
 }
 DATA = {

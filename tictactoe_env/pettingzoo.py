@@ -14,8 +14,8 @@ was written for these: here it mixes up the cells, and no error tells.
         env.step(None if over else env.action_space(agent).sample(observation["action_mask"]))
 
 It needs the extra `pettingzoo`: `pip install "tictactoe-env[pettingzoo]"`. `TicTacToeAECEnv`
-documents the environment. After this import PettingZoo 1.27 and newer also make it by its id:
-`pettingzoo.make("aec", "tictactoe_env/TicTacToe-v0")`.
+documents the environment. PettingZoo 1.27 and newer also make it by its id, after
+`import tictactoe_env.pettingzoo`: `pettingzoo.make("aec", "tictactoe_env/TicTacToe-v0")`.
 """
 
 from __future__ import annotations
@@ -86,9 +86,9 @@ class TicTacToeAECEnv(AECEnv):  # type: ignore[misc,unused-ignore]
 
     ## Observation space
     A `Dict` with two keys, the same for both agents:
-    - `observation`: the board as this agent sees it, of the kind that `observation` names; see
-      `tictactoe_env.observation.observe` and the table in `TicTacToeEnv`. Planes are channel
-      first; `numpy.moveaxis(planes, -3, -1)` makes them channel last, as in PettingZoo's own games.
+    - `observation`: the board as this agent sees it, in the form that the argument `observation`
+      names; the table in `TicTacToeEnv` has them. Planes are channel first;
+      `numpy.moveaxis(planes, -3, -1)` makes them channel last, as in PettingZoo's own games.
     - `action_mask`: int8 `(cells,)`, 1 on free cells for the agent whose turn it is, and 0
       everywhere for the other one.
 
