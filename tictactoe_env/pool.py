@@ -358,7 +358,7 @@ class Pooled:
         self._check_open()
         copy = snapshot(player, self.config.rules, deterministic)
         self.config.check_first_move([copy], {})
-        response = self.best_reply(player, copy)
+        response = self._best_response(player, copy)
         self._use(*self._pool.with_snapshot(copy, self.np_random, response))
 
     def add_counterexamples(self, boards: Boards) -> None:
@@ -390,7 +390,7 @@ class Pooled:
         if self.closed:
             raise ClosedEnvironmentError("the environment is closed: make a new one")
 
-    def best_reply(self, player: Any, copy: Policy) -> Policy | None:
+    def _best_response(self, player: Any, copy: Policy) -> Policy | None:
         """The best response to a player, for the member "best-response"; None without one.
 
         copy: the snapshot of the player. The response answers the player's best moves, as proofs
