@@ -38,7 +38,8 @@ def main(arguments: list[str] | None = None) -> int:
     typed = parser.parse_args(arguments)
     checks = [same_version]
     if not typed.tag:
-        checks += [nothing_unreleased, dated_today, clean_tree, new_tag, own_remote]
+        checks += [nothing_unreleased, no_unreleased_note, dated_today, clean_tree, new_tag]
+        checks += [own_remote]
         checks += (
             [] if typed.quick else [distributions, wheel_and_sdist_tests, pythons, documentation]
         )
@@ -89,6 +90,15 @@ def nothing_unreleased() -> Problems:
     """Nothing stands under Unreleased in the changelog."""
     if facts.unreleased_changes():
         yield 'CHANGELOG.md has changes under "Unreleased": move them under the new version'
+
+
+def no_unreleased_note() -> Problems:
+    """No line says how to install the package before its first release."""
+    if note := facts.unreleased_note():
+        yield (
+            f'README.md and the site say "{note}": remove it from README.md, with its marks '
+            '"unreleased", in the commit that gets the tag'
+        )
 
 
 def dated_today() -> Problems:

@@ -47,6 +47,13 @@ def unreleased_changes() -> str:
     return matched(r"(?s)^## Unreleased\n(.*?)(?=^## |\Z)", read("CHANGELOG.md")).strip()
 
 
+def unreleased_note() -> str:
+    """The line of README.md on how to install the package that no index has yet, else ""."""
+    return matched(
+        r"(?s)<!-- unreleased: .*? -->\n(.+?)\n*<!-- end of unreleased -->", read("README.md")
+    )
+
+
 def in_citation() -> Release:
     text = read("CITATION.cff")
     return Release(

@@ -5,6 +5,7 @@ import re
 import sys
 from pathlib import Path
 
+import packaging_facts
 import pytest
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -34,3 +35,9 @@ def test_the_page_of_the_environment_has_its_docstring(conf):
     assert page == conf.reference.environment_page(), "write it again: python docs/reference.py"
     sections = set(re.findall(r"^## (.+)$", page, re.MULTILINE))
     assert {"Action space", "Observation space", "Arguments", "Version history"} <= sections
+
+
+def test_each_page_says_how_to_install_the_package_for_as_long_as_the_readme_does(conf):
+    note = re.sub(r"</?code>", "`", conf.html_theme_options.get("announcement", ""))
+    assert note == packaging_facts.unreleased_note()
+    assert ("pip install ." in note) == ("<!-- unreleased" in packaging_facts.read("README.md"))
