@@ -19,7 +19,7 @@ import tictactoe_env
 
 PROPERTIES = (property, cached_property)
 PACKAGE = "tictactoe_env"
-# The modules whose `__all__` is public, and the public names of two that have none.
+# The modules whose `__all__` is public, and the public names of those that have none.
 MODULES = [
     "wrappers",
     "exact",
@@ -35,6 +35,8 @@ FURTHER = {
         *("parse_board", "board_text", "parse_game", "game_text"),
         *("parse_cell", "cell_text"),
     ],
+    "observation": ["observe"],
+    "rules": ["standing", "Standing"],
     "render": ["ansi", "rgb_array", "svg", "svg_games"],
 }
 DATA = {

@@ -8,7 +8,8 @@ from pathlib import Path
 import packaging_facts
 import pytest
 
-DOCS = Path(__file__).parent.parent / "docs"
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
 
 
 @pytest.fixture
@@ -28,6 +29,19 @@ def test_the_reference_has_every_public_name_in_its_tables_and_with_its_docstrin
     names = [name for some in conf.reference.public_names().values() for name in some]
     assert [name for name in names if not re.search(rf"\}} {name}\b", content[0])] == []
     assert [name for name in names if f"`{name} <" not in content[0]] == []
+
+
+def test_the_reference_has_every_name_that_a_page_a_notebook_or_an_example_imports(conf):
+    pytest.importorskip("sb3_contrib")
+    pytest.importorskip("pettingzoo")
+    found = conf.reference.public_names()
+    known = {name for names in found.values() for name in names}
+    known |= {module.removeprefix("tictactoe_env.") for module in found}
+    files = [file for kind in ("md", "ipynb") for file in ROOT.glob(f"docs/**/*.{kind}")]
+    for file in [ROOT / "README.md", *files, *ROOT.glob("examples/*.py")]:
+        text = re.sub(r" as \w+", "", file.read_text(encoding="utf-8"))
+        imports = re.findall(r"from tictactoe_env[.\w]* import (\w+(?:, \w+)*)", text)
+        assert {name for names in imports for name in names.split(", ")} <= known, file.name
 
 
 def test_the_page_of_the_environment_has_its_docstring(conf):
