@@ -15,6 +15,7 @@ from text_cases import refuses
 
 from tictactoe_env import IllegalMoveError, Rules, TicTacToeEnv, TicTacToeVectorEnv
 from tictactoe_env.exact.positions import positions_of
+from tictactoe_env.notation import cell_text
 
 MANY = partial(TicTacToeVectorEnv, 3)
 LARGE = {"rows": 4, "cols": 5, "k": 4}
@@ -263,7 +264,7 @@ def test_a_taken_cell_and_a_policy_that_answers_wrongly_raise(make, board):
     env = make(side="O", illegal="raise", **board)
     env.reset(seed=0)
     taken = boards_of(env).argmax(axis=1)
-    with refuses(f"cell {taken[0]}", error=IllegalMoveError):
+    with refuses(f"{cell_text(taken[0], env.rules)} is", error=IllegalMoveError):
         step(env, taken)
     if board:  # a table is checked before the games
         env = make(side="X", opponent=BROKEN, **board)

@@ -160,5 +160,6 @@ def check_move(board: Boards, cell: int, rules: Rules) -> None:
         how = f"{winner} has won" if winner else "a draw"
         raise IllegalMoveError(f'the game is over on "{text}" ({how}); start a new one')
     side = SIDES[int(to_move(board) < 0)]
-    name, legal = cell_text(cell, rules), game_text(np.flatnonzero(board == 0).tolist(), rules)
-    raise IllegalMoveError(f'{name} is taken in "{text}" ({side} to move, legal: {legal})')
+    legal = game_text(np.flatnonzero(board == 0).tolist(), rules)
+    taken = f'{cell_text(cell, rules)} is taken in "{text}"'
+    raise IllegalMoveError(f"{taken} ({side} to move, legal: {legal})")
