@@ -69,9 +69,11 @@ def test_one_side_and_a_board_that_x_wins_have_tables_of_their_own():
 
 
 def test_a_finished_study_trains_nothing_again_and_refuses_other_options_by_name(finished, capsys):
+    (finished / ".study.png.0123456789abcdef.tmp").touch()  # by a kill while it was written
     before = [contents(finished / name) for name in ("seed-03", "seed-05")]
     assert train.main([*QUICK, "--seeds", "3,5", "--jobs", "1", "--out", str(finished)]) == 0
     assert [contents(finished / name) for name in ("seed-03", "seed-05")] == before
+    assert list(finished.glob("*.tmp")) == []
     for agent_and_options, out, mention in (
         ([*QUICK, "--games", "8"], finished, "games"),
         (["trie"], finished, AGENT),
