@@ -10,7 +10,7 @@ import numpy as np
 from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from tictactoe_env.config import RESET_OPTIONS, Config, Start, mark_of, picture_of
 from tictactoe_env.engines import BatchEngine, States, batch_engine
@@ -21,7 +21,9 @@ from tictactoe_env.policy import Policy
 from tictactoe_env.pool import Pool, Pooled
 from tictactoe_env.rules import ILLEGAL, ONGOING, OUTCOME_NUMBERS, Boards
 
-_OF_EACH_GAME = ("over", "which", "begun", "steps")  # arrays (num_envs,) of the environment
+# The arrays (num_envs,) of a state; the first four are attributes of the environment.
+_OWN = {"over": np.bool_, "which": np.int64, "begun": np.int64, "steps": np.int64}
+_OF_EACH_GAME = {**_OWN, "seats": np.int8, "results": np.int8}
 
 
 class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArray[Any]]):
@@ -351,7 +353,7 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
             "boards": games.boards(states),
             "seats": games.seats(states),
             "results": games.result(states),
-            **{name: getattr(self, f"_{name}").copy() for name in _OF_EACH_GAME},
+            **{name: getattr(self, f"_{name}").astype(dtype) for name, dtype in _OWN.items()},
             "counterexamples": [boards.copy() for boards in self._counterexamples],
             "generator": dict(self.np_random.bit_generator.state),
         }
@@ -361,18 +363,26 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
 
         The environment must have the arguments and opponents of the saved one; if these were set by
         `set_opponent`, call it first. The next `render` highlights no last move.
-        Raises ValueError, changing nothing, for another number of games.
+        Raises ValueError, changing nothing, for an array of another shape or dtype, and for an
+        opponent that is not in the pool.
         """
         self._check_open()
-        boards = np.asarray(state["boards"], dtype=np.int8)
-        if boards.shape != (self.num_envs, self.rules.cells):
-            raise ValueError(f"expected {self.num_envs} games on {self.rules}, got {boards.shape}")
-        states = self._games.start(boards, np.asarray(state["seats"]), np.asarray(state["results"]))
+        shape = (self.num_envs,)
+        boards = _array_of(state, "boards", np.int8, (*shape, self.rules.cells))
+        found = {
+            name: _array_of(state, name, dtype, shape) for name, dtype in _OF_EACH_GAME.items()
+        }
+        opponents = len(self._pool.policies) + len(self._extra)
+        unknown = np.setdiff1d(found["which"], range(opponents))
+        if len(unknown):
+            raise ValueError(f"which must be below {opponents}, the opponents, got {unknown[0]}")
+        counterexamples = tuple(np.array(one) for one in state["counterexamples"])
+        states = self._games.start(boards, found["seats"], found["results"])
         self.np_random.bit_generator.state = state["generator"]
         self._states, self._before = states, states.copy()
-        for name in _OF_EACH_GAME:
-            setattr(self, f"_{name}", np.array(state[name]))
-        self._counterexamples = tuple(np.array(one) for one in state["counterexamples"])
+        for name in _OWN:
+            setattr(self, f"_{name}", found[name])
+        self._counterexamples = counterexamples
         return self._games.observe(states), self._info()
 
     # --- views ------------------------------------------------------------------------------------
@@ -432,6 +442,16 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
             draw(board, self.rules, last=last_move(before, board, int(seat)))
             for before, board, seat in rows
         )
+
+
+def _array_of(
+    state: Mapping[str, Any], name: str, dtype: DTypeLike, shape: tuple[int, ...]
+) -> NDArray[Any]:
+    """A copy of an array of a state. Raises ValueError if its shape or its dtype is another."""
+    found, expected = np.array(state.get(name)), np.dtype(dtype)
+    if found.shape != shape or found.dtype != expected:
+        raise ValueError(f"{name} must be {expected} {shape}, got {found.dtype} {found.shape}")
+    return found
 
 
 def _infos(masks: Any, seats: Any, results: Any, rows: NDArray[np.bool_]) -> dict[str, Any]:

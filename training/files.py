@@ -203,7 +203,12 @@ def remove_leftovers(folder: Path) -> None:
     """Remove what a kill has left in the folder of a run: files and folders half written."""
     for left in _beside(folder / "checkpoint"):
         shutil.rmtree(left, ignore_errors=True)
-    for file in folder.rglob(".*.tmp"):
+    remove_temporary(folder)
+
+
+def remove_temporary(folder: Path) -> None:
+    """Remove the files that a kill has left half written in a folder, not those in its folders."""
+    for file in folder.glob(".*.tmp"):
         file.unlink(missing_ok=True)
 
 
