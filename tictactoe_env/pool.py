@@ -34,6 +34,7 @@ from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.notation import SIDES
 from tictactoe_env.opponents import (
     BEST_RESPONSE,
+    BUILT_IN,
     LEARNED,
     SELF,
     make_opponent,
@@ -51,8 +52,6 @@ from tictactoe_env.policy import (
 )
 from tictactoe_env.rules import Boards, Rules, checked_rules
 
-# The named players of this package whose tables all environments share.
-_KEPT = ("random", "minimax", "minimax-first", "minimax-random", "search", "mcts")
 _RANDOM = RandomPolicy()
 _REPLACE = ("mixed", "oldest", "random")
 PROOF_POSITIONS = 30_000_000  # of the proof for a best response, unless its name says another
@@ -270,7 +269,7 @@ def split_member(
 
 def _frozen(opponent: Any, rules: Rules) -> Policy:
     is_small = rules.cells <= TABULATED
-    if isinstance(opponent, str) and split_options(opponent)[0] in _KEPT and is_small:
+    if isinstance(opponent, str) and split_options(opponent)[0] in BUILT_IN and is_small:
         return _built_in(opponent, rules)
     policy = make_opponent(opponent, rules, also=LEARNED)
     is_named = isinstance(opponent, (str, os.PathLike))  # so nobody else can change it
