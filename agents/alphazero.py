@@ -212,8 +212,7 @@ class AlphaZero(Learner):
         self.losses = {"policy_loss": 0.0, "value_loss": 0.0}
         self.rng = np.random.default_rng(config.seed)
         self.starts = ExploringStarts(0.0, self.rules, counterexamples=config.counterexamples)
-        self.memory = list[list[NDArray[Any]]]()
-        self.beatable: tuple[Boards, ...] = ()
+        self.memory, self.beatable = list[list[NDArray[Any]]](), list[Boards]()
 
     def advance(self, most: int) -> None:
         """Play and learn rounds until `most` further games are played."""

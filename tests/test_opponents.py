@@ -171,21 +171,21 @@ def test_every_door_guesses_from_the_same_names(runs, door):
 
 def test_a_further_entry_of_the_table_is_an_opponent_in_every_list(monkeypatch):
     monkeypatch.syspath_prepend(Path(__file__).parent.parent / "docs")
-    edge = BuiltIn(
+    outer = BuiltIn(
         "tictactoe_env.search.alphabeta:SearchPolicy",
         "prefers the edges",
         {"depth": 1},
-        {"edge-ties=first": "marks the first edge"},
+        {"outer-ties=first": "marks the first edge"},
     )
-    monkeypatch.setitem(BUILT_IN, "edge", edge)
-    assert make_opponent("edge-ties=first", Rules()).depth == 1
-    with refuses("'egde'", "'edge'"):
-        make_opponent("egde", Rules())
-    pools = [make_pool("edge", Rules()) for _ in range(2)]
+    monkeypatch.setitem(BUILT_IN, "outer", outer)
+    assert make_opponent("outer-ties=first", Rules()).depth == 1
+    with refuses("'otuer'", "'outer'"):
+        make_opponent("otuer", Rules())
+    pools = [make_pool("outer", Rules()) for _ in range(2)]
     assert pools[0].policies[0] is pools[1].policies[0]
     entries = {entry.id: (entry.about, entry.group) for entry in Gallery().entries()}
     table, text = import_module("reference").untrained_opponents(), listed()
-    for name, about in (("edge", edge.about), *edge.variants.items()):
+    for name, about in (("outer", outer.about), *outer.variants.items()):
         assert name in known_names()
         assert f"| `{name}` | {about} |" in table
         assert entries[name] == (about, "other")

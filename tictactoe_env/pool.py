@@ -294,7 +294,7 @@ class Pooled:
     def __init__(self) -> None:
         self._pool = Pool()
         self._spec: EnvSpec | None = None
-        self._counterexamples: tuple[Boards, ...] = ()
+        self._counterexamples: list[Boards] = []
 
     @property
     def spec(self) -> EnvSpec | None:
@@ -332,7 +332,7 @@ class Pooled:
     @property
     def counterexamples(self) -> tuple[Boards, ...]:
         """Boards (N, cells) of the last proofs, from which games start: see `ExploringStarts`."""
-        return self._counterexamples
+        return tuple(self._counterexamples)
 
     def set_opponent(self, opponent: Any) -> None:
         """Play against `opponent` from now on, also in current games.

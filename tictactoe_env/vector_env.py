@@ -372,7 +372,7 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
         self._states, self._before = states, states.copy()
         for name in _OF_EACH_GAME:
             setattr(self, f"_{name}", np.array(state[name]))
-        self._counterexamples = tuple(np.array(one) for one in state["counterexamples"])
+        self._counterexamples = [np.array(one) for one in state["counterexamples"]]
         return self._games.observe(states), self._info()
 
     # --- views ------------------------------------------------------------------------------------

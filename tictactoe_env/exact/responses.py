@@ -113,16 +113,14 @@ def response_to_learner(
         return None
 
 
-def kept_counterexamples(
-    kept: Sequence[Boards], boards: Boards, proofs: int = 11
-) -> tuple[Boards, ...]:
+def kept_counterexamples(kept: Sequence[Boards], boards: Boards, proofs: int = 11) -> list[Boards]:
     """The counterexamples (N, cells) of a learner's last proofs, the newest last.
 
     kept: those of the proofs before. boards: those of the newest one; of more than 20,000 boards
     evenly spaced ones are kept. proofs: how many proofs are remembered.
     """
     step = max(1, math.ceil(len(boards) / MOST_KEPT))
-    return (*kept, boards[::step].copy())[-proofs:]
+    return [*kept, boards[::step].copy()][-proofs:]
 
 
 def _best_replies(
