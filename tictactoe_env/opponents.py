@@ -344,9 +344,8 @@ def known_names(folders: Iterable[str | os.PathLike[str]] = ("models", "runs")) 
     from tictactoe_env.trained.packed import trained_names
 
     return [
-        *built_in(),
+        *untrained_names(),
         *(name for name in trained_names() if name not in BUILT_IN),
-        *registered_names(),
         *(f"{LATEST}{agent}" for agent in agents_with_runs(tuple(folders))),
         "the path of a saved run",
     ]
