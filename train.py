@@ -17,10 +17,10 @@ with explained("train.py", "train"):
     from agents import TRAINABLE
     from apps.terminal import rivals
     from apps.terminal.command_line import Option
-    from apps.terminal.entries import (
-        Entry,
+    from apps.terminal.experiments import (
+        Experiment,
         command_line,
-        entry_of,
+        experiment_of,
         general_line,
         saved_config,
         typed_in,
@@ -132,9 +132,9 @@ def main(arguments: list[str] | None = None) -> int:
             return train(rivals.saved_pair(page, typed, saved), given)
         if "rival" in typed:
             return train(rivals.new_pair(page, typed), given)
-        entry = entry_of(page, typed, saved)
-        rivals.refuse_half(entry, saved, given.resume)
-        return train_study(entry, given) if given.seeds else train((entry,), given)
+        experiment = experiment_of(page, typed, saved)
+        rivals.refuse_half(experiment, saved, given.resume)
+        return train_study(experiment, given) if given.seeds else train((experiment,), given)
     except (ValueError, OSError) as error:
         line.error(str(error))
     except MemoryError:
@@ -162,26 +162,26 @@ def optimize(page: Any, typed: dict[str, Any], given: SimpleNamespace) -> int:
         from apps.terminal import tuner
         from training.tuning import Search
 
-    entry = entry_of(page, typed, {})
-    preset = agents.presets(page.AGENT)[entry.preset].options if entry.preset else {}
+    experiment = experiment_of(page, typed, {})
+    preset = agents.presets(page.AGENT)[experiment.preset].options if experiment.preset else {}
     fixed = tuple(sorted({*typed, *preset}))
-    search = Search(page, entry.config, given.until, given.seeds_per_trial, fixed)
-    folder = given.out or Path("runs") / f"{entry.name}-optimize-{entry.config.seed}"
+    search = Search(page, experiment.config, given.until, given.seeds_per_trial, fixed)
+    folder = given.out or Path("runs") / f"{experiment.name}-optimize-{experiment.config.seed}"
     return tuner.optimize(search, given.optimize, folder, typed)
 
 
-def train(entries: tuple[Entry, ...], given: SimpleNamespace) -> int:
+def train(experiments: tuple[Experiment, ...], given: SimpleNamespace) -> int:
     """Train one learner, or two against each other, and print what is proven; the exit code."""
     from apps.terminal import trainer
     from apps.terminal.piped import PipedConsole
     from training.run import Run
 
-    (page, config, preset), console = entries[0], PipedConsole()
+    (page, config, preset), console = experiments[0], PipedConsole()
     folder = given.resume or given.out
-    folder = folder or trainer.new_folder(entries[0].name, config.seed, console)
+    folder = folder or trainer.new_folder(experiments[0].name, config.seed, console)
     training = Run(folder, page, config, given.until, preset)
-    if len(entries) == 2:
-        training = rivals.runs_of(entries, folder, given.until)
+    if len(experiments) == 2:
+        training = rivals.runs_of(experiments, folder, given.until)
     return trainer.train(
         training,
         console,
@@ -191,14 +191,14 @@ def train(entries: tuple[Entry, ...], given: SimpleNamespace) -> int:
     )
 
 
-def train_study(entry: Entry, given: SimpleNamespace) -> int:
+def train_study(experiment: Experiment, given: SimpleNamespace) -> int:
     """Train an agent with many seeds, and print a table over them; the exit code."""
     from apps.terminal import study
 
-    folder = given.out or Path("runs") / f"{entry.name}-study"
-    about = entry.page.AGENT, entry.config, entry.preset, given.until
+    folder = given.out or Path("runs") / f"{experiment.name}-study"
+    about = experiment.page.AGENT, experiment.config, experiment.preset, given.until
     with explained("train.py", "cluster" if given.cluster else "train"):
-        return study.train(folder, entry.name, given.seeds, about, given.cluster, given.jobs)
+        return study.train(folder, experiment.name, given.seeds, about, given.cluster, given.jobs)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,6 @@ The player makes the network's most likely move or, with `simulations`, that of 
 
 from __future__ import annotations
 
-from contextlib import suppress
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -31,14 +30,9 @@ import torch
 from numpy.typing import NDArray
 
 from tictactoe_env.certificates.content import sides_of
-from tictactoe_env.exact import (
-    Limit,
-    ProofLimitError,
-    TabularPolicy,
-    best_response_player,
-    tabulate,
-)
+from tictactoe_env.exact import Limit, TabularPolicy, tabulate
 from tictactoe_env.exact.positions import TABULATED, symmetries_of
+from tictactoe_env.exact.responses import kept_counterexamples, response_to_learner
 from tictactoe_env.observation import observe
 from tictactoe_env.rules import MAX_BITS, Boards, Rules, to_move
 from tictactoe_env.starts import ExploringStarts
@@ -270,16 +264,17 @@ class AlphaZero(Learner):
 
     def find_counterexamples(self) -> None:
         """Find boards from which the network can be beaten; of a side beyond the limit none."""
-        found, limit = list[Boards](), Limit(self.config.proof_positions)
+        limit = Limit(self.config.proof_positions)
         network = player(self.config.but(simulations=0), self.model())
+        found = list[Boards]()
         for side in sides_of(dict(self.config)):
-            with suppress(ProofLimitError):
-                response = best_response_player(network, self.rules, (side,), limit=limit)
+            response = response_to_learner(network, self.rules, (side,), limit=limit)
+            if response is not None:
                 found.append(response.counterexamples)
         self.counterexamples = sum(map(len, found)) if found else -1
         if found:
             boards = np.concatenate(found)
-            self.beatable = [*self.beatable, boards[:: 1 + len(boards) // 20_000].copy()][-16:]
+            self.beatable = kept_counterexamples(self.beatable, boards, proofs=16)
 
     def policy(self) -> TabularPolicy | LivePolicy:
         """The player of the network as it is."""

@@ -44,9 +44,15 @@ def test_the_reference_has_every_name_that_a_page_a_notebook_or_an_example_impor
         assert {name for names in imports for name in names.split(", ")} <= known, file.name
 
 
-def test_the_page_of_the_environment_has_its_docstring(conf):
+@pytest.mark.parametrize("name", ["environment.md", "opponents.md"])
+def test_a_page_has_the_part_that_is_made_from_the_package(conf, name):
+    page = (DOCS / name).read_text(encoding="utf-8")
+    assert page == conf.reference.with_part(name), "write it again: python docs/reference.py"
+    assert conf.reference.PARTS[name]() in page
+
+
+def test_the_page_of_the_environment_has_all_sections():
     page = (DOCS / "environment.md").read_text(encoding="utf-8")
-    assert page == conf.reference.environment_page(), "write it again: python docs/reference.py"
     sections = set(re.findall(r"^## (.+)$", page, re.MULTILINE))
     assert {"Action space", "Observation space", "Arguments", "Version history"} <= sections
 

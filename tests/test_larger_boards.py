@@ -52,7 +52,7 @@ def config_of(agent, *options):
     typed = train.command_line(page, train.GENERAL).parse(
         [agent, *OPTIONS[agent].split(), *options]
     )
-    return page, train.entry_of(page, typed, {}).config
+    return page, train.experiment_of(page, typed, {}).config
 
 
 def random_boards():
@@ -75,7 +75,9 @@ def test_larger_boards_have_defaults_of_their_own(agent):
     page = agents.page(agent)
     larger = larger_defaults(page.Config)
     assert larger["judge_every"] > page.Config().judge_every
-    large = train.entry_of(page, {"rows": 4, "cols": 4, "k": 4, "judge_every": 1_000}, {}).config
+    large = train.experiment_of(
+        page, {"rows": 4, "cols": 4, "k": 4, "judge_every": 1_000}, {}
+    ).config
     assert {name: getattr(large, name) for name in larger} == {**larger, "judge_every": 1_000}
 
 

@@ -86,9 +86,9 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
 
     ## Arguments
     - `opponent` (`"random"`): one of
-      - a name: `random`, `minimax`, `minimax-first`, `minimax-slip=0.1`, `search-depth=2`,
-        `mcts-playouts=50`; on 3x3 `dqn`, `trie` and the other trained agents of the package; a name
-        of `register_opponent`. `python -m tictactoe_env.opponents` lists them with their strengths;
+      - a name such as `random`, `minimax-slip=0.1` or `search-depth=2`; on 3x3 `dqn`, `trie` and
+        the other trained agents of the package; a name of `register_opponent`.
+        `python -m tictactoe_env.opponents` lists them with their strengths;
       - `self` or `best-response`, see Self-play below;
       - the path of a saved run, or `latest:dqn` for the newest run of an agent;
       - an object with `probs(boards)`, or with Stable-Baselines3's `predict`. It's frozen: what it

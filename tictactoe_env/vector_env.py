@@ -376,7 +376,7 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
         unknown = np.setdiff1d(found["which"], range(opponents))
         if len(unknown):
             raise ValueError(f"which must be below {opponents}, the opponents, got {unknown[0]}")
-        counterexamples = tuple(np.array(one) for one in state["counterexamples"])
+        counterexamples = [np.array(one) for one in state["counterexamples"]]
         states = self._games.start(boards, found["seats"], found["results"])
         self.np_random.bit_generator.state = state["generator"]
         self._states, self._before = states, states.copy()

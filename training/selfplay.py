@@ -17,10 +17,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tictactoe_env.exact.evaluation import fair_results
 from tictactoe_env.exact.positions import Positions, positions_of
-from tictactoe_env.exact.proof import Limit, ProofLimitError
-from tictactoe_env.exact.responses import best_response_player
+from tictactoe_env.exact.proof import Limit
+from tictactoe_env.exact.responses import BestResponsePlayer, response_to_learner
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.opponents import BEST_RESPONSE, SELF, make_opponent, parse_pool
 from tictactoe_env.policy import Policy, Probs, RandomPolicy, draw, one_hot
@@ -53,9 +52,9 @@ class SelfPlay:
     `best-response-positions=N`. answers: whether the best response is computed even if it is not an
     opponent, for its counterexamples. Raises ValueError for an unknown opponent.
 
-    response: the best response to the newest snapshot; None without one, and if its proof would be
-    beyond the limit, where the snapshot takes its place. counterexamples: the boards (N, cells)
-    from which the newest snapshot can still be beaten, None where there is no response.
+    response: the best response to the newest snapshot, with the boards from which that one can
+    still be beaten; None without one, and if its proof would be beyond the limit, where the
+    snapshot takes its place.
     """
 
     def __init__(
@@ -84,8 +83,7 @@ class SelfPlay:
         self.answers = answers or self.responder is not None
         # What it answers, and who plays elsewhere.
         self.answered: tuple[Policy, Policy] | None = None
-        self.response: Policy | None = None
-        self.counterexamples: Boards | None = None
+        self.response: BestResponsePlayer | None = None
         self.rng = np.random.default_rng(seed)
         self._opponents: Opponents | None = None
 
@@ -107,13 +105,9 @@ class SelfPlay:
 
     def _answer(self, best: Policy, snapshot: Policy) -> None:
         """Compute the best response to `best`, which `snapshot` plays off the lines of `best`."""
-        self.answered, self._opponents = (best, snapshot), None
-        try:
-            self.response, self.counterexamples = best_response_player(
-                best, self.rules, self.sides, snapshot, fair_results(self.rules), self.limit
-            )
-        except ProofLimitError:  # the notes of a training say so
-            self.response = self.counterexamples = None
+        self.answered = best, snapshot
+        self.response = response_to_learner(best, self.rules, self.sides, snapshot, self.limit)
+        self._opponents = None
 
     def add_rival(self, snapshot: Policy) -> None:
         """Add a snapshot of another learner in the same way."""
@@ -123,7 +117,11 @@ class SelfPlay:
         """The opponents and their weights, with the present snapshots."""
         pairs: list[tuple[Policy, float]] = list(self.fixed)
         if self.responder is not None:
-            player = self.response or (self.answered[1] if self.answered else None)
+            player = None
+            if self.response is not None:
+                player = self.response.player
+            elif self.answered is not None:
+                _, player = self.answered
             pairs += replace(self.responder, player=player).pairs
         for member in (self.own, self.other):
             if member.weight > 0:

@@ -27,21 +27,6 @@ TABLE, LINES = 1, 2  # the formats: the moves in all positions, or in those that
 
 
 @dataclass(frozen=True)
-class Rates:
-    """The results of a side in shares of all games; illegal: lost by a move on a taken cell."""
-
-    win: float
-    draw: float
-    loss: float
-    illegal: float
-
-    @classmethod
-    def of(cls, result: Result) -> Rates:
-        """The rates of an exact result."""
-        return cls(result.win, result.draw, result.loss, result.illegal)
-
-
-@dataclass(frozen=True)
 class SideResults:
     """The exact results of a player as one side.
 
@@ -56,17 +41,19 @@ class SideResults:
 
     Of a certificate of lines: positions, the number of unfinished positions that it can meet;
     decisions, of those in which it moves.
+
+    In JSON a result is the shares "win", "draw", "loss" and "illegal" of all games.
     """
 
     unbeatable: bool
     losing_line: tuple[str, ...] | None
     worst_case_value: float
     worst_case_loss: float
-    vs_random: Rates
+    vs_random: Result
     always_wins: bool = False
     optimal: bool = False
-    vs_minimax: Rates | None = None
-    limit_vs_random: Rates | None = None
+    vs_minimax: Result | None = None
+    limit_vs_random: Result | None = None
     positions: int = 0
     decisions: int = 0
 
@@ -211,10 +198,7 @@ class Certificate:
         else:
             whole["optimal"] = self.optimal
         for side, found in self.results.items():
-            values = asdict(found)
-            if found.losing_line is not None:
-                values["losing_line"] = list(found.losing_line)
-            whole[_entry(side)] = {name: values[name] for name in names}
+            whole[_entry(side)] = {name: _plain(getattr(found, name)) for name in names}
         if self.optimal_moves is not None:
             whole["optimal_moves"] = asdict(self.optimal_moves)
         stated = vars(self.stated)
@@ -233,11 +217,19 @@ class Certificate:
 _COMMON = ("losing_line", "worst_case_value", "worst_case_loss", "vs_random")
 _TABLE_NAMES = ("unbeatable", "optimal", *_COMMON, "vs_minimax", "limit_vs_random")
 _LINES_NAMES = ("unbeatable", "always_wins", *_COMMON, "positions", "decisions")
+_RESULT_NAMES = ("win", "draw", "loss", "illegal")  # the other side makes no illegal moves
 
 
 def sides_of(config: Mapping[str, Any], sides: tuple[str, ...] = SIDES) -> tuple[str, ...]:
     """The one of some sides that a configuration names, or all of them."""
     return (config["side"],) if config.get("side") in sides else sides
+
+
+def _plain(value: Any) -> Any:
+    """A part of the results of a side as a JSON value."""
+    if isinstance(value, Result):
+        return {name: getattr(value, name) for name in _RESULT_NAMES}
+    return list(value) if isinstance(value, tuple) else value
 
 
 def _entry(side: str) -> str:
@@ -285,6 +277,8 @@ def _typed(kind: Any, value: Any, place: str, names: Sequence[str] = ()) -> Any:
     """
     if isinstance(kind, UnionType):
         return None if value is None else _typed(get_args(kind)[0], value, place)
+    if kind is Result:
+        names = _RESULT_NAMES
     if isinstance(kind, type) and is_dataclass(kind):
         entries, kinds = _typed(dict, value, place), get_type_hints(kind)
         names = names or [one.name for one in fields(kind)]

@@ -57,7 +57,7 @@ class Talk:
                 self.say(printable(error), "red")
 
 
-class Table:
+class GameSession:
     """Plays games between people and policies.
 
     players: who plays X and O. policies: of the sides that no person plays. talk: prints and asks.
