@@ -38,7 +38,7 @@ from tictactoe_env.exact import (
     best_response_player,
     tabulate,
 )
-from tictactoe_env.exact.positions import TABULATED, symmetries_of
+from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.observation import observe
 from tictactoe_env.rules import MAX_BITS, Boards, Rules, to_move
 from tictactoe_env.starts import ExploringStarts
@@ -248,7 +248,7 @@ class AlphaZero(Learner):
 
     def learn(self) -> None:
         """Fit the network to the memory, with boards turned at random."""
-        config, symmetries = self.config, symmetries_of(self.rules)
+        config, symmetries = self.config, self.rules.symmetries
         boards, shares, targets = map(np.concatenate, zip(*self.memory, strict=True))
         rate, losses = config.learning_rate * 0.5 ** (self.steps / config.half_life), []
         optimizer = torch.optim.Adam(self.student.parameters(), rate)
