@@ -42,6 +42,7 @@ SIDES = ("X", "O")
 # The state of a game, seen by one side.
 ONGOING, WIN, DRAW, LOSS, ILLEGAL, OPPONENT_ILLEGAL = range(6)
 OUTCOMES = ("", "win", "draw", "loss", "loss", "win")  # in words; an illegal move loses
+OF_OTHER_SIDE = (ONGOING, LOSS, DRAW, WIN, OPPONENT_ILLEGAL, ILLEGAL)  # of each: the other's view
 OUTCOME_NUMBERS = np.array([0, 1, 0, -1, -1, 1], dtype=np.int8)  # +1 win, -1 loss
 
 
