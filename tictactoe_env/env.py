@@ -25,7 +25,7 @@ from tictactoe_env.notation import check_move
 from tictactoe_env.observation import last_move, observation_space
 from tictactoe_env.policy import Uniforms
 from tictactoe_env.pool import Pool, Pooled
-from tictactoe_env.rules import ILLEGAL, ONGOING, OUTCOME_NUMBERS, Boards, to_move
+from tictactoe_env.rules import ILLEGAL, ONGOING, OUTCOME_NUMBERS, Boards, Rules, to_move
 
 _NO_OPTIONS: Mapping[str, Any] = {}
 _OUTCOME = tuple(OUTCOME_NUMBERS)  # of a result: np.int8
@@ -185,10 +185,20 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
         start: str | Start = "empty",
         early_draw: bool = False,
         render_mode: str | None = None,
+        **variant: Any,  # further fields of `Rules`
     ):
         super().__init__()
-        arguments = (side, rows, cols, k, illegal, rewards, observation, opening, start, early_draw)
-        self.config = config = Config(*arguments, render_mode)
+        self.config = config = Config(
+            rules=Rules(rows, cols, k, **variant),
+            side=side,
+            illegal=illegal,
+            rewards=rewards,
+            observation=observation,
+            opening=opening,
+            start=start,
+            early_draw=early_draw,
+            render_mode=render_mode,
+        )
         self.rules, self.render_mode = config.rules, render_mode
         self._window: Any = None
         if render_mode == "human":

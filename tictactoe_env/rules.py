@@ -22,7 +22,7 @@ that is never set. A bitboard b has k marks in a line in direction d if
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -85,12 +85,24 @@ class Rules:
         further = (f", {name}={value}" for name, value in self.variant.items())
         return f"{self.rows}x{self.cols}, {self.k} in a row{''.join(further)}"
 
+    @classmethod
+    def among(cls, arguments: Mapping[str, Any]) -> Rules:
+        """The board by those of some arguments that are fields of it."""
+        names = (one.name for one in fields(cls))
+        return cls(**{name: arguments[name] for name in names if name in arguments})
+
+    @classmethod
+    def further_fields(cls) -> dict[str, Any]:
+        """The fields beside the sizes, which make variants, and their defaults."""
+        return {one.name: one.default for one in fields(cls) if one.name not in SIZES}
+
     @property
     def variant(self) -> dict[str, Any]:
         """The fields beside the sizes that do not have their defaults; none on a plain board."""
-        further = (one for one in fields(self) if one.name not in SIZES)
-        values = ((one.name, getattr(self, one.name), one.default) for one in further)
-        return {name: value for name, value, default in values if value != default}
+        further = self.further_fields().items()
+        return {
+            name: getattr(self, name) for name, plain in further if getattr(self, name) != plain
+        }
 
     def to_json(self) -> dict[str, Any]:
         """The board as JSON values: the sizes, and what makes it a variant.
@@ -127,6 +139,13 @@ class Rules:
         After the end of a game they are the moves that would be legal if it went on.
         """
         return taken ^ self.full
+
+    def can_take(self, cells: int) -> bool:
+        """True if legal moves, whoever makes which, can take exactly these cells, a bitboard."""
+        taken = 0
+        while more := self.legal(taken) & cells:
+            taken |= more
+        return taken == cells
 
     @property
     def line_result(self) -> int:

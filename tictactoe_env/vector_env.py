@@ -19,7 +19,7 @@ from tictactoe_env.notation import check_move
 from tictactoe_env.observation import last_move, observation_space
 from tictactoe_env.policy import Policy
 from tictactoe_env.pool import Pool, Pooled
-from tictactoe_env.rules import ILLEGAL, ONGOING, OUTCOME_NUMBERS, Boards
+from tictactoe_env.rules import ILLEGAL, ONGOING, OUTCOME_NUMBERS, Boards, Rules
 
 _OF_EACH_GAME = ("over", "which", "begun", "steps")  # arrays (num_envs,) of the environment
 
@@ -92,13 +92,23 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
         render_mode: str | None = None,
         autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
         max_episode_steps: int | None = None,
+        **variant: Any,  # further fields of `Rules`
     ):
         super().__init__()
         self.num_envs = whole_number(num_envs, "num_envs", 1)
         if render_mode is not None:
             one_of("render mode of many games", render_mode, self.metadata["render_modes"])
-        arguments = (side, rows, cols, k, illegal, rewards, observation, opening, start, early_draw)
-        self.config = config = Config(*arguments, render_mode)
+        self.config = config = Config(
+            rules=Rules(rows, cols, k, **variant),
+            side=side,
+            illegal=illegal,
+            rewards=rewards,
+            observation=observation,
+            opening=opening,
+            start=start,
+            early_draw=early_draw,
+            render_mode=render_mode,
+        )
         self.rules, self.render_mode = config.rules, render_mode
         if not isinstance(autoreset_mode, AutoresetMode):
             known = {text: mode for mode in AutoresetMode for text in (mode.name, mode.value)}
