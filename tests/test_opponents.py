@@ -161,7 +161,7 @@ def test_every_door_guesses_from_the_same_names(runs, door):
 
 def test_objects_and_pools_of_them_are_opponents_if_they_can_play():
     policy, predict = RandomPolicy(), lambda observation, deterministic: ([0], None)
-    assert make_opponent(policy, Rules()) is policy
+    assert make_opponent(policy, Rules()) == RandomPolicy(Rules())
     model = types.SimpleNamespace(predict=predict)
     assert isinstance(make_opponent(model, Rules()), PredictPolicy)
     for spec in (None, [["random", 1]]):
