@@ -23,7 +23,7 @@ from tictactoe_env.exact.evaluation import (
     evaluate_or_sample,
 )
 from tictactoe_env.exact.match import Result
-from tictactoe_env.exact.positions import TABULATED, positions_of, symmetries_of
+from tictactoe_env.exact.positions import TABULATED, positions_of
 from tictactoe_env.exact.proof import Limit, reach_of
 from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.policy import GreedyPolicy, RandomPolicy
@@ -99,9 +99,9 @@ def test_a_network_moves_alike_whatever_boards_are_asked_with_it_and_on_images(a
     assert (probs[1:].max(axis=1) == 1).all()
     assert (probs[0] == 1 / 16).all() == bool(options)
     if not options:
-        images = boards[:, symmetries_of(SQUARE)]  # (B, 8, cells)
+        images = boards[:, SQUARE.symmetries]  # (B, 8, cells)
         own = np.array([len(np.unique(each, axis=0)) == 8 for each in images])  # all different
-        for number, cells in enumerate(symmetries_of(SQUARE)):
+        for number, cells in enumerate(SQUARE.symmetries):
             assert np.array_equal(player.probs(images[own, number]), probs[own][:, cells])
 
 

@@ -195,7 +195,7 @@ def test_a_further_entry_of_the_table_is_an_opponent_in_every_list(monkeypatch):
 
 def test_objects_and_pools_of_them_are_opponents_if_they_can_play():
     policy, predict = RandomPolicy(), lambda observation, deterministic: ([0], None)
-    assert make_opponent(policy, Rules()) is policy
+    assert make_opponent(policy, Rules()) == RandomPolicy(Rules())
     model = types.SimpleNamespace(predict=predict)
     assert isinstance(make_opponent(model, Rules()), PredictPolicy)
     for spec in (None, [["random", 1]]):

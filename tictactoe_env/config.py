@@ -22,7 +22,7 @@ from tictactoe_env.exact.positions import ENUMERABLE, can_enumerate, draw_starts
 from tictactoe_env.notation import SIDES, board_text, parse_board, parse_game, replay
 from tictactoe_env.observation import OBSERVATIONS
 from tictactoe_env.opponents import text_of
-from tictactoe_env.policy import Policy
+from tictactoe_env.policy import Policy, as_policy
 from tictactoe_env.rules import ILLEGAL, OUTCOMES, Boards, Rules, to_move
 
 _SIDE_CHOICES = (*SIDES, "random", "alternate")
@@ -45,17 +45,15 @@ def mark_of(side: str) -> int:
     return 1 if side == "X" else -1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Config:
     """All arguments of an environment except the opponent; `TicTacToeEnv` documents them.
 
     Raises ValueError for arguments that are wrong or exclude each other.
     """
 
+    rules: Rules
     side: str
-    rows: int
-    cols: int
-    k: int
     illegal: str
     rewards: Mapping[str, float] | None
     observation: str
@@ -78,12 +76,7 @@ class Config:
             raise ValueError('opening and a start other than "empty" exclude each other')
         if self.start == "random" and not can_enumerate(self.rules):
             raise ValueError(f'start="random" needs at most {ENUMERABLE} cells, got {self.rules}')
-        _ = self.rules, self.reward_table, self.start_board
-
-    @cached_property
-    def rules(self) -> Rules:
-        """The board."""
-        return Rules(self.rows, self.cols, self.k)
+        _ = self.reward_table, self.start_board
 
     @cached_property
     def reward_table(self) -> NDArray[np.float64]:
@@ -180,8 +173,9 @@ class Config:
         cells, mover = np.arange(self.rules.cells), to_move(board)
         after = np.repeat(board[None], self.rules.cells, axis=0)
         after[cells, cells] = mover
-        ends = self.ended(after) | (board != 0)
-        if ends.any() and any((policy.probs(board[None])[0, ends] > 0).any() for policy in players):
+        ends = self.ended(after) | ~self.rules.legal_cells(board)
+        bound = (as_policy(player, self.rules) for player in players) if ends.any() else ()
+        if any((policy.probs(board[None])[0, ends] > 0).any() for policy in bound):
             other = "X" if mover > 0 else "O"
             raise ValueError(
                 f'on "{board_text(board, self.rules)}" ({self.rules}) the opponent may end the '

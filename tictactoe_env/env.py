@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 import gymnasium as gym
 import numpy as np
@@ -19,13 +19,13 @@ from tictactoe_env.config import (
     mark_of,
     picture_of,
 )
-from tictactoe_env.engines import GameEngine, State, game_engine
+from tictactoe_env.engines import GameEngine, GameState, game_engine
 from tictactoe_env.errors import checked_seed, whole_number
 from tictactoe_env.notation import check_move
 from tictactoe_env.observation import last_move, observation_space
 from tictactoe_env.policy import Uniforms
 from tictactoe_env.pool import Pool, Pooled
-from tictactoe_env.rules import ILLEGAL, ONGOING, OUTCOME_NUMBERS, Boards, to_move
+from tictactoe_env.rules import ILLEGAL, ONGOING, OUTCOME_NUMBERS, Boards, Rules, to_move
 
 _NO_OPTIONS: Mapping[str, Any] = {}
 _OUTCOME = tuple(OUTCOME_NUMBERS)  # of a result: np.int8
@@ -186,10 +186,20 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
         start: str | Start = "empty",
         early_draw: bool = False,
         render_mode: str | None = None,
+        **variant: Any,  # further fields of `Rules`
     ):
         super().__init__()
-        arguments = (side, rows, cols, k, illegal, rewards, observation, opening, start, early_draw)
-        self.config = config = Config(*arguments, render_mode)
+        self.config = config = Config(
+            rules=Rules(rows, cols, k, **variant),
+            side=side,
+            illegal=illegal,
+            rewards=rewards,
+            observation=observation,
+            opening=opening,
+            start=start,
+            early_draw=early_draw,
+            render_mode=render_mode,
+        )
         self.rules, self.render_mode = config.rules, render_mode
         self._window: Any = None
         if render_mode == "human":
@@ -200,12 +210,12 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
             self.metadata = {**self.metadata, "render_modes": ["ansi", "rgb_array"]}
         self.observation_space = observation_space(self.rules, observation)
         self.action_space = gym.spaces.Discrete(self.rules.cells)
-        self._game: GameEngine = game_engine(self.rules, early_draw, observation)
+        self._game: GameEngine[Any, Any] = game_engine(self.rules, early_draw, observation)
         self._last_cell = self.rules.cells - 1
         self._rewards = config.reward_table.tolist()
         self._ongoing_reward = self._rewards[ONGOING]
-        self._state: State = None
-        self._before: State = None  # the state before the last step, for render()
+        self._state: GameState | None = None
+        self._before: GameState | None = None  # the state before the last step, for render()
         self._uniforms = Uniforms(self.np_random)
         self._running = False
         self._games_begun = 0
@@ -276,7 +286,7 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
             self._games_begun = 0
         return given, pool, replies
 
-    def _start(self, given: Mapping[str, Any]) -> tuple[State, np.int8]:
+    def _start(self, given: Mapping[str, Any]) -> tuple[GameState, np.int8]:
         """A new game, and the learner's mark: that of the mover, if the caller moves for both."""
         side, start, seat = given.get("side", self.config.side), self.config.start, 1
         if not self._both_sides:
@@ -329,7 +339,7 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
             return int(action)
         return whole_number(action, "an action", 0, self._last_cell)
 
-    def _refuse(self) -> None:
+    def _refuse(self) -> NoReturn:
         """Raise what is wrong where no game is running."""
         self._check_open()
         if self._state is None:
@@ -368,7 +378,7 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
         """The board (cells,) int8: +1 X, -1 O, 0 free."""
         return self._game.board(self._started())
 
-    def _started(self) -> Any:
+    def _started(self) -> GameState:
         """The state of the game; ResetNeeded or ClosedEnvironmentError if there is none."""
         if self._state is None:
             self._refuse()

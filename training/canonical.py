@@ -8,7 +8,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from tictactoe_env.exact.positions import symmetries_of
 from tictactoe_env.rules import Rules
 
 FLOAT_CELLS, DOUBLE_CELLS = 14, 33  # of a ternary code without rounding, as float32 and float64
@@ -31,7 +30,7 @@ class CanonicalBoards(torch.nn.Module):
 
     def __init__(self, rules: Rules, symmetry: bool = True):
         super().__init__()
-        permutations = symmetries_of(rules)[: None if symmetry else 1]
+        permutations = rules.symmetries[: None if symmetry else 1]
         back = np.argsort(permutations, axis=1)
         # weights[plane and cell, s]: what a mark adds to the code of the image under symmetry s
         codes = torch.float32 if rules.cells <= FLOAT_CELLS else torch.float64

@@ -218,7 +218,7 @@ class Run:
 
     def _write_config(self) -> None:
         preset = {"preset": self.preset} if self.preset else {}
-        about = {"agent": self.page.AGENT, **preset, "config": dict(self.config), **self.related}
+        about = {"agent": self.page.AGENT, **preset, "config": self.config.saved(), **self.related}
         made_with = {"versions": package_versions(), "kernels": kernels.chosen()}
         write_json(self.folder / CONFIG, {**about, **made_with})
 
@@ -448,7 +448,7 @@ class Run:
             sides=None if policy.rules.cells <= TABULATED else proven,
             limit=limit_of(self.config),
             seed=self.config.seed,
-            config=dict(self.config),
+            config=self.config.saved(),
             training={name: value for name, value in training.items() if value is not None},
         )
 

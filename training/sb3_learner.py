@@ -174,7 +174,7 @@ def environment(config: TaskConfig) -> TicTacToeVecEnv:
         config.num_envs,
         config.exploring_starts,
         config.counterexamples,
-        **asdict(config.rules),
+        **config.rules.to_json(),
         side="random" if config.side == "both" else config.side,
         early_draw=config.early_draw,
         rewards=dict(zip(("win", "draw", "loss"), config.rewards, strict=True)),

@@ -127,7 +127,9 @@ class SelfPlay:
             if member.weight > 0:
                 copies = member.snapshots
                 if self.epsilon > 0:
-                    copies = tuple(ExploringPolicy(copy, self.epsilon) for copy in copies)
+                    copies = tuple(
+                        ExploringPolicy(copy, self.epsilon, self.rules) for copy in copies
+                    )
                 pairs += replace(member, snapshots=copies).pairs
         return Pool(tuple(pairs))
 
@@ -208,10 +210,11 @@ class ExploringPolicy(NamedTuple):
 
     policy: Policy
     epsilon: float | tuple[float, ...]
+    rules: Rules
 
     def probs(self, boards: Boards) -> Probs:
         """The mean of the policy's probabilities and equal ones: (B, cells)."""
-        equal = RandomPolicy().probs(boards)
+        equal = RandomPolicy(self.rules).probs(boards)
         epsilon = np.take(self.epsilon, np.count_nonzero(boards, axis=1), mode="clip")[:, None]
         return (1 - epsilon) * self.policy.probs(boards) + epsilon * equal
 
@@ -243,7 +246,7 @@ def play_out(
     """Play G games from these positions (G,) to their ends: the moves of each ply, and the ends.
 
     Positions are rows of `positions`. move: the cells (B,) for games (B,) and their positions (B,).
-    A taken cell ends the game, in the position -1.
+    An illegal move ends the game, in the position -1.
     """
     rows, going, plies = starts.copy(), np.arange(len(starts)), []
     while len(going):
@@ -266,7 +269,7 @@ def play_games(
 
     choose: the learner's moves, from positions (B,) to cells (B,). is_x: whether the learner is X,
     for each game (G,). which: the opponents (G,), as indices into the pool. starts: (G,), by
-    default the empty board. A result is 1, 0 or -1; who moves to a taken cell loses.
+    default the empty board. A result is 1, 0 or -1; who makes an illegal move loses.
     """
     positions, moves = opponents.positions, []
     was_own = np.zeros(len(is_x), dtype=bool)  # whether the learner made the last move

@@ -23,6 +23,6 @@ class Representatives:
         self.rows, index = np.unique(shown[unfinished], return_inverse=True)
         self.index = np.full(size, -1)
         self.index[unfinished] = index
-        self.symmetries = positions.symmetries if symmetry else positions.symmetries[:1]
+        self.symmetries = positions.rules.symmetries[: None if symmetry else 1]
         which = positions.to_canonical if symmetry else np.zeros(size, dtype=np.intp)
         self.cells = self.symmetries[which]

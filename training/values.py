@@ -49,7 +49,7 @@ class OwnValues(NamedTuple):
 class ValuedPolicy(TabularPolicy):
     """A policy as a table, with the player's own values of the moves.
 
-    own: its values are kept as float32, with NaN on taken cells. Raises ValueError for another
+    own: its values are kept as float32, with NaN where illegal. Raises ValueError for another
     shape.
     """
 
@@ -100,12 +100,13 @@ class ValuedTable(ValuedPolicy):
 
 
 def checked(own: OwnValues, rules: Rules) -> OwnValues:
-    """Values as float32 with NaN on taken cells and for infinities. ValueError for other shapes."""
+    """Values as float32, NaN where illegal and for infinities. ValueError for other shapes."""
     positions = positions_of(rules)
     boards, values = positions.boards[positions.unfinished], np.asarray(own.values)
     if values.shape != boards.shape or (own.known is not None and len(own.known) != len(boards)):
         raise ValueError(f"values and known need {boards.shape[0]} rows, got {values.shape}")
-    kept = np.where(np.isfinite(values) & (boards == 0), values, np.nan).astype(np.float32)
+    shown = np.isfinite(values) & rules.legal_cells(boards)
+    kept = np.where(shown, values, np.nan).astype(np.float32)
     kept.setflags(write=False)
     return own._replace(values=kept)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -57,7 +56,7 @@ def new_pair(page: Any, typed: dict[str, Any]) -> Pair:
         "seed": config.seed + 1,
         "side": side,
         **given,
-        **asdict(config.rules),
+        **config.rules.to_json(),
     }
     second = experiment_of(rival_page, given, {})
     for experiment in (first, second):

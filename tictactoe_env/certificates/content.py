@@ -21,7 +21,7 @@ from tictactoe_env.certificates.stated import CertificateError, Stated, is_numbe
 from tictactoe_env.exact.match import OptimalShare, Result
 from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.exact.verdict import Proven, verdict
-from tictactoe_env.rules import SIDES, Rules
+from tictactoe_env.rules import SIDES, SIZES, Rules
 
 TABLE, LINES = 1, 2  # the formats: the moves in all positions, or in those that can be met
 
@@ -31,7 +31,8 @@ class SideResults:
     """The exact results of a player as one side.
 
     unbeatable: whether it never loses, whatever the opponent does. always_wins: whether it wins
-    every game. losing_line: the cells of the shortest game that it loses, None without one.
+    every game. losing_line: the cells of the shortest game that it loses, None without one. A
+    `Result` of a certificate does not state `illegal_other`.
     worst_case_value, worst_case_loss: win - loss, and the loss, against a best response.
 
     Of a certificate of all positions: optimal, whether it is unbeatable and no unbeatable player
@@ -205,7 +206,7 @@ class Certificate:
         return {
             "format": LINES if self.is_of_lines else TABLE,
             "agent": self.stated.agent,
-            "board": asdict(self.rules),
+            "board": self.rules.to_json(),
             **whole,
             **{name: stated[name] for name in ("seed", "config", "versions")},
             "moves": self.moves,
@@ -272,16 +273,14 @@ _KINDS: Mapping[Any, tuple[str, Callable[[Any], bool]]] = {
 def _typed(kind: Any, value: Any, place: str, names: Sequence[str] = ()) -> Any:
     """A JSON value as one of KINDS, as a dataclass, or as None where the kind allows it.
 
-    names: the entries of the object; by default those of all fields of the dataclass. Raises
-    CertificateError, which names the place, for any other value.
+    names: the entries of the object, if they are not those of `_entries`. Raises CertificateError,
+    which names the place, for any other value.
     """
     if isinstance(kind, UnionType):
         return None if value is None else _typed(get_args(kind)[0], value, place)
-    if kind is Result:
-        names = _RESULT_NAMES
     if isinstance(kind, type) and is_dataclass(kind):
         entries, kinds = _typed(dict, value, place), get_type_hints(kind)
-        names = names or [one.name for one in fields(kind)]
+        names = names or _entries(kind, entries)
         parts = {n: _typed(kinds[n], entries.get(n, _MISSING), f"{place}.{n}") for n in names}
         _check_known(set(entries) - set(names), f"{place}.")
         try:
@@ -294,6 +293,19 @@ def _typed(kind: Any, value: Any, place: str, names: Sequence[str] = ()) -> Any:
     if kind == _LINE:
         return tuple(value)
     return float(value) if kind is float else value
+
+
+def _entries(kind: Any, given: Collection[str]) -> Sequence[str]:
+    """The entries of an object that stands for a dataclass: all fields, with two exceptions.
+
+    Of a board the sizes, and the further fields that are given; of a result `_RESULT_NAMES`.
+    """
+    if kind is Result:
+        return _RESULT_NAMES
+    names = [one.name for one in fields(kind)]
+    if kind is Rules:
+        return [name for name in names if name in SIZES or name in given]
+    return names
 
 
 def _check_known(unknown: Collection[str], place: str) -> None:

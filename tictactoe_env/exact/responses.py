@@ -80,7 +80,7 @@ def best_response_player(
             examples.append(_below(reach, goals[side]))
             is_symmetric = reach.is_symmetric
         replies = MoveSets(rules, *map(np.concatenate, zip(*known, strict=True)))
-        player = _ResponsePolicy(replies, is_symmetric, elsewhere or RandomPolicy())
+        player = _ResponsePolicy(replies, is_symmetric, elsewhere or RandomPolicy(rules))
         return BestResponsePlayer(player, np.concatenate(examples))
     positions, table = positions_of(rules), tabulate(policy, rules)
     weights = np.zeros(positions.boards.shape)
@@ -89,7 +89,8 @@ def best_response_player(
         for ply, best in _best_replies(everywhere, values_of(everywhere)):
             weights[ply.rows] = best
         examples.append(_below(TableReach({side: table}, side, rules), goals[side]))
-    weights = np.where(weights.any(axis=1, keepdims=True), weights, positions.boards == 0)
+    legal = rules.legal_cells(positions.boards)
+    weights = np.where(weights.any(axis=1, keepdims=True), weights, legal)
     weights = weights[positions.unfinished]
     shares = weights / weights.sum(axis=1, keepdims=True)
     return BestResponsePlayer(TabularPolicy(rules, shares), np.concatenate(examples))

@@ -47,7 +47,7 @@ class TicTacToeVecEnv(VecEnv):
         if exploring_starts or counterexamples:
             if arguments.get("opening") or arguments.get("start", "empty") != "empty":
                 raise ValueError("exploring_starts and counterexamples exclude opening and start")
-            rules = Rules(*(arguments.get(name, 3) for name in ("rows", "cols", "k")))
+            rules = Rules.among(arguments)
             early_draw = arguments.get("early_draw", False)
             arguments["start"] = ExploringStarts(
                 exploring_starts, rules, early_draw, counterexamples
