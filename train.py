@@ -17,10 +17,10 @@ with explained("train.py", "train"):
     from agents import TRAINABLE
     from apps.terminal import rivals
     from apps.terminal.command_line import Option
-    from apps.terminal.entries import (
-        Entry,
+    from apps.terminal.experiments import (
+        Experiment,
         command_line,
-        entry_of,
+        experiment_of,
         general_line,
         saved_config,
         typed_in,
@@ -151,11 +151,11 @@ def act(page: Any, typed: dict[str, Any], given: SimpleNamespace) -> int:
         return train(rivals.saved_pair(page, typed, saved), given)
     if "rival" in typed:
         return train(rivals.new_pair(page, typed), given)
-    entry = entry_of(page, typed, saved)
-    rivals.refuse_half(entry, saved, given.resume)
+    experiment = experiment_of(page, typed, saved)
+    rivals.refuse_half(experiment, saved, given.resume)
     if given.seeds:
-        return train_study(entry, given)
-    return train((entry,), given)
+        return train_study(experiment, given)
+    return train((experiment,), given)
 
 
 def agent_of(arguments: list[str]) -> str:
@@ -176,31 +176,32 @@ def optimize(page: Any, typed: dict[str, Any], given: SimpleNamespace) -> int:
         from apps.terminal import tuner
         from training.tuning import Search
 
-    entry = entry_of(page, typed, {})
+    experiment = experiment_of(page, typed, {})
     fixed = set(typed)
-    if entry.preset:
-        fixed |= agents.presets(page.AGENT)[entry.preset].options.keys()
-    search = Search(page, entry.config, given.until, given.seeds_per_trial, tuple(sorted(fixed)))
-    folder = given.out or Path("runs") / f"{entry.name}-optimize-{entry.config.seed}"
+    if experiment.preset:
+        fixed |= agents.presets(page.AGENT)[experiment.preset].options.keys()
+    config = experiment.config
+    search = Search(page, config, given.until, given.seeds_per_trial, tuple(sorted(fixed)))
+    folder = given.out or Path("runs") / f"{experiment.name}-optimize-{config.seed}"
     return tuner.optimize(search, given.optimize, folder, typed)
 
 
-def train(entries: tuple[Entry, ...], given: SimpleNamespace) -> int:
+def train(experiments: tuple[Experiment, ...], given: SimpleNamespace) -> int:
     """Train one learner, or two against each other, and print what is proven; the exit code."""
     from apps.terminal import trainer
     from apps.terminal.piped import PipedConsole
     from training.run import Run
 
     console = PipedConsole()
-    first = entries[0]
+    first = experiments[0]
     folder = given.resume or given.out
     if folder is None:
         folder = trainer.new_folder(first.name, first.config.seed, console)
     training: Any
-    if len(entries) == 1:
+    if len(experiments) == 1:
         training = Run(folder, first.page, first.config, given.until, first.preset)
     else:
-        training = rivals.runs_of(entries, folder, given.until)
+        training = rivals.runs_of(experiments, folder, given.until)
     return trainer.train(
         training,
         console,
@@ -210,14 +211,14 @@ def train(entries: tuple[Entry, ...], given: SimpleNamespace) -> int:
     )
 
 
-def train_study(entry: Entry, given: SimpleNamespace) -> int:
+def train_study(experiment: Experiment, given: SimpleNamespace) -> int:
     """Train an agent with many seeds, and print a table over them; the exit code."""
     from apps.terminal import study
 
-    folder = given.out or Path("runs") / f"{entry.name}-study"
-    about = entry.page.AGENT, entry.config, entry.preset, given.until
+    folder = given.out or Path("runs") / f"{experiment.name}-study"
+    about = experiment.page.AGENT, experiment.config, experiment.preset, given.until
     with explained("train.py", "cluster" if given.cluster else "train"):
-        return study.train(folder, entry.name, given.seeds, about, given.cluster, given.jobs)
+        return study.train(folder, experiment.name, given.seeds, about, given.cluster, given.jobs)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,6 @@ The player makes the network's most likely move or, with `simulations`, that of 
 
 from __future__ import annotations
 
-from contextlib import suppress
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -31,22 +30,17 @@ import torch
 from numpy.typing import NDArray
 
 from tictactoe_env.certificates.content import sides_of
-from tictactoe_env.exact import (
-    Limit,
-    ProofLimitError,
-    TabularPolicy,
-    best_response_player,
-    tabulate,
-)
-from tictactoe_env.exact.positions import TABULATED, symmetries_of
+from tictactoe_env.exact import Limit, TabularPolicy, tabulate
+from tictactoe_env.exact.positions import TABULATED
+from tictactoe_env.exact.responses import kept_counterexamples, response_to_learner
 from tictactoe_env.observation import observe
-from tictactoe_env.rules import MAX_BITS, Boards, Rules, to_move
+from tictactoe_env.rules import MAX_BITS, ONGOING, OUTCOME_NUMBERS, Boards, Rules, to_move
 from tictactoe_env.starts import ExploringStarts
 from training.learner import Arrays, Learner, State
 from training.network_policy import LivePolicy, NetworkPolicy, SymmetricNetwork, scores_of
 from training.options import BoardConfig, Count, Layers, Natural, Positive, Share, constant, option
 from training.search_space import Range
-from training.torch_arrays import load_weights, use_torch, weights_of
+from training.torch_arrays import illegal_cells, load_weights, use_torch, weights_of
 
 AGENT = "alphazero"
 TITLE = "AlphaZero"
@@ -94,17 +88,17 @@ class Network(torch.nn.Module):
             self.layers = layers.append(torch.nn.Linear(sizes[-1], cells + 1))
 
     def forward(self, planes: torch.Tensor) -> torch.Tensor:
-        """The logarithms of P, about -3e38 for taken cells, and the value of each board."""
+        """The logarithms of P, about -3e38 where illegal, and the value of each board."""
         found = self.layers(planes.flatten(1).float())
-        is_taken = planes.flatten(2).any(dim=1)
-        logits = found[:, :-1].masked_fill(is_taken, torch.finfo(found.dtype).min)
+        illegal = illegal_cells(planes, self.config.rules)
+        logits = found[:, :-1].masked_fill(illegal, torch.finfo(found.dtype).min)
         return torch.cat([logits.log_softmax(dim=1), found[:, -1:].tanh()], dim=1)
 
 
 def ends_of(boards: Boards, rules: Rules) -> NDArray[np.float32]:
-    """The result of boards (B, cells) for the side to move: -1 or 0, NaN while a game goes on."""
-    has_line = rules.has_line(np.stack(rules.to_bits(boards))).any(axis=0)
-    return np.where(has_line, -1, np.where(boards.all(axis=1), 0, np.nan)).astype(np.float32)
+    """The results of boards (B, cells) for the sides to move: 1, 0 or -1; NaN if unfinished."""
+    results = rules.results(boards)  # for the other side
+    return np.where(results == ONGOING, np.nan, -OUTCOME_NUMBERS[results]).astype(np.float32)
 
 
 class Trees:
@@ -126,11 +120,12 @@ class Trees:
         self.children = np.zeros(shape, dtype=np.int32)
         self.estimates, self.results = np.full((2, *shape[:2]), np.nan, dtype=np.float32)
         self.add_nodes(np.arange(len(boards)), boards)
+        legal = self.rules.legal_cells(boards)
         noise = np.zeros(boards.shape) if rng is None else rng.gumbel(size=boards.shape)
         for number in range(simulations):
             best = (-noise - self.raised(np.s_[:, 0])[0]).argsort(kind="stable")
             best = best[:, : 16 >> 4 * number // simulations]
-            visits = np.where(boards == 0, self.visits[:, 0], np.inf)
+            visits = np.where(legal, self.visits[:, 0], np.inf)
             least = np.take_along_axis(visits, best, axis=1).argmin(axis=1)
             self.simulate(best[np.arange(len(best)), least])
         sums, self.shares, values = self.raised(np.s_[:, 0])
@@ -248,7 +243,7 @@ class AlphaZero(Learner):
 
     def learn(self) -> None:
         """Fit the network to the memory, with boards turned at random."""
-        config, symmetries = self.config, symmetries_of(self.rules)
+        config, symmetries = self.config, self.rules.symmetries
         boards, shares, targets = map(np.concatenate, zip(*self.memory, strict=True))
         rate, losses = config.learning_rate * 0.5 ** (self.steps / config.half_life), []
         optimizer = torch.optim.Adam(self.student.parameters(), rate)
@@ -270,16 +265,17 @@ class AlphaZero(Learner):
 
     def find_counterexamples(self) -> None:
         """Find boards from which the network can be beaten; of a side beyond the limit none."""
-        found, limit = list[Boards](), Limit(self.config.proof_positions)
+        limit = Limit(self.config.proof_positions)
         network = player(self.config.replace(simulations=0), self.model())
+        found = list[Boards]()
         for side in sides_of(dict(self.config)):
-            with suppress(ProofLimitError):
-                response = best_response_player(network, self.rules, (side,), limit=limit)
+            response = response_to_learner(network, self.rules, (side,), limit=limit)
+            if response is not None:
                 found.append(response.counterexamples)
         self.counterexamples = sum(map(len, found)) if found else -1
         if found:
             boards = np.concatenate(found)
-            self.beatable = [*self.beatable, boards[:: 1 + len(boards) // 20_000].copy()][-16:]
+            self.beatable = kept_counterexamples(self.beatable, boards, proofs=16)
 
     def policy(self) -> TabularPolicy | LivePolicy:
         """The player of the network as it is."""

@@ -105,12 +105,17 @@ class BoardPolicy(MaskableActorCriticPolicy):
     noise: torch.Generator | None = None
 
     def __init__(
-        self, *arguments: Any, symmetry: bool, entropy_power: float, opening: str, **options: Any
+        self,
+        *arguments: Any,
+        rules: Rules,
+        symmetry: bool,
+        entropy_power: float,
+        opening: str,
+        **options: Any,
     ):
         super().__init__(*arguments, **options)
-        _, rows, cols = self.observation_space.shape  # type: ignore[misc]
-        self.canonical = CanonicalBoards(Rules(rows, cols, 1), symmetry)
-        self.opening, self.entropy_power = Opening(opening, Rules(rows, cols, 1)), entropy_power
+        self.canonical = CanonicalBoards(rules, symmetry)
+        self.opening, self.entropy_power = Opening(opening, rules), entropy_power
 
     def log_probs_and_values(
         self, obs: Any, action_masks: Any = None
@@ -181,6 +186,7 @@ class BoardPolicy(MaskableActorCriticPolicy):
 def policy_options(config: Config) -> dict[str, Any]:
     """The arguments of `BoardPolicy`."""
     return {
+        "rules": config.rules,
         "symmetry": config.symmetry,
         "entropy_power": config.entropy_power,
         "opening": config.opening,

@@ -260,7 +260,7 @@ class Evolution(Learner):
             hidden[-1, unit] = 1 - slope * inputs.sum()
             output[unit] = 0
             ((scores,),) = self.layout.scores(network, graph.inputs[[place]])
-            legal = np.flatnonzero(~graph.taken[place])
+            legal = np.flatnonzero(graph.legal[place])
             others = legal[legal != self.moves[number, place]]
             cell = rng.choice(others if len(others) else legal)
             output[unit, cell] = scores.max() - scores[cell] + rng.random()

@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tictactoe_env.exact.positions import ILLEGAL, positions_of
+from tictactoe_env.exact.positions import NO_CHILD, positions_of
 from tictactoe_env.policy import draw
 from training.learner import Arrays
 from training.options import BoardConfig, Count, Kept, Positive, Rewards, Share, option
@@ -61,7 +61,7 @@ def places_of(config: Config) -> Rows:
     """The row of the position after each move, in its symmetric form; N for illegal moves."""
     positions = positions_of(config.rules)
     shared = positions.canonical if config.symmetry else np.arange(len(positions))
-    return np.where(positions.children != ILLEGAL, shared[positions.children], len(positions))
+    return np.where(positions.children != NO_CHILD, shared[positions.children], len(positions))
 
 
 def player(config: Config, model: Arrays) -> ValuedTable:

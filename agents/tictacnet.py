@@ -22,7 +22,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tictactoe_env.exact.positions import positions_of
+from tictactoe_env.exact.positions import NO_CHILD, positions_of
 from training.learner import Arrays
 from training.options import BoardConfig, Count, Layers, Positive, Rewards, Share, option
 from training.perceptron import ACTIVATIONS, Weights, layers_of, size_of
@@ -207,7 +207,8 @@ class TicTacNet(PoolLearner):
 
     def notes(self) -> dict[str, float]:
         """The share of positions with an illegal greedy move, the loss, and epsilon."""
-        illegal = self.policy().table[self.positions.boards[self.positions.unfinished] != 0]
+        children = self.positions.children[self.positions.unfinished]
+        illegal = self.policy().table[children == NO_CHILD]
         share = float(illegal.sum() / len(self.positions.unfinished))
         return {"illegal_everywhere": share, "error": self.error, "epsilon": self.schedules()[0]}
 
@@ -279,7 +280,8 @@ class TicTacNet(PoolLearner):
             distance = known.max(axis=1, keepdims=True) - targets
             weights = (counts > 0) * np.sqrt(visits) * (LEAST_WEIGHT + np.exp(-distance / FOCUS))
         else:
-            shown = (network.boards != 0) & (visits > 0)
+            is_illegal = self.positions.children[network.rows] == NO_CHILD
+            shown = is_illegal & (visits > 0)
             targets[shown] = rewards[2]
             weights = np.where(shown, visits, counts)
         return targets.astype(np.float32), (weights / weights.sum()).astype(np.float32)

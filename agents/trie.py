@@ -135,7 +135,7 @@ class Trie:
     def _proven(self, row: int) -> int:
         """+1 if the side to move is proven to win, -1 if it is proven to lose, else 0."""
         if self.is_over[row]:
-            return -abs(self.outcome[row])
+            return -self.seat[row] * self.outcome[row]
         known = [self.known[child] for child in self.after[row] if child >= 0]
         return 1 if -1 in known else -(min(known) == 1)
 

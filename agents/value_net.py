@@ -204,7 +204,7 @@ class ValueNet(Learner):
         config, after, level = self.config, self.afterstates, self.steps // self.config.games
         rng = np.random.default_rng([config.seed, level])
         values = after.values(self.network) if level else np.zeros(len(after.positions))
-        before: Policy = after.policy(values) if level else RandomPolicy()
+        before: Policy = after.policy(values) if level else RandomPolicy(config.rules)
         if config.dataset and level == 0:
             means, games = read_columns(Path(config.dataset), after.planes).T
             recent = np.stack([games, games * means])
@@ -212,7 +212,7 @@ class ValueNet(Learner):
             recent = self.play(before, values, rng)
         self.results = recent + config.memory * self.results
         self.fit(level, int(recent[0].sum()), rng)
-        players = (ExploringPolicy(one, MATCH) for one in (self.policy(), before))
+        players = (ExploringPolicy(one, MATCH, config.rules) for one in (self.policy(), before))
         champion, other = (tabulate(player, config.rules) for player in players)
         x, o = (exact_result(champion, other, side=side) for side in SIDES)
         self.match = [(x.win + o.win) / 2, (x.draw + o.draw) / 2, (x.loss + o.loss) / 2]
@@ -223,7 +223,8 @@ class ValueNet(Learner):
         config, positions = self.config, self.afterstates.positions
         if isinstance(player, ValuedTable) and config.temperature:
             player = player.softmax(config.temperature)
-        table = tabulate(ExploringPolicy(player, config.epsilons), config.rules).by_row()
+        exploring = ExploringPolicy(player, config.epsilons, config.rules)
+        table = tabulate(exploring, config.rules).by_row()
         # the position of each game after each move, -1 after its end
         path = np.full((config.rules.cells + 3, config.games), -1, dtype=np.intp)
         path[0] = 0

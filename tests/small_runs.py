@@ -36,7 +36,7 @@ def small_config(agent, **changes):
     page = agents.page(agent)
     arguments = [agent, *options_of_run(agent)]
     typed = train.command_line(page, train.GENERAL).parse(arguments)
-    return train.entry_of(page, typed, {}).config.replace(**changes)
+    return train.experiment_of(page, typed, {}).config.replace(**changes)
 
 
 def metrics(folder):

@@ -27,7 +27,7 @@ class Selection:
     def pytest_collection_modifyitems(self, items):
         items[:] = [item for item in items if "monte_carlo" in item.name or goes_through(item)]
 def goes_through(item):
-    return {"TRAINABLE", "ENTRIES"} & {*item.function.__code__.co_names}
+    return {"TRAINABLE", "SETTINGS"} & {*item.function.__code__.co_names}
 sys.exit(pytest.main(sys.argv[1:], [Selection()]))
 """
 """Runs the tests of the page, and those that go through all agents."""
@@ -59,7 +59,7 @@ def test_the_tests_that_go_through_all_agents_pass_with_the_example(tree):
     files = [
         path
         for path in sorted((tree / "tests").glob("test_*.py"))
-        if re.search(r"\bTRAINABLE\b|\bENTRIES\b", path.read_text())
+        if re.search(r"\bTRAINABLE\b|\bSETTINGS\b", path.read_text())
     ]
     done = python("-c", SELECT, "-q", "-n", "0", "-rs", *files, folder=tree)
     assert done.returncode == 0, done.stdout

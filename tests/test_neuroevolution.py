@@ -107,7 +107,7 @@ def test_a_best_response_leaves_a_network_no_more_than_any_opponent_can(evolutio
     for moves in evolution.moves[:4]:
         successors = graph.successors(moves[None])
         response = graph.best_response(successors[:, 0], ends, 0.0, rng)
-        assert not graph.taken[np.arange(graph.size), response].any()
+        assert graph.legal[np.arange(graph.size), response].all()
         least = match.best_responses(graph.policy(moves), rules)
         met, opponent = graph.policy(moves), graph.policy(response)
         for side, worst in least.items():

@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 import torch
-from learners import BOARDS, OBSERVATIONS, POSITIONS, RULES
+from learners import BOARDS, OBSERVATIONS, RULES
 from sb3_contrib import MaskablePPO
 from small_runs import without
 from stable_baselines3 import DQN
@@ -48,7 +48,7 @@ def scores(learner, observations):
 @PAGES
 def test_a_board_has_the_same_scores_alone_and_in_a_batch_and_so_have_its_images(learners, page):
     expected = scores(learners[page], OBSERVATIONS)
-    for permutation in POSITIONS.symmetries:
+    for permutation in RULES.symmetries:
         images = scores(learners[page], observe(BOARDS[:, permutation], RULES, "planes"))
         are_close(images, expected[:, permutation])
     some = np.random.default_rng(0).permutation(len(BOARDS))[:300]

@@ -47,7 +47,7 @@ def test_exploration_temperature_and_look_ahead_work_together(learner, look_ahea
     values = learner.afterstates.values(network)
     moves, policy = states.of_moves(states.values(network)), states.policy(states.values(network))
     player = policy.softmax(temperature) if temperature else policy
-    table = tabulate(ExploringPolicy(player, (0.9, 0.4)), POSITIONS.rules).by_row()
+    table = tabulate(ExploringPolicy(player, (0.9, 0.4), POSITIONS.rules), POSITIONS.rules).by_row()
     for at in POSITIONS.unfinished[::50].tolist():
         expected = np.full(9, -np.inf)
         for cell, child in enumerate(POSITIONS.children[at].tolist()):

@@ -8,7 +8,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from tictactoe_env.exact.positions import symmetries_of
 from tictactoe_env.rules import Rules
 
 # The largest boards whose ternary code fits into a float without rounding.
@@ -34,7 +33,7 @@ class CanonicalBoards(torch.nn.Module):
 
     def __init__(self, rules: Rules, symmetry: bool = True):
         super().__init__()
-        permutations = symmetries_of(rules)
+        permutations = rules.symmetries
         if not symmetry:
             permutations = permutations[:1]  # the identity
         back = np.argsort(permutations, axis=1)

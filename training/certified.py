@@ -37,7 +37,7 @@ def certificate_of(
         sides=None if has_table else proven,
         limit=limit_of(config),
         seed=config.seed,
-        config=dict(config),
+        config=config.saved(),
         training=training_of(best, preset, record),
     )
 

@@ -54,7 +54,7 @@ class Model(NamedTuple):
 
 def write_model(path: Path, agent: str, model: Model, **more: Any) -> None:
     """Write the arrays of a model, with its agent, configuration and steps in the JSON beside."""
-    about = {"agent": agent, "config": dict(model.config), "steps": model.steps, **more}
+    about = {"agent": agent, "config": model.config.saved(), "steps": model.steps, **more}
     write_arrays(path, model.arrays, about)
 
 

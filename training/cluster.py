@@ -6,8 +6,11 @@ for number, found in results(train_run, calls, "dask://scheduler:8786"): ...
 from __future__ import annotations
 
 import logging
+import os
 import re
 import signal
+import threading
+import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -18,6 +21,7 @@ from training import kernels
 FORM = re.compile(r"(dask|ray)://([^/:\s]+|\[[0-9a-fA-F:]+\]):(\d{1,5})")
 TRIES = 3  # times that a worker may be lost
 IDLE_SECONDS = 20  # after which a process without a training ends
+PARENT_SECONDS = 1  # between two looks at the parent of a process
 CONNECT_SECONDS = 15  # after which a Dask scheduler, or its first worker, is given up
 
 
@@ -78,7 +82,7 @@ def _workers(address: str | None, jobs: int | None) -> AbstractContextManager[di
 
 
 def _processes(jobs: int | None) -> dict[str, Any]:
-    """The settings of joblib for processes of one thread, which leave Ctrl-C to this one.
+    """The settings of joblib for processes of one thread, which end with this one.
 
     There are at least two, since joblib would call in this process otherwise.
     """
@@ -89,9 +93,22 @@ def _processes(jobs: int | None) -> dict[str, Any]:
         "n_jobs": max(2, jobs or joblib.cpu_count()),
         "inner_max_num_threads": 1,
         "idle_worker_timeout": IDLE_SECONDS,
-        "initializer": signal.signal,
-        "initargs": (signal.SIGINT, signal.SIG_IGN),
+        "initializer": _settle,
+        "initargs": (os.getpid(),),
     }
+
+
+def _settle(parent: int) -> None:
+    """Leave Ctrl-C to the parent of this process, and let this process end with it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+
+
+def _end_with(parent: int) -> None:
+    """End this process when its parent was killed. Windows never tells, so there it goes on."""
+    while os.getppid() == parent:
+        time.sleep(PARENT_SECONDS)
+    os._exit(1)
 
 
 @contextmanager

@@ -208,7 +208,12 @@ def remove_leftovers(folder: Path) -> None:
     """Remove files and folders that a kill has left half written in the folder of a run."""
     for leftover in _beside(folder / "checkpoint"):
         shutil.rmtree(leftover, ignore_errors=True)
-    for file in folder.rglob(".*.tmp"):
+    remove_temporary(folder)
+
+
+def remove_temporary(folder: Path) -> None:
+    """Remove the files that a kill has left half written in a folder, but not in its folders."""
+    for file in folder.glob(".*.tmp"):
         file.unlink(missing_ok=True)
 
 

@@ -1,6 +1,6 @@
 """Games between many deterministic players, looked up by the moves of each in all positions.
 
-A player may move to a taken cell, which loses. Positions are those that its network sees.
+A player may make an illegal move, which loses. Positions are those that its network sees.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from tictactoe_env.exact.positions import positions_of
+from tictactoe_env.exact.positions import NO_CHILD, positions_of
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
-from tictactoe_env.policy import Policy, draw, one_hot
+from tictactoe_env.policy import Policy, draw, one_hot, possible_cells
 from tictactoe_env.rules import Rules
 from training.perceptron import Weights
 from training.symmetry import Representatives
@@ -31,7 +31,7 @@ class GameGraph:
     """The S positions that networks see, ordered by ply, and the result of each move.
 
     The numbers S + X_WON, ..., S + O_ILLEGAL stand for the ends of games.
-    after: (S, cells) the position or end after each move. taken: (S, cells) bool.
+    after: (S, cells) the position or end after each move. legal: (S, cells) bool.
     random: (S, cells) the probabilities of random play.
     inputs: (S, inputs) the inputs of a network, planes of own and other marks, or with the encoding
     "grid" 1 for own marks and -1 for others; the last one is 1, for the biases.
@@ -50,13 +50,10 @@ class GameGraph:
         ply_starts = np.searchsorted(positions.ply[rows], np.arange(self.rules.cells + 1))
         self.plies = [slice(*pair) for pair in pairwise(ply_starts)]
         own = positions.boards[rows] * np.where(x_moves, 1, -1)[:, None]
-        self.taken = own != 0
-        self.random: Floats = ~self.taken / (~self.taken).sum(axis=1, keepdims=True)
-        # free[ply]: the free cells of the positions of this ply, (positions, cells - ply)
-        self.free = [
-            np.nonzero(~self.taken[rows])[1].reshape(-1, self.rules.cells - ply)
-            for ply, rows in enumerate(self.plies)
-        ]
+        self.legal = children != NO_CHILD
+        self.random: Floats = self.legal / self.legal.sum(axis=1, keepdims=True)
+        # moves[ply]: the legal cells of the positions of this ply first, (positions, most moves)
+        self.moves = [possible_cells(self.legal[rows]) for rows in self.plies]
         planes = [own > 0, own < 0] if encoding == "planes" else [own]
         with_ones = np.concatenate([*planes, np.ones((size, 1))], axis=1)
         self.inputs: Weights = with_ones.astype(np.float32)
@@ -97,7 +94,7 @@ class GameGraph:
                     slipped = (self.random[rows] * after).sum(axis=1)
                     values[rows] = (1 - slip) * values[successors[rows]] + slip * slipped
                 else:
-                    after[self.taken[rows]] = np.inf
+                    after[~self.legal[rows]] = np.inf
                     values[rows] = lowest = after.min(axis=1)
                     is_best = after <= lowest[:, None] + EQUAL
                     moves[rows] = (is_best * (1 - rng.random(after.shape))).argmax(axis=1)
@@ -122,13 +119,14 @@ class GameGraph:
                     found, probs = values[successors[rows], every], self.random[rows]
                     values[rows] = (1 - slip) * found
                 else:
-                    fouls = (opponent[rows] * self.taken[rows]).sum(axis=1, keepdims=True)
-                    values[rows], probs = fouls * end_values[side, O_ILLEGAL - side], opponent[rows]
+                    fouls = (opponent[rows] * ~self.legal[rows]).sum(axis=1, keepdims=True)
+                    values[rows] = fouls * end_values[side, O_ILLEGAL - side]
+                    probs = opponent[rows] * self.legal[rows]
                 if slip or not is_own:
                     weight = slip if is_own else 1.0
-                    free, each = self.free[ply], np.arange(len(probs))
+                    moves, each = self.moves[ply], np.arange(len(probs))
                     after = self.after[rows]
-                    for cell in free.T:
+                    for cell in moves.T:
                         share = weight * probs[each, cell, None]
                         values[rows] += share * values[after[each, cell]]
             total += values[0] / 2

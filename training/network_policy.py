@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tictactoe_env.exact.symmetry import CanonicalPolicy
 from tictactoe_env.observation import observe
-from tictactoe_env.policy import Probs, one_hot
+from tictactoe_env.policy import Probs, RandomPolicy, one_hot
 from tictactoe_env.rules import Boards, Rules
 from training.learner import Arrays
 from training.task import TaskConfig
@@ -71,7 +71,8 @@ class NetworkPolicy:
             chosen = np.exp(found - found.max(axis=1, keepdims=True), dtype=np.float64)
             chosen /= chosen.sum(axis=1, keepdims=True)
         if self.opens_at_random:
-            chosen[~boards.any(axis=1)] = 1 / self.rules.cells
+            empty = ~boards.any(axis=1)
+            chosen[empty] = RandomPolicy(self.rules).probs(boards[empty])
         return chosen
 
     def _values(self, boards: Boards) -> NDArray[np.float32]:

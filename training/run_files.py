@@ -128,7 +128,7 @@ class RunFiles:
         about: dict[str, Any] = {"agent": self.page.AGENT}
         if self.preset:
             about["preset"] = self.preset
-        about["config"] = dict(self.config)
+        about["config"] = self.config.saved()
         made_with = {"versions": package_versions(), "kernels": kernels.chosen()}
         write_json(self.folder / CONFIG, {**about, **self.related, **made_with})
 

@@ -96,8 +96,9 @@ class SB3Learner(Learner):
         if is_due and self.pool.takes_snapshots:
             self.pool.add(self.snapshot(), self.policy())
             self.algorithm.env.set_opponent(self.pool.pool())
-            if self.pool.counterexamples is not None:
-                self.algorithm.env.games.add_counterexamples(self.pool.counterexamples)
+            if self.pool.response is not None:
+                found = self.pool.response.counterexamples
+                self.algorithm.env.games.add_counterexamples(found)
 
     def advance(self, most: int) -> None:
         """Play and learn until `most` further steps are made."""
@@ -112,8 +113,8 @@ class SB3Learner(Learner):
         """
         found = self.tally.notes()
         if self.pool.answers:
-            boards = self.pool.counterexamples
-            found["counterexamples"] = -1 if boards is None else len(boards)
+            response = self.pool.response
+            found["counterexamples"] = -1 if response is None else len(response.counterexamples)
         return found
 
     def scalars(self) -> dict[str, float]:
@@ -177,7 +178,7 @@ def environment(config: TaskConfig) -> TicTacToeVecEnv:
         config.num_envs,
         config.exploring_starts,
         config.counterexamples,
-        **asdict(config.rules),
+        **config.rules.to_json(),
         side="random" if config.side == "both" else config.side,
         early_draw=config.early_draw,
         rewards={"win": win, "draw": draw, "loss": loss},

@@ -17,10 +17,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tictactoe_env.exact.evaluation import fair_results
 from tictactoe_env.exact.positions import Positions, positions_of
-from tictactoe_env.exact.proof import Limit, ProofLimitError
-from tictactoe_env.exact.responses import best_response_player
+from tictactoe_env.exact.proof import Limit
+from tictactoe_env.exact.responses import BestResponsePlayer, response_to_learner
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.opponents import BEST_RESPONSE, SELF, make_opponent, parse_pool
 from tictactoe_env.policy import Policy, Probs, RandomPolicy, draw, one_hot
@@ -55,9 +54,9 @@ class SelfPlay:
     snapshot of the learner from its weights again, `rival_from` one of the rival, and `policy_from`
     the policy without exploration, which a best response answers.
 
-    response: the best response to the newest snapshot; None without one, and if its proof would be
-    beyond the limit, where the snapshot takes its place. counterexamples: the boards (N, cells)
-    from which the newest snapshot can still be beaten, None where there is no response.
+    response: the best response to the newest snapshot, with the boards from which that one can
+    still be beaten; None without one, and if its proof would be beyond the limit, where the
+    snapshot takes its place.
     """
 
     def __init__(
@@ -90,8 +89,7 @@ class SelfPlay:
         self.answers = answers or self.responder is not None
         # The policy that the response answers, and the snapshot that plays off its lines.
         self.answered: tuple[Policy, Policy] | None = None
-        self.response: Policy | None = None
-        self.counterexamples: Boards | None = None
+        self.response: BestResponsePlayer | None = None
         self.rng = np.random.default_rng(seed)
         self._opponents: Opponents | None = None
 
@@ -114,13 +112,9 @@ class SelfPlay:
 
     def _answer(self, best: Policy, snapshot: Policy) -> None:
         """Compute the best response to `best`, which `snapshot` plays off the lines of `best`."""
-        self.answered, self._opponents = (best, snapshot), None
-        try:
-            self.response, self.counterexamples = best_response_player(
-                best, self.rules, self.sides, snapshot, fair_results(self.rules), self.limit
-            )
-        except ProofLimitError:  # the notes of a training say so
-            self.response = self.counterexamples = None
+        self.answered = best, snapshot
+        self.response = response_to_learner(best, self.rules, self.sides, snapshot, self.limit)
+        self._opponents = None
 
     def add_rival(self, snapshot: Policy) -> None:
         """Add a snapshot of another learner in the same way."""
@@ -131,13 +125,19 @@ class SelfPlay:
         """The opponents and their weights, with the present snapshots."""
         pairs: list[tuple[Policy, float]] = list(self.fixed)
         if self.responder is not None:
-            player = self.response or (self.answered[1] if self.answered else None)
+            player = None
+            if self.response is not None:
+                player = self.response.player
+            elif self.answered is not None:
+                _, player = self.answered
             pairs += replace(self.responder, player=player).pairs
         for member in (self.own, self.other):
             if member.weight > 0:
                 copies = member.snapshots
                 if self.epsilon > 0:
-                    copies = tuple(ExploringPolicy(copy, self.epsilon) for copy in copies)
+                    copies = tuple(
+                        ExploringPolicy(copy, self.epsilon, self.rules) for copy in copies
+                    )
                 pairs += replace(member, snapshots=copies).pairs
         return Pool(tuple(pairs))
 
@@ -222,10 +222,11 @@ class ExploringPolicy(NamedTuple):
 
     policy: Policy
     epsilon: float | tuple[float, ...]
+    rules: Rules
 
     def probs(self, boards: Boards) -> Probs:
         """The mean of the policy's probabilities and equal ones: (B, cells)."""
-        equal = RandomPolicy().probs(boards)
+        equal = RandomPolicy(self.rules).probs(boards)
         epsilon = np.take(self.epsilon, np.count_nonzero(boards, axis=1), mode="clip")[:, None]
         return (1 - epsilon) * self.policy.probs(boards) + epsilon * equal
 
@@ -259,7 +260,7 @@ def play_out(
     """Play G games from these positions (G,) to their ends: the moves of each ply, and the ends.
 
     Positions are rows of `positions`. move: the cells (B,) for games (B,) and their positions (B,).
-    A taken cell ends the game, in the position -1.
+    An illegal move ends the game, in the position -1.
     """
     rows = starts.copy()
     going = np.arange(len(starts))  # the games that are not over
@@ -286,7 +287,7 @@ def play_games(
 
     choose: the learner's moves, from positions (B,) to cells (B,). is_x: whether the learner is X,
     for each game (G,). which: the opponents (G,), as indices into the pool. starts: (G,), by
-    default the empty board. A result is 1, 0 or -1; who moves to a taken cell loses.
+    default the empty board. A result is 1, 0 or -1; who makes an illegal move loses.
     """
     positions = opponents.positions
     moves: list[Moves] = []

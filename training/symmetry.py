@@ -25,11 +25,11 @@ class Representatives:
         if symmetry:
             canonical: NDArray[Any] = positions.canonical
             to_canonical = positions.to_canonical
-            self.symmetries = positions.symmetries
+            self.symmetries = positions.rules.symmetries
         else:
             canonical = np.arange(size)
             to_canonical = np.zeros(size, dtype=np.intp)
-            self.symmetries = positions.symmetries[:1]
+            self.symmetries = positions.rules.symmetries[:1]
         unfinished = positions.unfinished
         self.rows, index = np.unique(canonical[unfinished], return_inverse=True)
         self.index = np.full(size, -1)

@@ -5,8 +5,11 @@ from __future__ import annotations
 import copy
 from typing import ClassVar, Literal, TypeVar
 
+import numpy as np
+
 from tictactoe_env.exact.tables import TabularPolicy
 from tictactoe_env.notation import parse_cell
+from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.rules import MAX_BITS
 from training.options import (
     BoardConfig,
@@ -101,7 +104,8 @@ class TaskConfig(BoardConfig):
             return policy
         changed = copy.copy(policy)
         table = policy.table.copy()
-        table[0] = 1 / self.rules.cells  # the empty board is the first unfinished position
+        empty = np.zeros((1, self.rules.cells), dtype=np.int8)  # the first unfinished position
+        table[0] = RandomPolicy(self.rules).probs(empty)[0]
         table.setflags(write=False)
         changed.table = table
         return changed

@@ -63,7 +63,7 @@ class OwnValues(NamedTuple):
 class ValuedPolicy(TabularPolicy):
     """A policy as a table, with the player's own values of the moves.
 
-    own: its values are kept as float32, with NaN on taken cells. Raises ValueError for another
+    own: its values are kept as float32, with NaN where illegal. Raises ValueError for another
     shape.
     """
 
@@ -118,14 +118,14 @@ class ValuedTable(ValuedPolicy):
 
 
 def checked(own: OwnValues, rules: Rules) -> OwnValues:
-    """Values as float32 with NaN on taken cells and for infinities. ValueError for other shapes."""
+    """Values as float32, NaN where illegal and for infinities. ValueError for other shapes."""
     positions = positions_of(rules)
     boards = positions.boards[positions.unfinished]
     values = np.asarray(own.values)
     has_known = own.known is None or len(own.known) == len(boards)
     if values.shape != boards.shape or not has_known:
         raise ValueError(f"values and known need {boards.shape[0]} rows, got {values.shape}")
-    has_value = np.isfinite(values) & (boards == 0)
+    has_value = np.isfinite(values) & rules.legal_cells(boards)
     kept = np.where(has_value, values, np.nan).astype(np.float32)
     kept.setflags(write=False)
     return own._replace(values=kept)

@@ -19,7 +19,7 @@ from apps.terminal.study_table import facts, write_study
 from tictactoe_env.errors import printable
 from tictactoe_env.exact.verdict import verdict
 from training.cluster import results
-from training.files import has_folder
+from training.files import has_folder, remove_temporary
 from training.goals import check_goal
 from training.metrics import FILE as METRICS
 from training.metrics import Row, read_metrics, results_of
@@ -91,6 +91,7 @@ def train(
     ]
     check_folder(folder, calls)
     folder.mkdir(parents=True, exist_ok=True)
+    remove_temporary(folder)
     where = f"on {cluster}" if cluster else "on this machine"
     report.say(f"training {len(seeds)} seeds {where}: {folder}", console)
     metrics: dict[int, list[Row]] = {}

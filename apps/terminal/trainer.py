@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 import time
 import warnings
@@ -72,10 +73,11 @@ def way_to_go_on(run: Run) -> Iterator[None]:
     except OSError as error:
         if error.errno is None:  # it is of our own, and says what to do
             raise
+        first = "make room there" if error.errno == errno.ENOSPC else "solve that"
         way = "train again, or elsewhere: --out"
         if run.files.is_saved:
             way = f"continue with {to_go_on(run)}"
-        raise OSError(f"{error}: make room there, and {way}") from error
+        raise OSError(f"{error}: {first}, and {way}") from error
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Entries of train.py: an agent's command line, and its configuration from what was typed."""
+"""Experiments of train.py: an agent's command line, and its configuration from what was typed."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def saved_config(folder: Path) -> dict[str, Any]:
     return read_config_file(folder)
 
 
-class Entry(NamedTuple):
+class Experiment(NamedTuple):
     """An agent to train: its page, its configuration, and the name of its preset."""
 
     page: Any
@@ -107,7 +107,7 @@ class Entry(NamedTuple):
         return f"{self.page.AGENT}-{self.preset}" if self.preset else str(self.page.AGENT)
 
 
-def entry_of(page: Any, typed: Mapping[str, Any], saved: dict[str, Any]) -> Entry:
+def experiment_of(page: Any, typed: Mapping[str, Any], saved: dict[str, Any]) -> Experiment:
     """The agent to train, from the options or from a resumed run.
 
     Raises ValueError for an unknown preset, and if more than `steps` of a run would change.
@@ -120,9 +120,9 @@ def entry_of(page: Any, typed: Mapping[str, Any], saved: dict[str, Any]) -> Entr
         chosen.pop("learn_from", None)  # more games
         config = before.replace(**chosen)
         check_unchanged(config, before, folder)
-        return Entry(page, config, saved.get("preset"))
+        return Experiment(page, config, saved.get("preset"))
     presets, preset = agents.presets(page.AGENT), typed.get("preset")
     if preset is not None and preset not in presets:
         raise unknown_name(f"preset of {page.AGENT}", preset, presets)
     options = presets[preset].options if preset else {}
-    return Entry(page, page.Config(**{**options, **chosen}), preset)
+    return Experiment(page, page.Config(**{**options, **chosen}), preset)
