@@ -44,7 +44,7 @@ from tictactoe_env.rules import MAX_BITS, Boards, Rules, to_move
 from tictactoe_env.starts import ExploringStarts
 from training.learner import Arrays, Learner, State
 from training.network_policy import LivePolicy, NetworkPolicy, SymmetricNetwork, scores_of
-from training.options import BoardConfig, Count, Layers, Natural, Positive, Share, constant, option
+from training.options import BoardConfig, Count, Layers, Natural, Positive, Share, option
 from training.search_space import Range
 from training.torch_arrays import load_weights, use_torch, weights_of
 
@@ -63,7 +63,9 @@ class Config(BoardConfig):
     CELLS = MAX_BITS
 
     steps: Count = option(10_240, "Games after which training ends.", larger=102_400)
-    judge_every: Count = option(256, "Games between two exact evaluations.", larger=1_024)
+    judge_every: Count = option(
+        256, "Games between two exact evaluations.", larger=1_024, rare=True
+    )
     side: Literal["both", "X", "O"] = option("both", "Side that is proven; it learns to play both.")
     simulations: Natural = option(0, "Simulations of the player before a move; 0 for no search.")
     self_play_simulations: Count = option(25, "Simulations before a move in self-play.", larger=50)
@@ -75,8 +77,14 @@ class Config(BoardConfig):
     half_life: Count = option(2_048, "Games in which the learning rate halves.", larger=24_576)
     counterexamples: Share = option(0.0, "Share of games that start where it can lose.", larger=0.5)
     proof_positions: Count = option(3_000_000, "Positions beyond which a side is not proven.")
-    averaging: Share = constant(0.0, larger=0.999)  # share of its weights that the mean keeps
-    batch_size: Count = 256
+    averaging: Share = option(
+        0.0,
+        "Share of its weights that the network that plays keeps at each update of the one that "
+        "learns.",
+        larger=0.999,
+        rare=True,
+    )
+    batch_size: Count = option(256, "Number of positions in the batch of an update.", rare=True)
 
 
 class Network(torch.nn.Module):

@@ -63,23 +63,43 @@ class Config(TaskConfig):
 
     opponents: str = option("minimax-slip=0.8:0.75,self:0.25", OPPONENTS, larger=LARGER_POOL)
     snapshot_every: Count = option(16_384, SNAPSHOTS, larger=24_576)
-    exploring_starts: Share = option(0.2, STARTS, larger=0.1)
-    rewards: Rewards = option((1.0, 0.0, -2.0), REWARDS)
+    exploring_starts: Share = option(0.2, STARTS, larger=0.1, rare=True)
+    rewards: Rewards = option((1.0, 0.0, -2.0), REWARDS, rare=True)
     hidden: Layers = option((256, 256), "Units of the hidden layers.")
     learning_rate: Positive = option(2e-3, "Learning rate at the start.")
     epsilon_end: Share = option(0.2, "Lowest probability of a random legal move.")
     learning_starts: Natural = option(2_048, "Steps of random play before the first update.")
     batch_size: Count = option(1_024, "Number of moves in the batch of an update.")
-    learning_rate_end: Positive = 1e-4
-    anneal_steps: Count = 500_000  # in which the learning rate falls linearly
-    epsilon: Share = 1.0  # at the start
-    epsilon_steps: Count = 100_000  # in which epsilon falls linearly
-    epsilon_decay: Share = 0.0  # or the factor on it at each step after `learning_starts`
-    tanh: bool = False  # whether the values are limited by a tanh
-    optimizer: Literal["adam", "sgd"] = "adam"
-    buffer_size: Count = 500_000
-    average: Share = 0.02  # weight of the network in its running average, the target, which plays
-    target_every: Natural = 0  # or steps between copies to the target; then the network plays
+    learning_rate_end: Positive = option(1e-4, "Learning rate at the end.", rare=True)
+    anneal_steps: Count = option(
+        500_000, "Steps in which the learning rate falls linearly to its end.", rare=True
+    )
+    epsilon: Share = option(1.0, "Probability of a random legal move at the start.", rare=True)
+    epsilon_steps: Count = option(
+        100_000, "Steps in which epsilon falls linearly to its end.", rare=True
+    )
+    epsilon_decay: Share = option(
+        0.0,
+        "Factor on epsilon at each step after --learning-starts, instead of --epsilon-steps; 0 "
+        "for none.",
+        rare=True,
+    )
+    tanh: bool = option(False, "Whether a tanh limits the values.", rare=True)
+    optimizer: Literal["adam", "sgd"] = option(
+        "adam", "Optimizer: Adam, or plain gradient descent.", rare=True
+    )
+    buffer_size: Count = option(500_000, "Number of moves in the replay buffer.", rare=True)
+    average: Share = option(
+        0.02,
+        "Weight of the network in its running average, the target network, at each update.",
+        rare=True,
+    )
+    target_every: Natural = option(
+        0,
+        "Steps between copies of the network to the target network, instead of --average; then "
+        "the network plays. 0 for none.",
+        rare=True,
+    )
 
 
 SEARCH = {

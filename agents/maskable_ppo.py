@@ -41,7 +41,7 @@ from training.board_network import Opening, network_options, planes_of
 from training.canonical import CanonicalBoards
 from training.learner import Arrays, BoardPlayer, State
 from training.network_policy import LivePolicy, live_policy
-from training.options import Count, Layers, NotNegative, Positive, Share, constant, option
+from training.options import Count, Layers, NotNegative, Positive, Share, option
 from training.sb3_learner import SB3Learner, environment, export_zip, policy_of
 from training.search_space import Range
 from training.selfplay import OPPONENTS
@@ -67,8 +67,8 @@ class Config(TaskConfig):
 
     opponents: str = option("minimax-slip=0.65:0.9,self:0.1", OPPONENTS, larger=LARGER_POOL)
     snapshot_every: Count = option(65_536, SNAPSHOTS, larger=24_576)
-    exploring_starts: Share = option(0.25, STARTS, larger=0.1)
-    num_envs: Count = option(1_024, "Number of games played in parallel.", larger=256)
+    exploring_starts: Share = option(0.25, STARTS, larger=0.1, rare=True)
+    num_envs: Count = option(1_024, "Number of games played in parallel.", larger=256, rare=True)
     rollout_steps: Count = option(8, "Moves of each game before each update.", larger=32)
     batch_size: Count = option(2_048, "Number of moves in a minibatch.", larger=1_024)
     hidden: Layers = option((128, 128), "Units of the hidden layers.", larger=(256, 256))
@@ -76,14 +76,27 @@ class Config(TaskConfig):
     entropy_half: Count = option(
         150_000, "Steps after which the entropy coefficient has halved.", larger=300_000
     )
-    entropy_power: NotNegative = constant(2.0, larger=0.0)  # of the share of free cells: its weight
-    epochs: Count = constant(6, larger=4)  # passes over a rollout in an update
-    learning_rate_half: Count = 1_000_000  # steps after which the learning rate has halved
-    entropy: NotNegative = 0.05  # the coefficient at the start, in units of the reward
-    gae_lambda: Share = 0.9
-    clip_range: Positive = 0.2
-    value_weight: Positive = 0.5
-    max_grad_norm: Positive = 0.5
+    entropy: NotNegative = option(
+        0.05, "Entropy coefficient at the start, in units of the reward.", rare=True
+    )
+    entropy_power: NotNegative = option(
+        2.0,
+        "Power of the share of free cells by which the entropy of a board counts.",
+        larger=0.0,
+        rare=True,
+    )
+    epochs: Count = option(6, "Passes over a rollout in an update.", larger=4, rare=True)
+    learning_rate_half: Count = option(
+        1_000_000, "Steps after which the learning rate has halved.", rare=True
+    )
+    gae_lambda: Share = option(
+        0.9, "Lambda of generalized advantage estimation: 1 for whole games.", rare=True
+    )
+    clip_range: Positive = option(
+        0.2, "Clipping range of the ratio of new and old probabilities.", rare=True
+    )
+    value_weight: Positive = option(0.5, "Weight of the value loss.", rare=True)
+    max_grad_norm: Positive = option(0.5, "Largest norm of a gradient.", rare=True)
 
 
 SEARCH = {

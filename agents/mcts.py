@@ -64,7 +64,7 @@ class Config(BoardConfig):
         "goes on to the end of the game by UCT, with the logarithm of the visits of all positions "
         "before a move, and is never random.",
     )
-    judge_every: Count = option(200, "Playouts between two exact evaluations.")
+    judge_every: Count = option(200, "Playouts between two exact evaluations.", rare=True)
 
 
 SEARCH = {"exploration": Range(0.2, 4.0, log=True), "draws": Range(0.2, 0.8)}

@@ -53,7 +53,7 @@ class Config(BoardConfig):
     """The options of a training. A step is a generation."""
 
     steps: Count = option(5_000, "Generations after which training ends.")
-    judge_every: Count = option(50, "Generations between two exact evaluations.")
+    judge_every: Count = option(50, "Generations between two exact evaluations.", rare=True)
     league: Count = option(100, "Number of networks; each plays each other on both sides.")
     winners: Count = option(20, "Number of networks that survive unchanged; below --league.")
     fitness: Fitness = option("exact", "Exact result, or points of the league: 3/1/0, 1/1/0/-10.")
@@ -67,14 +67,32 @@ class Config(BoardConfig):
     mutation: Positive = option(0.5, "Initial magnitude of mutations: a weight's largest change.")
     rebirth: Share = option(0.3, "Share of the clones that get a new hidden unit instead.")
     hidden: Natural = option(64, "Number of hidden units; 0 connects inputs and outputs directly.")
-    mutation_share: Share = 0.1  # of the weights that a mutation changes, at first
-    adaptation: Share = 0.2  # of the magnitude and share of mutations; 0 keeps them constant
-    distinct: bool = True
-    activation: Literal["relu", "sigmoid"] = "relu"
-    direct: bool = True
-    scaled: bool = True  # smaller initial weights and mutations for units with many inputs
-    inputs: Literal["planes", "grid"] = "planes"  # own and other marks; or 1 own, -1 other
-    symmetry: bool = True
+    mutation_share: Share = option(
+        0.1, "Initial share of the weights that a mutation changes.", rare=True
+    )
+    adaptation: Share = option(
+        0.2,
+        "How fast magnitude and share of mutations mutate themselves; 0 keeps them constant.",
+        rare=True,
+    )
+    distinct: bool = option(
+        True, "Whether networks of equal fitness survive only after all others.", rare=True
+    )
+    activation: Literal["relu", "sigmoid"] = option(
+        "relu", "Activation function of the hidden layer.", rare=True
+    )
+    direct: bool = option(True, "Whether inputs are connected to outputs directly too.", rare=True)
+    scaled: bool = option(
+        True,
+        "Whether units with many inputs have smaller initial weights and mutations.",
+        rare=True,
+    )
+    inputs: Literal["planes", "grid"] = option(
+        "planes",
+        "Inputs: planes of own and other marks, or a grid of 1, -1 and 0.",
+        rare=True,
+    )
+    symmetry: bool = option(True, "Whether symmetric boards are one board to a network.", rare=True)
 
     def check(self) -> None:
         """Raises ValueError for too many winners, and for units that cannot be reborn."""

@@ -40,7 +40,9 @@ class Config(BoardConfig):
     """The options of a training run. A step is a move of the learner."""
 
     steps: Count = option(20_000_000, "Moves of the learner after which training ends.")
-    judge_every: Count = option(20_000, "Moves of the learner between two exact evaluations.")
+    judge_every: Count = option(
+        20_000, "Moves of the learner between two exact evaluations.", rare=True
+    )
     opponents: str = option("minimax-slip=0.6", OPPONENTS)
     rewards: Rewards = option((1.0, 0.0, -1.0), "Rewards of a win, a draw and a loss.")
     symmetry: bool = option(True, "Whether symmetric positions share their value.")
@@ -52,9 +54,11 @@ class Config(BoardConfig):
     epsilon_end: Share = option(0.3, "Lowest probability of a random legal move.")
     anneal_steps: Count = option(500_000, "Epsilon falls by 0.1 after each tenth of these moves.")
     snapshot_every: Count = option(50_000, "Moves between two snapshots, or turns of a rival.")
-    discount: Share = 1.0
-    snapshots: Kept = 8
-    snapshot_epsilon: Share = 0.3
+    discount: Share = option(1.0, "Discount factor for each move of the learner.", rare=True)
+    snapshots: Kept = option(8, "Number of snapshots that are kept as opponents.", rare=True)
+    snapshot_epsilon: Share = option(
+        0.3, "Probability that a snapshot makes a random legal move.", rare=True
+    )
 
 
 def places_of(config: Config) -> Rows:

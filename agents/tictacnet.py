@@ -53,7 +53,9 @@ class Config(BoardConfig):
     """The options of a training. A step is a move of the learner. Schedules ignore `steps`."""
 
     steps: Count = option(10_000_000, "Moves of the learner after which training ends.")
-    judge_every: Count = option(20_000, "Moves of the learner between two exact evaluations.")
+    judge_every: Count = option(
+        20_000, "Moves of the learner between two exact evaluations.", rare=True
+    )
     opponents: str = option("minimax-slip=0.7", OPPONENTS)
     rewards: Rewards = option((1.0, 0.5, 0.0), "Rewards of a win, a draw, and a loss.")
     hidden: Layers = option((36, 36), "Units of the hidden layers.")
@@ -67,15 +69,39 @@ class Config(BoardConfig):
     batch: Count = option(256, "Number of positions in the batch of an update.")
     learning_rate: Positive = option(0.01, "Learning rate at the start.")
     snapshot_every: Count = option(50_000, "Moves between two snapshots, or turns of a rival.")
-    learning_rate_end: Positive = 0.0003
-    epsilon: Share = 0.7  # at the start; it falls by 0.1 in each tenth of `anneal_steps`
-    sides_in_turn: bool = False  # X and O for `anneal_steps` each, with a schedule of its own
-    symmetry: bool = True
-    double: bool = True
-    replay: bool = True  # else each round is learned from once, with all taken cells as losses
-    optimizer: Literal["adam", "sgd"] = "adam"
-    lift: Share = 0.1
-    average: Share = 0.01  # weight of the network in its running average at each update
+    learning_rate_end: Positive = option(0.0003, "Learning rate at the end.", rare=True)
+    epsilon: Share = option(
+        0.7,
+        "Probability of a random cell at the start; it falls by 0.1 in each tenth of "
+        "--anneal-steps.",
+        rare=True,
+    )
+    sides_in_turn: bool = option(
+        False,
+        "Whether it plays X and then O for --anneal-steps each, with schedules of their own.",
+        rare=True,
+    )
+    symmetry: bool = option(
+        True, "Whether symmetric boards are one board to the network.", rare=True
+    )
+    double: bool = option(True, "Whether targets are those of double Q-learning.", rare=True)
+    replay: bool = option(
+        True,
+        "Whether all rounds are remembered. Otherwise each is learned from once, with all taken "
+        "cells as losses.",
+        rare=True,
+    )
+    optimizer: Literal["adam", "sgd"] = option(
+        "adam", "Optimizer: Adam, or plain gradient descent.", rare=True
+    )
+    lift: Share = option(
+        0.1, "Constant that is added to the slope of the output's activation function.", rare=True
+    )
+    average: Share = option(
+        0.01,
+        "Weight of the network in its running average, the target network, at each update.",
+        rare=True,
+    )
 
     def check(self) -> None:
         """Raises ValueError for rewards that the output cannot reach."""

@@ -59,7 +59,7 @@ class Config(BoardConfig):
     )
     learn_from: str = option("", 'Games to learn first: a game store, or lines "b2 a1 c3 ...".')
     epsilon: Share = option(0.2, "Probability of a random legal move in training.")
-    judge_every: Count = option(1_000, "Games between two exact evaluations.")
+    judge_every: Count = option(1_000, "Games between two exact evaluations.", rare=True)
 
 
 class Trie:

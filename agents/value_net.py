@@ -63,9 +63,13 @@ Floats = NDArray[np.float64]
 class Config(BoardConfig):
     """The options of a training. A step is a game. Schedules are by level."""
 
-    k: Annotated[int, Field(ge=2)] = option(3, "Marks in a line that win, more than one.")
+    k: Annotated[int, Field(ge=2)] = option(
+        3, "Marks in a line that win, more than one.", rare=True
+    )
     steps: Count = option(510_000, "Games after which training ends, at the end of a level.")
-    judge_every: Count = option(30_000, "Games between two exact evaluations, at ends of levels.")
+    judge_every: Count = option(
+        30_000, "Games between two exact evaluations, at ends of levels.", rare=True
+    )
     games: Count = option(30_000, "Number of games in a level.")
     epochs: Count = option(5, "Epochs in a level; each draws as many examples as it has.")
     hidden: Layers = option((1024,), "Units of the hidden layers.")
@@ -79,10 +83,23 @@ class Config(BoardConfig):
     dropout: Share = option(0.0, "Share of the hidden units that are dropped at random.")
     dataset: str = option("", "dataset.csv of a run for the first level; empty for random games.")
     device: Device = option("cpu", "Device on which the network is trained.")
-    cut: bool = True
-    symmetry: bool = True
-    validation: Share = 0.1  # held out to choose the best epoch; with 0 it is the last one
-    learning_rate_decay: Share = 0.8  # at each new level
+    cut: bool = option(
+        True,
+        "Whether the champion's value of the best move replaces the result before a move that was "
+        "not the best.",
+        rare=True,
+    )
+    symmetry: bool = option(
+        True, "Whether symmetric positions are one position to the network.", rare=True
+    )
+    validation: Share = option(
+        0.1,
+        "Share of the positions that are held out to choose the best epoch; with 0 it is the last.",
+        rare=True,
+    )
+    learning_rate_decay: Share = option(
+        0.8, "Factor on the learning rate at each new level.", rare=True
+    )
 
 
 SEARCH = {"games": Range(10_000, 60_000, log=True), "learning_rate": Range(5e-4, 1e-2, log=True)}
