@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -109,6 +109,16 @@ SEARCH = {
 # --- the network ---------------------------------------------------------------------------------
 
 
+class Outputs(NamedTuple):
+    """The outputs of both networks for B boards, for the side whose marks are plane 0.
+
+    log_probs: (B, cells), the log probabilities of the moves. values: (B, 1).
+    """
+
+    log_probs: torch.Tensor
+    values: torch.Tensor
+
+
 class BoardPolicy(MaskableActorCriticPolicy):
     """sb3-contrib's policy on canonical boards. Its moves are cells of the board as it was given.
 
@@ -122,16 +132,16 @@ class BoardPolicy(MaskableActorCriticPolicy):
     ):
         super().__init__(*arguments, **options)
         _, rows, cols = self.observation_space.shape  # type: ignore[misc]
-        self.canonical = CanonicalBoards(Rules(rows, cols, 1), symmetry)
-        self.opening, self.entropy_power = Opening(opening, Rules(rows, cols, 1)), entropy_power
+        board = Rules(rows, cols, 1)  # the length of a line makes no difference here
+        self.canonical = CanonicalBoards(board, symmetry)
+        self.opening = Opening(opening, board)
+        self.entropy_power = entropy_power
 
-    def log_probs_and_values(
-        self, obs: Any, action_masks: Any = None
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Log probabilities of the moves (B, cells) and values (B, 1), for the side of plane 0.
+    def outputs(self, obs: Any, action_masks: Any = None) -> Outputs:
+        """The outputs of the networks for observations (B, 2, rows, cols).
 
-        obs: (B, 2, rows, cols). Cells that are occupied or masked (B, cells) have probability zero,
-        and so have cells other than a prescribed opening.
+        Cells that are occupied or masked (B, cells) have probability zero, and so have cells other
+        than a prescribed opening.
         """
         planes = obs.float()
         boards, which, cells = self.canonical.distinct(planes)
@@ -143,19 +153,19 @@ class BoardPolicy(MaskableActorCriticPolicy):
         if action_masks is not None:
             allowed = torch.as_tensor(action_masks, device=logits.device).reshape(logits.shape)
             forbidden = forbidden | ~allowed.bool()
-        return logits.masked_fill(forbidden, TAKEN).log_softmax(dim=1), values
+        return Outputs(logits.masked_fill(forbidden, TAKEN).log_softmax(dim=1), values)
 
     def forward(
         self, obs: Any, deterministic: bool = False, action_masks: Any = None
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Moves (B,), values (B, 1) and log probabilities of the moves (B,)."""
-        log_probs, values = self.log_probs_and_values(obs, action_masks)
+        log_probs, values = self.outputs(obs, action_masks)
         scores = log_probs
         if not deterministic:  # Gumbel-max: the argmax with noise is a sample
             noise = torch.empty(log_probs.shape).exponential_(generator=self.noise)
             scores = log_probs - noise.log().to(log_probs.device)  # the same noise on all devices
         actions = scores.argmax(dim=1)
-        return actions, values, log_probs.gather(1, actions[:, None]).squeeze(1)
+        return actions, values, of_moves(log_probs, actions)
 
     def evaluate_actions(
         self, obs: Any, actions: torch.Tensor, action_masks: Any = None
@@ -164,15 +174,15 @@ class BoardPolicy(MaskableActorCriticPolicy):
 
         Each entropy is multiplied by a power of the share of free cells.
         """
-        log_probs, values = self.log_probs_and_values(obs, action_masks)
+        log_probs, values = self.outputs(obs, action_masks)
         free = 1 - obs.flatten(1).float().sum(dim=1) / log_probs.shape[1]
-        entropy = -(log_probs.exp() * log_probs).sum(dim=1) * free**self.entropy_power
-        return values, log_probs.gather(1, actions[:, None]).squeeze(1), entropy
+        entropy = -(log_probs.exp() * log_probs).sum(dim=1)
+        return values, of_moves(log_probs, actions), entropy * free**self.entropy_power
 
     def get_distribution(self, obs: Any, action_masks: Any = None) -> MaskableDistribution:
         """The distribution over the moves."""
         distribution: Any = self.action_dist
-        log_probs, _ = self.log_probs_and_values(obs, action_masks)
+        log_probs = self.outputs(obs, action_masks).log_probs
         result: MaskableDistribution = distribution.proba_distribution(log_probs)
         return result
 
@@ -188,7 +198,12 @@ class BoardPolicy(MaskableActorCriticPolicy):
 
     def predict_values(self, obs: Any) -> torch.Tensor:
         """Values (B, 1)."""
-        return self.log_probs_and_values(obs)[1]
+        return self.outputs(obs).values
+
+
+def of_moves(log_probs: torch.Tensor, moves: torch.Tensor) -> torch.Tensor:
+    """The log probabilities (B,) of these moves (B,), from those of all moves (B, cells)."""
+    return log_probs.gather(1, moves[:, None]).squeeze(1)
 
 
 def policy_options(config: Config) -> dict[str, Any]:
@@ -204,12 +219,13 @@ def policy_options(config: Config) -> dict[str, Any]:
 
 def player(config: Config, model: Arrays, is_greedy: bool = True) -> TabularPolicy | LivePolicy:
     """The player of a saved model, on the CPU: its most probable moves, or by its probabilities."""
-    rules, network = config.rules, policy_of(BoardPolicy, config, **policy_options(config))
+    rules = config.rules
+    network = policy_of(BoardPolicy, config, **policy_options(config))
     load_weights(network, model)
     if rules.cells > TABULATED:
         return live_policy(config, model, network.move_scores, is_greedy)
     with torch.no_grad():
-        log_probs = network.log_probs_and_values(planes_of(rules))[0]
+        log_probs = network.outputs(planes_of(rules)).log_probs
     if not is_greedy:
         return TabularPolicy(rules, log_probs.exp().numpy())
     best = one_hot(log_probs.argmax(dim=1).numpy(), rules.cells)
@@ -222,6 +238,16 @@ def player(config: Config, model: Arrays, is_greedy: bool = True) -> TabularPoli
 class Rollout(MaskableRolloutBuffer):
     """sb3-contrib's rollout buffer with its own generator instead of NumPy's global one."""
 
+    STORED = (  # its arrays, (steps, games, ...) while games are played
+        "observations",
+        "actions",
+        "values",
+        "log_probs",
+        "advantages",
+        "returns",
+        "action_masks",
+    )
+
     def __init__(self, *arguments: Any, seed: int = 0, **options: Any):
         self.rng = np.random.default_rng(seed)
         super().__init__(*arguments, **options)
@@ -231,12 +257,11 @@ class Rollout(MaskableRolloutBuffer):
     ) -> Generator[MaskableRolloutBufferSamples, None, None]:
         """Minibatches of all moves, in a new order at each call."""
         if not self.generator_ready:
-            stored = "observations actions values log_probs advantages returns action_masks"
-            for name in stored.split():
+            for name in self.STORED:
                 setattr(self, name, self.swap_and_flatten(getattr(self, name)))
             self.generator_ready = True
         order = self.rng.permutation(self.buffer_size * self.n_envs)
-        size = batch_size or len(order)
+        size = len(order) if batch_size is None else batch_size
         for start in range(0, len(order), size):
             yield self._get_samples(order[start : start + size])
 
@@ -286,7 +311,10 @@ class PPOLearner(SB3Learner):
         return player(self.config, weights, is_greedy=False)
 
     def start_round(self, steps: int) -> None:
-        """Take a snapshot if one is due, and set learning rate and entropy coefficient."""
+        """Take a snapshot if one is due, and set learning rate and entropy coefficient.
+
+        Both fall as 1 / (1 + steps / half), each with a half of its own.
+        """
         super().start_round(steps)
         config = self.config
         rate = config.learning_rate / (1 + steps / config.learning_rate_half)
@@ -295,9 +323,11 @@ class PPOLearner(SB3Learner):
 
     def state(self) -> State:
         """The two generators, and the state of `SB3Learner`."""
-        algorithm = self.algorithm
-        noise, order = algorithm.policy.noise.get_state(), algorithm.rollout_buffer.rng
-        return {**super().state(), "noise": noise.numpy(), "order": order}
+        return {
+            **super().state(),
+            "noise": self.algorithm.policy.noise.get_state().numpy(),
+            "order": self.algorithm.rollout_buffer.rng,
+        }
 
     def restore(self, model: Arrays, state: State) -> None:
         """Continue from a saved training."""

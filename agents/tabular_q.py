@@ -30,9 +30,13 @@ STORY = "A table holds the expected result of every position. Each game corrects
 GOAL = "optimal"
 SMALL = "--games 32 --judge-every 500 --steps 1500 --snapshot-every 300 --opponents random:1,self:1"
 SEARCH = {
-    **{"tables": Range(1, 4), "games": Range(64, 4_096, log=True), "epsilon": Range(0.3, 1.0)},
-    **{"learning_rate": Range(0.1, 1.0, log=True), "rate_power": Range(0.5, 1.0)},
-    **{"epsilon_end": Range(0.05, 0.6), "anneal_steps": Range(50_000, 2_000_000, log=True)},
+    "tables": Range(1, 4),
+    "games": Range(64, 4_096, log=True),
+    "learning_rate": Range(0.1, 1.0, log=True),
+    "rate_power": Range(0.5, 1.0),
+    "epsilon": Range(0.3, 1.0),
+    "epsilon_end": Range(0.05, 0.6),
+    "anneal_steps": Range(50_000, 2_000_000, log=True),
 }
 
 
@@ -76,12 +80,18 @@ def player(config: Config, model: Arrays) -> ValuedTable:
 
 
 class TabularQ(PoolLearner):
-    """values: (tables, N + 1). games: (tables, N), in how many games each value was updated."""
+    """Tables of the values of positions, for the side that has just moved.
+
+    values: (tables, N + 1); the last column is -inf and stands for illegal moves.
+    games: (tables, N), the number of games in which each value was updated.
+    after: (N, cells), the column of each move's value. played: the number of games.
+    """
 
     STATE = ("values", "games", "played", "rng", "pool")
 
     def __init__(self, config: Config):
-        self.config, self.positions = config, positions_of(config.rules)
+        self.config = config
+        self.positions = positions_of(config.rules)
         self.after = places_of(config)
         self.values = np.zeros((config.tables, len(self.positions) + 1))
         self.values[:, -1] = -np.inf  # of illegal moves
@@ -109,8 +119,8 @@ class TabularQ(PoolLearner):
     @property
     def epsilon(self) -> float:
         """The current probability of a random legal move."""
-        tenth = 10 * self.steps // self.config.anneal_steps
-        return max(self.config.epsilon_end, self.config.epsilon - tenth * 0.1)
+        tenths = 10 * self.steps // self.config.anneal_steps  # of the moves that are over
+        return max(self.config.epsilon_end, self.config.epsilon - tenths * 0.1)
 
     def round(self) -> None:
         """Play a round of games to their ends and learn from them."""
@@ -132,7 +142,8 @@ class TabularQ(PoolLearner):
 
     def learn(self, moves: list[Moves], outcome: Rows) -> None:
         """Update the values, from the last own moves back to the first. outcome: (G,) 1, 0, -1."""
-        target = np.array(self.config.rewards)[1 - outcome]  # of a win, a draw or a loss
+        place = 1 - outcome  # 0, 1 or 2, as in `rewards`
+        target = np.array(self.config.rewards)[place]
         table = self.rng.integers(self.config.tables, size=len(outcome))  # that each game updates
         for games, rows, cells in reversed(moves):
             self.update(table[games], self.after[rows, cells], target[games])
@@ -151,13 +162,14 @@ class TabularQ(PoolLearner):
 
     def update(self, table: Rows, places: Rows, targets: NDArray[np.float64]) -> None:
         """Move each value about as far as its targets (B,) would move it one after another."""
-        entries = table * len(self.positions) + places
-        entries, which, count = np.unique(entries, return_inverse=True, return_counts=True)
+        pairs = table * len(self.positions) + places
+        entries, which, count = np.unique(pairs, return_inverse=True, return_counts=True)
         at = np.divmod(entries, len(self.positions))  # the table and the place of each value
         mean = np.bincount(which, targets) / count
         number = self.games[at] + (1 + count) / 2  # of the middle one of these games
         rate = np.minimum(self.config.learning_rate * number**-self.config.rate_power, 1.0)
-        self.values[at] += (1 - (1 - rate) ** count) * (mean - self.values[at])
+        way = 1 - (1 - rate) ** count  # of `count` steps to the mean
+        self.values[at] += way * (mean - self.values[at])
         self.games[at] += count
 
 
