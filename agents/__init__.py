@@ -47,9 +47,8 @@ def page(agent: str) -> Page:
     found = import_module(f"agents.{agent}")
     missing = [name for name in CONTRACT if not hasattr(found, name)]
     if missing:
-        raise TypeError(
-            f"agents/{agent}.py must define {', '.join(CONTRACT)}: {', '.join(missing)} missing"
-        )
+        expected = ", ".join(CONTRACT)
+        raise TypeError(f"agents/{agent}.py must define {expected}: {', '.join(missing)} missing")
     if agent != found.AGENT:
         raise TypeError(f"AGENT in agents/{agent}.py must be {agent!r}, got {found.AGENT!r}")
     return cast("Page", found)
@@ -82,7 +81,8 @@ def presets(agent: str) -> dict[str, Preset]:
     for name, one in found.items():
         base = found.get(one.get("like"), {"options": {}})
         options = {**base["options"], **one["options"]}
-        made[name] = Preset(one["sentence"], options, {**base, **one}.get("weak", False))
+        is_weak = one.get("weak", base.get("weak", False))
+        made[name] = Preset(one["sentence"], options, is_weak)
     return made
 
 

@@ -57,11 +57,14 @@ STORY = "A network guesses good moves. A search improves on them, and the networ
 UNIT = "games"
 GOAL = "unbeatable"
 SMALL = "--games 32 --self-play-simulations 8 --judge-every 64 --steps 192 --hidden 16 --updates 5"
-SEARCH = {"updates": Range(20, 400, log=True), "learning_rate": Range(5e-4, 1e-2, log=True)}
+SEARCH = {
+    "updates": Range(20, 400, log=True),
+    "learning_rate": Range(5e-4, 1e-2, log=True),
+}
 MOST_CONSIDERED = 16  # moves of the root in the first quarter of a search
 VALUE_SCALE = 0.1  # as in mctx
 FIRST_VISITS = 50  # as in mctx, where it's called maxvisit_init
-SEARCHED_AT_ONCE = 1_024  # boards of a player with a search; the trees of more need much memory
+SEARCHED_AT_ONCE = 1_024  # boards of a player, to save memory
 
 Floats = NDArray[np.float32]
 Numbers = NDArray[np.signedinteger[Any]]  # of cells, trees and nodes
@@ -218,7 +221,8 @@ class Tree:
         self.totals = np.zeros(of_moves, dtype=np.float32)
 
 
-ROOT = np.s_[:, 0]  # as an index of a tree's arrays: the root of every tree
+# As an index of a tree's arrays: the root of every tree.
+ROOT = np.s_[:, 0]
 
 
 class Step(NamedTuple):
@@ -251,9 +255,10 @@ def improved(tree: Tree, trees: Any, nodes: Any) -> Improved:
     """
     visits = tree.visits[trees, nodes]
     totals = tree.totals[trees, nodes]
-    node_visits = visits.sum(axis=1, keepdims=True)
-    node_total = totals.sum(axis=1, keepdims=True)
-    node_value = (tree.predicted[trees, nodes][:, None] + node_total) / (1 + node_visits)
+    predicted = tree.predicted[trees, nodes][:, None]
+    all_visits = visits.sum(axis=1, keepdims=True)
+    all_totals = totals.sum(axis=1, keepdims=True)
+    node_value = (predicted + all_totals) / (1 + all_visits)
     values = np.where(visits > 0, totals / np.maximum(visits, 1), node_value)
     scale = VALUE_SCALE * (FIRST_VISITS + visits.max(axis=1, keepdims=True))
     logits = tree.log_p[trees, nodes] + scale * (values + 1) / 2
@@ -443,7 +448,7 @@ class AlphaZero(Learner):
     def play(self) -> Examples:
         """Play a round of games with searches: an example for each board on which it moved."""
         config = self.config
-        seats = np.ones(config.games, dtype=np.int8)  # of no consequence: it plays both sides
+        seats = np.ones(config.games, dtype=np.int8)  # ignored: it plays both sides
         boards, _ = self.starts(seats, self.rng, self.beatable)
         games = np.arange(len(boards))  # that go on
         results_x = np.zeros(len(boards))  # NaN while a game goes on
@@ -454,7 +459,7 @@ class AlphaZero(Learner):
             turns.append((games, now, found))
             movers = to_move(now)
             boards[games, found.moves] = movers
-            ends = results_of(boards[games], self.rules)  # for the side that would move next
+            ends = results_of(boards[games], self.rules)  # for the other side
             results_x[games] = -ends * movers
             games = games[np.isnan(ends)]
         parts = []
@@ -494,8 +499,10 @@ class AlphaZero(Learner):
         """Move the student towards the targets of a batch: the losses of policy and value."""
         planes = torch.from_numpy(observe(batch.boards, self.rules, "planes"))
         found = self.student(planes)
-        policy_loss = -(torch.from_numpy(batch.policies) * found.log_p).sum(dim=1).mean()
-        value_loss = (found.values - torch.from_numpy(batch.values)).square().mean()
+        policies = torch.from_numpy(batch.policies)
+        values = torch.from_numpy(batch.values)
+        policy_loss = -(policies * found.log_p).sum(dim=1).mean()
+        value_loss = (found.values - values).square().mean()
         optimizer.zero_grad()
         (policy_loss + value_loss).backward()
         optimizer.step()
@@ -506,8 +513,9 @@ class AlphaZero(Learner):
 
         With `averaging` the network that plays is a moving average, which is less noisy.
         """
-        for mean, new in zip(self.network.parameters(), self.student.parameters(), strict=True):
-            mean.detach().lerp_(new.detach(), 1 - self.config.averaging)
+        averages = self.network.parameters()
+        for average, new in zip(averages, self.student.parameters(), strict=True):
+            average.detach().lerp_(new.detach(), 1 - self.config.averaging)
 
     def find_counterexamples(self) -> None:
         """Find boards from which the network can be beaten; of a side beyond the limit none."""

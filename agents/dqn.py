@@ -132,7 +132,7 @@ class BoardQNetwork(QNetwork):
         """
         planes = obs.float()
         find = self.canonical.distinct if distinct else self.canonical.each
-        boards, which, cells = find(planes)  # (U, ...), (B,), (B, cells): see `CanonicalBoards`
+        boards, which, cells = find(planes)  # (U, ...), (B,), (B, cells)
         values = super().forward(boards)[which].gather(1, cells)
         return values.masked_fill(self.opening.forbidden(planes), -torch.inf)
 
@@ -192,7 +192,8 @@ class MoveBuffer(ReplayBuffer):
     Stable-Baselines3's own buffer samples with NumPy's global generator.
     """
 
-    SAVED: ClassVar = {  # the arrays of a saved buffer, with smaller dtypes than in memory
+    # The arrays of a saved buffer, with smaller dtypes than in memory.
+    SAVED: ClassVar = {
         "observations": np.int8,
         "next_observations": np.int8,
         "actions": np.int8,
@@ -223,7 +224,12 @@ class MoveBuffer(ReplayBuffer):
             name: getattr(self, name)[: self.size()].astype(dtype)
             for name, dtype in self.SAVED.items()
         }
-        return {"moves": moves, "position": self.pos, "full": self.full, "rng": self.rng}
+        return {
+            "moves": moves,
+            "position": self.pos,
+            "full": self.full,
+            "rng": self.rng,
+        }
 
     def load_state_dict(self, state: State) -> None:
         """Continue from the `state_dict` of a buffer of the same size."""
@@ -375,7 +381,8 @@ class DQNLearner(SB3Learner):
         found = {**super().notes(), "epsilon": epsilon_at(self.config, self.steps)}
         if self.config.side != "O":  # who never moves on the empty board
             empty = torch.zeros(1, 2, self.config.rows, self.config.cols)
-            found["Q(start)"] = self.network(empty.to(self.algorithm.device)).max().item()
+            values = self.network(empty.to(self.algorithm.device))
+            found["Q(start)"] = values.max().item()
         return found
 
     def state(self) -> State:

@@ -59,7 +59,8 @@ SMALL = (
     "--num-envs 64 --judge-every 1024 --hidden 32 --snapshot-every 512 "
     "--opponents minimax-slip=0.5:0.5,self:0.5 --batch-size 256"
 )
-TAKEN = -1e8  # logit of an illegal move, as in sb3-contrib; not -inf, because -inf * 0 is NaN
+# The logit of an illegal move, as in sb3-contrib. It is not -inf, because -inf * 0 is NaN.
+TAKEN = -1e8
 
 
 class Config(TaskConfig):
@@ -145,14 +146,15 @@ class BoardPolicy(MaskableActorCriticPolicy):
         """
         planes = obs.float()
         boards, which, cells = self.canonical.distinct(planes)
-        latent_policy, latent_value = self.mlp_extractor(self.features_extractor(boards))
+        features = self.features_extractor(boards)
+        latent_policy, latent_value = self.mlp_extractor(features)
         logits = self.action_net(latent_policy).index_select(0, which).gather(1, cells)
         values = self.value_net(latent_value).index_select(0, which)
         logits = logits.masked_fill(self.opening.drawn(planes)[:, None], 0.0)
         forbidden = self.opening.forbidden(planes)
         if action_masks is not None:
-            allowed = torch.as_tensor(action_masks, device=logits.device).reshape(logits.shape)
-            forbidden = forbidden | ~allowed.bool()
+            masks = torch.as_tensor(action_masks, device=logits.device)
+            forbidden = forbidden | ~masks.reshape(logits.shape).bool()
         return Outputs(logits.masked_fill(forbidden, TAKEN).log_softmax(dim=1), values)
 
     def forward(
@@ -163,7 +165,8 @@ class BoardPolicy(MaskableActorCriticPolicy):
         scores = log_probs
         if not deterministic:  # Gumbel-max: the argmax with noise is a sample
             noise = torch.empty(log_probs.shape).exponential_(generator=self.noise)
-            scores = log_probs - noise.log().to(log_probs.device)  # the same noise on all devices
+            # Drawn on the CPU, so that the noise is the same on all devices.
+            scores = log_probs - noise.log().to(log_probs.device)
         actions = scores.argmax(dim=1)
         return actions, values, of_moves(log_probs, actions)
 

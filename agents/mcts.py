@@ -34,7 +34,8 @@ STORY = (
 )
 UNIT = "playouts"
 SMALL = "--judge-every 200 --steps 600"
-UNFINISHED = 2  # in the array `result`; the results of finished games are +1, 0 and -1, for X
+# In the array `result`, where the results of finished games are +1, 0 and -1, for X.
+UNFINISHED = 2
 
 
 class Config(BoardConfig):
@@ -122,14 +123,17 @@ class MCTS(Learner):
 def empty_graph(config: Config) -> Graph:
     """A graph without positions."""
     kind = PLAYOUTS[config.playout]
-    return kind(config.rules, random.Random(config.seed), config.exploration, config.draws)
+    rng = random.Random(config.seed)
+    return kind(config.rules, rng, config.exploration, config.draws)
 
 
 def graph_of(config: Config, model: Arrays) -> Graph:
     """The graph of saved arrays, with a new random generator."""
     graph = empty_graph(config)
     boards = graph.rules.to_boards(model["x"], model["o"])
-    results, visits, totals = (model[name].tolist() for name in ("result", "visits", "total"))
+    results = model["result"].tolist()
+    visits = model["visits"].tolist()
+    totals = model["total"].tolist()
     for number, board in enumerate(boards):
         x = graph.orientations.marks(board, 1)
         o = graph.orientations.marks(board, -1)
@@ -153,7 +157,8 @@ def table_of(graph: Graph) -> TabularPolicy:
     legal = positions.children[positions.unfinished] >= 0
     if isinstance(graph, DescentGraph):
         values = np.where(legal, np.nan_to_num(means, nan=0.0), -np.inf)
-        return TabularPolicy(graph.rules, one_hot(values.argmax(axis=1), graph.rules.cells))
+        first = one_hot(values.argmax(axis=1), graph.rules.cells)
+        return TabularPolicy(graph.rules, first)
     values = np.where(legal, np.nan_to_num(means, nan=-1.0), -np.inf)
     best = values == values.max(axis=1, keepdims=True)
     return TabularPolicy(graph.rules, best / best.sum(axis=1, keepdims=True))

@@ -47,12 +47,18 @@ GOAL = "unbeatable"
 SMALL = "--league 20 --winners 5 --judge-every 15 --steps 45"
 Fitness = Literal["exact", "football", "punished"]
 MAGNITUDES = (1e-4, 10.0)  # of self-adapted mutations
-SAMPLED_UNITS = 8  # the one with the smallest outgoing weights is re-initialised
-MAX_RADIUS = 4  # inputs that differ from its position when the output of such a unit is 0
-SINGLE_THREAD = 250_000  # multiplications; above this OpenBLAS starts threads, which is slower
-GROUP = 8  # networks that are evaluated at a time, so that the arrays fit the cache
-SAMPLED_GAMES = 8  # of a network, of which the worst shows where it needs another move
-EQUAL = 1e-9  # values that differ by less are equal: the order of summation makes no difference
+# Of a network: the worst one shows where it needs another move.
+SAMPLED_GAMES = 8
+# Hidden units: the one with the smallest outgoing weights is re-initialised.
+SAMPLED_UNITS = 8
+# The number of different inputs at which the output of such a unit is 0.
+MAX_RADIUS = 4
+# Multiplications at a time. OpenBLAS starts threads for more, which is slower.
+SINGLE_THREAD = 250_000
+# Networks that are evaluated at a time, so that the arrays fit the cache.
+GROUP = 8
+# Values that differ by less are equal, so that the order of summation makes no difference.
+EQUAL = 1e-9
 
 Floats = NDArray[np.float64]
 Moves = NDArray[np.uint8]
@@ -123,8 +129,8 @@ class Config(BoardConfig):
         """Raises ValueError for too many winners, and for units that cannot be reborn."""
         if self.winners >= self.league:
             raise ValueError(f"winners must be below the league, {self.league}, got {self.winners}")
-        can_be_reborn = self.hidden > 0 and (self.activation, self.inputs) == ("relu", "planes")
-        if self.rebirth and not can_be_reborn:
+        has_units = self.hidden > 0 and self.activation == "relu"
+        if self.rebirth and not (has_units and self.inputs == "planes"):
             raise ValueError("rebirth needs hidden units, relu and planes: set it to 0")
 
 
@@ -174,7 +180,8 @@ class GameGraph:
         self.size = len(seen.rows)
         x_moves = positions.x_to_move[self.rows]
 
-        ends = self.size + DRAWN - positions.outcome_x.astype(np.intp)  # X_WON, DRAWN or O_WON
+        results = DRAWN - positions.outcome_x.astype(np.intp)  # X_WON, DRAWN or O_WON
+        ends = self.size + results
         numbers = np.where(positions.is_over, ends, seen.index)
         children = positions.children[self.rows]
         illegal = self.size + np.where(x_moves, X_ILLEGAL, O_ILLEGAL)
@@ -220,8 +227,8 @@ class GameGraph:
         """
         count = successors.shape[1]
         number = np.arange(count)
-        movers = (number[:, None], number[None])  # the networks that are X, and those that are O
-        leads = successors.ravel()  # at state * count + network; faster than two indices
+        movers = (number[:, None], number[None])  # X on the first axis, O on the second
+        leads = successors.ravel()  # one index is faster than two
         state = np.zeros((count, count), dtype=np.intp)
         length = np.zeros_like(state)
         for ply in range(self.rules.cells):
@@ -270,7 +277,7 @@ class GameGraph:
         rows = self.plies[ply]
         after = self.after[rows]
         every_position = np.arange(len(weights))
-        for cells in self.free[ply].T:  # the first free cell of each position, then the second, ...
+        for cells in self.free[ply].T:  # the first free cells, then the second ones, ...
             weight = weights[every_position, cells, None]
             values[rows] += weight * values[after[every_position, cells]]
 
@@ -291,13 +298,15 @@ class GameGraph:
                 after = values[self.after[rows]]
                 if ply % 2 == side:
                     slipped = (self.random[rows] * after).sum(axis=1)
-                    values[rows] = (1 - slip) * values[successors[rows]] + slip * slipped
+                    chosen = values[successors[rows]]
+                    values[rows] = (1 - slip) * chosen + slip * slipped
                 else:
                     after[self.taken[rows]] = np.inf
                     lowest = after.min(axis=1)
                     is_best = after <= lowest[:, None] + EQUAL
                     values[rows] = lowest
-                    moves[rows] = (is_best * (1 - rng.random(after.shape))).argmax(axis=1)
+                    numbers = 1 - rng.random(after.shape)  # above 0
+                    moves[rows] = (is_best * numbers).argmax(axis=1)
         return moves
 
     def worst_positions(
@@ -320,7 +329,7 @@ class GameGraph:
         # The cumulated probabilities (cells, 2, S) of an opponent's moves, and of a random move.
         sums = np.stack([opponent, self.random]).cumsum(axis=2).transpose(2, 0, 1)
         state = np.zeros(shape, dtype=np.intp)
-        path = np.full((self.rules.cells, *shape), -1)  # where the network was to move, else -1
+        path = np.full((self.rules.cells, *shape), -1)  # of positions where it was to move
         for ply in range(self.rules.cells):
             goes_on = state < self.size
             is_own = sides == ply % 2
@@ -328,13 +337,15 @@ class GameGraph:
             at = np.where(goes_on, state, 0)
             cells = draw(sums[:, is_own.astype(np.intp), at], rng.random(shape))
             is_greedy = is_own & (rng.random(shape) >= slip)
-            following = np.where(is_greedy, successors[at, networks], self.after[at, cells])
+            greedy = successors[at, networks]
+            following = np.where(is_greedy, greedy, self.after[at, cells])
             state = np.where(goes_on, following, state)
         results = end_values[sides, state - self.size]
         worst = (results + rng.random(shape) / 10).argmin(axis=1)  # ties at random
         of_worst = path[:, networks[:, 0], worst]
-        chosen = np.where(of_worst >= 0, rng.random(of_worst.shape), -1.0).argmax(axis=0)
-        return np.maximum(of_worst[chosen, networks[:, 0]], 0)
+        numbers = np.where(of_worst >= 0, rng.random(of_worst.shape), -1.0)
+        chosen = of_worst[numbers.argmax(axis=0), networks[:, 0]]
+        return np.maximum(chosen, 0)
 
 
 def values_of_ends(points: Points) -> Floats:
@@ -370,17 +381,20 @@ class Layout:
         inputs = self.graph.inputs.shape[1]
         to_output = hidden + 1 if hidden else 0  # the last one for the bias
         is_direct = config.direct or hidden == 0
-        self.shapes = [(inputs, hidden), (to_output, cells), (inputs if is_direct else 0, cells)]
-        scales = np.ones(3, dtype=np.float32)  # of the hidden, the output and the direct layer
+        direct = inputs if is_direct else 0
+        self.shapes = [(inputs, hidden), (to_output, cells), (direct, cells)]
+        scales = np.ones(len(self.shapes), dtype=np.float32)
         if config.scaled:
             scales[0] = 1 / np.sqrt((cells + 1) / 2)  # about half of the inputs are not zero
             scales[1] = 1 / np.sqrt(max(hidden, 1))
-        self.scale: Weights = np.repeat(scales, [size_of([shape]) for shape in self.shapes])
+        sizes = [size_of([shape]) for shape in self.shapes]
+        self.scale: Weights = np.repeat(scales, sizes)
 
     def first(self, count: int, rng: np.random.Generator) -> Weights:
         """New networks with normally distributed weights (B, P)."""
-        networks = rng.standard_normal((count, len(self.scale)), dtype=np.float32) * self.scale
-        if self.config.activation == "relu":  # lower biases: a unit is active in few positions
+        shape = (count, len(self.scale))
+        networks = rng.standard_normal(shape, dtype=np.float32) * self.scale
+        if self.config.activation == "relu":  # lower biases: active in few positions
             hidden, _, _ = layers_of(networks, self.shapes)
             hidden[:, -1:] -= 1
         return networks
@@ -472,8 +486,8 @@ class Evolution(Learner):
 
     def tables(self) -> dict[str, Table]:
         """The games of each league by length, and those that an illegal move ended."""
-        lengths = [f"length_{length}" for length in range(1, self.config.rules.cells + 1)]
-        names = ("generation", *lengths, "disqualified")
+        lengths = range(1, self.config.rules.cells + 1)
+        names = ("generation", *(f"length_{length}" for length in lengths), "disqualified")
         return {"league.csv": Table(names, self.history, "number of games in each league")}
 
     def model(self) -> Arrays:
@@ -499,7 +513,8 @@ class Evolution(Learner):
 
     def ranking(self) -> Rows:
         """The numbers of all networks, the best one first, and of equal ones the youngest."""
-        fitness = np.round(self.fitness, 9)  # the order of summation must not make a difference
+        # The order of summation must not make a difference.
+        fitness = np.round(self.fitness, 9)
         youngest_first = -np.arange(len(fitness))
         order = np.lexsort((youngest_first, -fitness))
         if not self.config.distinct:
@@ -526,7 +541,8 @@ class Evolution(Learner):
         successors = self.graph.successors(self.moves)
         of_best = successors[:, self.best]
         response = self.graph.best_response(of_best, self.end_values, config.slip, self.rng)
-        self.responses = np.concatenate([self.responses, response[None]])[-config.responses :]
+        responses = np.concatenate([self.responses, response[None]])
+        self.responses = responses[-config.responses :]
         self._judge_from(0, successors)
 
     def _reinitialise(self, networks: Rows) -> None:

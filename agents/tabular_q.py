@@ -49,7 +49,7 @@ class Config(BoardConfig):
     )
     opponents: str = option("minimax-slip=0.6", OPPONENTS)
     rewards: Rewards = option((1.0, 0.0, -1.0), "Rewards of a win, a draw and a loss.")
-    symmetry: bool = option(True, "Whether symmetric positions share their value.")
+    symmetry: bool = option(True, "Whether symmetric positions share a value.")
     tables: Kept = option(2, "Number of tables; with two or more, double Q-learning.")
     games: Count = option(1_024, "Number of games in a round.")
     learning_rate: Positive = option(1.0, "Step size of the first game that reaches a position.")
@@ -69,14 +69,17 @@ def places_of(config: Config) -> Rows:
     """The row of the position after each move, in its symmetric form; N for illegal moves."""
     positions = positions_of(config.rules)
     shared = positions.canonical if config.symmetry else np.arange(len(positions))
-    return np.where(positions.children != ILLEGAL, shared[positions.children], len(positions))
+    children = positions.children
+    return np.where(children != ILLEGAL, shared[children], len(positions))
 
 
 def player(config: Config, model: Arrays) -> ValuedTable:
     """The player that makes the move with the highest mean value over the tables."""
-    mean = np.append(model["values"].mean(axis=0), -np.inf)  # the last one is of illegal moves
+    means = model["values"].mean(axis=0)
+    with_illegal = np.append(means, -np.inf)
     places = places_of(config)[positions_of(config.rules).unfinished]
-    return ValuedTable(config.rules, mean[places], reward_scale(config.rewards, config.discount))
+    worth = reward_scale(config.rewards, config.discount)
+    return ValuedTable(config.rules, with_illegal[places], worth)
 
 
 class TabularQ(PoolLearner):
@@ -99,7 +102,11 @@ class TabularQ(PoolLearner):
         self.played = 0
         self.rng = np.random.default_rng(config.seed)
         self.pool = SelfPlay(
-            config.opponents, config.rules, config.snapshots, config.seed, config.snapshot_epsilon
+            config.opponents,
+            config.rules,
+            size=config.snapshots,
+            seed=config.seed,
+            epsilon=config.snapshot_epsilon,
         )
         self.take_snapshot()
 
@@ -119,8 +126,9 @@ class TabularQ(PoolLearner):
     @property
     def epsilon(self) -> float:
         """The current probability of a random legal move."""
-        tenths = 10 * self.steps // self.config.anneal_steps  # of the moves that are over
-        return max(self.config.epsilon_end, self.config.epsilon - tenths * 0.1)
+        config = self.config
+        tenths = 10 * self.steps // config.anneal_steps  # that are over
+        return max(config.epsilon_end, config.epsilon - tenths * 0.1)
 
     def round(self) -> None:
         """Play a round of games to their ends and learn from them."""
@@ -133,7 +141,8 @@ class TabularQ(PoolLearner):
             is_best = values == values.max(axis=1, keepdims=True)
             explores = self.rng.random((len(rows), 1)) < self.epsilon
             allowed = np.where(explores, values > -np.inf, is_best)
-            return draw(allowed.cumsum(axis=1).T, self.rng.random(len(rows)))  # ties at random
+            numbers = self.rng.random(len(rows))
+            return draw(allowed.cumsum(axis=1).T, numbers)  # ties at random
 
         moves, results = play_games(choose, is_x, opponents, which, self.rng)
         self.learn(moves, results)
@@ -144,7 +153,8 @@ class TabularQ(PoolLearner):
         """Update the values, from the last own moves back to the first. outcome: (G,) 1, 0, -1."""
         place = 1 - outcome  # 0, 1 or 2, as in `rewards`
         target = np.array(self.config.rewards)[place]
-        table = self.rng.integers(self.config.tables, size=len(outcome))  # that each game updates
+        # The table that each game updates.
+        table = self.rng.integers(self.config.tables, size=len(outcome))
         for games, rows, cells in reversed(moves):
             self.update(table[games], self.after[rows, cells], target[games])
             # The target of the learner's previous move in these games.
@@ -164,10 +174,11 @@ class TabularQ(PoolLearner):
         """Move each value about as far as its targets (B,) would move it one after another."""
         pairs = table * len(self.positions) + places
         entries, which, count = np.unique(pairs, return_inverse=True, return_counts=True)
-        at = np.divmod(entries, len(self.positions))  # the table and the place of each value
+        at = np.divmod(entries, len(self.positions))  # table and place
         mean = np.bincount(which, targets) / count
         number = self.games[at] + (1 + count) / 2  # of the middle one of these games
-        rate = np.minimum(self.config.learning_rate * number**-self.config.rate_power, 1.0)
+        rate = self.config.learning_rate * number**-self.config.rate_power
+        rate = np.minimum(rate, 1.0)
         way = 1 - (1 - rate) ** count  # of `count` steps to the mean
         self.values[at] += way * (mean - self.values[at])
         self.games[at] += count

@@ -41,8 +41,10 @@ SEARCH = {
     "updates": Range(5, 50, log=True),
     "hidden": ("36", "36,36", "64,64", "128,128"),
 }
-BLOCK = 256  # boards in a forward pass; above this OpenBLAS starts threads, which is slower
-FOCUS = 0.2  # distance from the best target at which the weight of a move has fallen to 1 / e
+# Boards in a forward pass. OpenBLAS starts threads for more, which is slower.
+BLOCK = 256
+# The distance from the best target at which the weight of a move has fallen to 1 / e.
+FOCUS = 0.2
 LEAST_WEIGHT = 0.05  # is added to the weight of a move
 DECAYS = np.array([[0.9], [0.999]])  # of Adam's two moments
 Hidden = Literal["relu", "tanh", "sigmoid"]
@@ -169,8 +171,10 @@ class Network:
         """New weights, with a variance of 2 / inputs for ReLU (He et al. 2015), else half of it."""
         weights: Weights = np.zeros(size_of(self.shapes), dtype=np.float32)
         for layer in layers_of(weights, self.shapes):
-            inputs, units = len(layer) - 1, layer.shape[1]
-            layer[:-1] = rng.normal(size=(inputs, units)) * np.sqrt(self.hidden.gain / inputs)
+            weights_in = layer[:-1]  # without the biases
+            inputs, units = weights_in.shape
+            spread = np.sqrt(self.hidden.gain / inputs)
+            weights_in[:] = rng.normal(size=(inputs, units)) * spread
         return weights
 
     def model(self, weights: Weights) -> Arrays:
@@ -191,8 +195,11 @@ class Network:
     def values(self, weights: Weights, rows: Any) -> Weights:
         """Values of the cells (B, cells) at rows (B,); without meaning in finished positions."""
         blocks = np.split(self.boards, range(BLOCK, len(self.boards), BLOCK))
-        values = np.concatenate([self._forward(weights, boards)[-1] for boards in blocks])
-        return values.ravel()[self.moves[rows]]
+        parts = []
+        for boards in blocks:
+            *_, values = self._forward(weights, boards)
+            parts.append(values)
+        return np.concatenate(parts).ravel()[self.moves[rows]]
 
     def policy(self, weights: Weights) -> ValuedTable:
         """The greedy policy, which may make illegal moves."""
@@ -256,7 +263,7 @@ class TicTacNet(PoolLearner):
         self.config = config
         self.network = Network(config)
         self.positions = self.network.positions
-        self.nexts = len(self.network.boards) + 3  # the number of things that can be next
+        self.nexts = len(self.network.boards) + 3  # boards and results
         self.rng = np.random.default_rng(config.seed)
         self.weights = self.network.draw(self.rng)
         self.target = self.weights.copy()
@@ -315,14 +322,16 @@ class TicTacNet(PoolLearner):
         best = self.network.values(self.weights, slice(None)).argmax(axis=1)
         starts = np.zeros(config.games, dtype=np.intp)
         is_random = rng.random(len(starts)) < config.exploring_starts
-        starts[is_random] = rng.choice(self.positions.unfinished, size=int(is_random.sum()))
+        count = int(is_random.sum())
+        starts[is_random] = rng.choice(self.positions.unfinished, size=count)
         epsilon = self.epsilon
         opponents = self.pool.opponents()
         which = opponents.pool.draw(rng, config.games)
 
         def choose(rows: Rows) -> Rows:  # epsilon-greedy, over all cells
             explores = rng.random(len(rows)) < epsilon
-            return np.where(explores, rng.integers(config.rules.cells, size=len(rows)), best[rows])
+            random = rng.integers(config.rules.cells, size=len(rows))
+            return np.where(explores, random, best[rows])
 
         moves, results = play_games(choose, is_x, opponents, which, rng, starts)
         self._store(moves, results)
@@ -331,10 +340,11 @@ class TicTacNet(PoolLearner):
 
     def _store(self, moves: list[Moves], results: Rows) -> None:
         """Store the transitions of a round. results: (G,) 1, 0 or -1."""
-        following = self.nexts - 2 - results  # what is next after the last move of each game
+        following = self.nexts - 2 - results  # what follows the last move of each game
         parts = []
         for games, rows, cells in reversed(moves):
-            parts.append(self.network.moves[rows, cells] * self.nexts + following[games])
+            made = self.network.moves[rows, cells]
+            parts.append(made * self.nexts + following[games])
             following[games] = self.network.index[rows]
         keys = np.concatenate(parts)
         if not self.config.replay:
@@ -359,7 +369,8 @@ class TicTacNet(PoolLearner):
             )
             self.error, gradient = self.network.gradient(self.weights, batch)
             self._step(gradient)
-            self.target += np.float32(self.config.average) * (self.weights - self.target)
+            average = np.float32(self.config.average)
+            self.target += average * (self.weights - self.target)
 
     def _targets(self) -> Targets:
         """The targets of all stored transitions."""
@@ -389,8 +400,9 @@ class TicTacNet(PoolLearner):
 
     def _by_move(self, moves: Rows, numbers: NDArray[Any]) -> NDArray[Any]:
         """The sums (C, cells) of numbers (K,) by the outputs (K,) of their moves."""
-        shape = self.network.boards.shape
-        return np.bincount(moves, numbers, minlength=self.network.boards.size).reshape(shape)
+        boards = self.network.boards
+        sums = np.bincount(moves, numbers, minlength=boards.size)
+        return sums.reshape(boards.shape)
 
     def _step(self, gradient: Weights) -> None:
         """Make a step of the optimizer."""
@@ -401,7 +413,8 @@ class TicTacNet(PoolLearner):
             return
         share = (1 - DECAYS).astype(np.float32)
         self.moments += share * (np.stack([gradient, gradient**2]) - self.moments)
-        correction = (1 - DECAYS**self.updates).astype(np.float32)  # for moments that began at 0
+        # The moments began at 0.
+        correction = (1 - DECAYS**self.updates).astype(np.float32)
         mean, square = self.moments / correction
         self.weights -= rate * mean / (np.sqrt(square) + np.float32(1e-8))
 

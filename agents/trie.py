@@ -43,15 +43,21 @@ GOAL = "unbeatable"
 SMALL = "--judge-every 200 --steps 600"
 LEARNS_FROM_PEOPLE = True
 OPPONENTS = "random:0.5,minimax:0.25,self:0.25", "random:0.5,self:0.5", "self"
-SEARCH = {"opponents": OPPONENTS, "untried": ("last", "draw"), "epsilon": Range(0.0, 0.6)}
+SEARCH = {
+    "opponents": OPPONENTS,
+    "untried": ("last", "draw"),
+    "epsilon": Range(0.0, 0.6),
+}
 # Scores of moves. Mean results are from -1 to 1; proven and untried moves have scores beyond.
 WINS = 3.0
 UNTRIED = 2.0
 LOSES = -4.0  # is added to the mean
 NO_MOVE = -9.0
 UNTRIED_IN_PLAY = {"last": -2.0, "draw": -0.01}
-OUTSIDE = -1  # in place of a node, after a sequence that is not in the tree
-Sums = list[list[float]]  # of the probabilities of a policy's moves, in each position
+# In place of a node, after a sequence that is not in the tree.
+OUTSIDE = -1
+# The cumulated probabilities of a policy's moves, in each position.
+Sums = list[list[float]]
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
@@ -94,7 +100,8 @@ class Trie:
         self.after: list[list[int]] = self.positions.children.tolist()
         self.outcome: list[int] = self.positions.outcome_x.tolist()
         self.is_over: list[bool] = self.positions.is_over.tolist()
-        self.seat: list[int] = np.where(self.positions.x_to_move, -1, 1).tolist()  # has just moved
+        has_moved = np.where(self.positions.x_to_move, -1, 1)  # the side that has just moved
+        self.seat: list[int] = has_moved.tolist()
         self.parents: list[list[int]] = [[] for _ in self.after]
         for row, cell in np.argwhere(self.positions.children >= 0).tolist():
             self.parents[self.after[row][cell]].append(row)
@@ -133,7 +140,8 @@ class Trie:
             self.visits[row] += x_won + drawn + o_won
             self.total[row] += self.seat[row] * (x_won - o_won)
         if self.edges:
-            for row in sorted(set(self.rows), reverse=True):  # from the ends of games to the start
+            from_the_ends = sorted(set(self.rows), reverse=True)
+            for row in from_the_ends:
                 self._update(row)
 
     def _grow(self, edge: int) -> int:
@@ -229,7 +237,7 @@ class SequenceTrie(Trie):
             return UNTRIED
         if self.is_over[child]:
             return WINS  # the game ended without a loss
-        place = 1 + self.seat[child]  # where the games are counted that this side has lost
+        place = 1 + self.seat[child]  # of the games that this side has lost
         is_always_lost = self.results[after][place] == sum(self.results[after])
         return 0.0 if is_always_lost else 1.0
 
@@ -239,8 +247,9 @@ class SequenceTrie(Trie):
 
     def tree(self) -> SequenceTree:
         """The player itself."""
-        scores = np.array([self.scores(row, node) for node, row in enumerate(self.rows)])
-        return SequenceTree(self.config.rules, self.rows, list(self.edges), _best_of(scores))
+        scores = [self.scores(row, node) for node, row in enumerate(self.rows)]
+        probs = _best_of(np.array(scores))
+        return SequenceTree(self.config.rules, self.rows, list(self.edges), probs)
 
 
 class SequenceTree:
@@ -303,7 +312,8 @@ def averaged(tree: SequenceTree) -> TabularPolicy:
     """
     table = np.zeros((len(tree.positions), tree.rules.cells))
     for side in SIDES:
-        shares = np.zeros(len(tree.rows))  # the probability of each state against random play
+        # The probability of each state against random play.
+        shares = np.zeros(len(tree.rows))
         shares[0] = 1.0
         for mover, at in tree.plies():
             probs = tree.probs if mover == side else tree.random
@@ -365,7 +375,8 @@ class TrieLearner(GamesLearner):
         for name in names:
             sums = None
             if name != SELF:
-                table = tabulate(make_opponent(name, config.rules, also=[SELF]), config.rules)
+                player = make_opponent(name, config.rules, also=[SELF])
+                table = tabulate(player, config.rules)
                 sums = table.by_row().cumsum(axis=1).tolist()
             self.opponents.append(sums)
         self.rng = np.random.default_rng(config.seed)
@@ -382,7 +393,8 @@ class TrieLearner(GamesLearner):
         """The moves of a game against an opponent. draws: a number in [0, 1) for each move."""
         trie = self.trie
         epsilon = self.config.epsilon
-        own_parity = {"both": self.steps % 2, "X": 0, "O": 1}[self.config.side]  # of its plies
+        parities = {"both": self.steps % 2, "X": 0, "O": 1}
+        own_parity = parities[self.config.side]  # of the number of marks before its moves
         node = 0
         row = 0
         cells = []

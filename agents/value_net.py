@@ -55,7 +55,8 @@ STORY = (
 )
 UNIT = "games"
 SMALL = "--games 256 --judge-every 256 --steps 768 --epochs 2 --hidden 16 --dropout 0.5"
-MATCH = (0.5, 0.1)  # shares of random moves by ply in a match of champions; the last one repeats
+# Shares of random moves by ply in a match of champions. The last one repeats.
+MATCH = (0.5, 0.1)
 Floats = NDArray[np.float64]
 
 
@@ -101,7 +102,10 @@ class Config(BoardConfig):
     )
 
 
-SEARCH = {"games": Range(10_000, 60_000, log=True), "learning_rate": Range(5e-4, 1e-2, log=True)}
+SEARCH = {
+    "games": Range(10_000, 60_000, log=True),
+    "learning_rate": Range(5e-4, 1e-2, log=True),
+}
 
 
 def build(config: Config) -> nn.Sequential:
@@ -272,12 +276,17 @@ class ValueNet(Learner):
         positions = self.afterstates.positions
         if isinstance(player, ValuedTable) and config.temperature:
             player = player.softmax(config.temperature)
-        table = tabulate(ExploringPolicy(player, config.epsilons), config.rules).by_row()
+        exploring = ExploringPolicy(player, config.epsilons)
+        table = tabulate(exploring, config.rules).by_row()
         # The position of each game after each move. After its end it is -1, the last position of
         # all, which is finished and therefore in no class. `returns` looks two moves ahead.
         path = np.full((config.rules.cells + 3, config.games), -1, dtype=np.intp)
         path[0] = 0
-        plies, _ = play_out(path[0], lambda _, rows: sample(table[rows], rng), positions)
+
+        def move(_: Rows, rows: Rows) -> Rows:
+            return sample(table[rows], rng)
+
+        plies, _ = play_out(path[0], move, positions)
         for ply, (games, rows, cells) in enumerate(plies):
             path[ply + 1, games] = positions.children[rows, cells]
         classes = len(self.results.games)
@@ -298,7 +307,7 @@ class ValueNet(Learner):
         best = self.afterstates.of_moves(values).max(axis=1)
         returns = exact[path]
         for ply in range(len(path) - 3, -1, -1):
-            here, answer, reply = path[ply : ply + 3]  # the side moves to `here` and to `reply`
+            here, answer, reply = path[ply : ply + 3]  # `answer` is the other side's move
             onward = returns[ply + 2]
             if self.config.cut:
                 onward = np.where(values[reply] < best[answer], best[answer], onward)
@@ -342,8 +351,10 @@ class ValueNet(Learner):
                 is_worse = held > lowest  # never if nothing is held out: the last epoch is it
                 if not is_worse:
                     lowest = float(held)
-                    training_loss = float(errors @ probs)
-                    self.losses = {"training_loss": training_loss, "validation_loss": lowest}
+                    self.losses = {
+                        "training_loss": float(errors @ probs),
+                        "validation_loss": lowest,
+                    }
                     champion = weights_of(self.network)
         load_weights(self.network, champion)
 
@@ -359,7 +370,8 @@ class ValueNet(Learner):
         drawn = rng.choice(len(probs), size, p=probs)
         count = np.bincount(drawn, minlength=len(probs))
         which = torch.as_tensor(np.flatnonzero(count), device=targets.device)
-        weights = torch.tensor(count[count > 0] / size, dtype=torch.float32).to(targets.device)
+        shares = count[count > 0] / size
+        weights = torch.tensor(shares, dtype=torch.float32).to(targets.device)
         errors = self.network(self.afterstates.inputs[which])[:, 0] - targets[which]
         optimizer.zero_grad()
         (weights * errors**2).sum().backward()
@@ -368,7 +380,8 @@ class ValueNet(Learner):
     def tables(self) -> dict[str, Table]:
         """The examples of the level: a board, its mean result, and the weight of its games."""
         planes = self.afterstates.planes
-        names = [*(f"v{number}" for number in range(planes.shape[1])), "return", "games"]
+        names = [f"v{number}" for number in range(planes.shape[1])]
+        names += ["return", "games"]
         rows = np.column_stack([planes, self.results.means, self.results.games])
         return {"dataset.csv": Table(names, rows.tolist())}
 
