@@ -48,6 +48,7 @@ EACH = pytest.mark.parametrize("agent", sorted(TRAINABLE))
 LONG = {"value_net", "neuroevolution"}  # by a second and more
 BY_SPEED = [pytest.param(a, marks=[pytest.mark.slow] * (a in LONG)) for a in sorted(TRAINABLE)]
 WEIGHTS = {  # sha256 of the arrays of a small model, its first 16 digits
+    "alphazero": "6dbe0d5832c56d36",
     "dqn": "0e14072a8a77f24f",
     "maskable_ppo": "ac838abb795e729b",
     "mcts": "951140b87ace72a2",
@@ -174,7 +175,9 @@ def test_pauses_and_the_length_of_a_run_change_nothing_and_a_pause_continues(
 def test_the_weights_are_the_same_on_every_processor(run):
     arrays = sorted(read_arrays(run.last / MODEL).items())
     found = hashlib.sha256(b"".join(array.tobytes() for _, array in arrays)).hexdigest()
-    assert found[:16] == WEIGHTS.get(run.agent, found[:16])
+    if run.agent not in WEIGHTS:
+        pytest.skip(f"{run.agent} has no digest in WEIGHTS yet: it learns {found[:16]!r}")
+    assert found[:16] == WEIGHTS[run.agent]
 
 
 def test_agents_that_do_not_need_torch_learn_and_are_loaded_without_it(small_run):
