@@ -1,8 +1,8 @@
 """One page for each agent: why it learns, its options, its table or network, and its update.
 
 A page is a module of this folder. It imports the package and `training`, and never another page.
-`training/learner.py` says what a page defines. Other folders use `page` and `load` to reach them,
-and `facts` and `presets` for what is known of an agent without importing its page.
+`training/learner.py` says what a page defines. Other folders use `page` and `load` to reach them.
+`facts` and `presets` tell of an agent without importing its page.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def presets(agent: str) -> dict[str, Preset]:
 def load(folder: Path, **options: Any) -> BoardPlayer:
     """The player of a run's saved model. It needs nothing but the folder of the run.
 
-    options: those of the run that get another value, such as `simulations=50` of an alphazero.
+    options: other values of some options of the run, such as `simulations=50` of an alphazero.
     Raises FileNotFoundError if there is no model, DamagedFileError (a ValueError) if a file is
     damaged, OptionError (a ValueError) for an option that the agent does not have.
     """

@@ -19,7 +19,8 @@ What differs from the papers:
 - On larger boards the network that plays is a moving average of the one that learns, and half of
   the games begin where it can still be beaten, as its last proofs have found.
 
-The player makes the network's most likely move or, with `simulations`, that of a search, no noise.
+The player makes the network's most likely move or, with `simulations`, the best move of a search
+without noise.
 """
 
 from __future__ import annotations
@@ -309,9 +310,9 @@ def select(tree: Tree, first: Numbers) -> list[Step]:
 
 
 def expand(tree: Tree, network: Network, path: list[Step], node: int) -> Floats:
-    """Add the new boards at the ends of a path as this node: the values (B,) of all ends.
+    """Add the new boards at the ends of a path as this node.
 
-    The values are those of the sides to move there.
+    Returns the values (B,) of the ends of all trees, for the sides to move there.
     """
     count = len(tree.boards)
     parents = np.zeros(count, dtype=np.intp)
@@ -331,9 +332,9 @@ def expand(tree: Tree, network: Network, path: list[Step], node: int) -> Floats:
 
 
 def add_node(tree: Tree, network: Network, trees: Numbers, node: int, boards: Boards) -> Floats:
-    """Write a node with these boards (M, cells) in M trees: its values (M,), for the side to move.
+    """Write a node with these boards (M, cells) in M trees.
 
-    The value is that of the network, or the result if the game is over.
+    Returns its values (M,) for the side to move: the network's, or the result of a finished game.
     """
     values = results_of(boards, tree.rules)
     tree.boards[trees, node] = boards
@@ -387,7 +388,7 @@ def player(config: Config, model: Arrays) -> TabularPolicy | LivePolicy:
 
 
 def boards_of(planes: torch.Tensor) -> Boards:
-    """The boards (B, cells) of planes (B, 2, rows, cols): own marks, and those of the other."""
+    """The boards (B, cells) as planes (B, 2, rows, cols), with the side to move in plane 0."""
     own, other = planes.flatten(2).numpy().astype(np.int8).swapaxes(0, 1)
     x_moves = own.sum(axis=1) == other.sum(axis=1)
     return (own - other) * np.where(x_moves, 1, -1)[:, None]

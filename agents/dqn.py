@@ -16,7 +16,7 @@ The next board follows the opponent's reply. Differences from the `DQN` of Stabl
 - A step of many games is followed by one update on a large batch from a replay buffer with its own
   random generator. The loss is the squared error, not Huber's: a value is a mean and not a median.
 
-agents/presets.toml has how the presets `duel-*` differ from go-sample-tictactoe, their model.
+agents/presets.toml says how the presets `duel-*` differ from the project go-sample-tictactoe.
 """
 
 from __future__ import annotations
@@ -257,7 +257,7 @@ class BoardDQN(DQN):
 
     @property
     def acting_network(self) -> BoardQNetwork:
-        """The network that plays; that of Stable-Baselines3 is always `q_net`."""
+        """The network that plays; in Stable-Baselines3 it is always `q_net`."""
         return self.q_net_target if self.averages else self.q_net  # type: ignore[return-value]
 
     def _sample_action(
@@ -283,7 +283,7 @@ class BoardDQN(DQN):
         return moves, moves
 
     def _store_transition(self, buffer: Any, move: Any, new_obs: Any, *more: Any) -> None:
-        # The next board of a finished game is that of a new game; `train` does not use it.
+        # After a finished game the next board belongs to a new one; `train` does not use it.
         buffer.add(self._last_obs, new_obs, move, *more)
         self._last_obs = new_obs
 

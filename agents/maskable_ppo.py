@@ -221,7 +221,10 @@ def policy_options(config: Config) -> dict[str, Any]:
 
 
 def player(config: Config, model: Arrays, is_greedy: bool = True) -> TabularPolicy | LivePolicy:
-    """The player of a saved model, on the CPU: its most probable moves, or by its probabilities."""
+    """The player of a saved model, on the CPU.
+
+    is_greedy: whether it makes its most probable moves; otherwise it draws them.
+    """
     rules = config.rules
     network = policy_of(BoardPolicy, config, **policy_options(config))
     load_weights(network, model)

@@ -110,7 +110,7 @@ class MCTS(Learner):
         }
 
     def state(self) -> State:
-        """Nothing beyond the model."""
+        """An empty state: the model holds everything."""
         return {}
 
     def restore(self, model: Arrays, state: State) -> None:

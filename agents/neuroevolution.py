@@ -367,8 +367,9 @@ def mean_points(ends: Rows, end_values: Floats) -> Floats:
 
 
 class Layout:
-    """The hidden, output and direct layers of a network in its weights (P,), and what it sees.
+    """The hidden, output and direct layers of a network in its weights (P,).
 
+    graph: the positions that it sees.
     shapes: (inputs, units) of each layer; the last input of the hidden and output layers is a bias.
     scale: (P,) the standard deviation of the initial weights, and the scale of mutations.
     """

@@ -1,10 +1,11 @@
 """Tabular Q-learning: a table holds the value of every move and learns from finished games.
 
 Q-learning (Watkins and Dayan 1992); the table follows nestedsoftware/tictac. The value of a move is
-that of the position after it, for the side that moved; symmetric positions share it. The learner's
-own moves are updated, from the last ones to the first: `value += rate * (target - value)`. The last
-target is the reward, an earlier one is `discount` times the value of the best next own move: as the
-opponent belongs to the environment, no sign changes. The rate is that of Even-Dar and Mansour 2003.
+the value of the position after it, for the side that moved; symmetric positions share it. The
+learner's own moves are updated, from the last to the first: `value += rate * (target - value)`. The
+last target is the reward. An earlier one is `discount` times the value of the best next own move,
+with the same sign, because the opponent belongs to the environment. The rate falls with the number
+of games as Even-Dar and Mansour (2003) propose.
 
 The maximum of noisy values is too high. In double Q-learning (van Hasselt 2010) each game therefore
 updates a random table: in targets this table picks the best next move, and the mean of the others

@@ -386,8 +386,8 @@ class TicTacNet(PoolLearner):
         targets = sums / np.maximum(counts, 1)
         visits = counts.sum(axis=1, keepdims=True)
         if self.config.replay:
-            known = np.where(counts > 0, targets, targets.min())
-            distance = known.max(axis=1, keepdims=True) - targets  # from the best move
+            tried = np.where(counts > 0, targets, targets.min())
+            distance = tried.max(axis=1, keepdims=True) - targets  # from the best move
             focus = LEAST_WEIGHT + np.exp(-distance / FOCUS)
             weights = (counts > 0) * np.sqrt(visits) * focus
         else:

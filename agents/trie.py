@@ -1,7 +1,7 @@
 """Trie: a prefix tree of all games seen, with the results of the games through each node.
 
 After the learning player of https://github.com/tophep/TicTacToe. It learns from both sides of
-finished games: those that it plays, those of a file, and those that people play with it.
+finished games: games that it plays, games of a file, and games that people play with it.
 
 The tree stores sequences of moves, but moves are chosen by position. A move has the mean result of
 all games through the position after it, and is never made if it is proven to lose: if the games
@@ -65,7 +65,7 @@ Rows = NDArray[np.intp]
 class Config(BoardConfig):
     """The options of a training. A step is a game."""
 
-    steps: Natural = option(100_000, "Games that it plays; those of --learn-from do not count.")
+    steps: Natural = option(100_000, "Games that it plays, without the games of --learn-from.")
     opponents: str = option(OPPONENTS[0], "Opponents, as name:weight,...; self is the tree itself.")
     side: Literal["both", "X", "O"] = option("both", "Side that the tree plays; both: in turn.")
     untried: Literal["last", "draw", "tophep"] = option(
@@ -87,7 +87,7 @@ class Trie:
 
     These are by position. visits: the number of games through it. total: the sum of their results
     for the side that has just moved. proven: +1 if the side to move is proven to win, -1 if it is
-    proven to lose, else 0. score: that of a move which leads there.
+    proven to lose, else 0. score: the score of a move that leads there.
 
     Lists are faster than arrays here, because games come one at a time.
     """
@@ -218,11 +218,11 @@ class SequenceTrie(Trie):
 
     It prefers a move that ended a game without a loss, then an untried one, then one after which
     some game was not lost: a move that lost a thousand games and drew one is good. And it looks
-    moves up by sequence: it does not know what it learned after another order of moves.
+    moves up by sequence, so what it learned after another order of moves is of no use.
     """
 
     def _update(self, row: int) -> None:
-        """Nothing is proven, and positions have no score."""
+        """Do nothing: this player proves nothing, and gives positions no score."""
 
     def scores(self, row: int, node: int) -> list[float]:
         """The score of each cell, by the games through the node."""
@@ -289,7 +289,10 @@ class SequenceTree:
 
 
 def worst_cases(tree: SequenceTree) -> dict[str, dict[str, float]]:
-    """The probability of losing against a best response, for each side as in a certificate."""
+    """The player's own probability of losing against a best response, for each side.
+
+    It is given as in a certificate, which has the numbers of its table instead.
+    """
     found = {}
     for side, lost in zip(SIDES, (-1, 1), strict=True):
         outcome = tree.positions.outcome_x[tree.rows]
@@ -308,7 +311,7 @@ def averaged(tree: SequenceTree) -> TabularPolicy:
     In each position it has the mean of the player's moves over all sequences that lead there,
     weighted by their probability against random play (Puterman 1994, Markov Decision Processes,
     theorem 5.5.1). Its moves are random in positions that the player never reaches. Against any
-    other opponent its results may differ: `worst_cases` are those of the player itself.
+    other opponent its results may differ: see `worst_cases`.
     """
     table = np.zeros((len(tree.positions), tree.rules.cells))
     for side in SIDES:
@@ -362,7 +365,7 @@ def player(config: Config, model: Arrays) -> TriePolicy:
 
 
 class TrieLearner(GamesLearner):
-    """A tree that learns from each game that it plays, and from those of others."""
+    """A tree that learns from each game that it plays, and from the games of others."""
 
     STATE = (*GamesLearner.STATE, "rng")
 
@@ -382,7 +385,7 @@ class TrieLearner(GamesLearner):
         self.rng = np.random.default_rng(config.seed)
 
     def advance(self, most: int) -> None:
-        """Play `most` games and learn from each, at first from those of `learn_from`."""
+        """Play `most` games and learn from each, at first from the games of `learn_from`."""
         self.learn_first(self.config.learn_from)
         for first, *draws in self.rng.random((most, 1 + self.trie.cells)).tolist():
             opponent = self.opponents[bisect_right(self.bounds, first)]
@@ -414,7 +417,7 @@ class TrieLearner(GamesLearner):
         return cells
 
     def about(self) -> dict[str, Any]:
-        """Of a player that looks moves up by sequence also its own worst cases."""
+        """The files it has learned from; of a player by sequence also its own worst cases."""
         found = super().about()
         if isinstance(self.trie, SequenceTrie):
             found["by_sequence"] = worst_cases(self.trie.tree())

@@ -271,7 +271,7 @@ class ValueNet(Learner):
         self.steps += config.games
 
     def play(self, player: Policy, values: Floats, rng: np.random.Generator) -> Results:
-        """The results of the games of a level. values: (N,) those of the player."""
+        """The results of the games of a level. values: (N,) the player's values."""
         config = self.config
         positions = self.afterstates.positions
         if isinstance(player, ValuedTable) and config.temperature:
@@ -326,13 +326,13 @@ class ValueNet(Learner):
         means = self.results.means
         share = config.validation
         is_held_out = (self.order + level * share) % 1 < share
-        known = np.where(is_held_out, 0.0, games)
-        unknown = np.where(is_held_out, games, 0.0)
-        if not known.any():
+        in_training = np.where(is_held_out, 0.0, games)
+        in_validation = np.where(is_held_out, games, 0.0)
+        if not in_training.any():
             raise ValueError(
                 "all positions of the games are held out: play more games, or lower validation"
             )
-        probs = known / known.sum()
+        probs = in_training / in_training.sum()
         targets = torch.as_tensor(means, dtype=torch.float32, device=config.device)
         rate = config.learning_rate * config.learning_rate_decay**level
         optimizer = torch.optim.Adam(
@@ -347,10 +347,12 @@ class ValueNet(Learner):
                 for _ in range(0, examples, config.batch_size):
                     self.update(optimizer, targets, probs, rng)
                 errors = (self.afterstates.outputs(self.network) - means) ** 2
-                held = np.average(errors, weights=unknown) if unknown.any() else np.nan
-                is_worse = held > lowest  # never if nothing is held out: the last epoch is it
+                validation_loss = np.nan
+                if in_validation.any():
+                    validation_loss = float(np.average(errors, weights=in_validation))
+                is_worse = validation_loss > lowest  # never if nothing is held out
                 if not is_worse:
-                    lowest = float(held)
+                    lowest = validation_loss
                     self.losses = {
                         "training_loss": float(errors @ probs),
                         "validation_loss": lowest,
