@@ -384,10 +384,13 @@ class Layout:
         is_direct = config.direct or hidden == 0
         direct = inputs if is_direct else 0
         self.shapes = [(inputs, hidden), (to_output, cells), (direct, cells)]
-        scales = np.ones(len(self.shapes), dtype=np.float32)
+        of_hidden = 1.0
+        of_output = 1.0
+        of_direct = 1.0
         if config.scaled:
-            scales[0] = 1 / np.sqrt((cells + 1) / 2)  # about half of the inputs are not zero
-            scales[1] = 1 / np.sqrt(max(hidden, 1))
+            of_hidden = 1 / np.sqrt((cells + 1) / 2)  # about half of the inputs are not zero
+            of_output = 1 / np.sqrt(max(hidden, 1))
+        scales = np.array([of_hidden, of_output, of_direct], dtype=np.float32)
         sizes = [size_of([shape]) for shape in self.shapes]
         self.scale: Weights = np.repeat(scales, sizes)
 
