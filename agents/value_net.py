@@ -319,13 +319,12 @@ class ValueNet(Learner):
     def fit(self, level: int, examples: int, rng: np.random.Generator) -> None:
         """Train on the results and keep the champion, the epoch with the lowest validation loss.
 
-        examples: how many are drawn in an epoch. No class is held out again before all were.
+        examples: how many are drawn in an epoch.
         """
         config = self.config
         games = self.results.games
         means = self.results.means
-        share = config.validation
-        is_held_out = (self.order + level * share) % 1 < share
+        is_held_out = self.held_out(level)
         in_training = np.where(is_held_out, 0.0, games)
         in_validation = np.where(is_held_out, games, 0.0)
         if not in_training.any():
@@ -359,6 +358,11 @@ class ValueNet(Learner):
                     }
                     champion = weights_of(self.network)
         load_weights(self.network, champion)
+
+    def held_out(self, level: int) -> NDArray[np.bool_]:
+        """The classes (C,) that are held out at a level. None is again before all were."""
+        share = self.config.validation
+        return (self.order + level * share) % 1 < share
 
     def update(
         self,
