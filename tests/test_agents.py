@@ -36,7 +36,8 @@ from training.files import (
     write_json,
 )
 from training.learner import evaluations
-from training.options import OptionError, options_of
+from training.options import OptionError, options_of, schema_of_items
+from training.search_space import text_of
 from training.values import read_values
 
 RULES = Rules()
@@ -276,6 +277,7 @@ def test_the_help_says_what_every_option_and_every_preset_is(agent, capsys, monk
     shown = " ".join(re.sub("[│╭╮╰╯─]", " ", capsys.readouterr().out).split())
     page = agents.page(agent)
     for name, known in options_of(page.Config).items():
+        assert known.description, f"{name} needs a sentence"
         assert f"--{name.replace('_', '-')}" in shown
         assert known.description in shown
         with refuses(name, error=OptionError):
@@ -283,6 +285,54 @@ def test_the_help_says_what_every_option_and_every_preset_is(agent, capsys, monk
     for name, preset in agents.presets(agent).items():
         assert page.Config(**preset.options) != page.Config()
         assert f"{name} {preset.sentence}" in shown
+
+
+def typed_otherwise(name, field):
+    """The words that give an option another value than its default, and this value."""
+    spelling, default = f"--{name.replace('_', '-')}", field.default
+    kind = field.rebuild_annotation()
+    schema = schema_of_items(kind)
+    if isinstance(default, bool):
+        return [f"--no-{spelling[2:]}" if default else spelling], not default
+    if "enum" in schema:
+        value = next(one for one in schema["enum"] if one != default)
+    elif schema["type"] == "string":
+        value = "b2" if name == "opening" else "random:3"
+    elif schema["type"] == "integer" and not isinstance(default, tuple):
+        value = default - 1 if default > schema["minimum"] else default + 1
+    else:
+        value = 7 if schema["type"] == "integer" else 0.375
+    value = (value,) * 3 if isinstance(default, tuple) else value
+    return [spelling, text_of(value)], value
+
+
+NEEDED = {  # what else has to be typed with an option
+    ("neuroevolution", "activation"): ["--rebirth", "0"],
+    ("neuroevolution", "inputs"): ["--rebirth", "0"],
+}
+
+
+@EACH
+def test_every_option_can_be_set_from_the_command_line_and_is_refused_beyond_its_bounds(
+    agent, capsys
+):
+    """A field without a flag could be changed by nobody but a preset."""
+    page = agents.page(agent)
+    line = command.command_line(page, command.GENERAL)
+    for name, field in options_of(page.Config).items():
+        words, value = typed_otherwise(name, field)
+        typed = line.parse([agent, *words, *NEEDED.get((agent, name), [])])
+        config = command.entry_of(page, typed, {}).config
+        assert getattr(config, name) == value != field.default
+        schema = schema_of_items(field.rebuild_annotation())
+        beyond = [schema[end] - 1 for end in ("minimum",) if end in schema]
+        beyond += [schema[end] + 1 for end in ("maximum",) if end in schema]
+        beyond += [schema[end] for end in ("exclusiveMinimum",) if end in schema]
+        for number in beyond:
+            with pytest.raises(SystemExit, match="2"):
+                line.parse([agent, words[0], str(number)])
+            said = capsys.readouterr().err
+            assert (said.count("\n"), words[0] in said, str(number) in said) == (1, True, True)
 
 
 def test_a_page_that_lacks_a_part_or_has_another_name_is_refused(monkeypatch):

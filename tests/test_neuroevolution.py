@@ -4,17 +4,16 @@ import numpy as np
 import pytest
 
 from agents import presets
-from agents.neuroevolution import Config, begin
+from agents.neuroevolution import Config, Points, begin, values_of_ends
 from tictactoe_env.exact import match
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.opponents import make_opponent
 from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.rules import standing
-from training.league import values_of_ends
 
 X_WON, DRAWN, O_WON, X_ILLEGAL, O_ILLEGAL, NOT_PLAYED = range(6)
 SMALL = Config(league=12, winners=4, steps=20, judge_every=10, seed=3, respond_every=3)
-EVEN = values_of_ends(win=1, draw=0, loss=-1, illegal=-2)
+EVEN = values_of_ends(Points(win=1, draw=0, loss=-1, illegal=-2))
 PLAIN = SMALL.replace(symmetry=False, inputs="grid", rebirth=0.0)
 VARIANTS = {
     "default": SMALL,
@@ -47,17 +46,17 @@ def plain_game(x, o, rules):
 def test_a_league_by_look_up_is_the_games_played_one_by_one(evolution):
     graph, rules = evolution.graph, evolution.config.rules
     players = [graph.policy(moves) for moves in evolution.moves]
-    ends, counts = graph.league(graph.successors(evolution.moves))
+    games = graph.league(graph.successors(evolution.moves))
     lengths = []
     for x, player in enumerate(players):
         for o, other in enumerate(players):
             end, length = (NOT_PLAYED, 0) if x == o else plain_game(player, other, rules)
-            assert ends[x, o] == end
+            assert games.ends[x, o] == end
             lengths.append(length)
     by_length = [lengths.count(length) for length in range(1, rules.cells + 1)]
-    disqualified = int(np.isin(ends, (X_ILLEGAL, O_ILLEGAL)).sum())
-    assert counts == [*by_length, disqualified]
-    assert evolution.history[-1] == [len(evolution.history) - 1, *counts]
+    disqualified = int(np.isin(games.ends, (X_ILLEGAL, O_ILLEGAL)).sum())
+    assert (games.lengths.tolist(), games.disqualified) == (by_length, disqualified)
+    assert evolution.history[-1] == [len(evolution.history) - 1, *by_length, disqualified]
 
 
 @pytest.mark.parametrize(("name", "slip"), [("random", 0.0), ("minimax-slip=0.6", 0.25)])
@@ -103,7 +102,8 @@ def test_the_leagues_are_tabled_and_charted():
 def test_a_best_response_leaves_a_network_no_more_than_any_opponent_can(evolution):
     """match.best_responses is computed by other code: its value is the smallest possible."""
     graph, rules = evolution.graph, evolution.config.rules
-    ends, rng = values_of_ends(win=1, draw=0, loss=-1, illegal=-1), np.random.default_rng(0)
+    ends = values_of_ends(Points(win=1, draw=0, loss=-1, illegal=-1))
+    rng = np.random.default_rng(0)
     for moves in evolution.moves[:4]:
         successors = graph.successors(moves[None])
         response = graph.best_response(successors[:, 0], ends, 0.0, rng)
@@ -116,11 +116,11 @@ def test_a_best_response_leaves_a_network_no_more_than_any_opponent_can(evolutio
 
 def test_best_responses_to_the_winners_join_the_opponents_and_the_oldest_leaves():
     evolution = begin(SMALL.replace(responses=3, respond_every=2, response_share=0.25, slip=0.0))
-    (random,) = evolution.met()
+    (random,) = evolution.opponents()
     evolution.advance(9)
     before = evolution.responses
     evolution.advance(1)
     assert len(before) == 3
     assert (evolution.responses[:2] == before[1:]).all()
     plays = (evolution.responses[:, :, None] == np.arange(9)).sum(axis=0)
-    assert evolution.met()[0] == pytest.approx(0.75 * random + 0.25 * plays / 3, abs=1e-12)
+    assert evolution.opponents()[0] == pytest.approx(0.75 * random + 0.25 * plays / 3, abs=1e-12)

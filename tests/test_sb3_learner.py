@@ -42,7 +42,7 @@ def scores(learner, observations):
     network, planes = learner.network, torch.as_tensor(observations)
     with torch.no_grad():
         is_dqn = isinstance(network, dqn.BoardQNetwork)
-        return (network(planes) if is_dqn else network.log_probs_and_values(planes)[0]).numpy()
+        return (network(planes) if is_dqn else network.outputs(planes).log_probs).numpy()
 
 
 @PAGES

@@ -6,7 +6,7 @@ import torch
 from learners import BOARDS, POSITIONS, RULES, row
 from sample_players import CellPlayer
 
-from agents.tictacnet import FOCUS, LEAST_WEIGHT, Config, begin
+from agents.tictacnet import FOCUS, LEAST_WEIGHT, Batch, Config, begin
 from tictactoe_env.exact.match import exact_result
 from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.pool import make_pool
@@ -33,7 +33,7 @@ def test_exploration_and_learning_rate_fall_and_begin_again_with_the_second_side
     learner = begin(SMALL.replace(anneal_steps=1_000, sides_in_turn=in_turn, **rates))
     expected = {0: (0.7, 0.04), 100: (0.6, 0.0348), 999: (0.25, 0.01), 1_000: again}
     for learner.steps, schedules in expected.items():
-        assert learner.schedules() == pytest.approx(schedules, abs=5e-5)
+        assert (learner.epsilon, learner.learning_rate) == pytest.approx(schedules, abs=5e-5)
 
 
 @pytest.mark.parametrize("name", ["Adam", "SGD"])
@@ -55,7 +55,7 @@ def test_values_gradients_and_steps_are_those_of_torch(name):
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-        error, gradient = network.gradient(weights, boards, targets, shares)
+        error, gradient = network.gradient(weights, Batch(boards, targets, shares))
         assert error == pytest.approx(loss.item(), rel=1e-4)
         learner._step(gradient)
         expected = np.concatenate([parameter.detach().ravel() for parameter in twin])
