@@ -322,7 +322,7 @@ def test_every_option_can_be_set_from_the_command_line_and_is_refused_beyond_its
     for name, field in options_of(page.Config).items():
         words, value = typed_otherwise(name, field)
         typed = line.parse([agent, *words, *NEEDED.get((agent, name), [])])
-        config = command.entry_of(page, typed, {}).config
+        config = command.experiment_of(page, typed, {}).config
         assert getattr(config, name) == value != field.default
         schema = schema_of_items(field.rebuild_annotation())
         beyond = [schema[end] - 1 for end in ("minimum",) if end in schema]
