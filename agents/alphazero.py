@@ -26,7 +26,6 @@ without noise.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
@@ -35,22 +34,17 @@ import torch
 from numpy.typing import NDArray
 
 from tictactoe_env.certificates.content import sides_of
-from tictactoe_env.exact import (
-    Limit,
-    ProofLimitError,
-    TabularPolicy,
-    best_response_player,
-    tabulate,
-)
-from tictactoe_env.exact.positions import TABULATED, symmetries_of
+from tictactoe_env.exact import Limit, TabularPolicy, tabulate
+from tictactoe_env.exact.positions import TABULATED
+from tictactoe_env.exact.responses import kept_counterexamples, response_to_learner
 from tictactoe_env.observation import observe
-from tictactoe_env.rules import MAX_BITS, Boards, Rules, to_move
+from tictactoe_env.rules import MAX_BITS, ONGOING, OUTCOME_NUMBERS, Boards, Rules, to_move
 from tictactoe_env.starts import ExploringStarts
 from training.learner import Arrays, Learner, State
 from training.network_policy import LivePolicy, NetworkPolicy, SymmetricNetwork, scores_of
 from training.options import BoardConfig, Count, Layers, Natural, Positive, Share, option
 from training.search_space import Range
-from training.torch_arrays import load_weights, use_torch, weights_of
+from training.torch_arrays import illegal_cells, load_weights, use_torch, weights_of
 
 AGENT = "alphazero"
 TITLE = "AlphaZero"
@@ -107,7 +101,7 @@ class Config(BoardConfig):
 class Prediction(NamedTuple):
     """The outputs of a network for B boards, as tensors or as arrays.
 
-    log_p: (B, cells) the logarithm of the probability of each move, about -3e38 for taken cells.
+    log_p: (B, cells) the logarithm of the probability of each move, about -3e38 where illegal.
     values: (B,) the expected result for the side to move, from -1 to 1.
     """
 
@@ -134,8 +128,8 @@ class Network(torch.nn.Module):
     def forward(self, planes: torch.Tensor) -> Prediction:
         """Tensors for boards as planes (B, 2, rows, cols), with the side to move in plane 0."""
         outputs = self.layers(planes.flatten(1).float())
-        is_taken = planes.flatten(2).any(dim=1)
-        logits = outputs[:, :-1].masked_fill(is_taken, torch.finfo(outputs.dtype).min)
+        illegal = illegal_cells(planes, self.rules)
+        logits = outputs[:, :-1].masked_fill(illegal, torch.finfo(outputs.dtype).min)
         values = outputs[:, -1].tanh()
         return Prediction(logits.log_softmax(dim=1), values)
 
@@ -174,6 +168,7 @@ def search(
 
     rng: draws the Gumbel noise of self-play; without it there is no noise.
     """
+    legal = network.rules.legal_cells(boards)
     noise = np.zeros(boards.shape)
     if rng is not None:
         noise = rng.gumbel(size=boards.shape)
@@ -183,7 +178,7 @@ def search(
     for simulation in range(simulations):
         quarter = 4 * simulation // simulations
         considered = MOST_CONSIDERED >> quarter  # 16, 8, 4, 2
-        path = select(tree, root_moves(tree, noise, considered))
+        path = select(tree, root_moves(tree, legal, noise, considered))
         values = expand(tree, network, path, node=simulation + 1)
         backup(tree, path, values)
     found = improved(tree, *ROOT)
@@ -267,13 +262,14 @@ def improved(tree: Tree, trees: Any, nodes: Any) -> Improved:
     return Improved(logits, policies, values)
 
 
-def root_moves(tree: Tree, noise: NDArray[np.float64], considered: int) -> Numbers:
+def root_moves(
+    tree: Tree, legal: NDArray[np.bool_], noise: NDArray[np.float64], considered: int
+) -> Numbers:
     """The moves (B,) of the next simulations at the roots: the least visited of the best ones.
 
-    noise: (B, cells). considered: how many moves are among the best ones.
+    legal, noise: (B, cells). considered: how many moves are among the best ones.
     """
-    is_free = tree.boards[ROOT] == 0
-    visits = np.where(is_free, tree.visits[ROOT], np.inf)
+    visits = np.where(legal, tree.visits[ROOT], np.inf)
     order = (-(noise + improved(tree, *ROOT).logits)).argsort(axis=1, kind="stable")
     best = order[:, :considered]
     least_visited = np.take_along_axis(visits, best, axis=1).argmin(axis=1)
@@ -357,10 +353,9 @@ def backup(tree: Tree, path: list[Step], values: Floats) -> None:
 
 
 def results_of(boards: Boards, rules: Rules) -> Floats:
-    """The result of boards (B, cells) for the side to move: -1 or 0, NaN while a game goes on."""
-    has_line = rules.has_line(np.stack(rules.to_bits(boards))).any(axis=0)
-    if_no_line = np.where(boards.all(axis=1), 0, np.nan)
-    return np.where(has_line, -1, if_no_line).astype(np.float32)
+    """The results of boards (B, cells) for the sides to move: 1, 0 or -1; NaN if unfinished."""
+    outcomes = rules.results(boards)  # for the other side
+    return np.where(outcomes == ONGOING, np.nan, -OUTCOME_NUMBERS[outcomes]).astype(np.float32)
 
 
 # --- the player ----------------------------------------------------------------------------------
@@ -486,7 +481,7 @@ class AlphaZero(Learner):
 
     def batch_of(self, examples: Examples) -> Examples:
         """A batch of examples, with replacement, each in a random one of its symmetric images."""
-        symmetries = symmetries_of(self.rules)
+        symmetries = self.rules.symmetries
         rows = self.rng.integers(len(examples.boards), size=self.config.batch_size)
         which = self.rng.integers(len(symmetries), size=self.config.batch_size)
         permutations = symmetries[which]
@@ -520,16 +515,17 @@ class AlphaZero(Learner):
 
     def find_counterexamples(self) -> None:
         """Find boards from which the network can be beaten; of a side beyond the limit none."""
-        found, limit = list[Boards](), Limit(self.config.proof_positions)
-        network = player(self.config.but(simulations=0), self.model())
+        limit = Limit(self.config.proof_positions)
+        network = player(self.config.replace(simulations=0), self.model())
+        found = list[Boards]()
         for side in sides_of(dict(self.config)):
-            with suppress(ProofLimitError):
-                response = best_response_player(network, self.rules, (side,), limit=limit)
+            response = response_to_learner(network, self.rules, (side,), limit=limit)
+            if response is not None:
                 found.append(response.counterexamples)
         self.counterexamples = sum(map(len, found)) if found else -1
         if found:
             boards = np.concatenate(found)
-            self.beatable = [*self.beatable, boards[:: 1 + len(boards) // 20_000].copy()][-16:]
+            self.beatable = kept_counterexamples(self.beatable, boards, proofs=16)
 
     def policy(self) -> TabularPolicy | LivePolicy:
         """The player of the network as it is."""

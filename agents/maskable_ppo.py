@@ -129,13 +129,17 @@ class BoardPolicy(MaskableActorCriticPolicy):
     noise: torch.Generator | None = None
 
     def __init__(
-        self, *arguments: Any, symmetry: bool, entropy_power: float, opening: str, **options: Any
+        self,
+        *arguments: Any,
+        rules: Rules,
+        symmetry: bool,
+        entropy_power: float,
+        opening: str,
+        **options: Any,
     ):
         super().__init__(*arguments, **options)
-        _, rows, cols = self.observation_space.shape  # type: ignore[misc]
-        board = Rules(rows, cols, 1)  # the length of a line makes no difference here
-        self.canonical = CanonicalBoards(board, symmetry)
-        self.opening = Opening(opening, board)
+        self.canonical = CanonicalBoards(rules, symmetry)
+        self.opening = Opening(opening, rules)
         self.entropy_power = entropy_power
 
     def outputs(self, obs: Any, action_masks: Any = None) -> Outputs:
@@ -212,6 +216,7 @@ def of_moves(log_probs: torch.Tensor, moves: torch.Tensor) -> torch.Tensor:
 def policy_options(config: Config) -> dict[str, Any]:
     """The arguments of `BoardPolicy`."""
     return {
+        "rules": config.rules,
         "symmetry": config.symmetry,
         "entropy_power": config.entropy_power,
         "opening": config.opening,
@@ -310,9 +315,9 @@ class PPOLearner(SB3Learner):
 
     def snapshot(self) -> BoardPlayer:
         """The stochastic policy, by which the learner explores."""
-        return self.thawed(weights_of(self.network))
+        return self.snapshot_from(weights_of(self.network))
 
-    def thawed(self, weights: Arrays) -> BoardPlayer:
+    def snapshot_from(self, weights: Arrays) -> BoardPlayer:
         """The stochastic policy of these weights."""
         return player(self.config, weights, is_greedy=False)
 

@@ -25,10 +25,10 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tictactoe_env.exact.positions import positions_of
+from tictactoe_env.exact.positions import NO_CHILD, positions_of
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.opponents import make_opponent, parse_pool
-from tictactoe_env.policy import Policy, draw, one_hot
+from tictactoe_env.policy import Policy, draw, one_hot, possible_cells
 from tictactoe_env.rules import Rules
 from training.learner import Arrays, Learner, Table
 from training.options import BoardConfig, Count, Natural, NotNegative, Positive, Share, option
@@ -161,13 +161,13 @@ class GameGraph:
     """The S positions that networks see, ordered by ply, and the result of each move.
 
     Networks are deterministic, so their games are looked up: a network is the cell that it plays in
-    each of these positions, (S,). A move to a taken cell loses. The numbers S + X_WON, ...,
+    each of these positions, (S,). An illegal move loses. The numbers S + X_WON, ...,
     S + O_ILLEGAL stand for the ends of games.
 
-    after: (S, cells) the position or end after each move. taken: (S, cells) bool.
+    after: (S, cells) the position or end after each move. legal: (S, cells) bool.
     random: (S, cells) the probabilities of random play.
-    plies: for each number of marks the slice of its positions. free: for each number of marks the
-    free cells of its positions, (positions, cells - marks).
+    plies: for each number of marks the slice of its positions. moves: for each number of marks the
+    cells of its positions, the legal ones first, (positions, most legal moves).
     inputs: (S, inputs) the inputs of a network, planes of own and other marks, or with the encoding
     "grid" 1 for own marks and -1 for others; the last one is 1, for the biases.
     """
@@ -188,16 +188,13 @@ class GameGraph:
         self.after: Rows = np.where(children >= 0, numbers[children], illegal[:, None])
 
         own = positions.boards[self.rows] * np.where(x_moves, 1, -1)[:, None]
-        self.taken = own != 0
-        self.random: Floats = ~self.taken / (~self.taken).sum(axis=1, keepdims=True)
+        self.legal = children != NO_CHILD
+        self.random: Floats = self.legal / self.legal.sum(axis=1, keepdims=True)
 
         marks = np.arange(rules.cells + 1)
         starts = np.searchsorted(positions.ply[self.rows], marks)
         self.plies = [slice(start, end) for start, end in pairwise(starts)]
-        self.free = []
-        for ply, rows in enumerate(self.plies):
-            _, cells = np.nonzero(~self.taken[rows])
-            self.free.append(cells.reshape(-1, rules.cells - ply))
+        self.moves = [possible_cells(self.legal[rows]) for rows in self.plies]
 
         planes = [own > 0, own < 0] if encoding == "planes" else [own]
         with_ones = np.concatenate([*planes, np.ones((self.size, 1))], axis=1)
@@ -263,9 +260,9 @@ class GameGraph:
                     if slip:
                         self._add_moves(values, ply, slip * self.random[rows])
                 else:
-                    fouls = (opponent[rows] * self.taken[rows]).sum(axis=1, keepdims=True)
+                    fouls = (opponent[rows] * ~self.legal[rows]).sum(axis=1, keepdims=True)
                     values[rows] = fouls * end_values[side, foul]
-                    self._add_moves(values, ply, opponent[rows])
+                    self._add_moves(values, ply, opponent[rows] * self.legal[rows])
             total += values[0] / 2
         return total
 
@@ -277,7 +274,7 @@ class GameGraph:
         rows = self.plies[ply]
         after = self.after[rows]
         every_position = np.arange(len(weights))
-        for cells in self.free[ply].T:  # the first free cells, then the second ones, ...
+        for cells in self.moves[ply].T:  # the first moves, then the second ones, ...
             weight = weights[every_position, cells, None]
             values[rows] += weight * values[after[every_position, cells]]
 
@@ -301,7 +298,7 @@ class GameGraph:
                     chosen = values[successors[rows]]
                     values[rows] = (1 - slip) * chosen + slip * slipped
                 else:
-                    after[self.taken[rows]] = np.inf
+                    after[~self.legal[rows]] = np.inf
                     lowest = after.min(axis=1)
                     is_best = after <= lowest[:, None] + EQUAL
                     values[rows] = lowest
@@ -579,7 +576,7 @@ class Evolution(Learner):
         hidden[-1, unit] = 1 - slope * inputs.sum()
         output[unit] = 0
         ((scores,),) = self.layout.scores(network, self.graph.inputs[[place]])
-        legal = np.flatnonzero(~self.graph.taken[place])
+        legal = np.flatnonzero(self.graph.legal[place])
         others = legal[legal != self.moves[number, place]]
         cell = rng.choice(others if len(others) else legal)
         output[unit, cell] = scores.max() - scores[cell] + rng.random()

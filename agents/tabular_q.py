@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tictactoe_env.exact.positions import ILLEGAL, positions_of
+from tictactoe_env.exact.positions import NO_CHILD, positions_of
 from tictactoe_env.policy import draw
 from training.learner import Arrays
 from training.options import BoardConfig, Count, Kept, Positive, Rewards, Share, option
@@ -71,7 +71,7 @@ def places_of(config: Config) -> Rows:
     positions = positions_of(config.rules)
     shared = positions.canonical if config.symmetry else np.arange(len(positions))
     children = positions.children
-    return np.where(children != ILLEGAL, shared[children], len(positions))
+    return np.where(children != NO_CHILD, shared[children], len(positions))
 
 
 def player(config: Config, model: Arrays) -> ValuedTable:

@@ -22,7 +22,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tictactoe_env.exact.positions import positions_of
+from tictactoe_env.exact.positions import NO_CHILD, positions_of
 from training.learner import Arrays
 from training.options import BoardConfig, Count, Layers, Positive, Rewards, Share, option
 from training.perceptron import ACTIVATIONS, Weights, layers_of, size_of
@@ -302,9 +302,9 @@ class TicTacNet(PoolLearner):
 
     def notes(self) -> dict[str, float]:
         """The share of positions with an illegal greedy move, the loss, and epsilon."""
-        boards = self.positions.boards[self.positions.unfinished]
-        illegal = self.policy().table[boards != 0]
-        share = float(illegal.sum() / len(boards))
+        children = self.positions.children[self.positions.unfinished]
+        illegal = self.policy().table[children == NO_CHILD]
+        share = float(illegal.sum() / len(children))
         return {"illegal_everywhere": share, "error": self.error, "epsilon": self.epsilon}
 
     def model(self) -> Arrays:
@@ -391,7 +391,8 @@ class TicTacNet(PoolLearner):
             focus = LEAST_WEIGHT + np.exp(-distance / FOCUS)
             weights = (counts > 0) * np.sqrt(visits) * focus
         else:
-            is_taught = (network.boards != 0) & (visits > 0)  # taken cells, tried or not
+            is_illegal = self.positions.children[network.rows] == NO_CHILD
+            is_taught = is_illegal & (visits > 0)  # tried or not
             _, _, loss = rewards
             targets[is_taught] = loss
             weights = np.where(is_taught, visits, counts)

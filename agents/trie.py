@@ -171,7 +171,7 @@ class Trie:
     def _prove(self, row: int) -> int:
         """+1 if the side to move is proven to win, -1 if it is proven to lose, else 0."""
         if self.is_over[row]:
-            return -abs(self.outcome[row])
+            return -self.seat[row] * self.outcome[row]
         replies = [self.proven[child] for child in self.after[row] if child >= 0]
         if -1 in replies:
             return 1

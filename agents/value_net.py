@@ -252,7 +252,7 @@ class ValueNet(Learner):
         afterstates = self.afterstates
         level = self.steps // config.games
         rng = np.random.default_rng([config.seed, level])
-        before: Policy = RandomPolicy()
+        before: Policy = RandomPolicy(config.rules)
         values = np.zeros(len(afterstates.positions))
         if level > 0:
             values = afterstates.values(self.network)
@@ -276,7 +276,7 @@ class ValueNet(Learner):
         positions = self.afterstates.positions
         if isinstance(player, ValuedTable) and config.temperature:
             player = player.softmax(config.temperature)
-        exploring = ExploringPolicy(player, config.epsilons)
+        exploring = ExploringPolicy(player, config.epsilons, config.rules)
         table = tabulate(exploring, config.rules).by_row()
         # The position of each game after each move. After its end it is -1, the last position of
         # all, which is finished and therefore in no class. `returns` looks two moves ahead.
@@ -397,8 +397,8 @@ def match_of(champion: Policy, before: Policy, rules: Rules) -> dict[str, float]
 
     They are exact, and the mean of both sides.
     """
-    player = tabulate(ExploringPolicy(champion, MATCH), rules)
-    opponent = tabulate(ExploringPolicy(before, MATCH), rules)
+    player = tabulate(ExploringPolicy(champion, MATCH, rules), rules)
+    opponent = tabulate(ExploringPolicy(before, MATCH, rules), rules)
     x = exact_result(player, opponent, side="X")
     o = exact_result(player, opponent, side="O")
     return {

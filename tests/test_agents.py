@@ -143,7 +143,7 @@ def test_the_bytes_follow_from_the_seed_and_a_run_continues_from_every_evaluatio
         assert bytes_of(folder / "0") == bytes_of(run.folder / str(number))
     agents.load(tmp_path / "0" / "0")
     assert generators() == before
-    trained(run.agent, run.config.but(seed=run.config.seed + 1), tmp_path / "other", most=1)
+    trained(run.agent, run.config.replace(seed=run.config.seed + 1), tmp_path / "other", most=1)
     assert bytes_of(tmp_path / "other" / "0")[MODEL] != bytes_of(run.folder / "0")[MODEL]
 
 
@@ -153,7 +153,7 @@ def test_pauses_and_the_length_of_a_run_change_nothing_and_a_pause_continues(
     """In pieces of a round up to the second evaluation; another learner takes over in between."""
     monkeypatch.setattr("training.learner.PIECE_SECONDS", 0.0)
     steps, folder, pauses = run.steps[1], tmp_path / "pause", []
-    config = run.config.but(steps=steps, judge_every=2 * steps)
+    config = run.config.replace(steps=steps, judge_every=2 * steps)
 
     def leave(learner):
         if learner.steps > run.steps[0] // 2:
@@ -204,7 +204,7 @@ def test_what_does_not_belong_together_is_refused(small_run, tmp_path):
     with refuses(MODEL, "tabular_q", "trie", error=DamagedFileError):
         checkpoint.load(agents.page("trie"), run.last)
     with refuses("seed"):
-        trained("tabular_q", run.config.but(seed=run.config.seed + 1), tmp_path, run.last)
+        trained("tabular_q", run.config.replace(seed=run.config.seed + 1), tmp_path, run.last)
 
 
 @pytest.mark.usefixtures("no_charts")
@@ -322,7 +322,7 @@ def test_every_option_can_be_set_from_the_command_line_and_is_refused_beyond_its
     for name, field in options_of(page.Config).items():
         words, value = typed_otherwise(name, field)
         typed = line.parse([agent, *words, *NEEDED.get((agent, name), [])])
-        config = command.entry_of(page, typed, {}).config
+        config = command.experiment_of(page, typed, {}).config
         assert getattr(config, name) == value != field.default
         schema = schema_of_items(field.rebuild_annotation())
         beyond = [schema[end] - 1 for end in ("minimum",) if end in schema]

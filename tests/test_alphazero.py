@@ -112,7 +112,7 @@ def test_the_search_of_many_boards_is_that_of_a_plain_search(rules, is_self_play
 def test_a_player_with_a_search_moves_alike_whatever_boards_are_asked_with_it():
     learner = PAGE.begin(PAGE.Config(rows=4, cols=4, k=4, hidden=(16,), games=8, updates=4))
     learner.advance(8)
-    player = PAGE.player(learner.config.but(simulations=8), learner.model())
+    player = PAGE.player(learner.config.replace(simulations=8), learner.model())
     boards = boards_of(Rules(4, 4, 4))
     together = player.probs(boards)
     assert (together == np.concatenate([player.probs(board[None]) for board in boards])).all()

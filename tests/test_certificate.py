@@ -20,7 +20,6 @@ from tictactoe_env.certificates.certificate import (
     load_policy,
     read,
 )
-from tictactoe_env.certificates.content import Rates
 from tictactoe_env.exact import match
 from tictactoe_env.exact.evaluation import evaluate
 from tictactoe_env.exact.solver import MinimaxPolicy
@@ -101,7 +100,7 @@ def test_an_evaluation_has_the_results_of_a_certificate(make):
     assert (found.unbeatable, found.optimal) == (evaluation.unbeatable, evaluation.optimal)
     for side, response in evaluation.best_responses.items():
         stated = found.results[side]
-        assert stated.vs_random == Rates.of(getattr(evaluation, side.lower()))
+        assert stated.vs_random == getattr(evaluation, side.lower())
         assert stated.optimal == getattr(evaluation, f"optimal_{side.lower()}")
         worst = (stated.worst_case_value, stated.worst_case_loss, stated.unbeatable)
         assert worst == (response.value, response.loss, not response.can_lose)

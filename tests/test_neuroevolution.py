@@ -14,11 +14,11 @@ from tictactoe_env.rules import standing
 X_WON, DRAWN, O_WON, X_ILLEGAL, O_ILLEGAL, NOT_PLAYED = range(6)
 SMALL = Config(league=12, winners=4, steps=20, judge_every=10, seed=3, respond_every=3)
 EVEN = values_of_ends(Points(win=1, draw=0, loss=-1, illegal=-2))
-PLAIN = SMALL.but(symmetry=False, inputs="grid", rebirth=0.0)
+PLAIN = SMALL.replace(symmetry=False, inputs="grid", rebirth=0.0)
 VARIANTS = {
     "default": SMALL,
-    "no symmetry, grid": PLAIN.but(direct=False, activation="sigmoid", hidden=15),
-    "linear": SMALL.but(hidden=0, rows=2, cols=4, rebirth=0.0, scaled=False),
+    "no symmetry, grid": PLAIN.replace(direct=False, activation="sigmoid", hidden=15),
+    "linear": SMALL.replace(hidden=0, rows=2, cols=4, rebirth=0.0, scaled=False),
 }
 
 
@@ -93,7 +93,7 @@ def test_the_experiments_of_the_blog_run_and_are_labelled_weak(name):
 
 
 def test_the_leagues_are_tabled_and_charted():
-    table = evolved(SMALL.but(fitness="football"), 20).tables()["league.csv"]
+    table = evolved(SMALL.replace(fitness="football"), 20).tables()["league.csv"]
     assert table.title, "it is drawn too"
     rows = np.array(table.rows)  # generation, games by length, disqualified
     assert rows[:, 1:10].sum(axis=1).tolist() == [132] * 21
@@ -107,7 +107,7 @@ def test_a_best_response_leaves_a_network_no_more_than_any_opponent_can(evolutio
     for moves in evolution.moves[:4]:
         successors = graph.successors(moves[None])
         response = graph.best_response(successors[:, 0], ends, 0.0, rng)
-        assert not graph.taken[np.arange(graph.size), response].any()
+        assert graph.legal[np.arange(graph.size), response].all()
         least = match.best_responses(graph.policy(moves), rules)
         met, opponent = graph.policy(moves), graph.policy(response)
         for side, worst in least.items():
@@ -115,7 +115,7 @@ def test_a_best_response_leaves_a_network_no_more_than_any_opponent_can(evolutio
 
 
 def test_best_responses_to_the_winners_join_the_opponents_and_the_oldest_leaves():
-    evolution = begin(SMALL.but(responses=3, respond_every=2, response_share=0.25, slip=0.0))
+    evolution = begin(SMALL.replace(responses=3, respond_every=2, response_share=0.25, slip=0.0))
     (random,) = evolution.opponents()
     evolution.advance(9)
     before = evolution.responses

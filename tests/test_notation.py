@@ -94,10 +94,10 @@ def test_a_game_reads_as_its_moves():
 
 
 ILLEGAL = cases("""
-    3 | b2 b2                         | cell 4 ".../.X./..." 0 1 2 3 5
-    3 | a1 b2 a1                      | cell 0 "X../.O./..." 1 2 3 5
+    3 | b2 b2                         | b2 ".../.X./..." a1 b1 c1 a2 c2
+    3 | a1 b2 a1                      | a1 "X../.O./..." b1 c1 a2 c2
     3 | a1 a2 b1 b2 c1 c2             | "XXX/OO./..."
-    2 | c2 a1 c2                      | cell 5 "O../..X"
+    2 | c2 a1 c2                      | c2 "O../..X"
 """)
 
 

@@ -10,7 +10,7 @@ from text_cases import refuses
 from tictactoe_env import RandomPolicy, Rules, TabularPolicy, TicTacToeVectorEnv, plain_proof
 from tictactoe_env.exact.match import best_responses, exact_result
 from tictactoe_env.exact.proof import Limit, ProofLimitError
-from tictactoe_env.exact.responses import best_response_player
+from tictactoe_env.exact.responses import best_response_player, kept_counterexamples
 from tictactoe_env.exact.symmetry import CanonicalPolicy
 from tictactoe_env.notation import board_text
 from tictactoe_env.rules import to_move
@@ -166,6 +166,14 @@ def test_games_start_from_the_counterexamples_of_the_last_snapshots():
     assert 0.44 < share < 0.56  # openings are counterexamples, too, but left out here
     all_known = best_response_player(learner, BIG).counterexamples
     assert {tuple(board) for board in all_known.tolist()} >= known
+
+
+def test_counterexamples_of_the_last_proofs_are_kept_evenly_spaced_if_there_are_many():
+    kept, (board,) = (), np.arange(3, dtype=np.int8).reshape(1, 1, 3)
+    for count, left in ((0, 0), (20_000, 20_000), (20_001, 10_001), (1, 1)):
+        kept = kept_counterexamples(kept, np.repeat(board, count, axis=0), proofs=3)
+        assert len(kept[-1]) == left
+    assert [len(boards) for boards in kept] == [20_000, 10_001, 1]
 
 
 def test_a_newer_proof_gives_six_in_ten_of_the_starts():

@@ -15,7 +15,7 @@ WON = ("X../.../...", "XO./.../...", "XO./X../...", "XO./X.O/...", "XO./X.O/X.."
 
 
 def after(levels, **changes):
-    learner = begin(SMALL.but(**changes))
+    learner = begin(SMALL.replace(**changes))
     learner.advance(levels * 200)
     return learner
 
@@ -28,7 +28,7 @@ def learner():
 @pytest.mark.parametrize(("cut", "first"), [(True, 0.95 * 0.6), (False, 0.95**2)])
 def test_results_are_discounted_and_cut_before_a_move_that_was_not_the_best(cut, first):
     """X values c3 more than its second move a2, 0.6 and 0.3; O's moves are as good as any."""
-    learner = begin(SMALL.but(cut=cut))
+    learner = begin(SMALL.replace(cut=cut))
     path = np.array([0, *map(row, WON), *[-1] * 6])[:, None]
     plain = [-(0.95**2), 0.95**2, -0.95, 0.95, -1, 1]
     nothing = np.zeros(len(POSITIONS))
@@ -43,11 +43,11 @@ def test_results_are_discounted_and_cut_before_a_move_that_was_not_the_best(cut,
 @pytest.mark.parametrize(("look_ahead", "temperature"), [(1, 0.0), (2, 0.3)])
 def test_exploration_temperature_and_look_ahead_work_together(learner, look_ahead, temperature):
     """A move has the value of its position, or what the best answer leaves of it."""
-    states, network = begin(SMALL.but(look_ahead=look_ahead)).afterstates, learner.network
+    states, network = begin(SMALL.replace(look_ahead=look_ahead)).afterstates, learner.network
     values = learner.afterstates.values(network)
     moves, policy = states.of_moves(states.values(network)), states.policy(states.values(network))
     player = policy.softmax(temperature) if temperature else policy
-    table = tabulate(ExploringPolicy(player, (0.9, 0.4)), POSITIONS.rules).by_row()
+    table = tabulate(ExploringPolicy(player, (0.9, 0.4), POSITIONS.rules), POSITIONS.rules).by_row()
     for at in POSITIONS.unfinished[::50].tolist():
         expected = np.full(9, -np.inf)
         for cell, child in enumerate(POSITIONS.children[at].tolist()):

@@ -14,8 +14,8 @@ was written for these: here it mixes up the cells, and no error tells.
         env.step(None if over else env.action_space(agent).sample(observation["action_mask"]))
 
 It needs the extra `pettingzoo`: `pip install "tictactoe-env[pettingzoo]"`. `TicTacToeAECEnv`
-documents the environment. After this import PettingZoo 1.27 and newer also make it by its id:
-`pettingzoo.make("aec", "tictactoe_env/TicTacToe-v0")`.
+documents the environment. PettingZoo 1.27 and newer also make it by its id, after
+`import tictactoe_env.pettingzoo`: `pettingzoo.make("aec", "tictactoe_env/TicTacToe-v0")`.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ from tictactoe_env.rules import (
     DRAW,
     ILLEGAL,
     LOSS,
+    OF_OTHER_SIDE,
     ONGOING,
-    OPPONENT_ILLEGAL,
     OUTCOME_NUMBERS,
     WIN,
     Boards,
@@ -58,8 +58,7 @@ AGENTS = ("player_1", "player_2")
 """The names of the players: X, who moves first on the empty board, and O."""
 _MARKS = {"player_1": 1, "player_2": -1}
 _OTHER = {"player_1": "player_2", "player_2": "player_1"}
-# The result of a move for the side that waits, by the result for the side that has moved.
-_SEEN_BY_OTHER = {ONGOING: ONGOING, WIN: LOSS, DRAW: DRAW, ILLEGAL: OPPONENT_ILLEGAL}
+_ENDS = {1: WIN, 0: DRAW, -1: LOSS}  # the result of the side that has moved, by its outcome
 
 
 class TicTacToeAECEnv(AECEnv):  # type: ignore[misc,unused-ignore]
@@ -86,9 +85,9 @@ class TicTacToeAECEnv(AECEnv):  # type: ignore[misc,unused-ignore]
 
     ## Observation space
     A `Dict` with two keys, the same for both agents:
-    - `observation`: the board as this agent sees it, of the kind that `observation` names; see
-      `tictactoe_env.observation.observe` and the table in `TicTacToeEnv`. Planes are channel
-      first; `numpy.moveaxis(planes, -3, -1)` makes them channel last, as in PettingZoo's own games.
+    - `observation`: the board as this agent sees it, in the form that the argument `observation`
+      names; the table in `TicTacToeEnv` has them. Planes are channel first;
+      `numpy.moveaxis(planes, -3, -1)` makes them channel last, as in PettingZoo's own games.
     - `action_mask`: int8 `(cells,)`, 1 on free cells for the agent whose turn it is, and 0
       everywhere for the other one.
 
@@ -169,11 +168,24 @@ class TicTacToeAECEnv(AECEnv):  # type: ignore[misc,unused-ignore]
         early_draw: bool = False,
         max_cycles: int | None = None,
         render_mode: str | None = None,
+        **variant: Any,  # further fields of `Rules`
     ):
         super().__init__()
         self.max_cycles = None if max_cycles is None else whole_number(max_cycles, "max_cycles", 1)
-        board = (rows, cols, k, illegal, rewards, observation)
-        self.game = TicTacToeEnv(None, "random", *board, opening, start, early_draw, render_mode)
+        self.game = TicTacToeEnv(
+            opponent=None,
+            rows=rows,
+            cols=cols,
+            k=k,
+            illegal=illegal,
+            rewards=rewards,
+            observation=observation,
+            opening=opening,
+            start=start,
+            early_draw=early_draw,
+            render_mode=render_mode,
+            **variant,
+        )
         self.rules, self.render_mode = self.game.rules, render_mode
         self.agents: list[str] = []
         self.possible_agents = list(AGENTS)
@@ -224,7 +236,7 @@ class TicTacToeAECEnv(AECEnv):  # type: ignore[misc,unused-ignore]
             return
         seen, _, is_over, _, info = self.game.step(action)
         self._moves += 1
-        end = ILLEGAL if info["illegal_move"] else WIN if info["outcome"] else DRAW
+        end = ILLEGAL if info["illegal_move"] else _ENDS[int(info["outcome"])]
         self._report(agent, end if is_over else ONGOING)
         self._accumulate_rewards()
         self.agent_selection = _OTHER[agent]
@@ -232,7 +244,7 @@ class TicTacToeAECEnv(AECEnv):  # type: ignore[misc,unused-ignore]
 
     def _report(self, agent: str, result: int) -> None:
         """Set what both agents are told after a move of `agent`."""
-        results = {agent: result, _OTHER[agent]: _SEEN_BY_OTHER[result]}
+        results = {agent: result, _OTHER[agent]: OF_OTHER_SIDE[result]}
         late = self.max_cycles is not None and self._moves >= 2 * self.max_cycles
         self.rewards = {name: self._reward_table[results[name]] for name in AGENTS}
         self.terminations = dict.fromkeys(AGENTS, result != ONGOING)

@@ -97,14 +97,22 @@ class BoardConfig(BaseModel):
     def check(self) -> None:
         """Raise ValueError for options that contradict each other. Reads no file."""
 
-    def but(self, **options: Any) -> Self:
+    def replace(self, **options: Any) -> Self:
         """The configuration with other values of these options."""
         return type(self)(**{**dict(self), **options})
+
+    def saved(self) -> dict[str, Any]:
+        """The options as a file has them: of fields that make the board a variant only these.
+
+        So what was saved before such a field existed is saved alike.
+        """
+        plain = Rules.further_fields()
+        return {name: value for name, value in self if name not in plain or value != plain[name]}
 
     @property
     def rules(self) -> Rules:
         """The board."""
-        return Rules(self.rows, self.cols, self.k)
+        return Rules.among(dict(self))
 
 
 @dataclass(frozen=True)

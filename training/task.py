@@ -1,12 +1,15 @@
-"""The task of a learner: which games it plays, and what their results are worth to it."""
+"""The task of a learner: the games that it plays, and its rewards for their results."""
 
 from __future__ import annotations
 
 import copy
 from typing import ClassVar, Literal, TypeVar
 
+import numpy as np
+
 from tictactoe_env.exact.tables import TabularPolicy
 from tictactoe_env.notation import parse_cell
+from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.rules import MAX_BITS
 from training.options import (
     BoardConfig,
@@ -32,7 +35,7 @@ Table = TypeVar("Table", bound=TabularPolicy)
 
 
 class TaskConfig(BoardConfig):
-    """The options of a task. A page adds those of its learning."""
+    """The options of a task. A page adds the options of its learning."""
 
     CELLS: ClassVar[int] = MAX_BITS  # any board: a network is asked for the boards that come up
 
@@ -115,8 +118,10 @@ class TaskConfig(BoardConfig):
         """
         if self.opening != RANDOM:
             return policy
-        changed, table = copy.copy(policy), policy.table.copy()
-        table[0] = 1 / self.rules.cells  # the empty board is the first unfinished position
+        changed = copy.copy(policy)
+        table = policy.table.copy()
+        empty = np.zeros((1, self.rules.cells), dtype=np.int8)  # the first unfinished position
+        table[0] = RandomPolicy(self.rules).probs(empty)[0]
         table.setflags(write=False)
         changed.table = table
         return changed

@@ -1,4 +1,4 @@
-"""Entries of train.py: an agent's command line, and its configuration from what was typed."""
+"""Experiments of train.py: an agent's command line, and its configuration from what was typed."""
 
 from __future__ import annotations
 
@@ -107,12 +107,12 @@ def listed(sentences: Mapping[str, str]) -> str:
 
 def saved_config(folder: Path) -> dict[str, Any]:
     """The content of a run's config.json: agent, config, versions. DamagedFileError for another."""
-    from training.run import read_config_file
+    from training.run_files import read_config_file
 
     return read_config_file(folder)
 
 
-class Entry(NamedTuple):
+class Experiment(NamedTuple):
     """An agent to train: its page, its configuration, and the name of its preset."""
 
     page: Any
@@ -125,7 +125,7 @@ class Entry(NamedTuple):
         return f"{self.page.AGENT}-{self.preset}" if self.preset else str(self.page.AGENT)
 
 
-def entry_of(page: Any, typed: Mapping[str, Any], saved: dict[str, Any]) -> Entry:
+def experiment_of(page: Any, typed: Mapping[str, Any], saved: dict[str, Any]) -> Experiment:
     """The agent to train, from the options or from a resumed run.
 
     Raises ValueError for an unknown preset, and if more than `steps` of a run would change.
@@ -136,11 +136,11 @@ def entry_of(page: Any, typed: Mapping[str, Any], saved: dict[str, Any]) -> Entr
         folder: Path = typed["resume"]
         before = read_config(page.Config, saved["config"], folder / "config.json")
         chosen.pop("learn_from", None)  # more games
-        config = before.but(**chosen)
+        config = before.replace(**chosen)
         check_unchanged(config, before, folder)
-        return Entry(page, config, saved.get("preset"))
+        return Experiment(page, config, saved.get("preset"))
     presets, preset = agents.presets(page.AGENT), typed.get("preset")
     if preset is not None and preset not in presets:
         raise unknown_name(f"preset of {page.AGENT}", preset, presets)
     options = presets[preset].options if preset else {}
-    return Entry(page, page.Config(**{**options, **chosen}), preset)
+    return Experiment(page, page.Config(**{**options, **chosen}), preset)
