@@ -168,6 +168,7 @@ def search(
 
     rng: draws the Gumbel noise of self-play; without it there is no noise.
     """
+    legal = network.rules.legal_cells(boards)
     noise = np.zeros(boards.shape)
     if rng is not None:
         noise = rng.gumbel(size=boards.shape)
@@ -177,7 +178,7 @@ def search(
     for simulation in range(simulations):
         quarter = 4 * simulation // simulations
         considered = MOST_CONSIDERED >> quarter  # 16, 8, 4, 2
-        path = select(tree, root_moves(tree, noise, considered))
+        path = select(tree, root_moves(tree, legal, noise, considered))
         values = expand(tree, network, path, node=simulation + 1)
         backup(tree, path, values)
     found = improved(tree, *ROOT)
@@ -261,12 +262,13 @@ def improved(tree: Tree, trees: Any, nodes: Any) -> Improved:
     return Improved(logits, policies, values)
 
 
-def root_moves(tree: Tree, noise: NDArray[np.float64], considered: int) -> Numbers:
+def root_moves(
+    tree: Tree, legal: NDArray[np.bool_], noise: NDArray[np.float64], considered: int
+) -> Numbers:
     """The moves (B,) of the next simulations at the roots: the least visited of the best ones.
 
-    noise: (B, cells). considered: how many moves are among the best ones.
+    legal, noise: (B, cells). considered: how many moves are among the best ones.
     """
-    legal = tree.rules.legal_cells(tree.boards[ROOT])
     visits = np.where(legal, tree.visits[ROOT], np.inf)
     order = (-(noise + improved(tree, *ROOT).logits)).argsort(axis=1, kind="stable")
     best = order[:, :considered]
@@ -352,8 +354,8 @@ def backup(tree: Tree, path: list[Step], values: Floats) -> None:
 
 def results_of(boards: Boards, rules: Rules) -> Floats:
     """The results of boards (B, cells) for the sides to move: 1, 0 or -1; NaN if unfinished."""
-    results = rules.results(boards)  # for the other side
-    return np.where(results == ONGOING, np.nan, -OUTCOME_NUMBERS[results]).astype(np.float32)
+    outcomes = rules.results(boards)  # for the other side
+    return np.where(outcomes == ONGOING, np.nan, -OUTCOME_NUMBERS[outcomes]).astype(np.float32)
 
 
 # --- the player ----------------------------------------------------------------------------------

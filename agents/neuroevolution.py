@@ -166,9 +166,8 @@ class GameGraph:
 
     after: (S, cells) the position or end after each move. legal: (S, cells) bool.
     random: (S, cells) the probabilities of random play.
-    plies: for each number of marks the slice of its positions.
-    legal_first: for each number of marks the cells of its positions, the legal ones first,
-    (positions, most legal moves).
+    plies: for each number of marks the slice of its positions. moves: for each number of marks the
+    cells of its positions, the legal ones first, (positions, most legal moves).
     inputs: (S, inputs) the inputs of a network, planes of own and other marks, or with the encoding
     "grid" 1 for own marks and -1 for others; the last one is 1, for the biases.
     """
@@ -195,7 +194,7 @@ class GameGraph:
         marks = np.arange(rules.cells + 1)
         starts = np.searchsorted(positions.ply[self.rows], marks)
         self.plies = [slice(start, end) for start, end in pairwise(starts)]
-        self.legal_first = [possible_cells(self.legal[rows]) for rows in self.plies]
+        self.moves = [possible_cells(self.legal[rows]) for rows in self.plies]
 
         planes = [own > 0, own < 0] if encoding == "planes" else [own]
         with_ones = np.concatenate([*planes, np.ones((self.size, 1))], axis=1)
@@ -261,10 +260,9 @@ class GameGraph:
                     if slip:
                         self._add_moves(values, ply, slip * self.random[rows])
                 else:
-                    legal = self.legal[rows]
-                    fouls = (opponent[rows] * ~legal).sum(axis=1, keepdims=True)
+                    fouls = (opponent[rows] * ~self.legal[rows]).sum(axis=1, keepdims=True)
                     values[rows] = fouls * end_values[side, foul]
-                    self._add_moves(values, ply, opponent[rows] * legal)
+                    self._add_moves(values, ply, opponent[rows] * self.legal[rows])
             total += values[0] / 2
         return total
 
@@ -276,7 +274,7 @@ class GameGraph:
         rows = self.plies[ply]
         after = self.after[rows]
         every_position = np.arange(len(weights))
-        for cells in self.legal_first[ply].T:  # the first legal cells, then the second ones, ...
+        for cells in self.moves[ply].T:  # the first moves, then the second ones, ...
             weight = weights[every_position, cells, None]
             values[rows] += weight * values[after[every_position, cells]]
 

@@ -392,7 +392,7 @@ class TicTacNet(PoolLearner):
             weights = (counts > 0) * np.sqrt(visits) * focus
         else:
             is_illegal = self.positions.children[network.rows] == NO_CHILD
-            is_taught = is_illegal & (visits > 0)  # also those that were never tried
+            is_taught = is_illegal & (visits > 0)  # tried or not
             _, _, loss = rewards
             targets[is_taught] = loss
             weights = np.where(is_taught, visits, counts)
