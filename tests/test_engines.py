@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from oracles.plain_game import Player
 from sample_players import CellPlayer, random_probs
 
 from tictactoe_env.engines import batch_engine, game_engine
@@ -157,6 +158,15 @@ def test_each_reply_has_the_probability_of_the_opponents_table(engine, rules, sp
             share = (drawn[:, game] == state).mean()
             assert abs(share - expected) < 0.01
             assert expected > 0 or share == 0
+
+
+@pytest.mark.parametrize("engine", [RowGames, OneByOne])
+def test_no_difference_between_two_probabilities_is_too_small_to_count(engine):
+    games, count = engine(Rules(), False, "grid"), len(EVEN)
+    states = games.start(np.zeros((count, 9), dtype=np.int8), np.full(count, -1))
+    replies = games.prepare([Player(lambda board: {0: 0.5025, 1: 0.4975})])
+    states, _ = games.begin(states, replies, nobody(states), given(EVEN))
+    assert games.boards(states).sum(axis=0)[:2].tolist() == [1_005, 995]
 
 
 @pytest.mark.parametrize("rules", [Rules(3, 4), Rules(4, 4, 4), Rules(7, 8, 5)], ids=str)

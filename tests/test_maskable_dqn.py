@@ -170,6 +170,13 @@ def test_each_observation_of_a_batch_tosses_its_own_coin_among_its_legal_actions
     assert np.bincount(free) / 8_000 == pytest.approx([0.25] * 4, abs=0.03)
 
 
+def test_the_same_seed_makes_the_same_random_actions():
+    masks = np.ones((20, ACTIONS), dtype=bool)
+    models = [MaskableDQN("MlpPolicy", lottery(), seed=seed) for seed in (0, 0, 1)]
+    first, again, other = (model.random_actions(masks).tolist() for model in models)
+    assert first == again != other
+
+
 def test_a_saved_model_predicts_the_same_and_learns_on(tmp_path):
     env = lottery()
     model = model_of(env, double_q=True).learn(120)

@@ -80,15 +80,28 @@ def test_a_side_that_never_moves_has_no_counterexamples(rules):
     assert response.counterexamples.shape == (0, rules.cells)
 
 
-def test_off_the_lines_of_a_player_another_one_plays():
-    policy, elsewhere = LineCounter(BIG), FixedPlayer(5)
-    player = best_response_player(policy, BIG, ("X",), elsewhere).player
-    opened = int(policy.probs(np.zeros((1, 16), dtype=np.int8)).argmax())
-    boards = np.zeros((16, 16), dtype=np.int8)
-    boards[range(16), range(16)] = 1
-    known = player.knows(boards).any(axis=1)
-    assert known.tolist() == [cell == opened for cell in range(16)]
-    np.testing.assert_array_equal(player.probs(boards)[~known], elsewhere.probs(boards)[~known])
+class Leaning:
+    """Plays each free cell in proportion to its number, counted from 1."""
+
+    def probs(self, boards):
+        weights = np.where(boards == 0, np.arange(1, 1 + boards.shape[1]), 0)
+        return weights / weights.sum(axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("rules", [BIG, Rules(1, 40, 2)], ids=str)
+@pytest.mark.parametrize("elsewhere", [FixedPlayer(5), Leaning()])
+def test_another_player_chooses_between_equal_replies_and_plays_off_the_lines(elsewhere, rules):
+    """Also on a board whose positions have more than 32 bits a side."""
+    policy, boards = LineCounter(rules), np.eye(rules.cells, dtype=np.int8)
+    player = best_response_player(policy, rules, ("X",), elsewhere).player
+    opened = int(policy.probs(0 * boards[:1]).argmax())
+    best, expected = player.knows(boards), elsewhere.probs(boards)
+    assert np.flatnonzero(best.any(axis=1)).tolist() == [opened]
+    assert np.count_nonzero(best[opened]) > 1
+    kept = best[opened] * expected[opened]
+    kept = kept if kept.any() else best[opened]
+    expected[opened] = kept / kept.sum()
+    np.testing.assert_allclose(player.probs(boards), expected, rtol=1e-12)
 
 
 def test_a_policy_with_too_many_positions_is_refused():

@@ -147,6 +147,7 @@ def test_training_stops_at_the_best_achievable_and_at_the_goal_of_the_judged_sid
     def steps(**arguments):
         model, exact = model_of("DQN"), ExactEvaluation(10, **arguments)
         model.learn(24, callback=exact)
+        assert "policy" not in arguments or exact.best is exact.evaluations[0], "equal ones"
         return [judged.steps for judged in exact.evaluations]
 
     assert steps(stop_at="optimal", policy=best) == [10]

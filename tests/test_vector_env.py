@@ -178,9 +178,15 @@ def test_a_policy_is_asked_once_a_step_once_for_a_start_board_and_never_about_no
     env.step(env.action_masks().argmax(axis=1))
     assert asked == [1, 200]
     assert env.boards.any(axis=0).all(), "each cell was drawn"
-    board |= {"k": 1, "autoreset_mode": "NEXT_STEP"}
-    env = TicTacToeVectorEnv(3, opponent=Counting(), side="X", **board)
+    board["autoreset_mode"] = "NEXT_STEP"
+    env = TicTacToeVectorEnv(3, opponent=Counting(), side="X", **board | {"k": 1})
     env.reset(seed=0)
     for _ in range(2):  # the first move wins all games, and the second step begins the next ones
         env.step([0, 1, 2])
     assert asked == [1, 200]
+    env = TicTacToeVectorEnv(3, opponent=Counting(), side="X", **board)
+    env.reset(seed=0)
+    for _ in range(2):  # the second move is onto a cell that is taken
+        env.step([0, 1, 2])
+    env.step(env.action_masks().argmax(axis=1))  # begins the next games, whatever the action
+    assert asked == [1, 200, 3]
