@@ -7,7 +7,14 @@ from json_certificates import certified
 from sample_players import FixedPlayer, LineCounter, random_probs
 from text_cases import refuses
 
-from tictactoe_env import RandomPolicy, Rules, TabularPolicy, TicTacToeVectorEnv, plain_proof
+from tictactoe_env import (
+    RandomPolicy,
+    Rules,
+    TabularPolicy,
+    TicTacToeVectorEnv,
+    plain_proof,
+    snapshot,
+)
 from tictactoe_env.exact.match import best_responses, exact_result
 from tictactoe_env.exact.proof import Limit, ProofLimitError
 from tictactoe_env.exact.responses import best_response_player
@@ -120,6 +127,7 @@ def test_an_environment_plays_the_best_response_to_the_newest_snapshot(count):
     found = env.unwrapped
     assert found.self_play == {"snapshots": 0, "best_response": False}
     found.add_snapshot(learner)
+    found.set_opponent([["random", 0], ["best-response", 1]])
     assert found.self_play == {"snapshots": 1, "best_response": True}
     assert [best.value for best in best_responses(learner, rules).values()] == [-1, -1]
     env.reset(seed=3)
@@ -181,12 +189,46 @@ def test_games_start_from_the_counterexamples_of_the_last_snapshots():
     assert {tuple(board) for board in all_known.tolist()} >= known
 
 
+def test_an_environment_answers_best_moves_on_its_sides_by_the_fair_result_and_its_snapshot():
+    rules, learner = Rules(2, 3, 2), stochastic(Rules(2, 3, 2))
+    best = snapshot(learner, rules, deterministic=True)
+    expected = best_response_player(best, rules, ("X",), targets={"X": 1})
+    starts = {"start": ExploringStarts(0.0, rules, counterexamples=1.0), **arguments(rules)}
+    env = TicTacToeVectorEnv(1, "best-response", "X", **starts)
+    assert np.array_equal(env.best_reply(learner, learner).table, expected.player.table)
+    assert np.array_equal(env.counterexamples[-1], expected.counterexamples)
+    long, board = Rules(1, 40, 2), np.eye(1, 40, 39, dtype=np.int8)  # not where LineCounter opens
+    env = TicTacToeVectorEnv(1, "best-response", "X", **arguments(long))
+    reply = env.best_reply(LineCounter(long), Leaning())
+    assert np.array_equal(reply.probs(board), Leaning().probs(board))
+
+
+def test_copies_of_the_counterexamples_of_the_last_11_proofs_are_kept_20000_of_each_at_most():
+    starts = ExploringStarts(0.0, BIG, counterexamples=1.0)
+    env = TicTacToeVectorEnv(1, start=starts, **arguments(BIG))
+    for count in (1, *[20_001] * 11):
+        boards = np.zeros((count, 16), dtype=np.int8)
+        env.add_counterexamples(boards)
+        boards[:] = 1
+    assert [len(kept) for kept in env.counterexamples] == [10_001] * 11
+    assert not np.concatenate(env.counterexamples).any()
+
+
 def test_a_newer_proof_gives_six_in_ten_of_the_starts():
     starts = ExploringStarts(0.0, BIG, counterexamples=1.0)
     found = [np.eye(1, 16, cell, dtype=np.int8) for cell in (0, 1, 2)]
     boards, seats = starts(np.ones(9000, dtype=np.int8), np.random.default_rng(0), found)
     assert (seats == -1).all()
     np.testing.assert_allclose(boards[:, :3].mean(axis=0), [0.2, 0.2, 0.6], atol=0.02)
+    assert starts(-seats, np.random.default_rng(0), [boards[:0]])[1].tolist() == (-seats).tolist()
+
+
+@pytest.mark.parametrize("rules", [Rules(), BIG], ids=str)
+def test_no_game_starts_from_a_dead_board_where_these_are_draws(rules):
+    for early_draw in (False, True):
+        starts = ExploringStarts(1.0, rules, early_draw)
+        boards, _ = starts(np.ones(3000, dtype=np.int8), np.random.default_rng(0))
+        assert rules.is_dead(*rules.to_bits(boards)).any() == (not early_draw)
 
 
 def test_random_starts_of_large_boards_are_unfinished_with_every_number_of_marks():

@@ -88,8 +88,10 @@ def assert_shares(counts, shares):
 
 
 def test_the_learner_plays_each_side_in_half_of_the_games():
-    sides = TicTacToeVectorEnv(10_000).reset(seed=0)[1]["side"]
-    assert_shares(np.bincount(sides + 1), (0.5, 0, 0.5))
+    sides, env = TicTacToeVectorEnv(10_000).reset(seed=0)[1]["side"], TicTacToeEnv()
+    env.reset(seed=0)
+    for found in (sides, np.array([env.reset()[1]["side"] for _ in range(4_000)])):
+        assert_shares(np.bincount(found + 1), (0.5, 0, 0.5))
 
 
 @pytest.mark.parametrize("mode", list(AutoresetMode))
@@ -141,6 +143,7 @@ def test_an_opponent_option_counts_for_the_games_of_the_call_and_is_kept_no_long
     first, second, _ = np.eye(3, dtype=bool)
     for cell in (5, 6, 2):
         env.reset(options={"reset_mask": first, "opponent": CellPlayer(cell)})
+        assert env.state_dict()["which"].tolist() == [1, 0, 0]
     env.reset(options={"reset_mask": second, "opponent": [[CellPlayer(3), 1], ["random", 0]]})
     assert env.state_dict()["which"].tolist() == [1, 2, 0]
     env.step([0, 0, 0])
@@ -156,11 +159,14 @@ def test_a_saved_state_holds_the_counterexamples_from_which_games_start():
     env, other = (TicTacToeVectorEnv(64, **many) for _ in range(2))
     env.reset(seed=0)
     env.add_counterexamples(np.array([[1, -1, 0, 0, 0, 0, 0, 0, 0]], dtype=np.int8))
-    other.load_state_dict(env.state_dict())
+    state = env.state_dict()
+    other.load_state_dict(state)
+    kept = repr(state)
     for games in (env, other):
         games.reset()
         assert (games.boards[:, :2] == [1, -1]).all()
     assert repr(env.state_dict()) == repr(other.state_dict())
+    assert repr(state) == kept, "it belongs to the caller"
 
 
 def test_a_policy_is_asked_once_a_step_once_for_a_start_board_and_never_about_no_board():
