@@ -133,7 +133,7 @@ class OneByOne(RowGames):
 
 @pytest.mark.parametrize("engine", [RowGames, OneByOne])
 @pytest.mark.parametrize("rules", [Rules(), Rules(2, 3, 2)], ids=str)
-@pytest.mark.parametrize("spreads", [(0.02,), (None,), (50.0, 0.1, None)])
+@pytest.mark.parametrize("spreads", [(0.02,), (None,), (None, 50.0, 0.1)])
 def test_each_reply_has_the_probability_of_the_opponents_table(engine, rules, spreads):
     """Numbers that are evenly spread over [0, 1), and its ends, draw replies in these shares.
 

@@ -4,6 +4,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 from json_certificates import certified
+from oracles.plain_game import Player
 from sample_players import FixedPlayer, LineCounter, random_probs
 from text_cases import refuses
 
@@ -16,10 +17,11 @@ from tictactoe_env import (
     snapshot,
 )
 from tictactoe_env.exact.match import best_responses, exact_result
+from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.proof import Limit, ProofLimitError
 from tictactoe_env.exact.responses import best_response_player
 from tictactoe_env.exact.symmetry import CanonicalPolicy
-from tictactoe_env.notation import board_text
+from tictactoe_env.notation import board_text, parse_board
 from tictactoe_env.rules import to_move
 from tictactoe_env.starts import ExploringStarts
 from training.selfplay import SelfPlay
@@ -79,6 +81,18 @@ def test_targets_ask_for_more_than_a_draw():
     rules, won = Rules(3, 4, 3), LineCounter(Rules(3, 4, 3))
     draws, wins = (best_response_player(won, rules, ("X",), targets={"X": goal}) for goal in (0, 1))
     assert len(wins.counterexamples) > len(draws.counterexamples)
+    goals = {"X": 1, "O": -1}  # nobody can do worse than lose
+    both = best_response_player(won, rules, targets=goals).counterexamples
+    assert np.array_equal(both, wins.counterexamples)
+
+
+def test_on_small_boards_replies_are_the_best_ones_also_off_the_lines_and_legal_everywhere():
+    lowest = Player(lambda board: {board.index(0): 1.0})
+    table = best_response_player(lowest, Rules(), ("X",)).player
+    board = parse_board("..X/.XO/O.X", Rules())  # O blocks a1, where X would have opened
+    assert table.probs(board[None]).tolist() == np.eye(1, 9).tolist()
+    positions = positions_of(Rules())
+    assert not (table.by_row() * (positions.boards != 0)).any()
 
 
 @pytest.mark.parametrize("rules", [Rules(1, 1, 1), Rules(4, 4, 1)], ids=str)

@@ -172,10 +172,10 @@ def test_a_saved_state_holds_the_counterexamples_from_which_games_start():
 def test_a_policy_is_asked_once_a_step_once_for_a_start_board_and_never_about_no_board():
     asked = []
 
-    class Counting:
+    class Counting(RandomPolicy):
         def probs(self, boards):
             asked.append(len(boards))
-            return RandomPolicy().probs(boards)
+            return super().probs(boards)
 
     board = {"rows": 4, "cols": 4, "k": 4}
     env = TicTacToeVectorEnv(200, opponent=Counting(), side="O", **board)
