@@ -112,6 +112,10 @@ LARGE = pytest.mark.parametrize("board", [{}, {"rows": 4, "cols": 5, "k": 4}], i
 @LARGE
 def test_the_pool_draws_by_weight_for_each_game_and_the_opponent_stays_in_it(board):
     games, pool = 4_000, [[CellPlayer(0), 3], [CellPlayer(8), 1], [CellPlayer(5), 0]]
+    env = TicTacToeVectorEnv(games, side="alternate", opponent=pool, **board)
+    env.reset(seed=0)
+    which, first = env.state_dict()["which"], env.boards.argmax(axis=1)
+    assert np.array_equal(first[1::2], np.array([0, 8, 5])[which[1::2]])  # those that begin
     env = TicTacToeVectorEnv(games, side="O", opponent=pool, **board)
     env.reset(seed=0)
     for _ in range(3):  # each game ends at once by the opponent's illegal second move
