@@ -152,6 +152,26 @@ def test_a_reset_mask_is_a_bool_array_with_one_entry_a_game():
             env.reset(options={"reset_mask": mask})
 
 
+def test_turns_begin_anew_with_a_seed_for_all_games(make):
+    env = make(side="alternate", opponent=CellPlayer(0))
+    for seed, side in ((0, "X"), (None, "O"), (1, "X"), (None, "O"), (None, "X")):
+        assert sides_of(env.reset(seed=seed))[0] == side
+    if make is MANY:
+        mask = np.array([True, False, False])
+        assert sides_of(env.reset(seed=1, options={"reset_mask": mask}))[0] == "O"
+
+
+@pytest.mark.parametrize(
+    ("mode", "expected"), [("SAME_STEP", [0, 1, 0, 1, 0, 1]), ("NEXT_STEP", [0, 1, 0, 0, 1, 0])]
+)
+def test_each_game_has_as_many_steps_as_its_limit(mode, expected):
+    board = {"rows": 4, "cols": 4, "k": 4}
+    env = TicTacToeVectorEnv(1, FixedPlayer(0), **board, max_episode_steps=2, autoreset_mode=mode)
+    env.reset(seed=0)
+    late = [env.step(env.action_masks().argmax(axis=1))[3].tolist() for _ in expected]
+    assert late == [[bool(truncated)] for truncated in expected]
+
+
 @pytest.mark.parametrize("arguments", [{}, {"opening": "b2 c3"}, {"start": "random"}])
 def test_options_count_for_one_game_only_and_override_opening_and_start(make, arguments):
     options = {"side": "O", "opponent": CellPlayer(8), "board": "X../.O./..."}
@@ -300,6 +320,7 @@ def test_a_taken_cell_and_a_policy_that_answers_wrongly_raise(make, board):
     taken = boards_of(env).argmax(axis=1)
     with refuses(f"cell {taken[0]}", error=IllegalMoveError):
         step(env, taken)
+    assert not np.any(step(env, some_cells(env, np.random.default_rng(0)))[2]), "they go on"
     for player in (BROKEN, NEGATIVE, LITTLE) if board else ():  # a table is checked before
         env = make(side="X", opponent=player, **board)
         env.reset()

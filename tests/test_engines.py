@@ -1,5 +1,6 @@
 """Engines by rows and on bitboards: alike, and by the rules; `test_vector_env` has single games."""
 
+import pickle
 from itertools import product
 from types import SimpleNamespace
 
@@ -113,6 +114,12 @@ def test_boards_of_up_to_10_cells_go_by_row_and_larger_ones_on_bitboards():
     for rules, one, many in ((Rules(2, 5, 3), RowGame, RowGames), (Rules(3, 4), BitGame, BitGames)):
         assert type(game_engine(rules, False, "grid")) is one
         assert type(batch_engine(rules, False, "grid")) is many
+
+
+@pytest.mark.parametrize("kind", [RowGame, RowGames, BitGame, BitGames])
+def test_a_copy_of_an_engine_plays_the_same_games(kind):
+    arguments = (Rules(2, 5, 3), True, "planes")
+    assert pickle.loads(pickle.dumps(kind(*arguments))).__reduce__() == (kind, arguments)
 
 
 class OneByOne(RowGames):

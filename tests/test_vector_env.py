@@ -17,12 +17,14 @@ SETTINGS = {  # the number of games, and what the environments are made with
     "7x8": (7, {"opponent": FixedPlayer(5), "rows": 7, "cols": 8}),
     "drawn": (7, {"opponent": FixedPlayer(5), "rows": 3, "cols": 4, "k": 4}),
 }
+SETTINGS["early"] = (7, SETTINGS["drawn"][1] | {"early_draw": True})
 STARTS = {  # boards to start from in DISABLED, with cells that a CellPlayer(4) leaves free
     "table": (".../.../...", "X../.O./...", "XO./.X./..."),
     "illegal": (".../.../...", "X../O../...", "XO./X../..."),
     "7x8": tuple(top + "/........" * 5 for top in ("X......O/........", "X......O/X.......")),
     "drawn": ("..../..../....", "X.O./..../....", "XOX./..../O..."),
 }
+STARTS["early"] = STARTS["drawn"]
 
 
 def legal_actions(env, rng):
