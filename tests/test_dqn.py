@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 from learners import BOARDS, OBSERVATIONS, RULES
+from text_cases import refuses
 from torch.nn.utils import parameters_to_vector
 
 from agents import dqn, presets
@@ -53,6 +54,17 @@ def test_the_target_takes_the_value_of_the_move_that_the_network_would_choose(mo
     assert seen[-1].abs().max() < 100  # the value of no occupied cell
     assert np.isin(moves.rewards[moves.dones > 0], np.float32(config.rewards)).all()
     assert (moves.rewards[moves.dones == 0] == 0).all()
+
+
+def test_a_buffer_is_saved_with_its_rewards_and_options_that_fit_no_task_are_refused():
+    buffer, other = (dqn.build(SMALL).replay_buffer for _ in range(2))
+    buffer.rewards[:], buffer.full = 0.5, True
+    other.load_state_dict(buffer.state_dict())
+    assert (other.rewards == 0.5).all()
+    with refuses("opening", "O"):
+        SMALL.but(opening="b2", side="O")
+    with refuses(0.6, 0.5):
+        SMALL.but(exploring_starts=0.6, counterexamples=0.5)
 
 
 def test_a_grid_shows_own_and_other_marks_with_opposite_signs_and_tanh_bounds_the_values():

@@ -1,5 +1,6 @@
 import base64
 import re
+from dataclasses import replace
 from html import unescape
 from xml.etree import ElementTree
 
@@ -12,11 +13,14 @@ from tictactoe_env.exact.evaluation import (
     Evaluation,
     SideEvaluation,
     evaluate,
+    evaluate_or_sample,
     evaluate_side,
     evaluation_of,
+    fair_results,
 )
-from tictactoe_env.exact.match import Result
+from tictactoe_env.exact.match import BestResponse, Result
 from tictactoe_env.exact.solver import MinimaxPolicy
+from tictactoe_env.exact.verdict import Proven, verdict
 from tictactoe_env.opponents import make_opponent
 from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.rules import Rules
@@ -45,6 +49,26 @@ def test_goals_are_reached_by_what_is_proven_and_steps_never_are():
     reached = {goal: [one.reached(goal) for one in found] for goal in UNTIL}
     expected = {"steps": [False] * 3, "unbeatable": [False, True, True]}
     assert reached == expected | {"optimal": [False, False, True]}
+
+
+def test_where_x_must_win_a_draw_reaches_no_goal_and_o_never_does():
+    draws = replace(evaluation((0.9, 0), (0.8, 0.2), "+-+-"), best_play_x=1)
+    wins = replace(draws, always_wins_x=True)
+    for found, reached in ((draws, [False] * 3), (wins, [True, True, False])):
+        assert [found.reached("unbeatable", side) for side in ("both", "X", "O")] == reached
+    assert wins.rank() > draws.rank()
+    sides = {"X": BestResponse("X", 0, 0, None), "O": BestResponse("O", -1, 1, (0, 1, 3, 2, 4))}
+    judged = {side: SideEvaluation(Result(1, 0, 0), one) for side, one in sides.items()}
+    assert evaluation_of(judged, X_WINS).best_play_x == 1
+    assert fair_results(X_WINS) == {"X": 1, "O": -1}
+    assert evaluate_or_sample(RandomPolicy(), X_WINS, "X").sampled == ()
+
+
+def test_a_verdict_says_of_no_side_more_than_is_proven_of_it():
+    safe, best, wins = Proven(True), Proven(True, True), Proven(True, True, True)
+    assert verdict({"X": best, "O": safe}) == "cannot be beaten"
+    assert verdict({"X": best}) == "cannot be beaten as X, optimal"
+    assert verdict({"X": wins}) == "wins against everybody as X"
 
 
 CARDS = [

@@ -1,5 +1,7 @@
 """agents/neuroevolution.py: the league against games played one by one, and what it selects."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -14,6 +16,7 @@ from tictactoe_env.rules import standing
 X_WON, DRAWN, O_WON, X_ILLEGAL, O_ILLEGAL, NOT_PLAYED = range(6)
 SMALL = Config(league=12, winners=4, steps=20, judge_every=10, seed=3, respond_every=3)
 EVEN = values_of_ends(Points(win=1, draw=0, loss=-1, illegal=-2))
+CARELESS = SimpleNamespace(probs=lambda boards: np.full(boards.shape, 1 / boards.shape[1]))
 PLAIN = SMALL.replace(symmetry=False, inputs="grid", rebirth=0.0)
 VARIANTS = {
     "default": SMALL,
@@ -59,7 +62,9 @@ def test_a_league_by_look_up_is_the_games_played_one_by_one(evolution):
     assert evolution.history[-1] == [len(evolution.history) - 1, *by_length, disqualified]
 
 
-@pytest.mark.parametrize(("name", "slip"), [("random", 0.0), ("minimax-slip=0.6", 0.25)])
+@pytest.mark.parametrize(
+    ("name", "slip"), [("random", 0.0), ("minimax-slip=0.6", 0.25), (CARELESS, 0.0)]
+)
 def test_exact_fitness_is_the_exact_result_of_the_network_and_its_slips(evolution, name, slip):
     graph, rules = evolution.graph, evolution.config.rules
     opponent, random = make_opponent(name, rules), tabulate(RandomPolicy(), rules).table
@@ -99,19 +104,22 @@ def test_the_leagues_are_tabled_and_charted():
     assert rows[:, 1:10].sum(axis=1).tolist() == [132] * 21
 
 
-def test_a_best_response_leaves_a_network_no_more_than_any_opponent_can(evolution):
+@pytest.mark.parametrize("slip", [0.0, 0.25])
+def test_a_best_response_leaves_a_network_no_more_than_any_opponent_can(evolution, slip):
     """match.best_responses is computed by other code: its value is the smallest possible."""
     graph, rules = evolution.graph, evolution.config.rules
     ends = values_of_ends(Points(win=1, draw=0, loss=-1, illegal=-1))
     rng = np.random.default_rng(0)
     for moves in evolution.moves[:4]:
         successors = graph.successors(moves[None])
-        response = graph.best_response(successors[:, 0], ends, 0.0, rng)
+        response = graph.best_response(successors[:, 0], ends, slip, rng)
         assert graph.legal[np.arange(graph.size), response].all()
-        least = match.best_responses(graph.policy(moves), rules)
-        met, opponent = graph.policy(moves), graph.policy(response)
-        for side, worst in least.items():
-            assert match.exact_result(met, opponent, rules, side=side).value == worst.value
+        slips = slip * tabulate(RandomPolicy(), rules).table
+        met = TabularPolicy(rules, (1 - slip) * graph.policy(moves).table + slips)
+        opponent = graph.policy(response)
+        for side, worst in match.best_responses(met, rules).items():
+            found = match.exact_result(met, opponent, rules, side=side).value
+            assert found == pytest.approx(worst.value, abs=1e-12)
 
 
 def test_best_responses_to_the_winners_join_the_opponents_and_the_oldest_leaves():

@@ -2,6 +2,7 @@
 
 import re
 import signal
+from types import SimpleNamespace
 
 import pytest
 from sample_players import fixed_table
@@ -15,6 +16,7 @@ from agents.tabular_q import TabularQ
 from apps.terminal import rivals
 from tictactoe_env.certificates.certificate import read, table_of, verify
 from tictactoe_env.rules import Rules
+from training import rivals as runs_of_two
 from training import run as runs
 from training.learner import Learner
 
@@ -38,6 +40,11 @@ def assert_same_rivals(one, other):
     """Check that both runs of one training are those of another one, in all but the clock."""
     assert_same(one, other)
     assert_same(rival_of(one), rival_of(other))
+
+
+def test_a_turn_takes_as_many_steps_as_the_longer_way_between_two_snapshots():
+    ways = (SimpleNamespace(config=SimpleNamespace(snapshot_every=steps)) for steps in (7, 5))
+    assert runs_of_two.Rivals(*ways).turn_steps == 7
 
 
 @pytest.mark.parametrize("agent", TRAINABLE)

@@ -14,6 +14,7 @@ from text_cases import refuses
 
 from apps.terminal.progress import Display
 from tictactoe_env.certificates.certificate import exact_results, read, table_of, verify
+from tictactoe_env.exact.evaluation import evaluate
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
@@ -24,7 +25,7 @@ from training import learner as learner_module
 from training import run as runs
 from training.files import read_json
 from training.learner import Learner, Table, evaluations
-from training.metrics import COLUMNS
+from training.metrics import COLUMNS, results_of, row_of
 from training.options import BoardConfig, Count, option
 from training.run import Run
 
@@ -120,6 +121,13 @@ def test_a_run_begins_with_its_configuration_and_has_no_best_player_before_an_ev
     content = read_json(tmp_path / "config.json")
     assert (content["agent"], content["config"]) == ("somebody", dict(Config()))
     assert content["kernels"] == kernels.chosen()
+
+
+def test_a_row_of_metrics_says_where_x_wins_and_must_win():
+    rules = Rules(2, 3, 2)
+    for player in (MinimaxPolicy(rules), RandomPolicy()):
+        found = evaluate(player, rules)
+        assert results_of(row_of(1, 0.0, found, rules), rules) == found
 
 
 def test_the_metrics_are_the_exact_results_of_every_evaluation(tmp_path):

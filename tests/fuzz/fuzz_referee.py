@@ -367,7 +367,7 @@ class Games(RuleBasedStateMachine):
         masks = masks_of(self.boards)
         assert infos["action_mask"].tolist() == self.env.action_masks().tolist() == masks
         assert all((array == 7).all() for array in self.given), "written into after it was returned"
-        seen[...] = infos["action_mask"][...] = 7
+        seen[...] = infos["action_mask"][...] = self.env.boards[...] = 7
         self.given = [seen, infos["action_mask"]]
         assert [tuple(board) for board in self.env.boards.tolist()] == self.boards
 
