@@ -91,10 +91,11 @@ class PlainFalling(PlainMisere, PlainGravity):
 
 
 PLAIN = {Misere: PlainMisere, Gravity: PlainGravity, Falling: PlainFalling}
-SIZES = [(3, 3, 3), (2, 4, 3), (3, 2, 2)]
-GAMES = [kind(*size) for size in SIZES for kind in PLAIN]
+GAMES = [Misere(3, 3, 3), Misere(3, 2, 2), Gravity(3, 3, 3), Gravity(2, 4, 3), Falling(2, 4, 3)]
 GAMES += [pytest.param(kind(3, 4, 3), marks=pytest.mark.slow) for kind in PLAIN]
-every_game = pytest.mark.parametrize("rules", GAMES, ids=lambda rules: f"{type(rules)}{rules}")
+every_game = pytest.mark.parametrize(
+    "rules", GAMES, ids=lambda rules: f"{type(rules).__name__} {rules}"
+)
 both_engines = pytest.mark.parametrize("row_cells", [0, 10], ids=["bits", "rows"])
 
 
