@@ -18,7 +18,7 @@ from hypothesis import settings
 from text_cases import refuses
 
 from tictactoe_env import TicTacToeEnv
-from tictactoe_env import env as env_module
+from tictactoe_env import config as config_module
 from tictactoe_env import pettingzoo as tictactoe
 from tictactoe_env.rules import LOSS, Rules
 
@@ -172,7 +172,7 @@ class Misere(Rules):
 
 
 def test_rewards_and_outcomes_are_those_of_the_law(monkeypatch):
-    monkeypatch.setattr(env_module, "Rules", Misere)
+    monkeypatch.setattr(config_module, "Rules", Misere)
     env = tictactoe.env()
     play(env, [0, 3, 1, 4, 2])  # player_1 has a line
     assert env.terminations == {"player_1": True, "player_2": True}

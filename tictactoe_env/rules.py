@@ -130,13 +130,6 @@ class Rules:
         """
         return taken ^ self.full
 
-    def can_take(self, cells: int) -> bool:
-        """True if legal moves, whoever makes which, can take exactly these cells, a bitboard."""
-        taken = 0
-        while more := self.legal(taken) & cells:
-            taken |= more
-        return taken == cells
-
     @property
     def line_result(self) -> int:
         """The result for the side that completes a line."""
@@ -197,16 +190,12 @@ class Rules:
         return tuple(steps)
 
     @cached_property
-    def strides(self) -> tuple[int, ...]:
+    def strides(self) -> list[int]:
         """The steps by which `b & b >> stride` is applied in turn to find k marks in a line.
 
         Each doubles the length of what is found, and the last one ends it at k.
         """
-        found, length = [], 1
-        while length < self.k:
-            found.append(min(length, self.k - length))
-            length += found[-1]
-        return tuple(found)
+        return [min(1 << i, self.k - (1 << i)) for i in range((self.k - 1).bit_length())]
 
     @cached_property
     def _shifts(self) -> list[list[int]]:

@@ -28,14 +28,7 @@ from tictactoe_env.engines.bitboards import (
 from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.observation import observation_space
-from tictactoe_env.policy import (
-    Numbers,
-    Policy,
-    RandomPolicy,
-    Uniforms,
-    checked_ends,
-    draw,
-)
+from tictactoe_env.policy import Numbers, Policy, RandomPolicy, Uniforms, checked_ends, draw
 from tictactoe_env.rules import (
     DRAW,
     ILLEGAL,

@@ -3,13 +3,7 @@
 `python -m tictactoe_env.games` checks, exports and imports a store.
 """
 
-from tictactoe_env.games.analysis import (
-    Analysis,
-    GameValue,
-    analyse,
-    turning_point,
-    verdicts,
-)
+from tictactoe_env.games.analysis import Analysis, GameValue, analyse, turning_point, verdicts
 from tictactoe_env.games.game import Game, Participant
 from tictactoe_env.games.store import GameStore, StoreError, read_games
 
