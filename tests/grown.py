@@ -10,11 +10,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 LAST = "    k: int = 3\n"
-FIELD = "    misere: bool = False\n"
+FIELD = "    wrapped: bool = False\n"
 
 
 def grown(folder, *parts):
-    """Copy these parts of the repository, and the package, with the field `misere` in `Rules`."""
+    """Copy these parts of the repository, and the package, with the field `wrapped` in `Rules`."""
     for part in ("tictactoe_env", *parts):
         source, copy = ROOT / part, folder / part
         if source.is_dir():

@@ -31,11 +31,11 @@ from tictactoe_env.notation import parse_size, rules_text
 from tictactoe_env.trained import packed
 
 assert Path(tictactoe_env.__file__).parent.parent == Path.cwd()
-assert Rules().variant == {} and Rules(misere=True).variant == {"misere": True}
+assert Rules().variant == {}
 before, after = map(Path, sys.argv[1:])
 for path in before.glob("*.certificate.json"):
     found = certificates.read(path)
-    assert not found.rules.misere
+    assert not found.rules.wrapped
     certificates.verify(found)
     certificates.write(found, after / path.name)
 for name in packed.trained_names():
@@ -55,17 +55,17 @@ envs.load_state_dict(pickle.loads((before / "state").read_bytes()))
 (after / "state").write_bytes(pickle.dumps(envs.state_dict()))
 
 # What is a variant says so, everywhere.
-misere = Rules(2, 3, 2, misere=True)
-assert misere != Rules(2, 3, 2) and "misere" in str(misere)
-assert parse_size(rules_text(misere)) == misere and "misere" in packed.ending(misere)
-lost = Game(moves=(0, 5, 1), rules=misere, origin="web")
+wrapped = Rules(2, 3, 2, wrapped=True)
+assert wrapped != Rules(2, 3, 2) and "wrapped" in str(wrapped)
+assert parse_size(rules_text(wrapped)) == wrapped and "wrapped" in packed.ending(wrapped)
+lost = Game(moves=(0, 5, 1), rules=wrapped, origin="web")
 assert Game.parse(lost.line()) == lost == Game.from_json(lost.as_json())
-with GameStore(after / "misere.db") as store:
+with GameStore(after / "wrapped.db") as store:
     number = store.add(lost)
-    assert store.get(number).rules == misere
-made = certificates.certify(tictactoe_env.RandomPolicy(), "random", misere)
-certificates.write(made, after / "misere.json")
-assert certificates.read(after / "misere.json") == made
+    assert store.get(number).rules == wrapped
+made = certificates.certify(tictactoe_env.RandomPolicy(), "random", wrapped)
+certificates.write(made, after / "wrapped.json")
+assert certificates.read(after / "wrapped.json") == made
 print(lost.line())
 """
 
@@ -105,9 +105,9 @@ def test_a_version_with_a_further_field_reads_all_documents_and_writes_them_alik
         known = json.dumps(packed.certificate_of(name).to_json())
         assert (after / f"{name}.packed").read_text() == known
     # This version refuses what it does not know, by its name.
-    with refuses("misere", error=CertificateError):
-        Certificate.from_json(json.loads((after / "misere.json").read_text()))
-    with refuses("misere"):
+    with refuses("wrapped", error=CertificateError):
+        Certificate.from_json(json.loads((after / "wrapped.json").read_text()))
+    with refuses("wrapped"):
         Game.parse(line)
 
 

@@ -182,8 +182,8 @@ from training import checkpoint
 from training.run import read_config_file
 
 run, page = Path(sys.argv[1]), agents.page("mcts")
-assert "misere" in Rules.further_fields() and not agents.load(run).rules.misere
-assert not read(run).rules.misere
+assert "wrapped" in Rules.further_fields() and not agents.load(run).rules.wrapped
+assert not read(run).rules.wrapped
 content = read_config_file(run)["config"]
 assert page.Config(**content).saved() == content
 folder = run / "checkpoint"
