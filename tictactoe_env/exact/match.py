@@ -23,14 +23,7 @@ from tictactoe_env.exact.solver import solve
 from tictactoe_env.exact.symmetry import canonical_forms
 from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.policy import Model, Policy, checked_probs, sample
-from tictactoe_env.rules import (
-    ONGOING,
-    OUTCOME_NUMBERS,
-    SIDES,
-    Boards,
-    Rules,
-    checked_rules,
-)
+from tictactoe_env.rules import ONGOING, OUTCOME_NUMBERS, SIDES, Boards, Rules, checked_rules
 
 _Values = NDArray[np.float64]
 

@@ -26,14 +26,7 @@ from tictactoe_env.exact.position_index import PositionIndex, distinct, fits_one
 from tictactoe_env.exact.positions import NO_CHILD, TABULATED, Ply, positions_of
 from tictactoe_env.exact.symmetry import CanonicalPolicy, canonical_forms, plays_symmetrically
 from tictactoe_env.exact.tables import tabulate
-from tictactoe_env.policy import (
-    Model,
-    Policy,
-    Probs,
-    as_policy,
-    checked_probs,
-    possible_cells,
-)
+from tictactoe_env.policy import Model, Policy, Probs, as_policy, checked_probs, possible_cells
 from tictactoe_env.rules import DRAW, LOSS, SIDES, WIN, Rules
 
 POSITIONS_AT_ONCE = 1 << 17  # so that arrays (B, cells) stay small
