@@ -133,7 +133,8 @@ def main(arguments: list[str] | None = None) -> int:
         if given.json is not None and (given.json.is_dir() or not given.json.parent.is_dir()):
             raise ValueError(f"--json must be a file in a folder that exists, got {given.json}")
         rules = given.board or board_of(given.agents) or Rules()
-        names, console = report.names_of(given.agents), PipedConsole()
+        names = report.names_of(given.agents)
+        console = PipedConsole()
         agents = dict(zip(names, given.agents, strict=True))
         if given.position is not None:
             seats = {name: seat_of(spec, rules, "agent") for name, spec in agents.items()}
@@ -192,7 +193,8 @@ def evaluate_all(
         with report.proving(name, rules) as progress:
             players[name], found = proven(spec, rules, given, progress)
         if isinstance(found, Certificate):
-            certificates[name], text = found, found.claim
+            certificates[name] = found
+            text = found.claim
         else:
             text = f"results on {rules} are sampled and prove nothing, because {found}"
         report.say(f"{name}: {text}" if len(agents) > 1 else text, console, "bold")
@@ -214,7 +216,8 @@ def evaluate_all(
         if len(players) > 1:
             report.print_cross_table(results["cross_table"], console)
     if given.games or not is_proven:
-        games, seed = given.games or GAMES, given.game_seed
+        games = given.games or GAMES
+        seed = given.game_seed
         sampled = partial(report.sampled_rates, rules=rules, games=games, seed=seed)
         results["sampled"] = report.cross_table(players, sampled)
         report.print_cross_table(results["sampled"], console)
@@ -229,7 +232,8 @@ def proven(
     The certificate of a run is verified. A run that has learned from people since its training gets
     a new one. Raises ValueError for a certificate that is wrong or beyond the limit.
     """
-    path, limit = path_of(spec, rules, "agent"), limit_of(given)
+    path = path_of(spec, rules, "agent")
+    limit = limit_of(given)
     stated = facts_of(spec, rules).stated if is_trained(spec, rules) else None
     if path is not None:
         certificate = read(path)

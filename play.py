@@ -108,7 +108,8 @@ def main(arguments: list[str] | None = None) -> int:
             return 0
         if hasattr(sys.stdin, "reconfigure"):  # invalid bytes must not end the game
             sys.stdin.reconfigure(errors="replace")
-        looks, talk = given.list or given.replay, Talk(Console())
+        looks = given.list or given.replay
+        talk = Talk(Console())
         with GameStore(given.store or default_store(), read_only=bool(looks)) as store:
             if given.replay:
                 replay.watch(store.get(given.replay), talk, given.delay)

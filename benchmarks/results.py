@@ -45,7 +45,8 @@ from training.files import MANIFEST, read_json
 
 ROOT = Path(__file__).parent.parent
 RUNS = Path("runs") / "results"
-PAGE, CROSS = ROOT / "docs" / "results.md", ROOT / "docs" / "cross_table.csv"
+PAGE = ROOT / "docs" / "results.md"
+CROSS = ROOT / "docs" / "cross_table.csv"
 NOT_TRAINED = "-"  # for this side
 
 
@@ -140,7 +141,8 @@ def train_all(
     wanted = [
         (setting, seed, folder_of(setting, seed)) for seed in range(seeds) for setting in settings
     ]
-    calls, failed = [], []
+    calls = []
+    failed = []
     for setting, seed, folder in wanted:
         if not setting.is_saved_in(folder, seed):
             if not setting.is_begun_in(folder, seed):
@@ -165,7 +167,8 @@ def train_all(
 
 def seeds_row(setting: Setting, contents: Sequence[Certificate]) -> list[str]:
     """The row of an agent over its seeds: proofs, when they were made, wins against random play."""
-    trainings, row = [content.stated.training for content in contents], [setting.name]
+    trainings = [content.stated.training for content in contents]
+    row = [setting.name]
     for goal in ("first_unbeatable", "first_optimal"):
         times = [training[goal]["seconds"] for training in trainings if goal in training]
         row += [f"{len(times)} of {len(trainings)}", spread(times, 1) if times else ""]
@@ -177,7 +180,8 @@ def seeds_row(setting: Setting, contents: Sequence[Certificate]) -> list[str]:
 
 def package_row(name: str, content: Certificate) -> list[str]:
     """The row of one player: its training, its wins against random play, how it is beaten."""
-    training, cost = content.stated.training, "none"
+    training = content.stated.training
+    cost = "none"
     if training:
         steps = f"{training['steps']:,} {unit_of(content.stated.agent)}"
         cost = f"{training['seconds']:.1f} s, {steps}"

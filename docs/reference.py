@@ -88,7 +88,8 @@ def page() -> str:
 
     AssertionError for a name without docstring.
     """
-    tables, entries = [], []
+    tables = []
+    entries = []
     for module, names in public_names().items():
         values = {name: getattr(import_module(module), name) for name in names}
         rows = [
