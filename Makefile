@@ -4,7 +4,8 @@
 # make train      train the default agent, print its exact results
 # make quick      run the tests of the package alone, without torch, under 30 s
 # make test       run the tests on all cores; ARGS="-m browser" runs those of the page in Chromium
-# make check      ruff, types, tests: to run before a commit
+# make lint       ruff, types, and the workflows
+# make check      make lint and make test: to run before a commit
 # make slow       the slow tests: learning to the end, large boards
 # make cluster    the tests of studies on local clusters of Dask and Ray
 # make fuzz       kills, failing disks, wrong games, hostile files and requests: SECONDS=600 SEED=0
@@ -29,7 +30,7 @@ PIP = uv pip install --quiet --python $(BIN)/python
 endif
 PYTEST = $(BIN)/python -m pytest --numprocesses $(JOBS) --dist worksteal
 
-.PHONY: play web demo train quick test check slow cluster fuzz ecosystem wheel docs help
+.PHONY: play web demo train quick test lint check slow cluster fuzz ecosystem wheel docs help
 .DEFAULT_GOAL := test
 
 $(VENV)/bin/python:
@@ -69,12 +70,13 @@ quick: $(VENV)/quick.installed
 test: $(VENV)/test.installed
 	$(PYTEST) $(ARGS)
 
-check: $(VENV)/test.installed
+lint: $(VENV)/test.installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/zizmor --offline --quiet .github
 	$(BIN)/mypy
-	$(PYTEST) $(ARGS)
+
+check: lint test
 
 slow: $(VENV)/test.installed
 	$(PYTEST) -m slow $(ARGS)

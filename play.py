@@ -18,11 +18,11 @@ with explained("play.py", "play"):
     from apps.players.seat import KINDS, NAMES_TEXT, OWN, board_of
     from apps.terminal import menu, replay
     from apps.terminal.command_line import CommandLine, Option
-    from apps.terminal.game import Table, default_store, seats_of
+    from apps.terminal.game import TerminalSession, default_store, seats_of
     from apps.terminal.talk import Talk, seconds
     from tictactoe_env.errors import printable
+    from tictactoe_env.games.session import PERSON
     from tictactoe_env.games.store import GameStore
-    from tictactoe_env.games.table import PERSON
     from tictactoe_env.notation import SIDES, parse_size
     from tictactoe_env.rules import Rules
     from training.options import Count, Natural
@@ -138,8 +138,8 @@ def play(given: SimpleNamespace, talk: Talk, store: GameStore) -> None:
         menu.Menu(rules, talk, store, seed, train, given.delay, **shown).run()
     else:
         seats = seats_of(specs, rules, talk)
-        table = Table(seats, rules, talk, store, delay=given.delay or 0.0, **shown)
-        table.play_all(given.games or 1, seed)
+        session = TerminalSession(seats, rules, talk, store, delay=given.delay or 0.0, **shown)
+        session.play_all(given.games or 1, seed)
 
 
 def train(words: list[str]) -> int:

@@ -17,10 +17,10 @@ with explained("train.py", "train"):
     from agents import TRAINABLE
     from apps.terminal import rivals
     from apps.terminal.command_line import Option
-    from apps.terminal.entries import (
-        Entry,
+    from apps.terminal.experiments import (
+        Experiment,
         command_line,
-        entry_of,
+        experiment_of,
         general_line,
         saved_config,
         typed_in,
@@ -49,7 +49,7 @@ GENERAL = [
     Option(
         "resume",
         "continue a run; only --steps may change, and --until has to be given again; a trie also "
-        "takes in the games played with it, and those of --learn-from",
+        "learns the games played with it, and the games of --learn-from",
         Path,
         metavar="RUN",
         is_rare=True,
@@ -109,7 +109,9 @@ GENERAL = [
 
 @explained("train.py", "train")
 def main(arguments: list[str] | None = None) -> int:
-    arguments = sys.argv[1:] if arguments is None else arguments
+    """Run the command line. Returns the exit code."""
+    if arguments is None:
+        arguments = sys.argv[1:]
     line = general_line(GENERAL)
     if not arguments or arguments[0] in ("--help", "-h"):
         line.print_help()
@@ -123,18 +125,7 @@ def main(arguments: list[str] | None = None) -> int:
             return 0
         require(*OF_EVERY_RUN)
         given = SimpleNamespace(**{**line.defaults, **typed})
-        saved = saved_config(typed["resume"]) if "resume" in typed else {}
-        if saved and saved["agent"] != page.AGENT:
-            raise ValueError(f"{typed['resume']} is a run of {saved['agent']}, not of {page.AGENT}")
-        if "optimize" in typed:
-            return optimize(page, typed, given)
-        if "rival" in saved:
-            return train(rivals.saved_pair(page, typed, saved), given)
-        if "rival" in typed:
-            return train(rivals.new_pair(page, typed), given)
-        entry = entry_of(page, typed, saved)
-        rivals.refuse_half(entry, saved, given.resume)
-        return train_study(entry, given) if given.seeds else train((entry,), given)
+        return act(page, typed, given)
     except (ValueError, OSError) as error:
         line.error(str(error))
     except MemoryError:
@@ -142,6 +133,29 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("train.py: ended at once, before anything was saved", file=sys.stderr)
         return 130
+
+
+def act(page: Any, typed: dict[str, Any], given: SimpleNamespace) -> int:
+    """Search options, train one learner or two, or train a study; the exit code.
+
+    typed: the options that were typed. given: all general options, with their defaults.
+    """
+    if "optimize" in typed:
+        return optimize(page, typed, given)
+    saved: dict[str, Any] = {}
+    if "resume" in typed:
+        saved = saved_config(typed["resume"])
+        if saved["agent"] != page.AGENT:
+            raise ValueError(f"{typed['resume']} is a run of {saved['agent']}, not of {page.AGENT}")
+    if "rival" in saved:
+        return train(rivals.saved_pair(page, typed, saved), given)
+    if "rival" in typed:
+        return train(rivals.new_pair(page, typed), given)
+    experiment = experiment_of(page, typed, saved)
+    rivals.refuse_half(experiment, saved, given.resume)
+    if given.seeds:
+        return train_study(experiment, given)
+    return train((experiment,), given)
 
 
 def agent_of(arguments: list[str]) -> str:
@@ -162,26 +176,32 @@ def optimize(page: Any, typed: dict[str, Any], given: SimpleNamespace) -> int:
         from apps.terminal import tuner
         from training.tuning import Search
 
-    entry = entry_of(page, typed, {})
-    preset = agents.presets(page.AGENT)[entry.preset].options if entry.preset else {}
-    fixed = tuple(sorted({*typed, *preset}))
-    search = Search(page, entry.config, given.until, given.seeds_per_trial, fixed)
-    folder = given.out or Path("runs") / f"{entry.name}-optimize-{entry.config.seed}"
+    experiment = experiment_of(page, typed, {})
+    fixed = set(typed)
+    if experiment.preset:
+        fixed |= agents.presets(page.AGENT)[experiment.preset].options.keys()
+    config = experiment.config
+    search = Search(page, config, given.until, given.seeds_per_trial, tuple(sorted(fixed)))
+    folder = given.out or Path("runs") / f"{experiment.name}-optimize-{config.seed}"
     return tuner.optimize(search, given.optimize, folder, typed)
 
 
-def train(entries: tuple[Entry, ...], given: SimpleNamespace) -> int:
+def train(experiments: tuple[Experiment, ...], given: SimpleNamespace) -> int:
     """Train one learner, or two against each other, and print what is proven; the exit code."""
     from apps.terminal import trainer
     from apps.terminal.piped import PipedConsole
     from training.run import Run
 
-    (page, config, preset), console = entries[0], PipedConsole()
+    console = PipedConsole()
+    first = experiments[0]
     folder = given.resume or given.out
-    folder = folder or trainer.new_folder(entries[0].name, config.seed, console)
-    training = Run(folder, page, config, given.until, preset)
-    if len(entries) == 2:
-        training = rivals.runs_of(entries, folder, given.until)
+    if folder is None:
+        folder = trainer.new_folder(first.name, first.config.seed, console)
+    training: Any
+    if len(experiments) == 1:
+        training = Run(folder, first.page, first.config, given.until, first.preset)
+    else:
+        training = rivals.runs_of(experiments, folder, given.until)
     return trainer.train(
         training,
         console,
@@ -191,14 +211,14 @@ def train(entries: tuple[Entry, ...], given: SimpleNamespace) -> int:
     )
 
 
-def train_study(entry: Entry, given: SimpleNamespace) -> int:
+def train_study(experiment: Experiment, given: SimpleNamespace) -> int:
     """Train an agent with many seeds, and print a table over them; the exit code."""
     from apps.terminal import study
 
-    folder = given.out or Path("runs") / f"{entry.name}-study"
-    about = entry.page.AGENT, entry.config, entry.preset, given.until
+    folder = given.out or Path("runs") / f"{experiment.name}-study"
+    about = experiment.page.AGENT, experiment.config, experiment.preset, given.until
     with explained("train.py", "cluster" if given.cluster else "train"):
-        return study.train(folder, entry.name, given.seeds, about, given.cluster, given.jobs)
+        return study.train(folder, experiment.name, given.seeds, about, given.cluster, given.jobs)
 
 
 if __name__ == "__main__":

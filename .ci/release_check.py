@@ -1,7 +1,8 @@
 """Say what is missing before the version is tagged: `python .ci/release_check.py`.
 
 Exits with 1 if anything is missing. `--quick` leaves out the checks that build or test. `--tag`
-only compares a tag with the version, the changelog and the citation, as the release workflow does.
+only compares a tag with the version, the changelog and the citation, and `--notes` only prints what
+the changelog says of the version, both for the release workflow.
 """
 
 from __future__ import annotations
@@ -35,10 +36,15 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--tag", metavar="NAME", help="compare this tag, such as v0.1.0, and stop")
     parser.add_argument("--quick", action="store_true", help="leave out what builds or tests")
+    parser.add_argument("--notes", action="store_true", help="print the changes, and stop")
     typed = parser.parse_args(arguments)
+    if typed.notes:
+        print(re.sub(r"\n +", " ", facts.changes(facts.own_version())))  # GitHub keeps line ends
+        return 0
     checks = [same_version]
     if not typed.tag:
-        checks += [nothing_unreleased, dated_today, clean_tree, new_tag, own_remote]
+        checks += [nothing_unreleased, no_unreleased_note, dated_today, clean_tree, new_tag]
+        checks += [own_remote]
         checks += (
             [] if typed.quick else [distributions, wheel_and_sdist_tests, pythons, documentation]
         )
@@ -87,8 +93,17 @@ def same_version() -> Problems:
 
 def nothing_unreleased() -> Problems:
     """Nothing stands under Unreleased in the changelog."""
-    if facts.unreleased_changes():
+    if facts.changes("Unreleased"):
         yield 'CHANGELOG.md has changes under "Unreleased": move them under the new version'
+
+
+def no_unreleased_note() -> Problems:
+    """No line says how to install the package before its first release."""
+    if note := facts.unreleased_note():
+        yield (
+            f'README.md and the site say "{note}": remove it from README.md, with its marks '
+            '"unreleased", in the commit that gets the tag'
+        )
 
 
 def dated_today() -> Problems:
@@ -171,8 +186,8 @@ def wheel_and_sdist_tests() -> Problems:
 
 
 def pythons() -> Problems:
-    """The tests of the package pass on every Python, on the lowest with the oldest versions."""
-    yield from failed([".ci/pythons"])
+    """The tests of the package pass on each claimed Python, on the lowest with old versions."""
+    yield from failed([".ci/pythons", *facts.claimed_pythons()])
 
 
 def documentation() -> Problems:

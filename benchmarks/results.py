@@ -39,7 +39,7 @@ from tictactoe_env.files import write_file
 from tictactoe_env.notation import SIDES
 from tictactoe_env.opponents import make_opponent
 from tictactoe_env.rules import Rules
-from tictactoe_env.trained import certificate_of
+from tictactoe_env.trained import certificate_of, trained_names
 from training.cluster import results
 from training.files import MANIFEST, read_json
 
@@ -50,7 +50,7 @@ NOT_TRAINED = "-"  # for this side
 
 
 @dataclass(frozen=True)
-class Entry:
+class Setting:
     """A training: an agent, its preset, and the goal (train.py --until)."""
 
     agent: str
@@ -105,16 +105,18 @@ class Entry:
         return f"train.py {self.agent}{preset}{until}"
 
 
-ENTRIES = (
-    *(Entry(agent, until=agents.facts(agent).get("GOAL", "steps")) for agent in agents.TRAINABLE),
+SETTINGS = (
+    *(Setting(agent, until=agents.facts(agent).get("GOAL", "steps")) for agent in agents.TRAINABLE),
     *(
-        Entry(agent, preset)
+        Setting(agent, preset)
         for agent in agents.TRAINABLE
         for preset, known in agents.presets(agent).items()
         if "rows" not in known.options
     ),
 )
 """Every agent, and every preset for 3x3."""
+PACKAGED = tuple(setting for setting in SETTINGS if setting.name in trained_names())
+"""The settings whose players come with the package; a new agent is not among them yet."""
 READY = ("search", "mcts-playouts=1000", "minimax", "random")
 """Players that need no training."""
 
@@ -122,24 +124,28 @@ READY = ("search", "mcts-playouts=1000", "minimax", "random")
 # --- training -----------------------------------------------------------------------------------
 
 
-def folder_of(entry: Entry, seed: int) -> Path:
+def folder_of(setting: Setting, seed: int) -> Path:
     """The folder of a run."""
-    return RUNS / f"{entry.name}-{seed}"
+    return RUNS / f"{setting.name}-{seed}"
 
 
-def train_all(entries: Sequence[Entry], seeds: int, jobs: int = 1) -> dict[str, list[Certificate]]:
-    """The certificates of all entries with all seeds, by name; those not there yet are trained.
+def train_all(
+    settings: Sequence[Setting], seeds: int, jobs: int = 1
+) -> dict[str, list[Certificate]]:
+    """The certificates of all settings with all seeds, by name; those not there yet are trained.
 
     Raises ValueError if a training failed, after all others. A run with another configuration is
     removed.
     """
-    wanted = [(entry, seed, folder_of(entry, seed)) for seed in range(seeds) for entry in entries]
+    wanted = [
+        (setting, seed, folder_of(setting, seed)) for seed in range(seeds) for setting in settings
+    ]
     calls, failed = [], []
-    for entry, seed, folder in wanted:
-        if not entry.is_saved_in(folder, seed):
-            if not entry.is_begun_in(folder, seed):
+    for setting, seed, folder in wanted:
+        if not setting.is_saved_in(folder, seed):
+            if not setting.is_begun_in(folder, seed):
                 shutil.rmtree(folder, ignore_errors=True)
-            about = entry.agent, entry.config(seed), entry.preset, entry.until
+            about = setting.agent, setting.config(seed), setting.preset, setting.until
             calls.append((folder.absolute(), *about))
     RUNS.mkdir(parents=True, exist_ok=True)
     for number, (_, error) in results(train_run, calls, jobs=jobs):
@@ -148,24 +154,24 @@ def train_all(entries: Sequence[Entry], seeds: int, jobs: int = 1) -> dict[str, 
         failed += [text] * bool(error)
     if failed:
         raise ValueError("; ".join(failed))
-    found: dict[str, list[Certificate]] = {entry.name: [] for entry in entries}
-    for entry, _, folder in wanted:
-        found[entry.name].append(read(folder))
+    found: dict[str, list[Certificate]] = {setting.name: [] for setting in settings}
+    for setting, _, folder in wanted:
+        found[setting.name].append(read(folder))
     return found
 
 
 # --- tables -------------------------------------------------------------------------------------
 
 
-def seeds_row(entry: Entry, contents: Sequence[Certificate]) -> list[str]:
+def seeds_row(setting: Setting, contents: Sequence[Certificate]) -> list[str]:
     """The row of an agent over its seeds: proofs, when they were made, wins against random play."""
-    trainings, row = [content.stated.training for content in contents], [entry.name]
+    trainings, row = [content.stated.training for content in contents], [setting.name]
     for goal in ("first_unbeatable", "first_optimal"):
         times = [training[goal]["seconds"] for training in trainings if goal in training]
         row += [f"{len(times)} of {len(trainings)}", spread(times, 1) if times else ""]
     for side in SIDES:
         wins = [100 * content.results[side].vs_random.win for content in contents]
-        row.append(spread(wins, 2) if side in entry.sides else NOT_TRAINED)
+        row.append(spread(wins, 2) if side in setting.sides else NOT_TRAINED)
     return row
 
 
@@ -244,7 +250,7 @@ def heat_map(found: Mapping[str, Mapping[str, Mapping[str, float]]], path: Path)
 
 def write_package(page: str) -> str:
     """The page with the rows of the players of the package; writes the cross table."""
-    contents = {entry.name: certificate_of(entry.name) for entry in ENTRIES}
+    contents = {setting.name: certificate_of(setting.name) for setting in PACKAGED}
     contents |= {name: certify(make_opponent(name, Rules()), name) for name in READY}
     players = {name: table_of(content) for name, content in contents.items()}
     found = cross_table(players, exact_rates)
@@ -266,12 +272,12 @@ def main(
     """
     os.chdir(ROOT)
     page = PAGE.read_text(encoding="utf-8")
-    entries = [entry for entry in ENTRIES if not only or entry.name in only]
-    for name, found in train_all(entries, seeds, jobs).items() if seeds else ():
-        (entry,) = (entry for entry in entries if entry.name == name)
-        row = seeds_row(entry, found)
+    settings = [setting for setting in SETTINGS if not only or setting.name in only]
+    for name, found in train_all(settings, seeds, jobs).items() if seeds else ():
+        (setting,) = (setting for setting in settings if setting.name == name)
+        row = seeds_row(setting, found)
         print(" | ".join(row))
-        page = put(page, "presets" if entry.preset else "agents", [row])
+        page = put(page, "presets" if setting.preset else "agents", [row])
     page = page if only else write_package(page)
     write_file(PAGE, lambda file: file.write(page.encode()))
     print(f"{PAGE}, with {package_versions()}")

@@ -2,7 +2,7 @@
 
     python -m benchmarks.trained
 
-For every entry of benchmarks/results.py one run in runs/results becomes a table in
+For every setting of benchmarks/results.py one run in runs/results becomes a table in
 `tictactoe_env/trained/tables`, and its own values, rounded, a file in `apps/players/tables`: of an
 agent the best of its seeds, of a preset seed 0. Only certificates that `verify` accepts are taken,
 if the model beside them makes their moves.
@@ -21,7 +21,7 @@ import numpy as np
 
 import agents
 from apps.players.seat import VALUES_FOLDER
-from benchmarks.results import ENTRIES, ROOT, RUNS, Entry
+from benchmarks.results import ROOT, RUNS, SETTINGS, Setting
 from tictactoe_env.certificates.certificate import FILE, read, table_of, verify
 from tictactoe_env.certificates.content import Certificate
 from tictactoe_env.files import write_file
@@ -40,11 +40,11 @@ STEPS = 1024  # of the scale, to which own values are rounded: they take a third
 LARGER = RUNS / "alphazero-4x4x4"  # the run whose certificate comes with the package as it is
 
 
-def best_run(entry: Entry) -> Path | None:
-    """The folder of the run that is taken for an entry; None if there is none."""
-    folders = sorted(path.parent for path in (ROOT / RUNS).glob(f"{entry.name}-[0-9]*/{FILE}"))
+def best_run(setting: Setting) -> Path | None:
+    """The folder of the run that is taken for a setting; None if there is none."""
+    folders = sorted(path.parent for path in (ROOT / RUNS).glob(f"{setting.name}-[0-9]*/{FILE}"))
     runs = [(folder, read(folder)) for folder in folders]
-    if entry.preset:  # so that there are weaker ones too
+    if setting.preset:  # so that there are weaker ones too
         runs = [(folder, found) for folder, found in runs if found.stated.seed == 0]
     best = max(runs, key=lambda run: _strength(run[1]), default=None)
     return None if best is None else best[0]
@@ -97,18 +97,18 @@ def write_rounded(player: Any, certificate: Certificate, path: Path) -> None:
 
 
 def main() -> int:
-    """Write the tables; the exit code is 1 if an entry has no run."""
+    """Write the tables; the exit code is 1 if a setting has no run."""
     missing, written, players = [], {}, {}
-    for entry in ENTRIES:
-        folder = best_run(entry)
+    for setting in SETTINGS:
+        folder = best_run(setting)
         if folder is None:
-            missing.append(entry.command)
+            missing.append(setting.command)
             continue
         certificate, player = checked_player(folder)
-        data = written[FOLDER / f"{entry.name}{TABLE}"] = table_bytes(certificate)
+        data = written[FOLDER / f"{setting.name}{TABLE}"] = table_bytes(certificate)
         if hasattr(player, "own"):
-            players[VALUES_FOLDER / f"{entry.name}.npz"] = player, certificate
-        print(f"{entry.name}: {folder.name}, {len(data):,} bytes")
+            players[VALUES_FOLDER / f"{setting.name}.npz"] = player, certificate
+        print(f"{setting.name}: {folder.name}, {len(data):,} bytes")
     size = sum(map(len, written.values()))
     print(f"{size:,} bytes in all")
     if size > MOST_BYTES:
@@ -118,7 +118,7 @@ def main() -> int:
         written[FOLDER / f"alphazero{ending(found.rules)}"] = (ROOT / LARGER / FILE).read_bytes()
     else:
         missing.append(f"train.py alphazero --board 4x4x4 --until unbeatable --out {LARGER}")
-    names = {entry.name for entry in ENTRIES}
+    names = {setting.name for setting in SETTINGS}
     for old in {*FOLDER.iterdir(), *VALUES_FOLDER.iterdir()} - {*written, *players}:
         if old.name.partition(".")[0] in names:
             old.unlink()

@@ -9,8 +9,9 @@ import sys
 from pathlib import Path, PurePosixPath
 
 HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE), str(HERE.parent)]
+sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parent / "tests")]
 
+import packaging_facts  # noqa: E402
 import reference  # noqa: E402
 
 import tictactoe_env  # noqa: E402
@@ -41,6 +42,8 @@ html_theme_options = {
     "source_directory": "docs/",
     "top_of_page_buttons": ["view"],
 }
+if note := packaging_facts.unreleased_note():  # above every page, until README.md has it no more
+    html_theme_options["announcement"] = re.sub("`(.+?)`", r"<code>\1</code>", note)
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 4
 nitpicky = True

@@ -1,7 +1,7 @@
 """The reference, which is made from docstrings when the site is built.
 
-`python docs/reference.py` copies the docstring of `TicTacToeEnv` into the environment's page, which
-stands in the repository, where people read it too.
+`python docs/reference.py` copies the docstring of `TicTacToeEnv` into the environment's page, and
+the table of the opponents into theirs. These stand in the repository, where people read them too.
 
 The docstrings are Markdown, which Sphinx's own autodoc does not read. They are put into the
 directives that it would make, so that each name has an address and an entry in the index.
@@ -16,10 +16,12 @@ from pathlib import Path
 from typing import Any
 
 import tictactoe_env
+from tictactoe_env import opponents
 
+DOCS = Path(__file__).parent
 PROPERTIES = (property, cached_property)
 PACKAGE = "tictactoe_env"
-# The modules whose `__all__` is public, and the public names of two that have none.
+# The modules whose `__all__` is public, and the public names of those that have none.
 MODULES = [
     "wrappers",
     "exact",
@@ -31,21 +33,45 @@ MODULES = [
     "pettingzoo",
 ]
 FURTHER = {
-    "notation": ["parse_board", "board_text", "parse_game", "game_text", "cell_text"],
+    "notation": [
+        *("parse_board", "board_text", "parse_game", "game_text"),
+        *("parse_cell", "cell_text"),
+    ],
+    "observation": ["observe"],
+    "rules": ["standing", "Standing"],
     "render": ["ansi", "rgb_array", "svg", "svg_games"],
 }
 DATA = {
     "ENVS_WITH_OPPONENT": "The ids that set the opponent, with it and the reward threshold",
     "AGENTS": "The names of the two agents",
 }
-ENVIRONMENT = Path(__file__).parent / "environment.md"
-DOCSTRING = re.compile(r"(<!-- docstring -->\n)(.*?)(<!-- end of docstring -->)", re.DOTALL)
+PART = re.compile(r"(<!-- from the package -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 
 
-def environment_page() -> str:
-    """The environment's page, with the docstring of today."""
-    about = f"{inspect.getdoc(tictactoe_env.TicTacToeEnv)}\n"
-    return DOCSTRING.sub(lambda found: found[1] + about + found[3], ENVIRONMENT.read_text("utf-8"))
+def environment() -> str:
+    """The docstring of the environment."""
+    return f"{inspect.getdoc(tictactoe_env.TicTacToeEnv)}\n"
+
+
+def untrained_opponents() -> str:
+    """The table of the opponents that need no training, with their options."""
+    rows = ["| name | how it plays | options |", "| --- | --- | --- |"]
+    for name, about in opponents.built_in().items():
+        options = ""
+        if name in opponents.BUILT_IN:
+            known = opponents.options_of(opponents.named_player(name).make)
+            options = ", ".join(f"`{option}`" for option in known)
+        rows.append(f"| `{name}` | {about} | {options} |")
+    return "\n".join([*rows, "", ""])
+
+
+PARTS = {"environment.md": environment, "opponents.md": untrained_opponents}
+
+
+def with_part(name: str) -> str:
+    """A page of the repository, with the part that is made from the package of today."""
+    made = PARTS[name]()
+    return PART.sub(lambda found: found[1] + made + found[3], (DOCS / name).read_text("utf-8"))
 
 
 def public_names() -> dict[str, list[str]]:
@@ -156,4 +182,5 @@ def text(value: Any) -> str:
 
 
 if __name__ == "__main__":
-    ENVIRONMENT.write_text(environment_page(), encoding="utf-8")
+    for name in PARTS:
+        (DOCS / name).write_text(with_part(name), encoding="utf-8")

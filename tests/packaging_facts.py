@@ -42,9 +42,22 @@ def newest_in_changelog() -> Release:
     return Release(found[1], found[2]) if found else Release("", "")
 
 
-def unreleased_changes() -> str:
-    """What stands under the heading "Unreleased"."""
-    return matched(r"(?s)^## Unreleased\n(.*?)(?=^## |\Z)", read("CHANGELOG.md")).strip()
+def changes(version: str) -> str:
+    """What stands in the changelog under the heading of a version, or under "Unreleased"."""
+    section = rf"(?s)^## {re.escape(version)}(?:, [\d-]+)?\n(.*?)(?=^## |\Z)"
+    return matched(section, read("CHANGELOG.md")).strip()
+
+
+def claimed_pythons() -> list[str]:
+    """The minor versions of Python 3 that the metadata name, such as "11"."""
+    return re.findall(r'"Programming Language :: Python :: 3\.(\d+)"', read("pyproject.toml"))
+
+
+def unreleased_note() -> str:
+    """The line of README.md on how to install the package that no index has yet, else ""."""
+    return matched(
+        r"(?s)<!-- unreleased: .*? -->\n(.+?)\n*<!-- end of unreleased -->", read("README.md")
+    )
 
 
 def in_citation() -> Release:

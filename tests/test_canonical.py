@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from tictactoe_env.exact.positions import positions_of, symmetries_of
+from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.observation import observe
 from tictactoe_env.rules import Rules
 from training.canonical import CanonicalBoards
@@ -41,10 +41,10 @@ def test_on_the_largest_boards_only_images_share_a_canonical_board(rules):
     near = boards.copy()  # another board, whose code differs in the last digit of a part
     near[:100, 0] = (near[:100, 0] + 2) % 3 - 1
     near[100:, -1] = (near[100:, -1] + 2) % 3 - 1
-    images = [board[rng.choice(symmetries_of(rules))] for board in boards]
+    images = [board[rng.choice(rules.symmetries)] for board in boards]
     every = np.concatenate([boards, near, images])
     planes = torch.as_tensor(observe(every, rules, "planes", np.ones(len(every)))).float()
-    classes = {tuple(min(tuple(board[cells]) for cells in symmetries_of(rules))) for board in every}
+    classes = {tuple(min(tuple(board[cells]) for cells in rules.symmetries)) for board in every}
     network_input = CanonicalBoards(rules)
     canonical, which, cells = network_input.distinct(planes)
     assert len(canonical) == len(classes)

@@ -3,7 +3,6 @@ import functools
 import json
 import platform
 import sys
-from dataclasses import asdict
 
 import numpy as np
 import pytest
@@ -20,7 +19,6 @@ from tictactoe_env.certificates.certificate import (
     load_policy,
     read,
 )
-from tictactoe_env.certificates.content import Rates
 from tictactoe_env.exact import match
 from tictactoe_env.exact.evaluation import evaluate
 from tictactoe_env.exact.solver import MinimaxPolicy
@@ -74,7 +72,7 @@ def test_a_certificate_gives_the_table_back_to_the_bit_and_is_verified(rules, tm
     again = read(tmp_path)
     assert again == content == read(tmp_path / "certificate.json")
     about = {"format": 1, "agent": name, "seed": 3, "config": {"steps": 10}}
-    about |= {"board": asdict(rules), "training": {"seconds": 2}}
+    about |= {"board": rules.to_json(), "training": {"seconds": 2}}
     found = json.loads(text)
     assert {key: found[key] for key in about} == about
     assert again.to_json() == found
@@ -101,7 +99,7 @@ def test_an_evaluation_has_the_results_of_a_certificate(make):
     assert (found.unbeatable, found.optimal) == (evaluation.unbeatable, evaluation.optimal)
     for side, response in evaluation.best_responses.items():
         stated = found.results[side]
-        assert stated.vs_random == Rates.of(getattr(evaluation, side.lower()))
+        assert stated.vs_random == getattr(evaluation, side.lower())
         assert stated.optimal == getattr(evaluation, f"optimal_{side.lower()}")
         worst = (stated.worst_case_value, stated.worst_case_loss, stated.unbeatable)
         assert worst == (response.value, response.loss, not response.can_lose)

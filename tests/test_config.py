@@ -16,6 +16,7 @@ from text_cases import refuses
 
 from tictactoe_env import IllegalMoveError, Rules, TicTacToeEnv, TicTacToeVectorEnv
 from tictactoe_env.exact.positions import positions_of
+from tictactoe_env.notation import cell_text
 
 MANY = partial(TicTacToeVectorEnv, 3)
 LARGE = {"rows": 4, "cols": 5, "k": 4}
@@ -304,13 +305,24 @@ def test_a_picture_shows_the_last_move_also_of_the_next_game_and_of_one_that_was
             env.load_state_dict(env.state_dict())
 
 
-def test_a_state_of_other_games_is_refused_and_changes_nothing():
-    with pytest.raises(ResetNeeded):
-        TicTacToeVectorEnv(3).state_dict()
+@pytest.mark.parametrize("damage", [lambda _: None, lambda array: array[1:], np.float64])
+@pytest.mark.parametrize("name", ["boards", "seats", "results", "over", "which", "begun", "steps"])
+def test_a_state_with_a_damaged_array_is_refused_by_its_name_and_changes_nothing(name, damage):
     env, twin = going(MANY)
-    with refuses("3 games", "(2, 9)"):
-        env.load_state_dict({**env.state_dict(), "boards": np.zeros((2, 9), dtype=int)})
+    state = env.state_dict()
+    with refuses(f"{name} ", "(3,"):
+        env.load_state_dict({**state, name: damage(state[name])})
     assert_same_games(env, twin)
+
+
+@pytest.mark.parametrize("number", [-1, 2])
+def test_a_state_with_an_opponent_that_is_not_in_the_pool_is_refused(number):
+    env, twin = going(MANY)
+    with refuses("which", 2, number):
+        env.load_state_dict({**env.state_dict(), "which": np.full(3, number)})
+    assert_same_games(env, twin)
+    with pytest.raises(ResetNeeded):
+        MANY().state_dict()
 
 
 @BY_BOARD
@@ -318,7 +330,7 @@ def test_a_taken_cell_and_a_policy_that_answers_wrongly_raise(make, board):
     env = make(side="O", illegal="raise", **board)
     env.reset(seed=0)
     taken = boards_of(env).argmax(axis=1)
-    with refuses(f"cell {taken[0]}", error=IllegalMoveError):
+    with refuses(f"{cell_text(taken[0], env.rules)} is", error=IllegalMoveError):
         step(env, taken)
     assert not np.any(step(env, some_cells(env, np.random.default_rng(0)))[2]), "they go on"
     for player in (BROKEN, NEGATIVE, LITTLE) if board else ():  # a table is checked before

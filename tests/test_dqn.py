@@ -78,7 +78,7 @@ def test_a_grid_shows_own_and_other_marks_with_opposite_signs_and_tanh_bounds_th
 def test_epsilon_and_the_learning_rate_fall_whatever_the_length_of_the_run():
     """In the duels epsilon is multiplied by 0.999996 at each step after the first thousand."""
     rates = {"learning_rate": 0.01, "learning_rate_end": 0.002, "anneal_steps": 3_200}
-    learner = dqn.begin(SMALL.but(**rates, epsilon_end=0.2, epsilon_steps=1_600))
+    learner = dqn.begin(SMALL.replace(**rates, epsilon_end=0.2, epsilon_steps=1_600))
     copied = dqn.begin(duel("duel-first"))
     for steps, rate, epsilon in ((0, 0.00992, 1.0), (1_568, 0.006, 0.216), (9_999, 0.002, 0.2)):
         for one in (learner, copied):

@@ -6,13 +6,14 @@ import pytest
 from sample_players import LineCounter
 from text_cases import refuses
 
-from apps.players.about import PLAYERS
+from apps.players.about import LEARNER_ID, PLAYERS
 from apps.players.gallery import Gallery
 from apps.players.pupil import teach
 from tictactoe_env import RandomPolicy, Rules, TabularPolicy
 from tictactoe_env.certificates.certificate import CertificateError, certify, write
 from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.games import Game
+from tictactoe_env.opponents import untrained_names
 from tictactoe_env.trained.packed import trained_names
 
 LISTED = trained_names()
@@ -64,7 +65,9 @@ def test_a_certificate_of_lines_is_an_agent_of_its_board(folders):
 
 
 def test_the_players_of_the_package_come_first_then_every_run_by_its_place(gallery, folders):
-    ours, runs = [*list(PLAYERS)[:-1], *LISTED], ["runs/dqn-0", "runs/many/dqn-1"]
+    untrained = dict.fromkeys([*PLAYERS, *untrained_names()])
+    named = [name for name in untrained if name not in {*LISTED, LEARNER_ID}]
+    ours, runs = [*named, *LISTED], ["runs/dqn-0", "runs/many/dqn-1"]
     assert ids(gallery) == [*ours, "runs/learner", "models/champion.json", *runs]
     assert ids(Gallery([folders / "none"])) == ours
     os.chdir("runs")

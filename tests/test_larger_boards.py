@@ -23,7 +23,7 @@ from tictactoe_env.exact.evaluation import (
     evaluate_or_sample,
 )
 from tictactoe_env.exact.match import Result
-from tictactoe_env.exact.positions import TABULATED, positions_of, symmetries_of
+from tictactoe_env.exact.positions import TABULATED, positions_of
 from tictactoe_env.exact.proof import Limit, reach_of
 from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.policy import GreedyPolicy, RandomPolicy
@@ -52,7 +52,7 @@ def config_of(agent, *options):
     typed = train.command_line(page, train.GENERAL).parse(
         [agent, *OPTIONS[agent].split(), *options]
     )
-    return page, train.entry_of(page, typed, {}).config
+    return page, train.experiment_of(page, typed, {}).config
 
 
 def random_boards():
@@ -75,7 +75,9 @@ def test_larger_boards_have_defaults_of_their_own(agent):
     page = agents.page(agent)
     larger = larger_defaults(page.Config)
     assert larger["judge_every"] > page.Config().judge_every
-    large = train.entry_of(page, {"rows": 4, "cols": 4, "k": 4, "judge_every": 1_000}, {}).config
+    large = train.experiment_of(
+        page, {"rows": 4, "cols": 4, "k": 4, "judge_every": 1_000}, {}
+    ).config
     assert {name: getattr(large, name) for name in larger} == {**larger, "judge_every": 1_000}
 
 
@@ -90,16 +92,16 @@ OPENS = {"symmetry": False, "opening": "random"}
 )
 def test_a_network_moves_alike_whatever_boards_are_asked_with_it_and_on_images(agent, options):
     page, config = config_of(agent)
-    config = config.but(**options)
+    config = config.replace(**options)
     player, boards = page.begin(config).policy(), random_boards()
     probs = player.probs(boards)
     assert np.array_equal(probs, np.concatenate([player.probs(board[None]) for board in boards]))
     assert (probs[1:].max(axis=1) == 1).all()
     assert (probs[0] == 1 / 16).all() == bool(options)
     if not options:
-        images = boards[:, symmetries_of(SQUARE)]  # (B, 8, cells)
+        images = boards[:, SQUARE.symmetries]  # (B, 8, cells)
         own = np.array([len(np.unique(each, axis=0)) == 8 for each in images])  # all different
-        for number, cells in enumerate(symmetries_of(SQUARE)):
+        for number, cells in enumerate(SQUARE.symmetries):
             assert np.array_equal(player.probs(images[own, number]), probs[own][:, cells])
 
 

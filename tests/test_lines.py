@@ -21,7 +21,6 @@ from tictactoe_env.certificates.certificate import (
     verify,
 )
 from tictactoe_env.certificates.lines import LinesPolicy, decompressed, reaches_of
-from tictactoe_env.exact.positions import symmetries_of
 from tictactoe_env.exact.proof import BoardReach, Limit, ProofLimitError
 from tictactoe_env.exact.symmetry import CanonicalPolicy, plays_symmetrically
 from tictactoe_env.exact.tables import TabularPolicy
@@ -65,7 +64,7 @@ def test_the_policy_makes_its_moves_on_all_images_of_its_lines(path, turned):
     assert plays_symmetrically(loaded)
     assert len(loaded) == certificate.read(path).decisions
     for side in ("X", "O"):
-        boards = met(player, side, SQUARE)[:, symmetries_of(SQUARE)[turned]]
+        boards = met(player, side, SQUARE)[:, SQUARE.symmetries[turned]]
         assert loaded.knows(boards).all()
         assert np.array_equal(loaded.probs(boards), player.probs(boards))
 

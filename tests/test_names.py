@@ -63,15 +63,15 @@ def test_a_name_that_is_taken_or_cannot_be_typed_is_refused(name):
 
 
 def test_a_factory_that_makes_no_player_is_refused():
-    with refuses("edge", "factory(rules, **options)"):
-        register_opponent("edge", CellPlayer(0))
-    with refuses("'edge'"):
-        unregister_opponent("edge")
+    with refuses("nobody", "factory(rules, **options)"):
+        register_opponent("nobody", CellPlayer(0))
+    with refuses("'nobody'"):
+        unregister_opponent("nobody")
     for mention, factory in (("Zero", lambda rules: 1 / 0), ("probs", lambda rules: 7)):
-        register_opponent("edge", factory)
+        register_opponent("nobody", factory)
         with refuses(mention):
-            make_opponent("edge", Rules())
-    unregister_opponent("edge")
+            make_opponent("nobody", Rules())
+    unregister_opponent("nobody")
 
 
 PROGRAM = """

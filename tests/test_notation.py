@@ -94,11 +94,11 @@ def test_a_game_reads_as_its_moves():
 
 
 ILLEGAL = cases("""
-    3 | b2 b2                         | cell 4 ".../.X./..." 0 1 2 3 5
-    3 | a1 b2 a1                      | cell 0 "X../.O./..." 1 2 3 5
+    3 | b2 b2                         | b2 ".../.X./..." a1 b1 c1 a2 c2
+    3 | a1 b2 a1                      | a1 "X../.O./..." b1 c1 a2 c2
     3 | a1 a2 b1 b2 c1 c2             | "XXX/OO./..."
     3 | a1 b1 c1 b2 a2 c2 b3 a3 c3 c3 | "XOX/XOO/OXX" draw
-    2 | c2 a1 c2                      | cell 5 "O../..X"
+    2 | c2 a1 c2                      | c2 "O../..X"
 """)
 
 

@@ -1,7 +1,10 @@
 import ast
 import os
+import re
 import types
 from functools import lru_cache, partial
+from importlib import import_module
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,7 +19,15 @@ from tictactoe_env.certificates.runs import MAX_DEPTH, agents_with_runs, newest_
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.exact.tables import TabularPolicy
-from tictactoe_env.opponents import NAMES, known_names, parse_pool, saved_path
+from tictactoe_env.opponents import (
+    BUILT_IN,
+    BuiltIn,
+    built_in,
+    known_names,
+    listed,
+    parse_pool,
+    saved_path,
+)
 from tictactoe_env.policy import PredictPolicy, RandomPolicy
 from tictactoe_env.pool import Pool, make_pool
 from tictactoe_env.search.alphabeta import SearchPolicy
@@ -153,15 +164,38 @@ def test_what_one_door_accepts_all_accept(runs, door):
 def test_every_door_guesses_from_the_same_names(runs, door):
     newest = ["latest:sarsa", "latest:trie", "the path of a saved run"]
     trained = [name for name in trained_names() if name != "mcts"]
-    examples = ["minimax-slip=0.1", "search-depth=4", "mcts-playouts=50"]
-    assert known_names() == [*NAMES, *examples, *trained, *newest]
+    assert known_names() == [*built_in(), *trained, *newest]
     with refuses("'minmax'", "'minimax'"):
         DOORS[door]("minmax")
 
 
+def test_a_further_entry_of_the_table_is_an_opponent_in_every_list(monkeypatch):
+    monkeypatch.syspath_prepend(Path(__file__).parent.parent / "docs")
+    outer = BuiltIn(
+        "tictactoe_env.search.alphabeta:SearchPolicy",
+        "prefers the edges",
+        {"depth": 1},
+        {"outer-ties=first": "marks the first edge"},
+    )
+    monkeypatch.setitem(BUILT_IN, "outer", outer)
+    assert make_opponent("outer-ties=first", Rules()).depth == 1
+    with refuses("'otuer'", "'outer'"):
+        make_opponent("otuer", Rules())
+    pools = [make_pool("outer", Rules()) for _ in range(2)]
+    assert pools[0].policies[0] is pools[1].policies[0]
+    entries = {entry.id: (entry.about, entry.group) for entry in Gallery().entries()}
+    table, text = import_module("reference").untrained_opponents(), listed()
+    for name, about in (("outer", outer.about), *outer.variants.items()):
+        assert name in known_names()
+        assert f"| `{name}` | {about} |" in table
+        assert entries[name] == (about, "other")
+        assert re.search(rf"^{name} .*beaten", text, re.MULTILINE)
+        assert re.search(rf"^{name} +{about}$", text, re.MULTILINE)
+
+
 def test_objects_and_pools_of_them_are_opponents_if_they_can_play():
     policy, predict = RandomPolicy(), lambda observation, deterministic: ([0], None)
-    assert make_opponent(policy, Rules()) is policy
+    assert make_opponent(policy, Rules()) == RandomPolicy(Rules())
     model = types.SimpleNamespace(predict=predict)
     assert isinstance(make_opponent(model, Rules()), PredictPolicy)
     for spec in (None, [["random", 1]]):

@@ -2,6 +2,8 @@
 
 import io
 import re
+import subprocess
+import sys
 import tomllib
 from email import message_from_string
 
@@ -59,6 +61,30 @@ def test_the_metadata_name_the_addresses_the_licence_and_the_tested_versions(met
     assert set(listed) <= set(tested)
     assert metadata["Requires-Python"] == f">={tested[0]}"
     assert {"License-Expression", "License-File"} <= set(metadata.keys())
+
+
+def test_a_pull_request_runs_what_ci_run_does_and_a_release_waits_for_no_other_library():
+    made = re.findall(r'\bmake [a-z]+(?: SECONDS=\d+| ARGS="-m \w+")?', facts.read(".ci/run"))
+    tests, others = (facts.read(f".github/workflows/{name}.yml") for name in ("tests", "others"))
+    for command in {*made} - {"make lint", "make test"}:  # make check has both
+        assert re.search(f"- {re.escape(command)}(?: JOBS=0)?\n", tests + others), command
+    assert all("\n  pull_request:\n" in workflow for workflow in (tests, others))
+    assert "others.yml" not in facts.read(".github/workflows/release.yml")
+    assert not re.search("make (ecosystem|cluster)", tests)
+
+
+def test_the_text_of_a_release_is_its_section_of_the_changelog():
+    command = [sys.executable, ".ci/release_check.py", "--notes"]
+    printed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    _, section = facts.read("CHANGELOG.md").split(f"\n## {facts.own_version()}, ")
+    assert printed.split() == section.split("\n## ")[0].split()[1:]  # without the date
+
+
+def test_a_claimed_python_that_is_not_here_is_named():
+    done = subprocess.run([".ci/pythons", "99"], cwd=ROOT, capture_output=True, text=True)
+    assert (done.returncode, "3.99" in done.stdout) == (1, True)
+    claimed = [text for text in PROJECT["classifiers"] if "Python :: 3." in text]
+    assert [text.rpartition(".")[2] for text in claimed] == facts.claimed_pythons()
 
 
 def test_the_package_needs_numpy_and_gymnasium_and_the_extra_all_is_every_other_extra():

@@ -132,14 +132,18 @@ def test_a_model_without_a_space_sees_one_row_and_masks_if_its_predict_takes_the
     assert policy.probs(boards).argmax(axis=1).tolist() == [5, 3]
 
 
+PERFECT = MinimaxPolicy(RECTANGLE)
+
+
 def test_a_player_is_known_by_its_methods_and_its_board():
     policy, model = RandomPolicy(), Model(2, 2, 3)
-    assert module.as_policy(policy, RECTANGLE) is policy
+    assert module.as_policy(policy, RECTANGLE) == RandomPolicy(RECTANGLE) != policy
+    assert module.as_policy(PERFECT, RECTANGLE) is PERFECT
     assert module.as_policy(model, RECTANGLE).model is model
     for wrong, mentions in (
         (3, "probs predict int"),
         (RandomPolicy, "probs RandomPolicy"),
-        (MinimaxPolicy(RECTANGLE), "2x3, 3x3,"),
+        (PERFECT, "2x3, 3x3,"),
         (Model(2, 2, 3), "(2, 2, 3) 3x3 'flat'"),
     ):
         with refuses(*mentions.split()):

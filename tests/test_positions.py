@@ -3,7 +3,7 @@ import pytest
 from oracles.plain_game import plain
 from text_cases import refuses
 
-from tictactoe_env.exact.positions import can_enumerate, positions_of, symmetries_of
+from tictactoe_env.exact.positions import can_enumerate, positions_of
 from tictactoe_env.rules import Rules
 
 SMALL = [Rules(3, 3, 3), Rules(2, 3, 2), Rules(3, 4, 2), Rules(1, 5, 2), Rules(1, 1, 1)]
@@ -57,7 +57,7 @@ def test_every_board_has_its_row_its_bits_its_canonical_form_and_whether_it_is_d
     order = np.random.default_rng(0).permutation(every)
     assert (positions.rows(positions.boards[order]) == order).all()
     assert positions.rows(positions.boards[:0]).tolist() == []
-    images = np.array([positions.rows(positions.boards[:, one]) for one in positions.symmetries])
+    images = np.array([positions.rows(positions.boards[:, one]) for one in rules.symmetries])
     smallest = images.min(axis=0)  # rows of a ply are ordered by code
     assert np.array_equal(positions.canonical, smallest)
     assert (smallest[images] == smallest).all()
@@ -90,7 +90,7 @@ SYMMETRIES |= {(4, 4, 4): 8, (7, 8, 5): 4}
 
 @pytest.mark.parametrize("sizes", SYMMETRIES)
 def test_a_square_has_eight_symmetries_of_its_lines_a_rectangle_four_and_a_row_two(sizes):
-    found = symmetries_of(Rules(*sizes))
+    found = Rules(*sizes).symmetries
     assert found.shape == (SYMMETRIES[sizes], sizes[0] * sizes[1])
     symmetries = list(map(tuple, found.tolist()))
     assert len(set(symmetries)) == len(symmetries)

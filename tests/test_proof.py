@@ -28,7 +28,7 @@ def test_positions_are_found_alike_however_many_are_taken_at_a_time(monkeypatch)
     for policy in (player, CanonicalPolicy(player, rules)):
         found = certify(policy, "any", rules, lines_only=True)
         with monkeypatch.context() as patch:
-            patch.setattr(proof, "CHUNK", 7)
+            patch.setattr(proof, "POSITIONS_AT_ONCE", 7)
             assert certify(policy, "any", rules, lines_only=True).moves == found.moves
             verify(found)
 
@@ -43,7 +43,7 @@ def test_a_limit_is_the_largest_number_of_positions_that_is_allowed():
 
 def test_a_proof_is_refused_when_it_has_taken_the_memory_of_the_limit_and_no_sooner(monkeypatch):
     """As measured. Some positions at a time, so that the work on them takes little of it."""
-    monkeypatch.setattr(proof, "CHUNK", 200)
+    monkeypatch.setattr(proof, "POSITIONS_AT_ONCE", 200)
     lowest = Player(lambda board: {board.index(0): 1.0})
     tracemalloc.start()
     try:

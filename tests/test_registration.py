@@ -1,6 +1,7 @@
 """The environments as Gymnasium knows them: by id, through its wrappers, in a fresh process."""
 
 import copy
+import pickle
 import sys
 from pathlib import Path
 
@@ -24,7 +25,10 @@ from tictactoe_env import (
     make_opponent,
 )
 from tictactoe_env.certificates import certificate
+from tictactoe_env.exact import MinimaxPolicy
+from tictactoe_env.opponents import options_of
 from tictactoe_env.render import rgb_array
+from tictactoe_env.search import MCTSPolicy, SearchPolicy
 
 ARGUMENTS = {
     "opponent": [["random", 1], ["minimax-slip=0.1", 2.5]],
@@ -74,6 +78,32 @@ def test_without_pygame_the_mode_human_says_what_to_install(monkeypatch):
         env.reset(seed=0)
 
 
+@pytest.mark.filterwarnings("ignore:.*matplotlib")
+def test_the_keys_1_to_9_play_in_the_window_of_gymnasium(monkeypatch):
+    pygame = pytest.importorskip("pygame")
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+    monkeypatch.setitem(sys.modules, "matplotlib", None)  # its import would change the backend
+    from gymnasium.utils.play import play
+
+    keys, actions = iter("5198"), []
+
+    def press(kind, key):
+        pygame.event.post(pygame.event.Event(kind, key=ord(key)))
+
+    def release_and_press_the_next(before, after, action, *rest):
+        actions.append(action)
+        press(pygame.KEYUP, str(action + 1))
+        press(pygame.KEYDOWN, next(keys, "\x1b"))  # the last one is the escape key, which ends it
+
+    pygame.display.init()
+    press(pygame.KEYDOWN, next(keys))
+    env = gym.make("TicTacToe-v0", opponent=None, render_mode="rgb_array")
+    play(env, fps=10_000, callback=release_and_press_the_next, wait_on_player=True)
+    assert actions == [4, 0, 8, 7]
+    with refuses("4x4", "keys_to_action"):
+        gym.make("TicTacToe-v0", rows=4, cols=4).get_keys_to_action()
+
+
 @pytest.mark.parametrize("env_id", tictactoe_env.ENVS_WITH_OPPONENT)
 def test_an_id_of_an_opponent_states_the_exact_limit(env_id):
     env = gym.make(env_id)
@@ -118,6 +148,42 @@ def test_a_spec_with_all_arguments_and_a_named_opponent_survives_json(opponent, 
     assert (again.spec, again.unwrapped.config) == (env.spec, env.unwrapped.config)
     vec = gym.make_vec("TicTacToe-v0", 2, autoreset_mode=AutoresetMode.DISABLED, **arguments)
     assert gym.make_vec(EnvSpec.from_json(vec.spec.to_json())).spec == vec.spec
+
+
+@pytest.mark.parametrize(
+    ("player", "name"),
+    [
+        (RandomPolicy(), "random"),
+        (MinimaxPolicy(Rules(), slip=0.1), "minimax-ties=random-slip=0.1"),
+        (MinimaxPolicy(Rules(), "first"), "minimax-ties=first-slip=0.0"),
+        (SearchPolicy(Rules(), depth=2), "search-ties=random-depth=2-seconds=0.0"),
+        # Without options "mcts" is the trained agent of this name.
+        (MCTSPolicy(Rules()), "mcts-playouts=1000"),
+    ],
+)
+def test_a_player_of_the_package_stands_in_the_spec_by_a_name_that_makes_it_again(player, name):
+    env = gym.make("TicTacToe-v0", opponent=[[player, 1], ["self", 2.0]])
+    again = gym.make(EnvSpec.from_json(env.spec.to_json()))
+    assert again.spec == env.spec
+    (text, _), _ = env.spec.kwargs["opponent"]
+    assert text.startswith(name)
+    made = make_opponent(text, Rules())
+    assert type(made) is type(player)
+    options = options_of(type(player))
+    assert [getattr(made, one) for one in options] == [getattr(player, one) for one in options]
+
+
+@pytest.mark.parametrize("opponent", [FixedPlayer(8), [[FixedPlayer(8), 1], ["random", 1]]])
+def test_a_spec_keeps_any_other_object_which_its_json_only_describes_with_a_warning(opponent):
+    for make in (gym.make, gym.make_vec):
+        spec = pickle.loads(pickle.dumps(make("TicTacToe-v0", opponent=opponent))).spec
+        env = make(copy.deepcopy(spec))
+        env.reset(seed=0)
+        assert "FixedPlayer" in str(env.spec.kwargs)
+        with pytest.warns(UserWarning, match="FixedPlayer.*register_opponent"):
+            text = spec.to_json()
+        with refuses("FixedPlayer"):
+            make(EnvSpec.from_json(text))
 
 
 def test_one_call_reaches_all_games_as_in_gymnasiums_own_vector_environments():

@@ -209,11 +209,11 @@ def test_an_environment_answers_best_moves_on_its_sides_by_the_fair_result_and_i
     expected = best_response_player(best, rules, ("X",), targets={"X": 1})
     starts = {"start": ExploringStarts(0.0, rules, counterexamples=1.0), **arguments(rules)}
     env = TicTacToeVectorEnv(1, "best-response", "X", **starts)
-    assert np.array_equal(env.best_reply(learner, learner).table, expected.player.table)
+    assert np.array_equal(env._best_response(learner, learner).table, expected.player.table)
     assert np.array_equal(env.counterexamples[-1], expected.counterexamples)
     long, board = Rules(1, 40, 2), np.eye(1, 40, 39, dtype=np.int8)  # not where LineCounter opens
     env = TicTacToeVectorEnv(1, "best-response", "X", **arguments(long))
-    reply = env.best_reply(LineCounter(long), Leaning())
+    reply = env._best_response(LineCounter(long), Leaning())
     assert np.array_equal(reply.probs(board), Leaning().probs(board))
 
 

@@ -7,11 +7,11 @@ from text_cases import refuses
 
 from agents import TRAINABLE, presets
 from apps.players.seat import VALUES_FOLDER
-from benchmarks.results import ENTRIES, PAGE, package_row, put
+from benchmarks.results import PACKAGED, PAGE, SETTINGS, package_row, put
 from benchmarks.trained import pack
 from tictactoe_env import RandomPolicy, Rules
 from tictactoe_env.certificates.certificate import certify
-from tictactoe_env.trained.packed import certificate_of, facts_of, unpack
+from tictactoe_env.trained.packed import certificate_of, facts_of, trained_names, unpack
 
 
 def test_every_agent_and_every_preset_on_3x3_is_an_entry():
@@ -19,29 +19,31 @@ def test_every_agent_and_every_preset_on_3x3_is_an_entry():
     for agent in TRAINABLE:
         known = presets(agent).items()
         expected |= {(agent, name) for name, one in known if "rows" not in one.options}
-    assert {(entry.agent, entry.preset) for entry in ENTRIES} == expected
+    assert {(setting.agent, setting.preset) for setting in SETTINGS} == expected
 
 
-def test_the_page_has_a_row_for_every_entry_and_states_what_the_package_holds():
+def test_the_page_has_the_rows_of_the_package_whose_players_are_settings():
     page = PAGE.read_text(encoding="utf-8")
-    assert all(f"| {entry.name} | " in page for entry in ENTRIES)
-    rows = [package_row(agent, certificate_of(agent)) for agent in TRAINABLE]
+    names = [setting.name for setting in PACKAGED]
+    assert {*names} == {*trained_names()}
+    rows = [package_row(name, certificate_of(name)) for name in names]
     assert put(page, "package", rows) == page
+    assert all(page.count(f"\n| {name} | ") == 2 for name in names), "once with ten seeds"
     with refuses("nothing"):
         put(page, "nothing", rows)
 
 
-@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
-def test_the_trained_agent_of_the_package_has_the_configuration_of_today(entry):
-    facts = facts_of(entry.name)
+@pytest.mark.parametrize("setting", PACKAGED, ids=lambda setting: setting.name)
+def test_the_trained_agent_of_the_package_has_the_configuration_of_today(setting):
+    facts = facts_of(setting.name)
     seed = facts.stated.seed
-    default, wanted = (dict(one) for one in (entry.page.Config(), entry.config(seed)))
+    default, wanted = (dict(one) for one in (setting.page.Config(), setting.config(seed)))
     default, wanted = (json.loads(json.dumps(config)) for config in (default, wanted))
     made = {name: value for name, value in facts.stated.config.items() if name in default}
     assert {**default, **made} == wanted
-    has_values = (VALUES_FOLDER / f"{entry.name}.npz").exists()
-    config = entry.config(seed)
-    player = entry.page.player(config, entry.page.begin(config).model())
+    has_values = (VALUES_FOLDER / f"{setting.name}.npz").exists()
+    config = setting.config(seed)
+    player = setting.page.player(config, setting.page.begin(config).model())
     assert has_values == hasattr(player, "own")
 
 

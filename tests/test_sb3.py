@@ -57,6 +57,13 @@ def test_games_are_those_of_the_vector_environment_step_by_step():
     assert finished > 50
 
 
+def test_before_the_first_reset_the_masks_are_those_of_the_board_that_games_start_from():
+    env = TicTacToeVecEnv(2, opening="b2 a1")
+    masks = env.env_method("action_masks")
+    assert np.flatnonzero(~masks[0]).tolist() == [0, 4]
+    assert (masks.dtype, masks.shape) == (bool, (2, 9))
+
+
 def test_attributes_are_answered_for_each_game_and_unknown_names_raise():
     env = TicTacToeVecEnv(3, render_mode="rgb_array")
     env.set_attr("note", 7)

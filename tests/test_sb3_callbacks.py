@@ -1,7 +1,6 @@
 """tictactoe_env/sb3/callbacks.py: exact evaluation during training, and self-play."""
 
 import json
-from dataclasses import asdict
 
 import gymnasium as gym
 import numpy as np
@@ -308,7 +307,7 @@ def test_on_larger_boards_the_positions_that_a_model_can_meet_are_judged_or_samp
     rules, sampled, capsys
 ):
     exact = ExactEvaluation(every=1_000, verbose=1, max_positions=10_000)
-    model = model_of("MaskablePPO", games(board=asdict(rules), opponent="random", side="X"))
+    model = model_of("MaskablePPO", games(board=rules.to_json(), opponent="random", side="X"))
     model.learn(16, callback=exact)
     found = exact.last.evaluation
     assert found.sampled == sampled

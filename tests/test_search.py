@@ -13,7 +13,7 @@ from tictactoe_env.exact.solver import solve
 from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.notation import cell_text, parse_board
 from tictactoe_env.rules import Rules
-from tictactoe_env.search.alphabeta import CLOCK_NODES, WIN, SearchPolicy
+from tictactoe_env.search.alphabeta import CLOCK_NODES, WIN_SCORE, SearchPolicy
 
 LARGE = Rules(5, 5, 4)
 SMALL = [Rules(), Rules(2, 3, 2), Rules(1, 9, 3), Rules(5, 2, 2), Rules(3, 3, 1)]
@@ -21,7 +21,7 @@ BOARDS = positions_of(Rules()).boards[positions_of(Rules()).unfinished]
 
 
 def value_of(player, board):
-    return max(player.search.scores(board).values()) // WIN
+    return max(player.search.scores(board).values()) // WIN_SCORE
 
 
 @pytest.mark.parametrize("rules", SMALL, ids=str)

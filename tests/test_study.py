@@ -3,9 +3,11 @@
 import csv
 import os
 import signal
+import subprocess
+import sys
 
 import pytest
-from small_runs import contents, small_config
+from small_runs import ROOT, contents, small_config
 from text_cases import called, refuses
 
 import train
@@ -69,9 +71,11 @@ def test_one_side_and_a_board_that_x_wins_have_tables_of_their_own():
 
 
 def test_a_finished_study_trains_nothing_again_and_refuses_other_options_by_name(finished, capsys):
+    (finished / ".study.png.0123456789abcdef.tmp").touch()  # by a kill while it was written
     before = [contents(finished / name) for name in ("seed-03", "seed-05")]
     assert train.main([*QUICK, "--seeds", "3,5", "--jobs", "1", "--out", str(finished)]) == 0
     assert [contents(finished / name) for name in ("seed-03", "seed-05")] == before
+    assert list(finished.glob("*.tmp")) == []
     for agent_and_options, out, mention in (
         ([*QUICK, "--games", "8"], finished, "games"),
         (["trie"], finished, AGENT),
@@ -88,7 +92,7 @@ def test_a_training_that_fails_says_why_and_goes_on_when_it_is_called_again(
 ):
     config = small_config(AGENT)
     call = tmp_path / "seed-00", AGENT, config, None, "steps"
-    for broken in ("training.run.Run.note", "training.run.Run.finish"):
+    for broken in ("training.run.Run.judge", "training.run.Run.finish"):
         with monkeypatch.context() as patch:
             patch.setattr(broken, lambda *_: 1 / 0)
             rows, error = study.train_run(*call)
@@ -115,6 +119,26 @@ def test_what_a_lost_worker_had_is_done_again_but_not_for_ever(tmp_path, monkeyp
     monkeypatch.setattr(cluster, "TRIES", 1)
     with refuses("1 times"):
         list(results(killed, calls, jobs=2))
+
+
+SLEEPING = """
+import time
+from training.cluster import results
+
+def sleep(number):
+    print("asleep", flush=True)
+    time.sleep(60)
+
+list(results(sleep, [(0,), (1,)], jobs=2))
+"""
+
+
+def test_the_processes_of_a_study_that_is_killed_end_by_themselves():
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, "-c", SLEEPING], cwd=ROOT, **pipes) as study:
+        assert study.stdout.readline() + study.stdout.readline() == b"asleep\nasleep\n"
+        study.kill()
+        study.communicate(timeout=30)  # returns when the last process that can write has ended
 
 
 def test_failed_seeds_and_what_is_missing_are_named(tmp_path, monkeypatch, capsys):

@@ -20,7 +20,7 @@ from agents import TRAINABLE
 from apps.players.about import GROUPS
 from apps.players.seat import KINDS, board_of, seat_of
 from apps.terminal import keys
-from apps.terminal.game import Table, seats_of
+from apps.terminal.game import TerminalSession, seats_of
 from apps.terminal.menu import Menu
 from apps.terminal.picture import picture
 from apps.terminal.replay import print_list, watch
@@ -65,7 +65,9 @@ def missing(text, *words):
 def played(answers, store, x="human", o="human", rules=None, seed=0, games=1, **about):
     """What was said in games with these answers."""
     talk, rules = talking("\n".join(answers.split()).replace("_", " ") + "\n"), rules or Rules()
-    Table(seats_of((x, o), rules, talk), rules, talk, store, **about).play_all(games, seed)
+    TerminalSession(seats_of((x, o), rules, talk), rules, talk, store, **about).play_all(
+        games, seed
+    )
     return said(talk)
 
 
@@ -194,7 +196,9 @@ def test_a_battle_is_kept_game_by_game_and_counted_or_else_written_down(store):
     store.close()
     talk = talking()
     with pytest.raises(StoreError, match="closed"):
-        Table(seats_of(("random", "random"), Rules(), talk), Rules(), talk, store).play_all(1, 0)
+        TerminalSession(
+            seats_of(("random", "random"), Rules(), talk), Rules(), talk, store
+        ).play_all(1, 0)
     last = said(talk).splitlines()[-1]
     assert Game.parse(last.partition("it is: ")[2]).x == Participant("agent", "random")
 

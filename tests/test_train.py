@@ -7,6 +7,7 @@ import shutil
 from itertools import count
 
 import pytest
+from grown import grown, ran
 from rich.console import Console
 from small_runs import assert_same, contents, killed_at, metrics, trained
 from text_cases import called
@@ -124,9 +125,16 @@ def test_a_run_that_is_complete_says_so_and_stays_as_it_is(whole, capsys):
     assert contents(folder) == before
 
 
-@pytest.mark.parametrize(("place", "after"), [("fsync", 1), ("fsync", 40), ("replace", 25)])
+@pytest.mark.parametrize(
+    ("place", "after", "code"),
+    [
+        ("fsync", 1, errno.EROFS),
+        ("fsync", 40, errno.ENOSPC),
+        ("replace", 25, errno.ENOSPC),
+    ],
+)
 def test_an_error_of_the_disk_says_how_to_go_on_and_loses_nothing(
-    place, after, whole, tmp_path, capsys, monkeypatch
+    place, after, code, whole, tmp_path, capsys, monkeypatch
 ):
     """after: how many calls of the system succeed before every further one fails."""
     folder, calls, really = tmp_path / "runs" / "run", count(), getattr(os, place)
@@ -134,7 +142,7 @@ def test_an_error_of_the_disk_says_how_to_go_on_and_loses_nothing(
     def fail(*arguments):
         if next(calls) >= after:
             named = [str(arguments[0])] if place == "replace" else []  # as the system does
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), *named)
+            raise OSError(code, os.strerror(code), *named)
         return really(*arguments)
 
     with monkeypatch.context() as disk:
@@ -142,7 +150,8 @@ def test_an_error_of_the_disk_says_how_to_go_on_and_loses_nothing(
         with pytest.raises(SystemExit, match="2"):
             trained(ROUNDS, folder, *SMALL, steps=1_500)
     said, is_saved = capsys.readouterr().err, after > 1
-    assert (said.count("\n"), os.strerror(errno.ENOSPC) in said) == (1, True)
+    assert (said.count("\n"), os.strerror(code) in said) == (1, True)
+    assert ("make room" in said) == (code == errno.ENOSPC)
     assert said.count(str(folder)) >= 1 + is_saved, "the file is named"
     assert (f"--resume {folder}" in said, "--out" in said) == (is_saved, not is_saved)
     if is_saved:
@@ -168,3 +177,38 @@ def test_a_file_that_is_gone_is_written_again(whole, tmp_path, capsys):
     shutil.rmtree(folder / "checkpoint")
     code, _, said = called(train, ["--resume", str(folder)], capsys)
     assert (code, said.count("\n"), "checkpoint" in said) == (2, 1, True)
+
+
+GROWN = """
+import sys
+from pathlib import Path
+
+import agents
+from tictactoe_env import Rules
+from tictactoe_env.certificates import read
+from training import checkpoint
+from training.run import read_config_file
+
+run, page = Path(sys.argv[1]), agents.page("mcts")
+assert "wrapped" in Rules.further_fields() and not agents.load(run).rules.wrapped
+assert not read(run).rules.wrapped
+content = read_config_file(run)["config"]
+assert page.Config(**content).saved() == content
+folder = run / "checkpoint"
+config = checkpoint.read_model(folder / checkpoint.MODEL, "mcts", page.Config).config
+learner = page.begin(config)
+checkpoint.restore(folder, "mcts", config, learner)
+checkpoint.save(run / "again", "mcts", config, learner)
+"""
+
+
+def test_a_version_with_a_further_field_of_the_rules_goes_on_with_a_run_and_saves_it_alike(
+    tmp_path,
+):
+    run, copy = tmp_path / "run", tmp_path / "grown"
+    assert trained("mcts", run, steps=200) == 0
+    copy.mkdir()
+    (run / "again").mkdir()
+    ran(grown(copy, "training", "agents"), "-c", GROWN, run)
+    for path in (run / "again").iterdir():
+        assert path.read_bytes() == (run / "checkpoint" / path.name).read_bytes(), path.name

@@ -64,7 +64,7 @@ def test_a_live_search_by_descent_uses_no_random_numbers():
     assert (players[0].probs(BOARDS[::50]) == players[1].probs(BOARDS[::50])).all()
     assert moves_of(players[0], WON) == "c1"
     for board in BOARDS[::700]:
-        turned = positions_of(RULES).symmetries
+        turned = RULES.symmetries
         images = players[0].probs(board[turned])
         assert (images == players[0].probs(board[None])[0][turned]).all()
 

@@ -11,9 +11,12 @@ import play
 from apps.terminal import game as terminal
 from tictactoe_env import __main__ as package
 from tictactoe_env import register_opponent, unregister_opponent
-from tictactoe_env.games.table import Table
+from tictactoe_env.games.session import GameSession
 
-COMMANDS = {"play.py": terminal.Table.commands, "python -m tictactoe_env": Table.commands}
+COMMANDS = {
+    "play.py": terminal.TerminalSession.commands,
+    "python -m tictactoe_env": GameSession.commands,
+}
 
 
 @pytest.fixture(params=COMMANDS)

@@ -74,7 +74,7 @@ def test_a_certificate_beyond_the_limit_is_refused_before_the_walk_and_the_limit
     found = content["as_o"]["positions"]
     write_json(content, path)
     assert main([str(path), "--max-positions", str(found)]) == 0
-    monkeypatch.setattr(proof, "CHUNK", 1_000)
+    monkeypatch.setattr(proof, "POSITIONS_AT_ONCE", 1_000)
     asked, walk = [], BoardReach._add_layer
     monkeypatch.setattr(BoardReach, "_add_layer", lambda *about: asked.append(1) or walk(*about))
     assert main([str(path), "--max-positions", str(found - 1)]) == 1

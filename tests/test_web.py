@@ -3,17 +3,23 @@
 tests/fuzz/fuzz_requests.py draws requests that are not as /openapi.json describes them.
 """
 
+import asyncio
 import json
 import re
 import signal
+import socket
 import subprocess
 import urllib.request
 from unittest.mock import Mock
 
 import numpy as np
 import pytest
+import uvicorn
 from sample_players import CellPlayer
 from serving import serving
+from starlette.applications import Starlette
+from starlette.responses import Response
+from starlette.routing import Route
 from starlette.testclient import TestClient
 from text_cases import refuses
 
@@ -211,7 +217,7 @@ def test_games_are_listed_newest_first_without_those_of_training(keeper):
 
 BAD_MOVES = [  # changes to MOVE, and what the error names
     ({"moves": [9]}, "9"),
-    ({"moves": [0, 0]}, "cell 0"),
+    ({"moves": [0, 0]}, "a1 is taken"),
     ({"moves": X_WINS}, "XXX/OO./..."),
     ({"moves": "b2 a1"}, "'b2 a1'"),
     ({"agent": "runs/dqn-0"}, "2x3"),
@@ -341,6 +347,41 @@ def test_a_failure_of_the_server_shows_no_traceback(client, monkeypatch):
     monkeypatch.setattr(api.work, "move", Mock(side_effect=ZeroDivisionError))
     answer = client.post("/api/move", json=MOVE)
     assert (answer.status_code, "ZeroDivision" in answer.text) == (500, False)
+
+
+HEAD = b"GET / HTTP/1.1\r\nHost: localhost\r\n"
+HALVES = (b"", HEAD, HEAD + b"Content-Length: 9\r\n\r\n{", HEAD + b"\r\n" + HEAD)
+
+
+def test_connections_without_a_whole_request_are_closed_and_then_others_are_answered(monkeypatch):
+    monkeypatch.setattr(server, "REQUEST_SECONDS", 0.1)
+
+    async def slow(request):
+        await request.body()
+        await asyncio.sleep(0.3)  # an answer may take longer than a request
+        return Response("answered")
+
+    async def answer(address, sent):
+        reader, writer = await asyncio.open_connection(*address)
+        writer.write(sent)
+        found = await reader.read()  # until the server closes the connection
+        writer.close()
+        return found
+
+    async def test():
+        running = uvicorn.Server(server.settings(Starlette(routes=[Route("/", slow)])))
+        with socket.create_server((server.HOST, 0)) as listening:
+            serving = asyncio.create_task(running.serve([listening]))
+            address = listening.getsockname()
+            sent = (HALVES * server.MOST_CONNECTIONS)[: server.MOST_CONNECTIONS]
+            halves = asyncio.gather(*(answer(address, half) for half in sent))
+            await asyncio.wait_for(halves, 30)
+            found = await answer(address, HEAD + b"Connection: close\r\n\r\n")
+            running.should_exit = True
+            await serving
+        return found
+
+    assert asyncio.run(test()).endswith(b"answered")
 
 
 def test_the_program_serves_on_this_machine_only_and_ends_cleanly(tmp_path):

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from tictactoe_env.errors import in_one_line, printable, whole_number
 from tictactoe_env.games.game import Participant
-from tictactoe_env.games.table import PERSON, Table, Talk, other
+from tictactoe_env.games.session import PERSON, GameSession, Talk, other
 from tictactoe_env.notation import parse_size
 from tictactoe_env.opponents import EASY, EASY_BEYOND, easy_opponent, make_opponent
 from tictactoe_env.rules import SIDES
@@ -54,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         seed = secrets.randbits(32) if given.seed is None else whole_number(given.seed, "seed", 0)
         name, side = given.opponent or easy_opponent(rules), other(given.side)
         players = {given.side: Participant("human", PERSON), side: Participant("agent", name)}
-        table = Table(rules, players, {side: make_opponent(name, rules)}, Talk())
+        session = GameSession(rules, players, {side: make_opponent(name, rules)}, Talk())
     except ValueError as error:
         print(f"{_PROGRAM}: {printable(error)}", file=sys.stderr)
         return 2
@@ -62,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"An easy opponent; {_OPPONENTS} lists others for --opponent.")
     print(f"You are {given.side} against {printable(name)} on {rules}. X moves first.")
     try:
-        table.play_all(games, seed)
+        session.play_all(games, seed)
     except (EOFError, KeyboardInterrupt) as end:
         print("\nYou left the game.")
         return 130 if isinstance(end, KeyboardInterrupt) else 0

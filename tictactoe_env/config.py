@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import copy
+import json
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from enum import Enum
 from functools import cached_property
 from numbers import Real
@@ -17,12 +17,13 @@ import numpy as np
 from gymnasium.envs.registration import EnvSpec
 from numpy.typing import NDArray
 
-from tictactoe_env.errors import one_of
+from tictactoe_env.errors import one_of, printable
 from tictactoe_env.exact.positions import ENUMERABLE, can_enumerate, draw_starts
 from tictactoe_env.notation import SIDES, board_text, parse_board, parse_game, replay
 from tictactoe_env.observation import OBSERVATIONS
-from tictactoe_env.policy import Policy
-from tictactoe_env.rules import ILLEGAL, OUTCOMES, Boards, Rules, to_move
+from tictactoe_env.opponents import text_of
+from tictactoe_env.policy import Policy, as_policy
+from tictactoe_env.rules import ILLEGAL, OUTCOMES, SIZES, Boards, Rules, to_move
 
 _SIDE_CHOICES = (*SIDES, "random", "alternate")
 RENDER_MODES = ("human", "ansi", "rgb_array")
@@ -44,24 +45,29 @@ def mark_of(side: str) -> int:
     return 1 if side == "X" else -1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Config:
     """All arguments of an environment except the opponent; `TicTacToeEnv` documents them.
 
     Raises ValueError for arguments that are wrong or exclude each other.
     """
 
-    side: str
-    rows: int
-    cols: int
-    k: int
-    illegal: str
-    rewards: Mapping[str, float] | None
-    observation: str
-    opening: str
-    start: str | Start
-    early_draw: bool
-    render_mode: str | None
+    rules: Rules
+    side: str = "random"
+    illegal: str = "lose"
+    rewards: Mapping[str, float] | None = None
+    observation: str = "flat"
+    opening: str = ""
+    start: str | Start = "empty"
+    early_draw: bool = False
+    render_mode: str | None = None
+
+    @classmethod
+    def of(cls, **arguments: Any) -> Config:
+        """The configuration of an environment's arguments; those of its board are of `Rules`."""
+        board = {*SIZES, *Rules.further_fields()}
+        others = {name: value for name, value in arguments.items() if name not in board}
+        return cls(rules=Rules.among(arguments), **others)
 
     def __post_init__(self) -> None:
         one_of("side", self.side, _SIDE_CHOICES)
@@ -77,12 +83,7 @@ class Config:
             raise ValueError('opening and a start other than "empty" exclude each other')
         if self.start == "random" and not can_enumerate(self.rules):
             raise ValueError(f'start="random" needs at most {ENUMERABLE} cells, got {self.rules}')
-        _ = self.rules, self.reward_table, self.start_board
-
-    @cached_property
-    def rules(self) -> Rules:
-        """The board."""
-        return Rules(self.rows, self.cols, self.k)
+        _ = self.reward_table, self.start_board
 
     @cached_property
     def reward_table(self) -> NDArray[np.float64]:
@@ -179,8 +180,9 @@ class Config:
         cells, mover = np.arange(self.rules.cells), to_move(board)
         after = np.repeat(board[None], self.rules.cells, axis=0)
         after[cells, cells] = mover
-        ends = self.ended(after) | (board != 0)
-        if ends.any() and any((policy.probs(board[None])[0, ends] > 0).any() for policy in players):
+        ends = self.ended(after) | ~self.rules.legal_cells(board)
+        bound = (as_policy(player, self.rules) for player in players) if ends.any() else ()
+        if any((policy.probs(board[None])[0, ends] > 0).any() for policy in bound):
             other = "X" if mover > 0 else "O"
             raise ValueError(
                 f'on "{board_text(board, self.rules)}" ({self.rules}) the opponent may end the '
@@ -213,14 +215,42 @@ def picture_of(mode: str | None) -> Callable[..., Any] | None:
     return render.ansi if mode == "ansi" else render.rgb_array
 
 
-def plain_spec(spec: EnvSpec) -> EnvSpec:
-    """A copy of the spec with JSON values for enums, paths and numbers of NumPy.
+class ObjectSpec(EnvSpec):
+    """The spec of an environment with arguments that are objects, which JSON can only describe."""
 
-    The `reward_threshold` of an id is left out if the arguments change what is achievable.
+    def to_json(self) -> str:
+        """The spec with a description of each object in its place.
+
+        A warning says that Gymnasium cannot make the environment again from this text.
+        """
+        objects: list[str] = []
+
+        def described(value: object) -> str:
+            objects.append(printable(f"the object {value!r:.200}"))
+            return objects[-1]
+
+        kwargs = json.loads(json.dumps(self.kwargs, default=described))
+        gym.logger.warn(
+            "the environment cannot be made again from the JSON of its spec, which only describes "
+            f"{' and '.join(objects)}; give an opponent by name: see register_opponent"
+        )
+        return EnvSpec.to_json(replace(self, kwargs=kwargs))
+
+
+def plain_spec(spec: EnvSpec) -> EnvSpec:
+    """A copy of the spec with JSON values for enums, paths, numbers of NumPy, and named players.
+
+    If it still has arguments that are other objects, it is an `ObjectSpec`. The `reward_threshold`
+    of an id is left out if the arguments change what is achievable.
     """
-    found = copy.copy(spec)
-    found.__post_init__()  # namespace, name and version as the id says them
-    found.kwargs = _plain(spec.kwargs)
+    kwargs = _plain(spec.kwargs)
+    try:
+        json.dumps(kwargs)
+        kind = EnvSpec
+    except TypeError:
+        kind = ObjectSpec
+    given = {field.name: getattr(spec, field.name) for field in fields(spec) if field.init}
+    found = kind(**{**given, "kwargs": kwargs})
     registered = gym.registry.get(spec.id)
     if registered is not None and _achievable(found) != _achievable(registered):
         found.reward_threshold = None
@@ -240,4 +270,6 @@ def _plain(value: Any) -> Any:
         return value.name
     if isinstance(value, np.generic):
         return value.item()
-    return os.fspath(value) if isinstance(value, os.PathLike) else value
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    return text_of(value) or value

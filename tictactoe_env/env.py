@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 import gymnasium as gym
 import numpy as np
@@ -19,7 +19,7 @@ from tictactoe_env.config import (
     mark_of,
     picture_of,
 )
-from tictactoe_env.engines import GameEngine, State, game_engine
+from tictactoe_env.engines import GameEngine, GameState, game_engine
 from tictactoe_env.errors import checked_seed, whole_number
 from tictactoe_env.notation import check_move
 from tictactoe_env.observation import last_move, observation_space
@@ -49,7 +49,8 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
         3 4 5      a2 b2 c2
         6 7 8      a3 b3 c3
 
-    Only free cells are legal: see `info["action_mask"]` and `action_masks()`.
+    Only free cells are legal: see `info["action_mask"]` and `action_masks()`. In
+    `gymnasium.utils.play.play(env, wait_on_player=True)` the keys 1 to 9 mark these cells.
 
     ## Observation space
     The board as the learner sees it, whichever side it plays.
@@ -85,9 +86,9 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
 
     ## Arguments
     - `opponent` (`"random"`): one of
-      - a name: `random`, `minimax`, `minimax-first`, `minimax-slip=0.1`, `search-depth=2`,
-        `mcts-playouts=50`; on 3x3 `dqn`, `trie` and the other trained agents of the package; a name
-        of `register_opponent`. `python -m tictactoe_env.opponents` lists them with their strengths;
+      - a name such as `random`, `minimax-slip=0.1` or `search-depth=2`; on 3x3 `dqn`, `trie` and
+        the other trained agents of the package; a name of `register_opponent`.
+        `python -m tictactoe_env.opponents` lists them with their strengths;
       - `self` or `best-response`, see Self-play below;
       - the path of a saved run, or `latest:dqn` for the newest run of an agent;
       - an object with `probs(boards)`, or with Stable-Baselines3's `predict`. It's frozen: what it
@@ -185,10 +186,23 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
         start: str | Start = "empty",
         early_draw: bool = False,
         render_mode: str | None = None,
+        **variant: Any,  # further fields of `Rules`
     ):
         super().__init__()
-        arguments = (side, rows, cols, k, illegal, rewards, observation, opening, start, early_draw)
-        self.config = config = Config(*arguments, render_mode)
+        self.config = config = Config.of(
+            side=side,
+            rows=rows,
+            cols=cols,
+            k=k,
+            illegal=illegal,
+            rewards=rewards,
+            observation=observation,
+            opening=opening,
+            start=start,
+            early_draw=early_draw,
+            render_mode=render_mode,
+            **variant,
+        )
         self.rules, self.render_mode = config.rules, render_mode
         self._window: Any = None
         if render_mode == "human":
@@ -199,12 +213,12 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
             self.metadata = {**self.metadata, "render_modes": ["ansi", "rgb_array"]}
         self.observation_space = observation_space(self.rules, observation)
         self.action_space = gym.spaces.Discrete(self.rules.cells)
-        self._game: GameEngine = game_engine(self.rules, early_draw, observation)
+        self._game: GameEngine[Any, Any] = game_engine(self.rules, early_draw, observation)
         self._last_cell = self.rules.cells - 1
         self._rewards = config.reward_table.tolist()
         self._ongoing_reward = self._rewards[ONGOING]
-        self._state: State = None
-        self._before: State = None  # the state before the last step, for render()
+        self._state: GameState | None = None
+        self._before: GameState | None = None  # the state before the last step, for render()
         self._uniforms = Uniforms(self.np_random)
         self._running = False
         self._games_begun = 0
@@ -275,7 +289,7 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
             self._games_begun = 0
         return given, pool, replies
 
-    def _start(self, given: Mapping[str, Any]) -> tuple[State, np.int8]:
+    def _start(self, given: Mapping[str, Any]) -> tuple[GameState, np.int8]:
         """A new game, and the learner's mark: that of the mover, if the caller moves for both."""
         side, start, seat = given.get("side", self.config.side), self.config.start, 1
         if not self._both_sides:
@@ -328,7 +342,7 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
             return int(action)
         return whole_number(action, "an action", 0, self._last_cell)
 
-    def _refuse(self) -> None:
+    def _refuse(self) -> NoReturn:
         """Raise what is wrong where no game is running."""
         self._check_open()
         if self._state is None:
@@ -343,12 +357,31 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
         """
         return self._game.view(self._started())[1].astype(bool)
 
+    def get_keys_to_action(self) -> dict[tuple[int, ...], int]:
+        """The action of each key for `gymnasium.utils.play`, on boards of up to 9 cells.
+
+        The keys 1, 2, ... mark the cells row by row from the top left: 1 is a1, and 9 is c3 on 3x3.
+
+            1 2 3      a1 b1 c1
+            4 5 6      a2 b2 c2
+            7 8 9      a3 b3 c3
+
+        Call `play(env, wait_on_player=True)`, since otherwise each frame is a move, and hold a key
+        until its mark is there. The render mode is "rgb_array". Raises ValueError for larger
+        boards, where `play` needs `keys_to_action`.
+        """
+        if self.rules.cells > 9:
+            raise ValueError(
+                f"the keys 1 to 9 are too few for {self.rules}: give play your own keys_to_action"
+            )
+        return {(ord(str(cell + 1)),): cell for cell in range(self.rules.cells)}
+
     @property
     def board(self) -> Boards:
         """The board (cells,) int8: +1 X, -1 O, 0 free."""
         return self._game.board(self._started())
 
-    def _started(self) -> Any:
+    def _started(self) -> GameState:
         """The state of the game; ResetNeeded or ClosedEnvironmentError if there is none."""
         if self._state is None:
             self._refuse()

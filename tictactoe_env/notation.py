@@ -12,21 +12,42 @@ A game is its moves in order, X first, separated by spaces.
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
+from tictactoe_env.errors import one_of
 from tictactoe_env.rules import SIDES as SIDES
-from tictactoe_env.rules import Boards, IllegalMoveError, Rules, standing, to_move
+from tictactoe_env.rules import WIN, Boards, IllegalMoveError, Rules, standing, to_move
 
 MARKS = {1: "X", -1: "O", 0: "."}
 
 
 def rules_text(rules: Rules) -> str:
-    """A board by its rows, columns and marks in a row: "3x4x3". `parse_size` reads it."""
-    return f"{rules.rows}x{rules.cols}x{rules.k}"
+    """A board by its rows, columns and marks in a row: "3x4x3". `parse_size` reads it.
+
+    Fields that make a variant follow as "-name=value".
+    """
+    return "-".join([f"{rules.rows}x{rules.cols}x{rules.k}", *variant_words(rules)])
+
+
+def variant_words(rules: Rules) -> list[str]:
+    """The fields that make a variant as name=value, values as in JSON; none of a plain board."""
+    return [f"{name}={json.dumps(value)}" for name, value in rules.variant.items()]
+
+
+def parse_variant(words: Iterable[str]) -> dict[str, Any]:
+    """The fields that `variant_words` wrote. ValueError for an unknown name or a wrong value."""
+    found = {}
+    for word in words:
+        name, _, value = word.partition("=")
+        one_of("field of a board", name, Rules.further_fields())
+        found[name] = json.loads(value)
+    return found
 
 
 def lengths(rows: int, cols: int) -> range:
@@ -40,12 +61,13 @@ def parse_size(text: str) -> Rules:
 
     Raises ValueError for any other text, and where several of `lengths` are possible: "4x4".
     """
-    found = re.fullmatch("([0-9]{1,2})x([0-9]{1,2})(?:x([0-9]{1,2}))?", text.lower())
+    size, *variant = text.lower().split("-")
+    found = re.fullmatch("([0-9]{1,2})x([0-9]{1,2})(?:x([0-9]{1,2}))?", size)
     if not found:
         raise ValueError(f"a board is rows x columns x marks in a row: 3x4x3, got {text!r:.60}")
     rows, cols = int(found[1]), int(found[2])
     possible = [int(found[3])] if found[3] else lengths(rows, cols)
-    board = Rules(rows, cols, possible[0])
+    board = Rules(rows, cols, possible[0], **parse_variant(variant))
     if len(possible) > 1:
         first, *_, last = (f"{rows}x{cols}x{k}" for k in possible)
         raise ValueError(f"{rows}x{cols} does not say how many win: write {first} to {last}")
@@ -147,18 +169,21 @@ def replay(cells: Sequence[int], rules: Rules) -> Boards:
 
 
 def check_move(board: Boards, cell: int, rules: Rules) -> None:
-    """Raises IllegalMoveError if `cell` is taken or the game is over.
+    """Raises IllegalMoveError if `cell` is no legal move or the game is over.
 
     The message names the board, the side to move and the legal cells.
     """
-    marks = zip(SIDES, rules.to_bits(board), strict=True)
-    winner = next((side for side, bits in marks if rules.has_line(int(bits))), None)
-    if winner is None and board[cell] == 0:
-        return
+    x, o = (int(bits) for bits in rules.to_bits(board))
+    lines, legal = (rules.has_line(x), rules.has_line(o)), rules.legal_cells(board)
     text = board_text(board, rules)
-    if winner or board.all():
-        how = f"{winner} has won" if winner else "a draw"
+    if any(lines) or not legal.any():
+        winner = SIDES[lines[1] if rules.line_result == WIN else lines[0]]
+        how = f"{winner} has won" if any(lines) else "a draw"
         raise IllegalMoveError(f'the game is over on "{text}" ({how}); start a new one')
+    if legal[cell]:
+        return
+    what = "taken" if board[cell] else "not legal"
     side = SIDES[int(to_move(board) < 0)]
-    legal = " ".join(str(free) for free in np.flatnonzero(board == 0))
-    raise IllegalMoveError(f'cell {cell} is taken in "{text}" ({side} to move, legal: {legal})')
+    refused = f'{cell_text(cell, rules)} is {what} in "{text}"'
+    names = game_text(np.flatnonzero(legal).tolist(), rules)
+    raise IllegalMoveError(f"{refused} ({side} to move, legal: {names})")

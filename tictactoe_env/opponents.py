@@ -1,12 +1,7 @@
 """Opponents by name: players without training, trained agents, saved runs, and registered ones.
 
-random                   every legal move equally likely
-minimax                  perfect play that picks at random among equally good moves
-minimax-first            perfect play that always picks the first of the equally good moves
-minimax-slip=0.1         perfect play that makes 10 % of its moves at random
-search                   alpha-beta search; search-depth=4, search-seconds=0.5, search-ties=first
-mcts-playouts=50         Monte-Carlo tree search; mcts-milliseconds=100
-trie, dqn, ...           the trained agents of this package, which play on 3x3; mcts is one of them
+random, search-depth=4   the players of `BUILT_IN`, which need no training; options follow the name
+trie, dqn                the trained agents of this package, which play on 3x3; mcts is one of them
                          on 3x3, and a search of 1,000 playouts a move on other boards
 runs/dqn-0               the policy that a run saved in its certificate.json
 latest:dqn               the newest run of this agent in models/ or runs/ of the working folder
@@ -18,7 +13,8 @@ latest:dqn               the newest run of this agent in models/ or runs/ of the
 beaten.
 
 A name stands for a function that makes the player, and this function is imported when the name is
-asked for, as Gymnasium imports environments. `register_opponent` adds a name to a program:
+asked for, as Gymnasium imports environments. An entry of `BUILT_IN` adds a name to the package: all
+lists, errors and documents are made from it. `register_opponent` adds a name to a program:
 
     register_opponent("cautious", make_cautious)     # make_cautious(rules, depth=2) -> a player
     gym.make("tictactoe_env/TicTacToe-v0", opponent="cautious-depth=4")
@@ -39,6 +35,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, lru_cache, partial
 from importlib import import_module
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tictactoe_env.errors import printable, unknown_name
@@ -49,7 +46,6 @@ if TYPE_CHECKING:
     from tictactoe_env.certificates.content import Certificate
 
 _GROUP = "tictactoe_env.opponents"
-NAMES = ("random", "minimax", "minimax-first", "search", "mcts")
 SELF, BEST_RESPONSE, LATEST = "self", "best-response", "latest:"
 LEARNED = (SELF, BEST_RESPONSE)  # made from the learner, so only where one is trained
 _RESERVED = (*LEARNED, "human", "latest", "learner", "rival")
@@ -57,15 +53,52 @@ EASY = "minimax-slip=0.3"  # perfect play that often slips
 EASY_BEYOND = "search-depth=1"  # on boards that are too large to solve
 _Factory = Callable[..., Any]
 
-# "module:factory", imported when the name is asked for, and arguments that the name stands for.
-_OWN: dict[str, tuple[str, dict[str, Any]]] = {
-    "random": ("tictactoe_env.policy:RandomPolicy", {}),
-    "minimax": ("tictactoe_env.exact.solver:MinimaxPolicy", {}),
-    "minimax-first": ("tictactoe_env.exact.solver:MinimaxPolicy", {"ties": "first"}),
-    "minimax-random": ("tictactoe_env.exact.solver:MinimaxPolicy", {"ties": "random"}),
-    "search": ("tictactoe_env.search.alphabeta:SearchPolicy", {}),
-    "mcts": ("tictactoe_env.search.mcts:MCTSPolicy", {}),
+
+class BuiltIn(NamedTuple):
+    """A player of this package that needs no training.
+
+    factory: "module:factory", imported when the name is asked for; see `register_opponent`. about:
+    its way to play. arguments: those for which the name stands. variants: the name with options, as
+    lists show it too, and the way to play with these.
+    """
+
+    factory: str
+    about: str
+    arguments: Mapping[str, Any] = MappingProxyType({})
+    variants: Mapping[str, str] = MappingProxyType({})
+
+
+BUILT_IN = {
+    "random": BuiltIn(
+        "tictactoe_env.policy:RandomPolicy", "plays any legal move, each equally likely"
+    ),
+    "minimax": BuiltIn(
+        "tictactoe_env.exact.solver:MinimaxPolicy",
+        "perfect play that picks at random among equally good moves",
+        variants={"minimax-slip=0.1": "perfect play that makes 10 % of its moves at random"},
+    ),
+    "minimax-first": BuiltIn(
+        "tictactoe_env.exact.solver:MinimaxPolicy",
+        "perfect play that always picks the first of the equally good moves",
+        {"ties": "first"},
+    ),
+    "search": BuiltIn(
+        "tictactoe_env.search.alphabeta:SearchPolicy",
+        "alpha-beta search to the end of every game",
+        variants={
+            "search-depth=1": "alpha-beta search that wins and blocks, but falls for a fork",
+            "search-depth=2": "alpha-beta search that looks two moves ahead",
+        },
+    ),
+    "mcts": BuiltIn(
+        "tictactoe_env.search.mcts:MCTSPolicy",
+        "Monte-Carlo tree search of 1,000 playouts a move; on 3x3 its trained table",
+        variants={
+            "mcts-playouts=50": "Monte-Carlo tree search of 50 playouts a move, with mistakes",
+        },
+    ),
 }
+"""The players that need no training, by name."""
 _registered: dict[str, _Factory] = {}
 _KINDS = {int: "a whole number", float: "a number", str: "a text"}
 
@@ -82,7 +115,7 @@ class Named(NamedTuple):
         try:
             return self.make(rules, **self.options)
         except Exception as error:
-            if isinstance(error, ValueError) or self.name in _OWN:
+            if isinstance(error, ValueError) or self.name in BUILT_IN:
                 raise
             raise ValueError(f"{self.name!r} cannot play on {rules}: {error!r}") from error
 
@@ -143,20 +176,13 @@ def named_player(spec: str | os.PathLike[str]) -> Named | None:
     if not isinstance(spec, str):
         return None
     name, options = split_options(spec)
-    make = _own(name) if name in _OWN else _registered.get(name) or _loaded(name)
+    make = _imported(name) if name in BUILT_IN else _registered.get(name) or _loaded(name)
     return None if make is None else Named(name, make, read_options(name, options, make))
 
 
 def read_options(name: str, texts: Iterable[str], make: _Factory) -> dict[str, Any]:
-    """The keyword arguments of options such as "depth=4".
-
-    Options are the arguments of `make` whose defaults are int, float or str.
-    """
-    known = {
-        key: parameter.default
-        for key, parameter in inspect.signature(make).parameters.items()
-        if type(parameter.default) in _KINDS
-    }
+    """The keyword arguments of options such as "depth=4"; see `options_of`."""
+    known = options_of(make)
     found: dict[str, Any] = {}
     for text in texts:
         key, _, value = text.partition("=")
@@ -170,6 +196,29 @@ def read_options(name: str, texts: Iterable[str], make: _Factory) -> dict[str, A
         except ValueError:
             raise ValueError(f"{key} of {name} must be {_KINDS[kind]}, got {value!r}") from None
     return found
+
+
+def options_of(make: _Factory) -> dict[str, Any]:
+    """The options of a player: the arguments of `make` whose defaults are int, float or str."""
+    return {
+        key: parameter.default
+        for key, parameter in inspect.signature(make).parameters.items()
+        if type(parameter.default) in _KINDS
+    }
+
+
+def text_of(player: object) -> str | None:
+    """The text from which `make_opponent` makes the same player: "minimax-ties=first-slip=0.1".
+
+    It has every option, so that it stays the same player if a default changes. None for a player
+    that no function of this package makes.
+    """
+    kind = type(player)
+    own = f"{kind.__module__}:{kind.__qualname__}"
+    name = next((name for name, one in BUILT_IN.items() if one.factory == own), None)
+    if name is None:
+        return None
+    return name + "".join(f"-{option}={getattr(player, option)}" for option in options_of(kind))
 
 
 def parse_pool(text: str) -> list[tuple[str, float]]:
@@ -193,7 +242,7 @@ def parse_pool(text: str) -> list[tuple[str, float]]:
 
 def is_trained(spec: Any, rules: Rules | None = None) -> bool:
     """True if a text names a trained agent of this package that plays on this board."""
-    if not isinstance(spec, str) or (spec in _OWN and spec != "mcts"):
+    if not isinstance(spec, str) or (spec in BUILT_IN and spec != "mcts"):
         return False
     from tictactoe_env.trained.packed import BOARD, trained_names
 
@@ -256,7 +305,7 @@ def register_opponent(name: str, factory: _Factory) -> None:
         raise ValueError(f"the name of an opponent must be letters, digits, _ and -, got {name!r}")
     if not callable(factory):
         raise ValueError(f"{name} needs a function factory(rules, **options), got {factory!r}")
-    if name in _OWN or name in _RESERVED or is_trained(name):
+    if name in BUILT_IN or name in _RESERVED or is_trained(name):
         raise ValueError(f"{name!r} is a name of tictactoe_env itself: register another name")
     _registered[name] = factory
 
@@ -273,11 +322,28 @@ def registered_names() -> list[str]:
     return sorted({*_registered, *_entry_points()})
 
 
-def description(name: str) -> str:
-    """The description of an added opponent: the first line of its factory's docstring.
+def built_in() -> dict[str, str]:
+    """The names of `BUILT_IN` and their variants, with the way to play of each."""
+    return {
+        name: about
+        for base, one in BUILT_IN.items()
+        for name, about in {base: one.about, **one.variants}.items()
+    }
 
-    Of an entry point that cannot be imported, the reason.
+
+def untrained_names() -> list[str]:
+    """The names of the players that need no training: those of `built_in`, then added ones."""
+    return [*built_in(), *registered_names()]
+
+
+def description(name: str) -> str:
+    """The way to play of a player of `untrained_names`; "" for any other name.
+
+    An added one is described by the first line of its factory's docstring. Of an entry point that
+    cannot be imported, the reason is given.
     """
+    if name not in registered_names():
+        return built_in().get(name, "")
     try:
         factory = _registered.get(name) or _loaded(name)
     except ValueError as error:
@@ -292,21 +358,18 @@ def known_names(folders: Iterable[str | os.PathLike[str]] = ("models", "runs")) 
     from tictactoe_env.trained.packed import trained_names
 
     return [
-        *NAMES,
-        *("minimax-slip=0.1", "search-depth=4", "mcts-playouts=50"),
-        *(name for name in trained_names() if name not in NAMES),
-        *registered_names(),
+        *untrained_names(),
+        *(name for name in trained_names() if name not in BUILT_IN),
         *(f"{LATEST}{agent}" for agent in agents_with_runs(tuple(folders))),
         "the path of a saved run",
     ]
 
 
 @cache
-def _own(name: str) -> _Factory:
-    """The function that makes a player of this package, imported now."""
-    entry, arguments = _OWN[name]
-    module, _, factory = entry.partition(":")
-    return partial(getattr(import_module(module), factory), **arguments)
+def _imported(name: str) -> _Factory:
+    """The function that makes a player of `BUILT_IN`, imported now."""
+    module, _, factory = BUILT_IN[name].factory.partition(":")
+    return partial(getattr(import_module(module), factory), **BUILT_IN[name].arguments)
 
 
 @cache
@@ -318,7 +381,7 @@ def _entry_points() -> dict[str, Any]:
     return {
         name: one
         for name, one in found.items()
-        if name not in {*_OWN, *_RESERVED} and not is_trained(name)
+        if name not in {*BUILT_IN, *_RESERVED} and not is_trained(name)
     }
 
 
@@ -339,27 +402,13 @@ def _loaded(name: str) -> _Factory | None:
 
 # --- the list -------------------------------------------------------------------------------------
 
-BUILT_IN = {
-    "random": "plays any legal move, each equally likely",
-    "minimax": "perfect play that picks at random among equally good moves",
-    "minimax-first": "perfect play that always picks the first of the equally good moves",
-    "minimax-slip=0.1": "perfect play that makes 10 % of its moves at random",
-    "search": "alpha-beta search to the end of every game",
-    "search-depth=1": "alpha-beta search that wins and blocks, but falls for a fork",
-    "search-depth=2": "alpha-beta search that looks two moves ahead",
-    "mcts-playouts=50": "Monte-Carlo tree search of 50 playouts a move, with mistakes",
-}
-"""The players without training that are listed, with a sentence each."""
-
-
 _NOTES = """\
-Options of a search: search-depth=4, search-seconds=0.5, search-ties=first,
-mcts-playouts=1000, mcts-milliseconds=100. A player that was trained as one side
-makes untrained moves on the other one. On other boards than 3x3 mcts is a
-search of 1,000 playouts a move. Also: the path of a saved run; latest:AGENT, the
-newest run of an agent in models/ or runs/; and, in an environment, self, the
-learner's own snapshots. Names that follow this command are evaluated, with the
-shortest games that they lose: python -m tictactoe_env.opponents search-depth=3"""
+Options follow a name, as in search-depth=4-ties=first. A player that was trained
+as one side makes untrained moves on the other one. Also: the path of a saved run;
+latest:AGENT, the newest run of an agent in models/ or runs/; and, in an
+environment, self, the learner's own snapshots. Names that follow this command are
+evaluated, with the shortest games that they lose:
+python -m tictactoe_env.opponents search-depth=3"""
 
 
 def listed() -> str:
@@ -367,11 +416,14 @@ def listed() -> str:
     from tictactoe_env.trained.packed import facts_of, trained_names
 
     trained = {name: facts_of(name) for name in trained_names()}
-    about = {**BUILT_IN, **{name: description(name) for name in registered_names()}}
+    untrained = _certified(name for name in built_in() if name not in trained)
+    about = {name: description(name) for name in untrained_names()}
     width = max(map(len, about))
     sentences = (f"{name:<{width}}  {text}" for name, text in about.items())
+    options = {name: ", ".join(options_of(_imported(name))) for name in BUILT_IN}
+    lines = [f"options of {name}: {known}" for name, known in options.items() if known]
     return "\n".join(
-        [_strengths({**trained, **_certified(BUILT_IN)}, False), "", *sentences, "", _NOTES]
+        [_strengths({**trained, **untrained}, False), "", *sentences, "", *lines, "", _NOTES]
     )
 
 

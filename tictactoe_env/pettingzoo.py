@@ -14,8 +14,8 @@ was written for these: here it mixes up the cells, and no error tells.
         env.step(None if over else env.action_space(agent).sample(observation["action_mask"]))
 
 It needs the extra `pettingzoo`: `pip install "tictactoe-env[pettingzoo]"`. `TicTacToeAECEnv`
-documents the environment. After this import PettingZoo 1.27 and newer also make it by its id:
-`pettingzoo.make("aec", "tictactoe_env/TicTacToe-v0")`.
+documents the environment. PettingZoo 1.27 and newer also make it by its id, after
+`import tictactoe_env.pettingzoo`: `pettingzoo.make("aec", "tictactoe_env/TicTacToe-v0")`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ except ImportError as error:
         'tictactoe_env.pettingzoo needs PettingZoo: pip install "tictactoe-env[pettingzoo]"'
     ) from error
 
-from tictactoe_env.config import BOARD_OPTIONS, RENDER_MODES, Start
+from tictactoe_env.config import BOARD_OPTIONS, RENDER_MODES
 from tictactoe_env.env import TicTacToeEnv
 from tictactoe_env.errors import one_of, unknown_name, whole_number
 from tictactoe_env.observation import observation_space, observe
@@ -44,8 +44,8 @@ from tictactoe_env.rules import (
     DRAW,
     ILLEGAL,
     LOSS,
+    OF_OTHER_SIDE,
     ONGOING,
-    OPPONENT_ILLEGAL,
     OUTCOME_NUMBERS,
     WIN,
     Boards,
@@ -58,8 +58,7 @@ AGENTS = ("player_1", "player_2")
 """The names of the players: X, who moves first on the empty board, and O."""
 _MARKS = {"player_1": 1, "player_2": -1}
 _OTHER = {"player_1": "player_2", "player_2": "player_1"}
-# The result of a move for the side that waits, by the result for the side that has moved.
-_SEEN_BY_OTHER = {ONGOING: ONGOING, WIN: LOSS, DRAW: DRAW, ILLEGAL: OPPONENT_ILLEGAL}
+_ENDS = {1: WIN, 0: DRAW, -1: LOSS}  # the result of the side that has moved, by its outcome
 
 
 class TicTacToeAECEnv(AECEnv):  # type: ignore[misc,unused-ignore]
@@ -86,9 +85,9 @@ class TicTacToeAECEnv(AECEnv):  # type: ignore[misc,unused-ignore]
 
     ## Observation space
     A `Dict` with two keys, the same for both agents:
-    - `observation`: the board as this agent sees it, of the kind that `observation` names; see
-      `tictactoe_env.observation.observe` and the table in `TicTacToeEnv`. Planes are channel
-      first; `numpy.moveaxis(planes, -3, -1)` makes them channel last, as in PettingZoo's own games.
+    - `observation`: the board as this agent sees it, in the form that the argument `observation`
+      names; the table in `TicTacToeEnv` has them. Planes are channel first;
+      `numpy.moveaxis(planes, -3, -1)` makes them channel last, as in PettingZoo's own games.
     - `action_mask`: int8 `(cells,)`, 1 on free cells for the agent whose turn it is, and 0
       everywhere for the other one.
 
@@ -157,24 +156,12 @@ class TicTacToeAECEnv(AECEnv):  # type: ignore[misc,unused-ignore]
     }
 
     def __init__(
-        self,
-        rows: int = 3,
-        cols: int = 3,
-        k: int = 3,
-        illegal: str = "lose",
-        rewards: Mapping[str, float] | None = None,
-        observation: str = "planes",
-        opening: str = "",
-        start: str | Start = "empty",
-        early_draw: bool = False,
-        max_cycles: int | None = None,
-        render_mode: str | None = None,
+        self, observation: str = "planes", max_cycles: int | None = None, **arguments: Any
     ):
         super().__init__()
         self.max_cycles = None if max_cycles is None else whole_number(max_cycles, "max_cycles", 1)
-        board = (rows, cols, k, illegal, rewards, observation)
-        self.game = TicTacToeEnv(None, "random", *board, opening, start, early_draw, render_mode)
-        self.rules, self.render_mode = self.game.rules, render_mode
+        self.game = TicTacToeEnv(opponent=None, observation=observation, **arguments)
+        self.rules, self.render_mode = self.game.rules, self.game.render_mode
         self.agents: list[str] = []
         self.possible_agents = list(AGENTS)
         self.action_spaces = {agent: gym.spaces.Discrete(self.rules.cells) for agent in AGENTS}
@@ -224,7 +211,7 @@ class TicTacToeAECEnv(AECEnv):  # type: ignore[misc,unused-ignore]
             return
         seen, _, is_over, _, info = self.game.step(action)
         self._moves += 1
-        end = ILLEGAL if info["illegal_move"] else WIN if info["outcome"] else DRAW
+        end = ILLEGAL if info["illegal_move"] else _ENDS[int(info["outcome"])]
         self._report(agent, end if is_over else ONGOING)
         self._accumulate_rewards()
         self.agent_selection = _OTHER[agent]
@@ -232,7 +219,7 @@ class TicTacToeAECEnv(AECEnv):  # type: ignore[misc,unused-ignore]
 
     def _report(self, agent: str, result: int) -> None:
         """Set what both agents are told after a move of `agent`."""
-        results = {agent: result, _OTHER[agent]: _SEEN_BY_OTHER[result]}
+        results = {agent: result, _OTHER[agent]: OF_OTHER_SIDE[result]}
         late = self.max_cycles is not None and self._moves >= 2 * self.max_cycles
         self.rewards = {name: self._reward_table[results[name]] for name in AGENTS}
         self.terminations = dict.fromkeys(AGENTS, result != ONGOING)

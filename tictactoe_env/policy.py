@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Protocol, runtime_checkable
 
@@ -16,6 +17,7 @@ from tictactoe_env.observation import OBSERVATIONS, observation_space, observe
 from tictactoe_env.rules import Boards, Rules, check_unfinished, checked_rules
 
 Probs = NDArray[np.float64]
+Numbers = NDArray[np.intp]  # (B,): cells, or indices of games or of opponents
 SUM_TOLERANCE = 1e-5  # largest error of a row's sum that is accepted: float32 softmaxes have less
 _SUM_ROUNDING = 1e-14  # largest error of a row's sum that is not corrected: float64 rounding
 _MAX_WEIGHT = 1e100  # of one policy in a mixture, so that the sum of weights is finite
@@ -49,18 +51,23 @@ class Model(Protocol):
         ...
 
 
+@dataclass(frozen=True)
 class RandomPolicy:
-    """Every legal move is equally likely, on any board; `rules` is not needed."""
+    """Every legal move is equally likely.
+
+    Without `rules` it plays on any board on which every free cell is legal; `as_policy` gives it
+    the rules of a board.
+    """
+
+    rules: Rules | None = None
 
     varies = ""  # a function of the board, see `exact.provable`
 
-    def __init__(self, rules: Rules | None = None):
-        del rules
-
     def probs(self, boards: Boards) -> Probs:
-        """1 / (number of free cells) on the free cells: (B, cells)."""
-        free = np.asarray(boards) == 0
-        return free / free.sum(axis=1, keepdims=True)
+        """1 / (number of legal moves) on the legal cells: (B, cells)."""
+        boards = np.asarray(boards)
+        legal = boards == 0 if self.rules is None else self.rules.legal_cells(boards)
+        return legal / legal.sum(axis=1, keepdims=True)
 
 
 class PredictPolicy:
@@ -118,7 +125,8 @@ class PredictPolicy:
         boards = np.asarray(boards, dtype=np.int8)
         network = _network(self.model)
         if not self.deterministic and callable(getattr(network, "get_distribution", None)):
-            return self._distribution(network, self.observations(boards), boards == 0)
+            legal = self.rules.legal_cells(boards)
+            return self._distribution(network, self.observations(boards), legal)
         actions = self._predict(boards)
         if actions.size != len(boards):
             got = f"the shape {actions.shape} for {len(boards)} observations"
@@ -133,7 +141,8 @@ class PredictPolicy:
 
     def _predict(self, boards: Boards) -> NDArray[Any]:
         """The predicted actions. Raises ValueError if there is a state beside them."""
-        masks = {"action_masks": boards == 0} if _takes_masks(self.model.predict) else {}
+        takes_masks = _takes_masks(self.model.predict)
+        masks = {"action_masks": self.rules.legal_cells(boards)} if takes_masks else {}
         actions, state = self.model.predict(self.observations(boards), deterministic=True, **masks)
         if state is not None:
             raise ValueError(
@@ -142,13 +151,13 @@ class PredictPolicy:
             )
         return np.asarray(actions)
 
-    def _distribution(self, network: Any, observations: Any, free: NDArray[np.bool_]) -> Probs:
+    def _distribution(self, network: Any, observations: Any, legal: NDArray[np.bool_]) -> Probs:
         """The probabilities that a network of Stable-Baselines3 gives its actions: (B, cells)."""
         network.set_training_mode(False)  # as `predict` does
-        masks = {"action_masks": free} if _takes_masks(network.get_distribution) else {}
+        masks = {"action_masks": legal} if _takes_masks(network.get_distribution) else {}
         tensor, _ = network.obs_to_tensor(observations)
         found = network.get_distribution(tensor, **masks).distribution.probs
-        return checked_probs(found.detach().cpu().numpy(), free.shape)
+        return checked_probs(found.detach().cpu().numpy(), legal.shape)
 
 
 class _FrozenNormalizer:
@@ -207,7 +216,8 @@ class FunctionPolicy:
     def probs(self, boards: Boards) -> Probs:
         """Probabilities (B, cells) of unfinished boards (B, cells)."""
         boards = np.asarray(boards, dtype=np.int8)
-        result = self.function(observe(boards, self.rules, self.observation), boards == 0)
+        seen = observe(boards, self.rules, self.observation)
+        result = self.function(seen, self.rules.legal_cells(boards))
         if hasattr(result, "detach"):  # a tensor of torch
             result = result.detach().cpu()
         found = np.asarray(result)
@@ -264,8 +274,10 @@ def equally_likely(cells: Collection[int]) -> dict[int, float]:
 def as_policy(player: Any, rules: Rules, deterministic: bool = True) -> Policy:
     """`player` itself if it has `probs`, a PredictPolicy if it has `predict`, else ValueError.
 
-    deterministic: see `PredictPolicy`.
+    A RandomPolicy without rules gets these. deterministic: see `PredictPolicy`.
     """
+    if type(player) is RandomPolicy and player.rules is None:
+        return RandomPolicy(rules)
     own_rules = getattr(player, "rules", None)
     if isinstance(own_rules, Rules) and own_rules != rules:
         raise ValueError(f"this player plays on {own_rules}, not on {rules}")
@@ -279,6 +291,17 @@ def as_policy(player: Any, rules: Rules, deterministic: bool = True) -> Policy:
         f"a player must have probs(boards) or predict(observation), got {got}; make_opponent makes "
         "one from a name"
     )
+
+
+def possible_cells(possible: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """The cells (B, M) that are possible in each row of (B, cells), ascending, then others.
+
+    M: the largest number of possible cells in a row.
+    """
+    width = int(possible.sum(axis=1).max(initial=0))
+    if width == 1:
+        return possible.argmax(axis=1)[:, None]
+    return np.argsort(~possible, axis=1, kind="stable")[:, :width]
 
 
 def sample(probs: NDArray[np.floating[Any]], rng: np.random.Generator) -> NDArray[np.intp]:

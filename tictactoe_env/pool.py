@@ -34,6 +34,7 @@ from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.notation import SIDES
 from tictactoe_env.opponents import (
     BEST_RESPONSE,
+    BUILT_IN,
     LEARNED,
     SELF,
     make_opponent,
@@ -51,13 +52,9 @@ from tictactoe_env.policy import (
 )
 from tictactoe_env.rules import Boards, Rules, checked_rules
 
-# The named players of this package whose tables all environments share.
-_KEPT = ("random", "minimax", "minimax-first", "minimax-random", "search", "mcts")
 _RANDOM = RandomPolicy()
 _REPLACE = ("mixed", "oldest", "random")
 PROOF_POSITIONS = 30_000_000  # of the proof for a best response, unless its name says another
-_KEPT_PROOFS = 11  # whose counterexamples are kept
-_KEPT_BOARDS = 20_000  # of one proof
 _Member = TypeVar("_Member")
 
 
@@ -272,7 +269,7 @@ def split_member(
 
 def _frozen(opponent: Any, rules: Rules) -> Policy:
     is_small = rules.cells <= TABULATED
-    if isinstance(opponent, str) and split_options(opponent)[0] in _KEPT and is_small:
+    if isinstance(opponent, str) and split_options(opponent)[0] in BUILT_IN and is_small:
         return _built_in(opponent, rules)
     policy = make_opponent(opponent, rules, also=LEARNED)
     is_named = isinstance(opponent, (str, os.PathLike))  # so nobody else can change it
@@ -297,13 +294,14 @@ class Pooled:
     def __init__(self) -> None:
         self._pool = Pool()
         self._spec: EnvSpec | None = None
-        self._counterexamples: tuple[Boards, ...] = ()
+        self._counterexamples: list[Boards] = []
 
     @property
     def spec(self) -> EnvSpec | None:
         """Gymnasium's specification, from which `gym.make` makes such an environment again.
 
-        It has a JSON form if the opponents were given by name.
+        Players of this package stand there by name. Its JSON form only describes other objects,
+        with a warning.
         """
         return self._spec
 
@@ -335,7 +333,7 @@ class Pooled:
     @property
     def counterexamples(self) -> tuple[Boards, ...]:
         """Boards (N, cells) of the last proofs, from which games start: see `ExploringStarts`."""
-        return self._counterexamples
+        return tuple(self._counterexamples)
 
     def set_opponent(self, opponent: Any) -> None:
         """Play against `opponent` from now on, also in current games.
@@ -357,7 +355,7 @@ class Pooled:
         self._check_open()
         copy = snapshot(player, self.config.rules, deterministic)
         self.config.check_first_move([copy], {})
-        response = self.best_reply(player, copy)
+        response = self._best_response(player, copy)
         self._use(*self._pool.with_snapshot(copy, self.np_random, response))
 
     def add_counterexamples(self, boards: Boards) -> None:
@@ -365,9 +363,15 @@ class Pooled:
 
         Those of the last 11 calls are kept; of more than 20,000 boards evenly spaced ones.
         """
-        if getattr(self.config.start, "counterexamples", 0):
-            step = -(-len(boards) // _KEPT_BOARDS) or 1
-            self._counterexamples = (*self._counterexamples, boards[::step].copy())[-_KEPT_PROOFS:]
+        if not self._takes_counterexamples:
+            return
+        from tictactoe_env.exact.responses import kept_counterexamples
+
+        self._counterexamples = kept_counterexamples(self._counterexamples, boards)
+
+    @property
+    def _takes_counterexamples(self) -> bool:
+        return getattr(self.config.start, "counterexamples", 0) > 0
 
     def _checked_pool(self, opponent: Any, given: Mapping[str, Any]) -> Pool:
         """The pool of these opponents. given: the checked options of a reset."""
@@ -389,7 +393,7 @@ class Pooled:
         if self.closed:
             raise ClosedEnvironmentError("the environment is closed: make a new one")
 
-    def best_reply(self, player: Any, copy: Policy) -> Policy | None:
+    def _best_response(self, player: Any, copy: Policy) -> Policy | None:
         """The best response to a player, for the member "best-response"; None without one.
 
         copy: the snapshot of the player. The response answers the player's best moves, as proofs
@@ -397,23 +401,20 @@ class Pooled:
         starts. If the player can meet more positions than the proof may have, there is a warning
         and no response.
         """
-        responder, counts = self._pool.responder, getattr(self.config.start, "counterexamples", 0)
-        if responder is None and not counts:
+        responder = self._pool.responder
+        if responder is None and not self._takes_counterexamples:
             return None
-        from tictactoe_env.exact.evaluation import fair_results
-        from tictactoe_env.exact.proof import Limit, ProofLimitError
-        from tictactoe_env.exact.responses import best_response_player
+        from tictactoe_env.exact.proof import Limit
+        from tictactoe_env.exact.responses import response_to_learner
 
         rules = self.config.rules
+        limit = Limit(responder.positions if responder else PROOF_POSITIONS)
         best_moves = snapshot(player, rules, deterministic=True)
-        limit = Limit(responder.positions) if responder else None
-        try:
-            found = best_response_player(
-                best_moves, rules, self.sides, copy, fair_results(rules), limit
-            )
-        except ProofLimitError as error:
+        found = response_to_learner(best_moves, rules, self.sides, copy, limit)
+        if found is None:
             gym.logger.warn(
-                f"the snapshot plays instead of its best response: {error}; the opponent "
+                f"the snapshot plays instead of its best response, whose proof on {rules} takes "
+                f"more than {limit.positions:,} positions or {limit.megabytes:,} MB; the opponent "
                 '"best-response-positions=N" has the limit N'
             )
             return None

@@ -23,7 +23,7 @@ from tictactoe_env.notation import MARKS, board_text, cell_text, game_text
 from tictactoe_env.rules import SIDES, Boards, Rules, standing
 
 _GAME_COLUMNS = 5  # boards side by side in the picture of a game
-_ENDS = {"line": " wins", "full": ": a draw", "illegal": " is taken"}  # of a game, after its move
+_ENDS = {"full": ": a draw", "illegal": " is taken"}  # of a game, after its move
 
 # Colours that colour-blind readers can tell apart (Okabe and Ito, "Color Universal Design").
 COLOURS = {"X": "#0072b2", "O": "#d55e00"}
@@ -284,7 +284,8 @@ def _boards(cells: Sequence[int], rules: Rules, size: int, top: int) -> tuple[li
         row, column = divmod(ply, columns)
         x, y = column * wide, top + row * (high + caption)
         move = f"{ply + 1}. {SIDES[ply % 2]} {cell_text(int(cell), rules)}"
-        text = move + _ENDS.get(state.ended, "")
+        of_line = " wins" if state.winner == SIDES[ply % 2] else " loses"
+        text = move + (of_line if state.ended == "line" else _ENDS.get(state.ended, ""))
         board = svg(state.board, rules, last=cell, cell_pixels=size)
         parts.append(_caption(text, x + wide / 2, y + caption / 2, size))
         parts.append(board.replace("<svg ", f'<svg x="{x}" y="{y + caption}" ', 1))

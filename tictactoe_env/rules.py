@@ -1,8 +1,12 @@
 """The rules of m,n,k-games: X and O mark free cells in turn, X first; k in a line win.
 
-A position is two bitboards, one with X's cells and one with O's. The methods below use bit
-operations only, so they work on Python integers (one game) and on `uint64` arrays (a batch). Cells
-are numbered row by row:
+`Rules` is the law of the game. It alone says which moves are legal (`legal`), what a line is worth
+to the side that completes it (`line_result`), when a game ends (`result`), and which images of a
+board are the same game (`symmetries`). All other modules ask it.
+
+A position is two bitboards, one with X's cells and one with O's. The law uses bit operations only,
+so it works on Python integers (one game) and on `uint64` arrays (a batch). Cells are numbered row
+by row:
 
     0 1 2        cell = row * cols + col
     3 4 5        bit  = row * (cols + 1) + col
@@ -18,8 +22,8 @@ that is never set. A bitboard b has k marks in a line in direction d if
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -28,6 +32,7 @@ from numpy.typing import NDArray
 
 from tictactoe_env.errors import whole_number
 
+SIZES = ("rows", "cols", "k")  # the fields of `Rules` that every document names
 MAX_BITS = 64  # of a bitboard with its padding column; 7x8 is the largest nearly square board
 
 _Bits = Any  # one bitboard as an int, or a batch as uint64 (B,)
@@ -37,6 +42,7 @@ SIDES = ("X", "O")
 # The state of a game, seen by one side.
 ONGOING, WIN, DRAW, LOSS, ILLEGAL, OPPONENT_ILLEGAL = range(6)
 OUTCOMES = ("", "win", "draw", "loss", "loss", "win")  # in words; an illegal move loses
+OF_OTHER_SIDE = (ONGOING, LOSS, DRAW, WIN, OPPONENT_ILLEGAL, ILLEGAL)  # of each: the other's view
 OUTCOME_NUMBERS = np.array([0, 1, 0, -1, -1, 1], dtype=np.int8)  # +1 win, -1 loss
 
 
@@ -56,7 +62,7 @@ class Rules:
     k: int = 3
 
     def __post_init__(self) -> None:
-        for name in ("rows", "cols", "k"):
+        for name in SIZES:
             object.__setattr__(self, name, whole_number(getattr(self, name), name, 1))
         size, longest = f"{self.rows}x{self.cols}", max(self.rows, self.cols)
         if (bits := self.rows * (self.cols + 1)) > MAX_BITS:
@@ -66,7 +72,34 @@ class Rules:
             raise ValueError(f"k must be at most max(rows, cols) = {longest}, got {self.k}")
 
     def __str__(self) -> str:
-        return f"{self.rows}x{self.cols}, {self.k} in a row"
+        further = (f", {name}={value}" for name, value in self.variant.items())
+        return f"{self.rows}x{self.cols}, {self.k} in a row{''.join(further)}"
+
+    @classmethod
+    def among(cls, arguments: Mapping[str, Any]) -> Rules:
+        """The board by those of some arguments that are fields of it."""
+        names = (one.name for one in fields(cls))
+        return cls(**{name: arguments[name] for name in names if name in arguments})
+
+    @classmethod
+    def further_fields(cls) -> dict[str, Any]:
+        """The fields beside the sizes, which make variants, and their defaults."""
+        return {one.name: one.default for one in fields(cls) if one.name not in SIZES}
+
+    @property
+    def variant(self) -> dict[str, Any]:
+        """The fields beside the sizes that do not have their defaults; none on a plain board."""
+        further = self.further_fields().items()
+        return {
+            name: getattr(self, name) for name, plain in further if getattr(self, name) != plain
+        }
+
+    def to_json(self) -> dict[str, Any]:
+        """The board as JSON values: the sizes, and what makes it a variant.
+
+        So what was written before a field existed is written alike.
+        """
+        return {**{name: getattr(self, name) for name in SIZES}, **self.variant}
 
     @property
     def cells(self) -> int:
@@ -83,11 +116,91 @@ class Rules:
         """The bitboard with every cell set."""
         return sum(self.cell_bits)
 
+    # --- the law: on integers and on uint64 arrays ------------------------------------------------
+
+    @property
+    def all_free_are_legal(self) -> bool:
+        """True if every free cell is a legal move; then some answers are found in less time."""
+        return True
+
+    def legal(self, taken: _Bits) -> Any:
+        """The legal moves, as bits, where these cells are taken: a bitboard, or (B,).
+
+        After the end of a game they are the moves that would be legal if it went on.
+        """
+        return taken ^ self.full
+
+    @property
+    def line_result(self) -> int:
+        """The result for the side that completes a line."""
+        return WIN
+
+    def result(self, own: _Bits, other: _Bits, early_draw: bool = False) -> Any:
+        """The result for the side that has just moved: ONGOING, WIN, DRAW or LOSS; or (B,) int8.
+
+        own: its marks after the move. early_draw: a game in which nobody can complete a line is
+        drawn.
+        """
+        has_line = self.has_line(own)
+        is_drawn = self.legal(own | other) == 0
+        if early_draw:
+            is_drawn = is_drawn | self.is_dead(own, other)
+        if isinstance(has_line, np.ndarray):
+            drawn = np.where(is_drawn, np.int8(DRAW), np.int8(ONGOING))
+            return np.where(has_line, np.int8(self.line_result), drawn)
+        if has_line:
+            return self.line_result
+        return DRAW if is_drawn else ONGOING
+
+    @cached_property
+    def symmetries(self) -> NDArray[np.intp]:
+        """The symmetries of the game as distinct permutations (S, cells), the identity first.
+
+        `board[symmetries[s]]` is the image of a board under symmetry s. A square has 8 symmetries,
+        a rectangle 4, a single row or column 2.
+        """
+        grid = np.arange(self.cells).reshape(self.rows, self.cols)
+        images = [np.rot90(one, turns) for turns in range(4) for one in (grid, np.fliplr(grid))]
+        fitting = (tuple(one.ravel().tolist()) for one in images if one.shape == grid.shape)
+        found = np.array(list(dict.fromkeys(fitting)), dtype=np.intp)
+        found.setflags(write=False)
+        return found
+
+    def is_dead(self, x: _Bits, o: _Bits) -> Any:
+        """True if every line has marks of both sides, so nobody can complete one: or (B,) bool."""
+        open_to_x, open_to_o = self.has_line(o ^ self.full), self.has_line(x ^ self.full)
+        is_open = open_to_x | open_to_o
+        return ~is_open if isinstance(is_open, np.ndarray) else not is_open
+
+    def is_over(self, x: _Bits, o: _Bits, early_draw: bool = False) -> Any:
+        """True if a game is finished, whoever has moved last: bool, or (B,) bool."""
+        return self.has_line(x) | (self.result(o, x, early_draw) != ONGOING)
+
+    # --- lines ------------------------------------------------------------------------------------
+
     @cached_property
     def _directions(self) -> tuple[int, ...]:
-        along = (1,) * (self.k <= self.cols), (self.cols + 1,) * (self.k <= self.rows)
-        across = (self.cols, self.cols + 2) if all(along) else ()
-        return (*along[0], *along[1], *across)
+        steps = []
+        if self.k <= self.cols:
+            steps.append(1)
+        if self.k <= self.rows:
+            steps.append(self.cols + 1)
+        if self.k <= min(self.rows, self.cols):
+            steps += [self.cols, self.cols + 2]
+        return tuple(steps)
+
+    @cached_property
+    def strides(self) -> list[int]:
+        """The steps by which `b & b >> stride` is applied in turn to find k marks in a line.
+
+        Each doubles the length of what is found, and the last one ends it at k.
+        """
+        return [min(1 << i, self.k - (1 << i)) for i in range((self.k - 1).bit_length())]
+
+    @cached_property
+    def _shifts(self) -> list[list[int]]:
+        """The shifts of `has_line` in each direction."""
+        return [[stride * step for stride in self.strides] for step in self._directions]
 
     @cached_property
     def lines(self) -> tuple[tuple[int, ...], ...]:
@@ -102,32 +215,20 @@ class Rules:
                     found.add(tuple(cell + i * step for i in range(self.k)))
         return tuple(sorted(found))
 
-    # --- on integers and on uint64 arrays ----------------------------------------------
+    @property
+    def shortest(self) -> int:
+        """The number of moves before which no side can have a line, nor the board be full."""
+        return min(2 * self.k - 1, self.cells)
 
     def has_line(self, marks: _Bits) -> Any:
         """True if k of these marks are in a line: bool, or (B,) bool."""
         found = marks & 0
-        for step in self._directions:
+        for shifts in self._shifts:
             line = marks
-            for i in range(1, self.k):
-                line = line & (marks >> (i * step))
+            for shift in shifts:
+                line = line & line >> shift
             found = found | line
         return found != 0
-
-    def is_full(self, x: _Bits, o: _Bits) -> Any:
-        """True if no cell is free: bool, or (B,) bool."""
-        return (x | o) == self.full
-
-    def is_dead(self, x: _Bits, o: _Bits) -> Any:
-        """True if every line has marks of both sides, so nobody can win: bool, or (B,) bool."""
-        open_to_x, open_to_o = self.has_line(o ^ self.full), self.has_line(x ^ self.full)
-        is_open = open_to_x | open_to_o
-        return ~is_open if isinstance(is_open, np.ndarray) else not is_open
-
-    def is_over(self, x: _Bits, o: _Bits, early_draw: bool = False) -> Any:
-        """True if a game is finished; early_draw: a dead one too: bool, or (B,) bool."""
-        over = self.has_line(x) | self.has_line(o) | self.is_full(x, o)
-        return over | self.is_dead(x, o) if early_draw else over
 
     # --- between bitboards and boards -------------------------------------------------------------
 
@@ -149,6 +250,39 @@ class Rules:
         )
         grid = bits.reshape(*marks.shape, self.rows, self.cols + 1)[..., : self.cols]
         return grid.reshape(*marks.shape, self.cells).view(np.int8)
+
+    # --- on boards --------------------------------------------------------------------------------
+
+    def legal_cells(self, boards: Boards) -> NDArray[np.bool_]:
+        """The legal moves (B, cells) bool on boards (B, cells), or (cells,) of one board."""
+        if self.all_free_are_legal:
+            return boards == 0
+        x, o = self.to_bits(boards)
+        return self.to_cells(self.legal(x | o)) > 0
+
+    def results(self, boards: Boards, early_draw: bool = False) -> NDArray[np.int8]:
+        """The results (B,) of boards (B, cells) for the sides that moved last: see `result`."""
+        x, o = self.to_bits(boards)
+        x_moved = to_move(boards) < 0
+        found: NDArray[np.int8] = self.result(
+            np.where(x_moved, x, o), np.where(x_moved, o, x), early_draw
+        )
+        return found
+
+    def marked(self, order: NDArray[Any], moves: Any) -> Boards:
+        """Boards (B, cells) after so many moves (B, 1), each on the first legal cell in an order.
+
+        order: (B, cells), the place of each cell in the order. No game stops at its end.
+        """
+        if self.all_free_are_legal:
+            return np.where(order < moves, 1 - 2 * (order % 2), 0).astype(np.int8)
+        boards = np.zeros(order.shape, dtype=np.int8)
+        moves = np.broadcast_to(moves, (len(order), 1))[:, 0]
+        for ply in range(moves.max(initial=0)):
+            going = np.flatnonzero(moves > ply)
+            places = np.where(self.legal_cells(boards[going]), order[going], self.cells)
+            boards[going, places.argmin(axis=1)] = 1 - 2 * (ply % 2)
+        return boards
 
     def winning_cells(self, board: Boards) -> tuple[int, ...]:
         """The cells of all complete lines on one board (cells,), in order; () if there is none."""
@@ -211,7 +345,7 @@ class Standing(NamedTuple):
 
     @property
     def line(self) -> tuple[int, ...]:
-        """The cells of the winner's lines, in order; () if there is none."""
+        """The cells of the complete lines, in order; () if there is none."""
         return self.rules.winning_cells(self.board) if self.ended == "line" else ()
 
 
@@ -221,25 +355,29 @@ def standing(cells: Sequence[int], rules: Rules, early_draw: bool = False) -> St
     early_draw: the game is drawn as soon as every line holds marks of both sides.
     Raises ValueError for a number that is no cell of the board.
     """
-    bits, shortest = rules.cell_bits, 2 * rules.k - 1  # plies before which there can be no line
+    bits, shortest = rules.cell_bits, 1 if early_draw else rules.shortest
     own, other = 0, 0  # marks of the side to move, and of the side that moved last
     moves: list[int] = []
-    ended, illegal = "", None
+    ended, result, illegal = "", ONGOING, None
+    legal = rules.legal(0)
     for ply, cell in enumerate(cells):
         if type(cell) is not int or not 0 <= cell < len(bits):
             cell = whole_number(cell, "a cell", 0, len(bits) - 1)
-        if ended or (own | other) & bits[cell]:
-            ended, illegal = ended or "illegal", ply
+        if ended or not legal & bits[cell]:
+            illegal = ply
+            if not ended:
+                ended, result = "illegal", WIN  # of the side that moved last
             break
         own, other = other, own | bits[cell]
+        legal = rules.legal(own | other)
         moves.append(cell)
-        if ply + 1 >= shortest and rules.has_line(other):
+        if ply + 1 >= shortest:
+            result = rules.result(other, own, early_draw)
+        if result == DRAW:
+            ended = "early" if legal else "full"
+        elif result != ONGOING:
             ended = "line"
-        elif ply + 1 == len(bits):
-            ended = "full"
-        elif early_draw and rules.is_dead(own, other):
-            ended = "early"
-    # After a line and after an illegal move, the side that made the last legal move has won.
-    winner = SIDES[(len(moves) - 1) % 2] if ended in ("line", "illegal") else None
+    last = (len(moves) - 1) % 2  # the side of the last legal move
+    winner = {WIN: SIDES[last], LOSS: SIDES[1 - last]}.get(result)
     x, o = (other, own) if len(moves) % 2 else (own, other)
     return Standing(rules, tuple(moves), x, o, ended, winner, illegal)

@@ -40,8 +40,7 @@ class ExploringStarts:
         if rules.cells > TABULATED:
             return
         positions = positions_of(rules)
-        rows = positions.unfinished
-        self._rows = rows[~positions.is_dead[rows]] if early_draw else rows
+        self._rows = positions.going(early_draw)
         first = np.unique(positions.ply[self._rows], return_index=True)[1]
         self._first = np.append(first, len(self._rows))  # the first row with 0 marks, 1, ...
 
@@ -100,7 +99,7 @@ def _played_at_random(
     while len(open_games):
         order = rng.random((len(open_games), rules.cells)).argsort(axis=1).argsort(axis=1)
         marks = rng.integers(rules.cells, size=(len(open_games), 1))
-        drawn = np.where(order < marks, 1 - 2 * (order % 2), 0).astype(np.int8)
+        drawn = rules.marked(order, marks)
         ended = rules.is_over(*rules.to_bits(drawn), early_draw)
         boards[open_games[~ended]] = drawn[~ended]
         open_games = open_games[ended]

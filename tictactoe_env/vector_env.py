@@ -10,10 +10,10 @@ import numpy as np
 from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
-from tictactoe_env.config import RESET_OPTIONS, Config, Start, mark_of, picture_of
-from tictactoe_env.engines import BatchEngine, States, batch_engine
+from tictactoe_env.config import RESET_OPTIONS, Config, mark_of, picture_of
+from tictactoe_env.engines import BatchEngine, GameStates, batch_engine
 from tictactoe_env.errors import checked_seed, one_of, whole_number
 from tictactoe_env.notation import check_move
 from tictactoe_env.observation import last_move, observation_space
@@ -21,7 +21,9 @@ from tictactoe_env.policy import Policy
 from tictactoe_env.pool import Pool, Pooled
 from tictactoe_env.rules import ILLEGAL, ONGOING, OUTCOME_NUMBERS, Boards
 
-_OF_EACH_GAME = ("over", "which", "begun", "steps")  # arrays (num_envs,) of the environment
+# The arrays (num_envs,) of a state; the first four are attributes of the environment.
+_OWN = {"over": np.bool_, "which": np.int64, "begun": np.int64, "steps": np.int64}
+_OF_EACH_GAME = {**_OWN, "seats": np.int8, "results": np.int8}
 
 
 class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArray[Any]]):
@@ -80,38 +82,32 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
         num_envs: int = 1,
         opponent: Any = "random",
         side: str = "random",
-        rows: int = 3,
-        cols: int = 3,
-        k: int = 3,
-        illegal: str = "lose",
-        rewards: Mapping[str, float] | None = None,
-        observation: str = "flat",
-        opening: str = "",
-        start: str | Start = "empty",
-        early_draw: bool = False,
+        *,
         render_mode: str | None = None,
         autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
         max_episode_steps: int | None = None,
+        **arguments: Any,
     ):
         super().__init__()
         self.num_envs = whole_number(num_envs, "num_envs", 1)
         if render_mode is not None:
             one_of("render mode of many games", render_mode, self.metadata["render_modes"])
-        arguments = (side, rows, cols, k, illegal, rewards, observation, opening, start, early_draw)
-        self.config = config = Config(*arguments, render_mode)
+        self.config = config = Config.of(side=side, render_mode=render_mode, **arguments)
         self.rules, self.render_mode = config.rules, render_mode
         if not isinstance(autoreset_mode, AutoresetMode):
             known = {text: mode for mode in AutoresetMode for text in (mode.name, mode.value)}
             autoreset_mode = known[one_of("autoreset mode", autoreset_mode, known)]
         self.autoreset_mode = autoreset_mode
         self.metadata = {**type(self).metadata, "autoreset_mode": self.autoreset_mode}
-        self.single_observation_space = observation_space(self.rules, observation)
+        self.single_observation_space = observation_space(self.rules, config.observation)
         self.single_action_space = gym.spaces.Discrete(self.rules.cells)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
-        self._games: BatchEngine = batch_engine(self.rules, early_draw, observation)
+        self._games: BatchEngine[Any, Any] = batch_engine(
+            self.rules, config.early_draw, config.observation
+        )
         self._starts = self._starts_from(config.start_board)
-        self._states: States = None
+        self._states: GameStates | None = None
         self._which = np.zeros(self.num_envs, dtype=np.int64)
         self._over = np.zeros(self.num_envs, dtype=bool)
         self._begun = np.zeros(self.num_envs, dtype=np.int64)
@@ -190,7 +186,8 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
     ) -> None:
         """Start the games with these indices; where the opponent moves first, it moves."""
         rng, count, side = self.np_random, len(games), given.get("side", self.config.side)
-        current, self._states = self._states, None  # a start that is refused leaves no games
+        current = self._started()
+        self._states = None  # a start that is refused leaves no games
         if side == "random":
             plays_o = rng.integers(2, size=count)
         elif side == "alternate":
@@ -219,7 +216,7 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
             self._before[..., games] = states
         self._states = current
 
-    def _starts_from(self, board: Boards) -> States:
+    def _starts_from(self, board: Boards) -> GameStates:
         """The states (2,) of this board (cells,) for learners that play X and O."""
         return self._games.start(np.stack([board, board]), np.array([1, -1], dtype=np.int8))
 
@@ -268,7 +265,7 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
 
     def _same_step(self, result: Any, rewards: Any, ended: Any, truncated: Any) -> Any:
         """Start the next games where one ended; add its last observation and info."""
-        games, states = self._games, self._states
+        games, states = self._games, self._started()
         finished = ended | truncated
         over = finished.nonzero()[0]
         if len(over) == 0:
@@ -330,7 +327,7 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
         legal = self._games.legal(self._states)[np.arange(self.num_envs), cells]
         wrong = np.flatnonzero((legal == 0) & ~self._over)
         if len(wrong):
-            board = self._games.boards(self._states.take(wrong[:1], axis=-1))[0]
+            board = self._games.boards(self._started().take(wrong[:1], axis=-1))[0]
             check_move(board, int(cells[wrong[0]]), self.rules)
 
     # --- state ------------------------------------------------------------------------------------
@@ -351,7 +348,7 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
             "boards": games.boards(states),
             "seats": games.seats(states),
             "results": games.result(states),
-            **{name: getattr(self, f"_{name}").copy() for name in _OF_EACH_GAME},
+            **{name: getattr(self, f"_{name}").astype(dtype) for name, dtype in _OWN.items()},
             "counterexamples": [boards.copy() for boards in self._counterexamples],
             "generator": dict(self.np_random.bit_generator.state),
         }
@@ -361,18 +358,26 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
 
         The environment must have the arguments and opponents of the saved one; if these were set by
         `set_opponent`, call it first. The next `render` highlights no last move.
-        Raises ValueError, changing nothing, for another number of games.
+        Raises ValueError, changing nothing, for an array of another shape or dtype, and for an
+        opponent that is not in the pool.
         """
         self._check_open()
-        boards = np.asarray(state["boards"], dtype=np.int8)
-        if boards.shape != (self.num_envs, self.rules.cells):
-            raise ValueError(f"expected {self.num_envs} games on {self.rules}, got {boards.shape}")
-        states = self._games.start(boards, np.asarray(state["seats"]), np.asarray(state["results"]))
+        shape = (self.num_envs,)
+        boards = _array_of(state, "boards", np.int8, (*shape, self.rules.cells))
+        found = {
+            name: _array_of(state, name, dtype, shape) for name, dtype in _OF_EACH_GAME.items()
+        }
+        opponents = len(self._pool.policies) + len(self._extra)
+        unknown = np.setdiff1d(found["which"], range(opponents))
+        if len(unknown):
+            raise ValueError(f"which must be below {opponents}, the opponents, got {unknown[0]}")
+        counterexamples = [np.array(one) for one in state["counterexamples"]]
+        states = self._games.start(boards, found["seats"], found["results"])
         self.np_random.bit_generator.state = state["generator"]
         self._states, self._before = states, states.copy()
-        for name in _OF_EACH_GAME:
-            setattr(self, f"_{name}", np.array(state[name]))
-        self._counterexamples = tuple(np.array(one) for one in state["counterexamples"])
+        for name in _OWN:
+            setattr(self, f"_{name}", found[name])
+        self._counterexamples = counterexamples
         return self._games.observe(states), self._info()
 
     # --- views ------------------------------------------------------------------------------------
@@ -416,7 +421,7 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
         getattr(self, name)
         setattr(self, name, values)
 
-    def _started(self) -> Any:
+    def _started(self) -> GameStates:
         self._check_open()
         if self._states is None:
             raise ResetNeeded("there are no games before reset: call reset() to start them")
@@ -432,6 +437,16 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
             draw(board, self.rules, last=last_move(before, board, int(seat)))
             for before, board, seat in rows
         )
+
+
+def _array_of(
+    state: Mapping[str, Any], name: str, dtype: DTypeLike, shape: tuple[int, ...]
+) -> NDArray[Any]:
+    """A copy of an array of a state. Raises ValueError if its shape or its dtype is another."""
+    found, expected = np.array(state.get(name)), np.dtype(dtype)
+    if found.shape != shape or found.dtype != expected:
+        raise ValueError(f"{name} must be {expected} {shape}, got {found.dtype} {found.shape}")
+    return found
 
 
 def _infos(masks: Any, seats: Any, results: Any, rows: NDArray[np.bool_]) -> dict[str, Any]:

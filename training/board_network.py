@@ -13,6 +13,7 @@ from tictactoe_env.notation import parse_cell
 from tictactoe_env.observation import observe
 from tictactoe_env.rules import Rules
 from training.task import RANDOM, TaskConfig
+from training.torch_arrays import illegal_cells
 
 
 class Grid(BaseFeaturesExtractor):
@@ -49,21 +50,25 @@ class Opening:
     """The first move of the option `opening`: a cell, "random", or "" for any."""
 
     def __init__(self, opening: str, rules: Rules):
+        self.rules = rules
         self.is_random = opening == RANDOM
-        self.cell = parse_cell(opening, rules) if opening and not self.is_random else None
+        self.cell: int | None = None
+        if opening and not self.is_random:
+            self.cell = parse_cell(opening, rules)
 
     def forbidden(self, planes: torch.Tensor) -> torch.Tensor:
         """The illegal cells: (B, cells) bool. planes: (B, 2, rows, cols).
 
-        These are the occupied cells and, on the empty board, all cells but a prescribed opening.
+        On the empty board these are all cells but a prescribed opening.
         """
-        taken = planes.flatten(2).sum(dim=1) > 0
+        illegal = illegal_cells(planes, self.rules)
         if self.cell is not None:
-            empty = ~taken.any(dim=1)
-            taken[empty] = True
-            taken[empty, self.cell] = False
-        return taken
+            empty = ~planes.flatten(1).any(dim=1)
+            illegal[empty] = True
+            illegal[empty, self.cell] = False
+        return illegal
 
     def drawn(self, planes: torch.Tensor) -> torch.Tensor:
-        """On which boards the move is drawn at random, whatever a network says: (B,) bool."""
-        return (planes.flatten(1).sum(dim=1) == 0) & self.is_random
+        """True for boards on which the move is drawn at random, without the network: (B,) bool."""
+        is_empty = planes.flatten(1).sum(dim=1) == 0
+        return is_empty & self.is_random

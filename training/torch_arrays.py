@@ -1,11 +1,13 @@
-"""Weights and optimizer moments of torch as arrays and back."""
+"""Weights and optimizer moments of torch as arrays and back, and illegal moves as tensors."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
 import torch
 
+from tictactoe_env.rules import Rules
 from training.learner import Arrays
 
 
@@ -36,6 +38,15 @@ def load_moments(optimizer: torch.optim.Optimizer, saved: Mapping[str, Arrays]) 
 
 def _tensors(arrays: Arrays) -> dict[str, torch.Tensor]:
     return {name: torch.from_numpy(array.copy()) for name, array in arrays.items()}
+
+
+def illegal_cells(planes: torch.Tensor, rules: Rules) -> torch.Tensor:
+    """The illegal moves (B, cells) bool on boards as planes (B, 2, rows, cols)."""
+    taken = planes.flatten(2).sum(dim=1) > 0
+    if rules.all_free_are_legal:
+        return taken
+    boards = taken.cpu().numpy().astype(np.int8)
+    return ~torch.from_numpy(rules.legal_cells(boards)).to(planes.device)
 
 
 def use_torch(device: str, threads: int) -> None:

@@ -17,11 +17,11 @@ import agents
 from tictactoe_env.certificates.content import Certificate
 from tictactoe_env.certificates.stated import Stated
 from tictactoe_env.exact.verdict import verdict
-from tictactoe_env.games.table import PERSON
+from tictactoe_env.games.session import PERSON
 from tictactoe_env.opponents import (
-    BUILT_IN,
     EASY,
     EASY_BEYOND,
+    description,
     is_trained,
     split_options,
 )
@@ -35,19 +35,22 @@ MANY_WINS = 0.8  # of the games against random moves: a player seems strong
 
 
 class Listed(NamedTuple):
-    """A player that needs no training: its title, its group, and a sentence about it."""
+    """A player that needs no training: its title, its group, and a sentence about it.
+
+    A player without a sentence of its own has that of the table of opponents.
+    """
 
     title: str
     group: str
-    about: str
+    about: str = ""
 
 
 PLAYERS = {
-    "random": Listed("Random player", "easy", BUILT_IN["random"]),
+    "random": Listed("Random player", "easy"),
     EASY: Listed("Easy opponent", "easy", "perfect play that makes 30 % of its moves at random"),
-    "minimax": Listed("Perfect play", "perfect", BUILT_IN["minimax"]),
-    "minimax-first": Listed("Perfect play, always the same", "perfect", BUILT_IN["minimax-first"]),
-    "minimax-slip=0.1": Listed("Medium opponent", "strong", BUILT_IN["minimax-slip=0.1"]),
+    "minimax": Listed("Perfect play", "perfect"),
+    "minimax-first": Listed("Perfect play, always the same", "perfect"),
+    "minimax-slip=0.1": Listed("Medium opponent", "strong"),
     "search": Listed("Full search", "perfect", "works out every game to its end"),
     EASY_BEYOND: Listed(
         "One step ahead", "easy", "takes a win and blocks yours, but does not see a fork"
@@ -68,7 +71,10 @@ PLAYERS = {
         "a trie that learns from your games; it has learned from no game yet",
     ),
 }
-"""The players without training that every list has, in its order."""
+"""The players without training that come first in every list, with words for people.
+
+All other opponents of the package, and those that were added to it, follow under their names.
+"""
 WITH_OPTIONS = {"search": "Search", "mcts": "Tree search"}
 GROUPS = {
     "easy": ("Easy to beat", "They make mistakes. Begin here."),
@@ -80,7 +86,7 @@ GROUPS = {
     ),
     "beatable": ("Trained, can be beaten", "Trained, but somebody can beat them: find out how."),
     "run": ("Your training runs", "Trained on this computer: make train trains one."),
-    "other": ("Added by other packages", "They belong to other packages on this computer."),
+    "other": ("Other players", "They need no training. Other packages may have brought them."),
 }
 """The groups in the order of a list, with their headings and what their players are."""
 NAMES = {
@@ -113,6 +119,12 @@ def title_of(id: str, stated: Stated | None = None) -> str:
     if options:
         return ", ".join([WITH_OPTIONS.get(name) or title_of(name), *options])
     return id.rstrip("/").rpartition("/")[2]
+
+
+def sentence_of(id: str) -> str:
+    """The way in which a player that needs no training plays; "" if nothing is known of it."""
+    own = PLAYERS[id].about if id in PLAYERS else ""
+    return own or description(id)
 
 
 def story_of(agent: str) -> str:

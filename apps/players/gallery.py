@@ -87,7 +87,7 @@ class Entry:
         if self.id in PLAYERS:
             return PLAYERS[self.id].group
         if self.kind == "agent":
-            return "other" if self.id in opponents.registered_names() else "strong"
+            return "strong" if self.agent in {*PLAYERS, *about.WITH_OPTIONS} else "other"
         return "run" if self.kind == "run" else "proven" if self.unbeatable else "beatable"
 
     @property
@@ -150,7 +150,7 @@ class UnknownPlayerError(ValueError):
 
 
 class Gallery:
-    """The players of `about.PLAYERS`, and the saved runs in `folders`.
+    """The players of `about.PLAYERS`, all other opponents, and the saved runs in `folders`.
 
     The id of a run begins with the last part of its folder's path, which differs from that of the
     other folders. A certificate that has not changed is not read again. Threads may share it.
@@ -162,7 +162,8 @@ class Gallery:
 
     def entries(self) -> list[Entry]:
         """All entries: built in, registered, trained, then runs by id, broken ones included."""
-        named = map(_named_entry, (*PLAYERS, *opponents.registered_names()))
+        names = dict.fromkeys([*PLAYERS, *opponents.untrained_names()])
+        named = [_named_entry(name) for name in names if not opponents.is_trained(name)]
         runs = [self._run(id, path) for id, path in self._places()]
         runs.sort(key=lambda entry: (entry.kind, entry.id))
         return [*filter(None, named), *map(_trained_entry, packed.trained_names()), *runs]
@@ -220,11 +221,9 @@ def _named_entry(id: str) -> Entry | None:
     if named is None:
         return None
     name, options = named.name, named.options
-    sentence = ", ".join([name, *(f"{key} {value}" for key, value in options.items())])
-    if id in PLAYERS:
-        sentence = PLAYERS[id].about
-    elif id in opponents.registered_names():
-        sentence = opponents.description(id)
+    sentence = about.sentence_of(id)
+    if not sentence:
+        sentence = ", ".join([name, *(f"{key} {value}" for key, value in options.items())])
     is_limited = options.get("depth") or options.get("seconds")
     solves = name.startswith("minimax") or (name == "search" and not is_limited)
     most = ENUMERABLE if solves else MAX_BITS

@@ -23,7 +23,7 @@ from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.games.game import MAX_NAME, Participant
-from tictactoe_env.games.table import PERSON
+from tictactoe_env.games.session import PERSON
 from tictactoe_env.opponents import is_trained, make_opponent, saved_path
 from tictactoe_env.policy import Policy, RandomPolicy, sample
 from tictactoe_env.rules import SIDES, Boards, Rules, to_move
@@ -53,13 +53,13 @@ NAMES_TEXT = """\
 
 @dataclass(frozen=True)
 class Thoughts:
-    """A player's probabilities and values of the moves on one board, None on taken cells.
+    """A player's probabilities and values of the moves on one board, None where illegal.
 
-    values: for the side to move, or None if the player has no values; a free cell has None if the
-    player does not know its value. kind: "own", "expected" or "". illegal: the probability on taken
-    cells. meaning: of the values, in words. scale: the values of a sure loss and of a sure win.
-    kinds: all that the player has. new: True if the player knows that the board never came up in
-    training.
+    values: for the side to move, or None if the player has no values; a legal cell has None if the
+    player does not know its value. kind: "own", "expected" or "". illegal: the probability of
+    illegal moves. meaning: of the values, in words. scale: the values of a sure loss and of a sure
+    win. kinds: all that the player has. new: True if the player knows that the board never came up
+    in training.
     """
 
     probs: list[float | None]
@@ -148,17 +148,18 @@ class Seat:
             if kind == EXPECTED:
                 self._policy = policy = tabulate(policy, self.rules)
                 side = SIDES[int(to_move(board) < 0)]
-                values = action_values(side, policy, RandomPolicy(), self.rules, board)
+                random = RandomPolicy(self.rules)
+                values = action_values(side, policy, random, self.rules, board)
             elif kind == OWN:
                 values = model.q_values(board[None])[0]
             probs = policy.probs(board[None])[0]
         of_values = model if kind == OWN else None
-        free = board == 0
+        legal = self.rules.legal_cells(board)
         return Thoughts(
-            _on(free, probs),
-            None if values is None else _on(free, values),
+            _on(legal, probs),
+            None if values is None else _on(legal, values),
             kind,
-            float(probs[~free].sum()),
+            float(probs[~legal].sum()),
             getattr(of_values, "meaning", MEANINGS[kind]),
             getattr(of_values, "scale", (-1.0, 1.0)),
             kinds,
@@ -171,9 +172,9 @@ class Seat:
         return ask is not None and bool(ask(board[None])[0])
 
 
-def _on(free: NDArray[np.bool_], numbers: NDArray[np.floating[Any]]) -> list[float | None]:
-    """The finite numbers on free cells, None elsewhere."""
-    shown = free & np.isfinite(numbers)
+def _on(legal: NDArray[np.bool_], numbers: NDArray[np.floating[Any]]) -> list[float | None]:
+    """The finite numbers on legal cells, None elsewhere."""
+    shown = legal & np.isfinite(numbers)
     return [float(one) if is_shown else None for one, is_shown in zip(numbers, shown, strict=True)]
 
 

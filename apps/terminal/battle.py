@@ -54,7 +54,7 @@ def print_game(what: str, x: Named, o: Named, rules: Rules, console: Console, se
 
 def example_of(policy: BoardPlayer, side: str, name: str, console: Console) -> None:
     """Play one game against random play and print it. The player is O if `side` is "O", else X."""
-    players: list[Named] = [(name, policy), ("random", RandomPolicy())]
+    players: list[Named] = [(name, policy), ("random", RandomPolicy(policy.rules))]
     x, o = players[::-1] if side == "O" else players
     print_game("an example game", x, o, policy.rules, console)
 

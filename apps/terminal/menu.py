@@ -12,7 +12,7 @@ from rich.table import Table as Columns
 from agents import TRAINABLE
 from apps.players.about import LEARNER, title_of, unit_of
 from apps.players.gallery import Entry, Gallery, grouped
-from apps.terminal.game import Table, seats_of
+from apps.terminal.game import TerminalSession, seats_of
 from apps.terminal.interpreter import command
 from apps.terminal.plain import plain
 from apps.terminal.replay import print_list, watch
@@ -20,8 +20,8 @@ from apps.terminal.talk import Talk, number, numbered, one_of, seconds
 from apps.terminal.tree import tree_text
 from tictactoe_env.errors import printable
 from tictactoe_env.exact.positions import can_enumerate
+from tictactoe_env.games.session import PERSON
 from tictactoe_env.games.store import GameStore
-from tictactoe_env.games.table import PERSON
 from tictactoe_env.notation import SIDES, parse_size, rules_text
 from tictactoe_env.opponents import easy_opponent
 from tictactoe_env.rules import Rules
@@ -42,7 +42,7 @@ class Menu:
     """Asks what to do until "quit" is chosen. seed: of the first game; each further game adds 1.
 
     train: trains by the words of a command line; the exit code. delay: seconds a move where agents
-    play. shown: values and learn of each `Table`.
+    play. shown: values and learn of each `TerminalSession`.
     """
 
     def __init__(
@@ -146,8 +146,10 @@ class Menu:
 
     def _play(self, x: str, o: str, games: int = 1, delay: float = 0.0) -> None:
         seats = seats_of((x, o), self.rules, self.talk)
-        table = Table(seats, self.rules, self.talk, self.store, delay=delay, **self.shown)
-        table.play_all(games, self.seed)
+        session = TerminalSession(
+            seats, self.rules, self.talk, self.store, delay=delay, **self.shown
+        )
+        session.play_all(games, self.seed)
         self.seed += games
 
     # --- questions --------------------------------------------------------------------------------

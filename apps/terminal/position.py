@@ -30,7 +30,8 @@ def examine(seats: Mapping[str, Seat], text: str, rules: Rules, console: Console
     for a finished board.
     """
     board = parse_board(text, rules)
-    check_move(board, int(np.argmin(board != 0)), rules)
+    legal = rules.legal_cells(board)
+    check_move(board, int(np.argmax(legal)), rules)
     exact = analyse(board, rules) if can_enumerate(rules) else None
     worth = f", who {exact.position.text} with best play" if exact else ""
     side = SIDES[int(to_move(board) < 0)]
@@ -39,7 +40,7 @@ def examine(seats: Mapping[str, Seat], text: str, rules: Rules, console: Console
     for name, seat in seats.items():
         shown = {kind: seat.thoughts(board, kind) for kind in seat.kinds}
         thoughts, rows = seat.thoughts(board), []
-        for cell in np.flatnonzero(board == 0).tolist():
+        for cell in np.flatnonzero(legal).tolist():
             values = (shown[kind].values if kind in shown else None for kind in KINDS)
             numbers = (one[cell] if one else None for one in values)
             texts = (NONE if number is None else f"{number + 0.0:+.4f}" for number in numbers)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import agents
-from apps.terminal.entries import Entry, entry_of, saved_config
+from apps.terminal.experiments import Experiment, experiment_of, saved_config
 from tictactoe_env.opponents import parse_pool, split_options
 from training.selfplay import RIVAL
 
@@ -16,18 +15,18 @@ if TYPE_CHECKING:
     from training.rivals import Rivals
 
 SHARED = ("steps", "judge_every", "opponents", "snapshot_every")  # options that a rival gets too
-Pair = tuple[Entry, Entry]
+Pair = tuple[Experiment, Experiment]
 
 
-def refuse_half(entry: Entry, saved: Mapping[str, Any], resume: Path | None) -> None:
+def refuse_half(experiment: Experiment, saved: Mapping[str, Any], resume: Path | None) -> None:
     """Raise ValueError if one learner would be trained where there are, or should be, two."""
     if resume and "rival_of" in saved:
         first = resume.with_name(str(saved["rival_of"]))
         raise ValueError(f"{resume} was trained with its rival: --resume {first} continues both")
-    if meets_rival(entry):
+    if meets_rival(experiment):
         raise ValueError(
-            f"the opponents {entry.config.opponents!r} name a rival: give its agent, such as "
-            f"--rival {entry.page.AGENT}"
+            f"the opponents {experiment.config.opponents!r} name a rival: give its agent, such as "
+            f"--rival {experiment.page.AGENT}"
         )
 
 
@@ -36,9 +35,9 @@ def has_snapshots(page: Any) -> bool:
     return "snapshot_every" in page.Config.model_fields
 
 
-def meets_rival(entry: Entry) -> bool:
+def meets_rival(experiment: Experiment) -> bool:
     """True if snapshots of a rival are among the opponents."""
-    pool = parse_pool(entry.config.opponents) if has_snapshots(entry.page) else []
+    pool = parse_pool(experiment.config.opponents) if has_snapshots(experiment.page) else []
     return any(split_options(name)[0] == RIVAL for name, _ in pool)
 
 
@@ -48,7 +47,7 @@ def new_pair(page: Any, typed: dict[str, Any]) -> Pair:
     The rival gets the board, the options in SHARED that were typed, the next seed, and where the
     other learns one side, the other side. Raises ValueError for one that has no snapshots.
     """
-    first = entry_of(page, {"opponents": RIVAL, **typed}, {})
+    first = experiment_of(page, {"opponents": RIVAL, **typed}, {})
     config, rival_page = first.config, agents.page(typed["rival"])
     side = {"X": "O", "O": "X"}.get(getattr(config, "side", ""), "both")
     given = {name: typed[name] for name in SHARED if name in typed}
@@ -57,14 +56,14 @@ def new_pair(page: Any, typed: dict[str, Any]) -> Pair:
         "seed": config.seed + 1,
         "side": side,
         **given,
-        **asdict(config.rules),
+        **config.rules.to_json(),
     }
-    second = entry_of(rival_page, given, {})
-    for entry in (first, second):
-        if not meets_rival(entry):
+    second = experiment_of(rival_page, given, {})
+    for experiment in (first, second):
+        if not meets_rival(experiment):
             raise ValueError(
-                f"{entry.name} would not meet its rival: take an agent with snapshots, such as "
-                f"dqn, and name the rival among the opponents, such as {RIVAL}:0.5,random:0.5"
+                f"{experiment.name} would not meet its rival: take an agent with snapshots, such "
+                f"as dqn, and name the rival among the opponents, such as {RIVAL}:0.5,random:0.5"
             )
     return first, second
 
@@ -78,11 +77,11 @@ def saved_pair(page: Any, typed: dict[str, Any], saved: dict[str, Any]) -> Pair:
         raise ValueError(f"{other} was not trained with {folder}: was one of them renamed?")
     steps = {name: typed[name] for name in ("steps",) if name in typed}
     rival_page = agents.page(saved_other["agent"])
-    second = entry_of(rival_page, {"resume": other, **steps}, saved_other)
-    return entry_of(page, typed, saved), second
+    second = experiment_of(rival_page, {"resume": other, **steps}, saved_other)
+    return experiment_of(page, typed, saved), second
 
 
-def runs_of(pair: tuple[Entry, ...], folder: Path, until: str) -> Rivals:
+def runs_of(pair: tuple[Experiment, ...], folder: Path, until: str) -> Rivals:
     """The training of two learners, in FOLDER and FOLDER-rival."""
     from apps.terminal.trainer import rival_folder
     from training.rivals import RivalRun, Rivals

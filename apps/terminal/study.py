@@ -19,12 +19,13 @@ from apps.terminal.study_table import facts, write_study
 from tictactoe_env.errors import printable
 from tictactoe_env.exact.verdict import verdict
 from training.cluster import results
-from training.files import has_folder
+from training.files import has_folder, remove_temporary
 from training.goals import check_goal
 from training.metrics import FILE as METRICS
 from training.metrics import Row, read_metrics, results_of
 from training.options import BoardConfig, check_unchanged, read_config
-from training.run import CONFIG, Run, read_config_file
+from training.run import Run
+from training.run_files import CONFIG, read_config_file
 
 
 def train_run(
@@ -85,11 +86,12 @@ def train(
     (agent, config, preset, until), console = about, Console()
     check_goal(config, until)
     calls = [
-        (folder.absolute() / f"seed-{seed:02d}", agent, config.but(seed=seed), preset, until)
+        (folder.absolute() / f"seed-{seed:02d}", agent, config.replace(seed=seed), preset, until)
         for seed in seeds
     ]
     check_folder(folder, calls)
     folder.mkdir(parents=True, exist_ok=True)
+    remove_temporary(folder)
     where = f"on {cluster}" if cluster else "on this machine"
     report.say(f"training {len(seeds)} seeds {where}: {folder}", console)
     metrics: dict[int, list[Row]] = {}

@@ -12,13 +12,13 @@ from rich.console import Console, RenderableType
 from rich.live import Live
 
 from apps.terminal.report import say
-from tictactoe_env.games import table
+from tictactoe_env.games import session
 from training.options import typed
 
 Show = Callable[[RenderableType], None]
 
 
-class Talk(table.Talk):
+class Talk(session.Talk):
     """Writes to a console of rich, and reads answers from the standard input."""
 
     def __init__(self, console: Console):

@@ -35,7 +35,7 @@ def _lines(policy: Policy, now: Standing, depth: int, side: str) -> Iterator[str
     if now.mover is None or ply == depth:
         return
     ours = side in ("both", now.mover)
-    probs = policy.probs(board[None])[0] if ours else board == 0
+    probs = policy.probs(board[None])[0] if ours else rules.legal_cells(board)
     worth = analyse(board, rules).moves if rules.cells <= TABULATED else [None] * rules.cells
     for cell in np.flatnonzero(probs >= LEAST).tolist():
         share, exact = f"{100 * probs[cell]:.1f} %" if ours else "", worth[cell]

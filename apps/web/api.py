@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import asdict
 from typing import Annotated, Any
 
 from anyio import from_thread
@@ -58,7 +57,11 @@ class Api:
         entries = self.gallery.entries()
         boards = boards_of(entries)
         agents = [summary(entry, boards) for entry in entries]
-        return {"agents": agents, "groups": groups(), "boards": [*map(asdict, boards)]}
+        return {
+            "agents": agents,
+            "groups": groups(),
+            "boards": [board.to_json() for board in boards],
+        }
 
     def agent(self, id: str) -> Json:
         """An agent with its certificate without the moves, or with the reason why there is none.
@@ -187,7 +190,7 @@ def boards_of(entries: Iterable[Entry]) -> list[Rules]:
 def summary(entry: Entry, boards: Iterable[Rules]) -> Json:
     """A player as a list shows it, with those of some boards on which it plays."""
     values = {name: getattr(entry, name) for name in SUMMARY}
-    return {**values, "boards": [asdict(board) for board in boards if entry.plays(board)]}
+    return {**values, "boards": [board.to_json() for board in boards if entry.plays(board)]}
 
 
 def described(entry: Entry) -> Json:

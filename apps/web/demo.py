@@ -11,7 +11,6 @@ import base64
 import gzip
 import json
 import re
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -65,7 +64,7 @@ def read(name: str) -> str:
 def tables(gallery: Gallery) -> Json:
     """The data of `tables.js`: the players, the positions of their tables, and words."""
     entries = [one for one in gallery.entries() if one.id not in SEARCHES and one.learned is None]
-    boards = [asdict(BOARD)]
+    boards = [BOARD.to_json()]
     worths = [GameValue(value, plies) for value in (-1, 0, 1) for plies in range(BOARD.cells + 1)]
     return {
         "agents": [
@@ -95,7 +94,10 @@ def table(entry: Entry) -> Json:
         return {"moves": moves}
     boards = positions_of(BOARD).boards[positions_of(BOARD).unfinished]
     values = [
-        [round(value, 2) if np.isfinite(value) else None for value in row[board == 0].tolist()]
+        [
+            round(value, 2) if np.isfinite(value) else None
+            for value in row[BOARD.legal_cells(board)].tolist()
+        ]
         for row, board in zip(model.q_values(boards), boards, strict=True)
     ]
     is_new = model.is_new(boards) if hasattr(model, "is_new") else np.zeros(len(boards), bool)

@@ -6,18 +6,21 @@ listens on 127.0.0.1 only. docs/play.md has examples.
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import h11
 import uvicorn
 from fastapi import FastAPI
 from fastapi.responses import FileResponse, Response
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
 from starlette.staticfiles import StaticFiles
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from apps.players.gallery import Gallery
 from apps.web.api import Api
@@ -30,6 +33,7 @@ from tictactoe_env.games.store import GameStore
 HOST = "127.0.0.1"
 NAMES = (HOST, "localhost", "[::1]")  # of this machine; others are DNS rebinding
 MOST_CONNECTIONS = 256
+REQUEST_SECONDS = 5  # in which a connection must bring its next request as a whole
 MAX_BODY = 8_192  # bytes of a request
 PAGES = ("/", "/games", "/games/{id}", "/agents", "/agents/{id:path}")
 REFUSED: dict[int | str, Any] = {"default": {"description": 'A refusal, {"error": reason}'}}
@@ -78,6 +82,46 @@ async def page(request: Request) -> Response:
     return FileResponse(STATIC / "index.html")
 
 
+class Connection(H11Protocol):
+    """A connection that is closed if its next request does not arrive as a whole in time.
+
+    uvicorn itself waits for ever, so silent clients could take all places for connections.
+    """
+
+    deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        """Await the first request."""
+        super().connection_made(transport)
+        self.watch()
+
+    def handle_events(self) -> None:
+        """Handle what has arrived, also after an answer, and await the rest."""
+        super().handle_events()
+        self.watch()
+
+    def watch(self) -> None:
+        """Set the deadline while a request is awaited or arrives, and lift it after that."""
+        is_awaited = self.conn.their_state in (h11.IDLE, h11.SEND_BODY)
+        if is_awaited and self.deadline is None:
+            self.deadline = self.loop.call_later(self.timeout_keep_alive, self.transport.abort)
+        elif not is_awaited and self.deadline is not None:
+            self.deadline.cancel()
+            self.deadline = None
+
+
+def settings(app: FastAPI) -> uvicorn.Config:
+    """The settings of uvicorn for the application."""
+    return uvicorn.Config(
+        app,
+        http=Connection,
+        log_level="warning",
+        limit_concurrency=MOST_CONNECTIONS,
+        timeout_keep_alive=REQUEST_SECONDS,
+        timeout_graceful_shutdown=2,
+    )
+
+
 def serve(store: Path, port: int) -> None:
     """Serve until Ctrl-C. Port 0 is any free one.
 
@@ -91,15 +135,9 @@ def serve(store: Path, port: int) -> None:
             raise ValueError(f"port {port} cannot be used ({why}): give another --port") from None
         # Connections inherit this. Nagle's algorithm delays answers by 40 ms.
         listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        settings = uvicorn.Config(
-            application(opened),
-            log_level="warning",
-            limit_concurrency=MOST_CONNECTIONS,
-            timeout_graceful_shutdown=2,
-        )
         address = f"http://{HOST}:{listening.getsockname()[1]}/"
         where = f"games are kept in {printable(store)}; Ctrl-C ends"
         print(f"tic-tac-toe: {address}   ({where})", flush=True)
         sys.setswitchinterval(0.0005)  # seconds a quick answer waits for a thread that searches
         with suppress(KeyboardInterrupt):
-            uvicorn.Server(settings).run(sockets=[listening])
+            uvicorn.Server(settings(application(opened))).run(sockets=[listening])

@@ -7,9 +7,12 @@ import minari
 import numpy as np
 import pytest
 
+from tictactoe_env import Rules
+from tictactoe_env.exact import MinimaxPolicy
+
 ID = "tictactoe_env:TicTacToe-v0"
 MADE = {
-    "opponent": [["random", 0.5], ["minimax-slip=0.5", 0.5]],
+    "opponent": [["random", 0.5], [MinimaxPolicy(Rules(), slip=0.5), 0.5]],
     "side": "random",
     "observation": "grid",
 }
@@ -29,7 +32,8 @@ def test_recorded_games_have_all_of_info_and_are_played_again(seeds, tmp_path, m
     collector.close()
     dataset = minari.load_dataset("tictactoe/test-v0")
     env = dataset.recover_environment()
-    assert env.spec.kwargs == MADE
+    by_name = [["random", 0.5], ["minimax-ties=random-slip=0.5", 0.5]]
+    assert env.spec.kwargs == {**MADE, "opponent": by_name}
     metadata = dataset.storage.get_episode_metadata(dataset.episode_indices)
     for episode, about in zip(dataset, metadata, strict=True):
         seen, info = env.reset(seed=int(about["seed"]))
@@ -44,6 +48,14 @@ def test_recorded_games_have_all_of_info_and_are_played_again(seeds, tmp_path, m
             np.testing.assert_array_equal(values, expected)
             assert values.dtype == np.int8
         np.testing.assert_array_equal(rewards, episode.rewards)
+
+
+def test_at_recording_a_warning_says_that_an_opponent_has_no_name():
+    class Own(MinimaxPolicy):
+        """Not a player of the package."""
+
+    with pytest.warns(UserWarning, match="Own.*register_opponent"):
+        minari.DataCollector(gym.make(ID, opponent=Own(Rules())))
 
 
 def test_the_example_proves_its_clone_unbeatable(run_example):

@@ -61,9 +61,13 @@ class PlainGame:
     def free(board: Board) -> list[int]:
         return [cell for cell, mark in enumerate(board) if mark == 0]
 
+    def legal(self, board: Board) -> list[int]:
+        """The moves that are legal while the game goes on."""
+        return self.free(board)
+
     def moves(self, board: Board) -> list[int]:
-        """The legal moves: the free cells, none in a finished game."""
-        return self.free(board) if self.positions[board] is None else []
+        """The legal moves, none in a finished game."""
+        return self.legal(board) if self.positions[board] is None else []
 
     def after(self, board: Board, cell: int) -> Board:
         return (*board[:cell], self.mover(board), *board[cell + 1 :])
@@ -75,7 +79,7 @@ class PlainGame:
         waiting = [self.empty]
         while waiting:
             board = waiting.pop()
-            for cell in self.free(board) if found[board] is None else []:
+            for cell in self.legal(board) if found[board] is None else []:
                 child = self.after(board, cell)
                 if child not in found:
                     found[child] = self.outcome(child)
@@ -103,10 +107,12 @@ class PlainGame:
     def best(self, board: Board) -> list[int]:
         """The moves that keep the value of a position."""
         value = self.value_x[board]
-        return [cell for cell in self.free(board) if self.value_x[self.after(board, cell)] == value]
+        moves = self.legal(board)
+        return [cell for cell in moves if self.value_x[self.after(board, cell)] == value]
 
     def uniform(self, board: Board) -> dict[int, Fraction]:
-        return dict.fromkeys(self.free(board), Fraction(1, board.count(0)))
+        moves = self.legal(board)
+        return dict.fromkeys(moves, Fraction(1, len(moves)))
 
     def perfect(self, board: Board) -> dict[int, Fraction]:
         best = self.best(board)
@@ -124,7 +130,8 @@ class PlainGame:
             choice, forfeit = sides[self.mover(board)]
             parts = []
             for cell, chance in choice(board).items():
-                after = forfeit if board[cell] else from_here(self.after(board, cell))
+                is_legal = cell in self.legal(board)
+                after = from_here(self.after(board, cell)) if is_legal else forfeit
                 parts.append([chance * part for part in after])
             return tuple(map(sum, zip(*parts, strict=True)))
 

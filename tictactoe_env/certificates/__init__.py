@@ -12,13 +12,12 @@ from tictactoe_env.certificates.certificate import (
     verify,
     write,
 )
-from tictactoe_env.certificates.content import Certificate, Rates, SideResults
+from tictactoe_env.certificates.content import Certificate, SideResults
 from tictactoe_env.certificates.stated import CertificateError, Stated
 
 __all__ = [
     "Certificate",
     "CertificateError",
-    "Rates",
     "SideResults",
     "Stated",
     "certify",

@@ -21,13 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from tictactoe_env.certificates.content import (
-    Certificate,
-    Rates,
-    SideResults,
-    seems_to_win,
-    sides_of,
-)
+from tictactoe_env.certificates.content import Certificate, SideResults, seems_to_win, sides_of
 from tictactoe_env.certificates.lines import (
     LinesPolicy,
     compressed,
@@ -73,8 +67,8 @@ def exact_results(table: TabularPolicy) -> dict[str, SideResults]:
         sides[side] = replace(
             _results(reach),
             optimal=match.wins_most(reach),
-            vs_minimax=Rates.of(match.exact_result(table, minimax, side=side)),
-            limit_vs_random=None if limit is None else Rates.of(limit),
+            vs_minimax=match.exact_result(table, minimax, side=side),
+            limit_vs_random=limit,
         )
         if seems_to_win(sides[side]) != sides[side].always_wins:
             raise CertificateError(
@@ -101,7 +95,7 @@ def _results(reach: Reach) -> SideResults:
         losing_line=None if line is None else tuple(game_text(line, reach.rules).split()),
         worst_case_value=response.value,
         worst_case_loss=response.loss,
-        vs_random=Rates.of(match.result_of(reach)),
+        vs_random=match.result_of(reach),
         always_wins=response.always_wins,
     )
 

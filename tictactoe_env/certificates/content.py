@@ -21,24 +21,9 @@ from tictactoe_env.certificates.stated import CertificateError, Stated, is_numbe
 from tictactoe_env.exact.match import OptimalShare, Result
 from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.exact.verdict import Proven, verdict
-from tictactoe_env.rules import SIDES, Rules
+from tictactoe_env.rules import SIDES, SIZES, Rules
 
 TABLE, LINES = 1, 2  # the formats: the moves in all positions, or in those that can be met
-
-
-@dataclass(frozen=True)
-class Rates:
-    """The results of a side in shares of all games; illegal: lost by a move on a taken cell."""
-
-    win: float
-    draw: float
-    loss: float
-    illegal: float
-
-    @classmethod
-    def of(cls, result: Result) -> Rates:
-        """The rates of an exact result."""
-        return cls(result.win, result.draw, result.loss, result.illegal)
 
 
 @dataclass(frozen=True)
@@ -46,7 +31,8 @@ class SideResults:
     """The exact results of a player as one side.
 
     unbeatable: whether it never loses, whatever the opponent does. always_wins: whether it wins
-    every game. losing_line: the cells of the shortest game that it loses, None without one.
+    every game. losing_line: the cells of the shortest game that it loses, None without one. A
+    `Result` of a certificate does not state `illegal_other`.
     worst_case_value, worst_case_loss: win - loss, and the loss, against a best response.
 
     Of a certificate of all positions: optimal, whether it is unbeatable and no unbeatable player
@@ -56,17 +42,19 @@ class SideResults:
 
     Of a certificate of lines: positions, the number of unfinished positions that it can meet;
     decisions, of those in which it moves.
+
+    In JSON a result is the shares "win", "draw", "loss" and "illegal" of all games.
     """
 
     unbeatable: bool
     losing_line: tuple[str, ...] | None
     worst_case_value: float
     worst_case_loss: float
-    vs_random: Rates
+    vs_random: Result
     always_wins: bool = False
     optimal: bool = False
-    vs_minimax: Rates | None = None
-    limit_vs_random: Rates | None = None
+    vs_minimax: Result | None = None
+    limit_vs_random: Result | None = None
     positions: int = 0
     decisions: int = 0
 
@@ -211,17 +199,14 @@ class Certificate:
         else:
             whole["optimal"] = self.optimal
         for side, found in self.results.items():
-            values = asdict(found)
-            if found.losing_line is not None:
-                values["losing_line"] = list(found.losing_line)
-            whole[_entry(side)] = {name: values[name] for name in names}
+            whole[_entry(side)] = {name: _plain(getattr(found, name)) for name in names}
         if self.optimal_moves is not None:
             whole["optimal_moves"] = asdict(self.optimal_moves)
         stated = vars(self.stated)
         return {
             "format": LINES if self.is_of_lines else TABLE,
             "agent": self.stated.agent,
-            "board": asdict(self.rules),
+            "board": self.rules.to_json(),
             **whole,
             **{name: stated[name] for name in ("seed", "config", "versions")},
             "moves": self.moves,
@@ -233,11 +218,19 @@ class Certificate:
 _COMMON = ("losing_line", "worst_case_value", "worst_case_loss", "vs_random")
 _TABLE_NAMES = ("unbeatable", "optimal", *_COMMON, "vs_minimax", "limit_vs_random")
 _LINES_NAMES = ("unbeatable", "always_wins", *_COMMON, "positions", "decisions")
+_RESULT_NAMES = ("win", "draw", "loss", "illegal")  # the other side makes no illegal moves
 
 
 def sides_of(config: Mapping[str, Any], sides: tuple[str, ...] = SIDES) -> tuple[str, ...]:
     """The one of some sides that a configuration names, or all of them."""
     return (config["side"],) if config.get("side") in sides else sides
+
+
+def _plain(value: Any) -> Any:
+    """A part of the results of a side as a JSON value."""
+    if isinstance(value, Result):
+        return {name: getattr(value, name) for name in _RESULT_NAMES}
+    return list(value) if isinstance(value, tuple) else value
 
 
 def _entry(side: str) -> str:
@@ -280,14 +273,14 @@ _KINDS: Mapping[Any, tuple[str, Callable[[Any], bool]]] = {
 def _typed(kind: Any, value: Any, place: str, names: Sequence[str] = ()) -> Any:
     """A JSON value as one of KINDS, as a dataclass, or as None where the kind allows it.
 
-    names: the entries of the object; by default those of all fields of the dataclass. Raises
-    CertificateError, which names the place, for any other value.
+    names: the entries of the object, if they are not those of `_entries`. Raises CertificateError,
+    which names the place, for any other value.
     """
     if isinstance(kind, UnionType):
         return None if value is None else _typed(get_args(kind)[0], value, place)
     if isinstance(kind, type) and is_dataclass(kind):
         entries, kinds = _typed(dict, value, place), get_type_hints(kind)
-        names = names or [one.name for one in fields(kind)]
+        names = names or _entries(kind, entries)
         parts = {n: _typed(kinds[n], entries.get(n, _MISSING), f"{place}.{n}") for n in names}
         _check_known(set(entries) - set(names), f"{place}.")
         try:
@@ -300,6 +293,19 @@ def _typed(kind: Any, value: Any, place: str, names: Sequence[str] = ()) -> Any:
     if kind == _LINE:
         return tuple(value)
     return float(value) if kind is float else value
+
+
+def _entries(kind: Any, given: Collection[str]) -> Sequence[str]:
+    """The entries of an object that stands for a dataclass: all fields, with two exceptions.
+
+    Of a board the sizes, and the further fields that are given; of a result `_RESULT_NAMES`.
+    """
+    if kind is Result:
+        return _RESULT_NAMES
+    names = [one.name for one in fields(kind)]
+    if kind is Rules:
+        return [name for name in names if name in SIZES or name in given]
+    return names
 
 
 def _check_known(unknown: Collection[str], place: str) -> None:

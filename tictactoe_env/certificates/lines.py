@@ -85,7 +85,7 @@ class LinesPolicy:
         probs = np.zeros(boards.shape)
         np.add.at(probs, (known, cells), self._shares[place[known[:, 0]]])
         if unknown.any():
-            probs[unknown] = RandomPolicy().probs(boards[unknown])
+            probs[unknown] = RandomPolicy(self.rules).probs(boards[unknown])
         return probs
 
     def _places(self, boards: Boards) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

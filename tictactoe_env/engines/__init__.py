@@ -13,54 +13,133 @@ times those against minimax. Larger boards have too many rows for such tables.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
-from numpy.random import Generator as Generator
+from numpy.random import Generator
 from numpy.typing import NDArray
 
-from tictactoe_env.rules import Rules
-
-if TYPE_CHECKING:
-    from tictactoe_env.engines.bits import BitGame, BitGames
-    from tictactoe_env.engines.rows import RowGame, RowGames
+from tictactoe_env.policy import Numbers, Policy, Uniforms
+from tictactoe_env.rules import ONGOING, Boards, Rules
 
 # Cells of a board that goes by row: 2x5 has 15,983 positions; 3x4 has 111,973, 100 MB of lists.
 _ROW_ENGINE = 10
 
-State = Any  # one game; immutable
-States = Any  # B games: an array whose last axis is the games: (B,) or (n, B)
-Numbers: TypeAlias = NDArray[np.intp]  # (B,): cells, or indices of games or of opponents
-GameEngine: TypeAlias = "RowGame | BitGame"  # one game at a time
-BatchEngine: TypeAlias = "RowGames | BitGames"  # many games at a time
+# One game, immutable: its row, or the learner's marks, the opponent's, and the learner's mark.
+GameState: TypeAlias = int | tuple[int, int, int]
+# B games, (B,) or (n, B).
+GameStates: TypeAlias = NDArray[np.signedinteger[Any]]
+
+_State = TypeVar("_State")
+_States = TypeVar("_States")
+_Reply = TypeVar("_Reply")  # an opponent, or several, in the form of the engine
+_View: TypeAlias = tuple[NDArray[Any], NDArray[np.int8]]
 
 
-class Engine:
-    """A board, and what its games look like. Copies share the tables of the board."""
+class GameEngine(Protocol[_State, _Reply]):
+    """Plays one game at a time; a copy of an engine shares the tables of the board."""
 
-    def __init__(self, rules: Rules, early_draw: bool, observation: str):
-        self.rules, self._arguments = rules, (rules, early_draw, observation)
+    def start(self, board: Boards, seat: int, /) -> _State:
+        """The state of an unfinished board (cells,), the learner having the mark `seat`."""
 
-    def __reduce__(self) -> Any:
-        return (type(self), self._arguments)
+    def prepare(self, policy: Policy, /) -> _Reply:
+        """The opponent in the form that `advance` takes."""
+
+    def advance(
+        self, state: _State, cell: int | None, reply: _Reply | None, uniforms: Uniforms, /
+    ) -> tuple[_State, int, NDArray[Any], NDArray[np.int8]]:
+        """State, result, observation and mask after the learner's move and the opponent's reply.
+
+        cell: None at the start of a game, where only the opponent moves, if it is its turn. A move
+        that is not legal ends the game, which must be unfinished. A reply is drawn with one number
+        in [0, 1). reply: None if the caller moves for both sides; then the learner has the other
+        seat in the new state, and the result is that of the side that moved.
+        """
+
+    def view(self, state: _State, /) -> _View:
+        """The observation from the learner's seat and the mask (cells,) int8; both are fresh."""
+
+    def board(self, state: _State, /) -> Boards:
+        """The board (cells,) int8."""
 
 
-def game_engine(rules: Rules, early_draw: bool, observation: str) -> GameEngine:
-    """The engine for one game."""
-    return _engines(rules)[0](rules, early_draw, observation)
+class BatchEngine(Protocol[_States, _Reply]):
+    """Plays many games at a time."""
+
+    def start(self, boards: Boards, seats: NDArray[np.int8], results: Any = ONGOING, /) -> _States:
+        """States of boards (B, cells) int8; `seats` (B,) int8 are the learner's marks.
+
+        results (B,): how these games stand, by default unfinished.
+        """
+
+    def prepare(self, policies: list[Policy], /) -> _Reply:
+        """The opponents in the form that `advance` takes."""
+
+    def advance(
+        self,
+        states: _States,
+        cells: Numbers,
+        replies: _Reply,
+        which: Numbers,
+        rng: Generator,
+        waiting: Numbers | None = None,
+        /,
+    ) -> tuple[_States, NDArray[np.int8]]:
+        """Fresh states and results (B,) after the learner's moves and the opponents' replies.
+
+        A move that is not legal ends the game. which (B,): the opponent of each game, an index into
+        the policies given to `prepare`. waiting: the finished games; their state and result are
+        undefined afterwards, and callers overwrite them.
+        """
+
+    def begin(
+        self,
+        states: _States,
+        replies: _Reply,
+        which: Numbers,
+        rng: Generator,
+        same_board: bool = False,
+        /,
+    ) -> tuple[_States, NDArray[np.int8]]:
+        """States and results (B,) after the opponents' moves, where it is their turn.
+
+        same_board: whether all games have the same board. A policy that has no table is then asked
+        only if it was asked for another board the last time.
+        """
+
+    def result(self, states: _States, /) -> NDArray[np.int8]:
+        """Fresh results (B,), the numbers ONGOING to OPPONENT_ILLEGAL."""
+
+    def observe(self, states: _States, /) -> NDArray[Any]:
+        """Fresh observations from the learner's seats: see `observation.observe`."""
+
+    def legal(self, states: _States, /) -> NDArray[np.int8]:
+        """Masks (B, cells), 1 on legal cells."""
+
+    def boards(self, states: _States, /) -> Boards:
+        """Boards (B, cells) int8."""
+
+    def seats(self, states: _States, /) -> NDArray[np.int8]:
+        """The learner's marks (B,)."""
 
 
-def batch_engine(rules: Rules, early_draw: bool, observation: str) -> BatchEngine:
-    """The engine for many games."""
-    return _engines(rules)[1](rules, early_draw, observation)
-
-
-def _engines(rules: Rules) -> tuple[type[GameEngine], type[BatchEngine]]:
-    """The engines of a board: by row on boards of up to 10 cells, else by sets of cells."""
+def game_engine(rules: Rules, early_draw: bool, observation: str) -> GameEngine[Any, Any]:
+    """The engine for one game: by row on boards of up to 10 cells, else by sets of cells."""
     if rules.cells <= _ROW_ENGINE:
-        from tictactoe_env.engines.rows import RowGame, RowGames
+        from tictactoe_env.engines.rows import RowGame
 
-        return RowGame, RowGames
-    from tictactoe_env.engines.bits import BitGame, BitGames
+        return RowGame(rules, early_draw, observation)
+    from tictactoe_env.engines.bits import BitGame
 
-    return BitGame, BitGames
+    return BitGame(rules, early_draw, observation)
+
+
+def batch_engine(rules: Rules, early_draw: bool, observation: str) -> BatchEngine[Any, Any]:
+    """The engine for many games."""
+    if rules.cells <= _ROW_ENGINE:
+        from tictactoe_env.engines.rows import RowGames
+
+        return RowGames(rules, early_draw, observation)
+    from tictactoe_env.engines.bits import BitGames
+
+    return BitGames(rules, early_draw, observation)

@@ -8,7 +8,8 @@ Most questions are answered by tables over all sets of 16 cells: which cells, ho
 n-th. A larger board is cut into parts of 16 cells. Whether there is a line is a table too if the
 board is one part. On larger boards it is found by shifts: k cells from cell c on are a line with
 the step d if bit c of `b & b >> d & ... & b >> (k - 1) d` is set and a line can start there.
-(`Rules` uses a padding column instead of the starts; its bitboards have gaps.)
+`Rules` uses a padding column instead of the starts. Where it lets a side take any free cell, these
+are the legal moves; otherwise it is asked, and sets are translated to its bitboards and back.
 """
 
 from __future__ import annotations
@@ -64,25 +65,36 @@ def _starts_of_lines(rules: Rules) -> dict[int, int]:
 
 def line_finder(rules: Rules) -> Callable[[int], int]:
     """A function of a set that is not 0 if k cells of the set are in a line."""
-    steps, k = list(_starts_of_lines(rules).items()), rules.k
+    directions = [
+        ([stride * step for stride in rules.strides], first_cells)
+        for step, first_cells in _starts_of_lines(rules).items()
+    ]
 
     def find_lines(cells: int) -> int:
         found = 0
-        for step, first_cells in steps:
-            found |= _runs(cells, step, k) & first_cells
+        for shifts, first_cells in directions:
+            line = cells
+            for shift in shifts:
+                line &= line >> shift
+            found |= line & first_cells
         return found
 
     return find_lines
 
 
-def _runs(sets: Any, steps: Any, k: int) -> Any:
-    """The cells from which k cells with these steps are in the sets: ints or arrays."""
-    length = 1
-    while length < k:  # doubles the length
-        more = min(length, k - length)
-        sets = sets & sets >> more * steps
-        length += more
-    return sets
+def legal_finder(rules: Rules) -> Callable[[Any], Any]:
+    """A function from the taken cells to the legal moves, as sets: ints or arrays."""
+    full = (1 << rules.cells) - 1
+    if rules.all_free_are_legal:
+        return lambda taken: taken ^ full
+    bits = list(enumerate(rules.cell_bits))
+
+    def find_legal(taken: Any) -> Any:
+        taken_bits = sum(((taken >> cell) & 1) * bit for cell, bit in bits)
+        legal = rules.legal(taken_bits)
+        return sum(((legal & bit) != 0) * (1 << cell) for cell, bit in bits)
+
+    return find_legal
 
 
 @lru_cache(maxsize=8)
@@ -98,8 +110,9 @@ class _Bitboards:
     """
 
     def __init__(self, rules: Rules):
-        self.cells, self._k = rules.cells, rules.k
+        self.cells, self._strides = rules.cells, rules.strides
         self.full = (1 << rules.cells) - 1
+        self.legal = legal_finder(rules)
         self.bits = np.left_shift(1, np.arange(rules.cells, dtype=np.int64))
         self.is_one_part = rules.cells <= _PART
         self._part_starts = np.arange(0, rules.cells, _PART)[:, None]
@@ -117,12 +130,14 @@ class _Bitboards:
         return self._find_lines(sets)
 
     def _find_lines(self, sets: _Sets) -> NDArray[np.bool_]:
-        runs = _runs(sets, self._steps, self._k) & self._line_starts  # (directions, B)
-        found: NDArray[np.bool_] = runs.any(axis=0)
+        lines: Any = sets
+        for stride in self._strides:
+            lines = lines & lines >> stride * self._steps  # (directions, B)
+        found: NDArray[np.bool_] = (lines & self._line_starts).any(axis=0)
         return found
 
     def is_dead(self, own: _Sets, other: _Sets) -> NDArray[np.bool_]:
-        """True where every line has marks of both sides, so nobody can win: (B,)."""
+        """True where every line has marks of both sides, so nobody can make one: (B,)."""
         return ~(self.has_line(self.full ^ own) | self.has_line(self.full ^ other))
 
     def members(self, sets: _Sets) -> NDArray[np.int8]:

@@ -1,6 +1,6 @@
 """Games on bitboards, for boards of any size.
 
-Many games are an array with the learner's marks, the opponent's marks and the free cells as sets
+Many games are an array with the learner's marks, the opponent's marks and the legal moves as sets
 (see `bitboards`) and a status: how the game stands for the learner, which side the learner plays,
 and whether it is the opponent's turn at the start. On boards of up to 12 cells opponents are
 tabulated first. On larger ones `probs` is called once a step for all games of an opponent, and once
@@ -13,13 +13,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy import ndarray
+from numpy.random import Generator
 from numpy.typing import NDArray
 
-from tictactoe_env.engines import Engine, Generator, Numbers
 from tictactoe_env.engines.bitboards import (
     BYTE,
     bitboards_of,
     cell_bytes,
+    legal_finder,
     line_finder,
     line_table,
     nth_cells,
@@ -27,20 +28,19 @@ from tictactoe_env.engines.bitboards import (
 from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.observation import observation_space
-from tictactoe_env.policy import Policy, RandomPolicy, Uniforms, checked_ends, draw
+from tictactoe_env.policy import Numbers, Policy, RandomPolicy, Uniforms, checked_ends, draw
 from tictactoe_env.rules import (
     DRAW,
     ILLEGAL,
-    LOSS,
+    OF_OTHER_SIDE,
     ONGOING,
     OPPONENT_ILLEGAL,
-    WIN,
     Boards,
     Rules,
     to_move,
 )
 
-States = NDArray[np.int64]  # (4, B): the learner's marks, the opponent's, free cells, the status
+States = NDArray[np.int64]  # (4, B): the learner's marks, the opponent's, legal moves, the status
 _Sets = NDArray[np.int64]
 
 # A status is the result, plus 8 if the learner plays O, plus 16 if the opponent begins.
@@ -51,28 +51,42 @@ _SEAT = np.where(_STATUSES & PLAYS_O, -1, 1).astype(np.int8)
 
 
 class _Start(NamedTuple):
-    """A first state (4, 1) by its bytes, its free cells, and the states (4, cells) after each."""
+    """A first state (4, 1) by its bytes, its legal moves, and the states (4, cells) after each."""
 
     key: bytes
     board: Boards  # (1, cells)
-    free: Numbers
+    legal: Numbers
     first_moves: States
 
 
-class BitGames(Engine):
+class _BitEngine:
+    """A board, and what its games look like. Copies share the tables of the board."""
+
+    def __init__(self, rules: Rules, early_draw: bool, observation: str):
+        self.rules, self._early_draw, self._observation = rules, early_draw, observation
+        # The results for the learner where it completes a line, and where its opponent does.
+        self._own_line = rules.line_result
+        self._their_line = OF_OTHER_SIDE[rules.line_result]
+        self._all_free_are_legal = rules.all_free_are_legal
+
+    def __reduce__(self) -> Any:
+        return type(self), (self.rules, self._early_draw, self._observation)
+
+
+class BitGames(_BitEngine):
     """Many games at a time: states are int64 (4, B)."""
 
     def __init__(self, rules: Rules, early_draw: bool, observation: str):
         super().__init__(rules, early_draw, observation)
         self._board = bitboards_of(rules)
-        self._early_draw, self._observation = early_draw, observation
         self._start: _Start | None = None
 
     def start(self, boards: Boards, seats: NDArray[np.int8], results: Any = ONGOING) -> States:
         """States (4, B) of boards (B, cells), the learner having the marks `seats` (B,)."""
         seen = boards * seats[:, None]
         states = np.empty((4, len(boards)), dtype=np.int64)
-        for row, members in zip(states, (seen > 0, seen < 0, seen == 0), strict=False):
+        legal = self.rules.legal_cells(boards)
+        for row, members in zip(states, (seen > 0, seen < 0, legal), strict=False):
             row[:] = self._board.sets(members)
         waits = to_move(boards) != seats
         states[3] = results + PLAYS_O * (seats < 0) + OPPONENT_BEGINS * waits
@@ -89,9 +103,9 @@ class BitGames(Engine):
     ) -> tuple[States, NDArray[np.int8]]:
         """States (4, B) and results (B,) after the learner's moves and the opponents' replies."""
         after = states.copy()
-        own, other, free, _ = after
-        illegal, won = self._marked(own, free, self._board.bits.take(cells))
-        moving = ~(won | self._drawn(own, other, free))
+        own, other, legal, _ = after
+        illegal, has_line = self._marked(after, own, self._board.bits.take(cells))
+        moving = ~(has_line | self._drawn(own, other, legal))
         for ended in (illegal, waiting):
             if ended is not None:
                 moving[ended] = False
@@ -99,12 +113,12 @@ class BitGames(Engine):
         if is_random:
             uniforms = np.zeros(len(moving))
             uniforms[moving] = rng.random(np.count_nonzero(moving))
-            bits = np.left_shift(moving, self._board.draw(free, uniforms))
+            bits = np.left_shift(moving, self._board.draw(legal, uniforms))
         else:
             bits, games = np.zeros(len(moving), dtype=np.int64), moving.nonzero()[0]
             drawn = self._replies(after, games, replies, which, rng)
             bits[games] = self._board.bits.take(drawn)
-        result = self._answered(after, bits, won, is_random)
+        result = self._answered(after, bits, has_line, is_random)
         if illegal is not None:
             result[illegal] = ILLEGAL
             after[3] += ILLEGAL * illegal
@@ -141,45 +155,52 @@ class BitGames(Engine):
         if self._start is None or self._start.key != state.tobytes():
             count, board = self.rules.cells, self.boards(state)
             moves = self._first_moves(state.repeat(count, axis=1), np.arange(count))
-            self._start = _Start(state.tobytes(), board, np.flatnonzero(board == 0), moves)
+            legal = np.flatnonzero(self.legal(state))
+            self._start = _Start(state.tobytes(), board, legal, moves)
         return self._start
 
     def _marked(
-        self, marks: _Sets, free: _Sets, bits: _Sets, is_legal: bool = False
+        self, states: States, marks: _Sets, bits: _Sets, is_legal: bool = False
     ) -> tuple[NDArray[np.bool_] | None, NDArray[np.bool_]]:
         """The illegal moves (B,), None for none, and those that make a line (B,).
 
-        bits (B,): the moves as sets of at most one cell, added to the marks in place.
+        marks (B,): those of the side that moves, a row of the states. bits (B,): the moves as sets
+        of at most one cell, added to the marks in place.
         """
+        own, other, legal, _ = states
         illegal = None
         if not is_legal:
-            legal = free & bits
-            if np.count_nonzero(legal) != np.count_nonzero(bits):  # rarely
-                illegal, bits = legal != bits, legal
+            possible = legal & bits
+            if np.count_nonzero(possible) != np.count_nonzero(bits):  # rarely
+                illegal, bits = possible != bits, possible
         marks |= bits
-        free ^= bits
+        if self._all_free_are_legal:
+            legal ^= bits
+        else:
+            legal[:] = self._board.legal(own | other)
         return illegal, self._board.has_line(marks)
 
     def _answered(
-        self, states: States, bits: _Sets, won: NDArray[np.bool_], is_legal: bool = False
+        self, states: States, bits: _Sets, has_line: NDArray[np.bool_], is_legal: bool = False
     ) -> NDArray[np.int8]:
         """Results (B,) after the opponents' moves, sets of at most one cell; changes the states.
 
-        won (B,): whether the learner has a line.
+        has_line (B,): whether the learner has one.
         """
-        own, other, free, status = states
-        refused, lost = self._marked(other, free, bits, is_legal)
-        result: NDArray[np.int8] = WIN * won.view(np.int8)
-        result += LOSS * lost.view(np.int8)
-        result += DRAW * (self._drawn(own, other, free) > (won | lost)).view(np.int8)
+        own, other, legal, status = states
+        refused, answered = self._marked(states, other, bits, is_legal)
+        result: NDArray[np.int8] = self._own_line * has_line.view(np.int8)
+        result += self._their_line * answered.view(np.int8)
+        drawn = self._drawn(own, other, legal) > (has_line | answered)
+        result += DRAW * drawn.view(np.int8)
         if refused is not None:
             result[refused] = OPPONENT_ILLEGAL
         status += result
         return result
 
-    def _drawn(self, own: _Sets, other: _Sets, free: _Sets) -> NDArray[np.bool_]:
+    def _drawn(self, own: _Sets, other: _Sets, legal: _Sets) -> NDArray[np.bool_]:
         """True where a game without a line is drawn: (B,), fresh."""
-        drawn: NDArray[np.bool_] = free == 0
+        drawn: NDArray[np.bool_] = legal == 0
         if self._early_draw:
             drawn |= self._board.is_dead(own, other)
         return drawn
@@ -201,7 +222,7 @@ class BitGames(Engine):
             asked = games[theirs]
             uniforms = rng.random(len(asked))
             if start and reply.is_random:
-                cells[theirs] = start.free.take((uniforms * len(start.free)).astype(np.intp))
+                cells[theirs] = start.legal.take((uniforms * len(start.legal)).astype(np.intp))
             elif reply.is_random:
                 cells[theirs] = self._board.draw(states[2].take(asked), uniforms)
             elif len(asked):
@@ -231,7 +252,7 @@ class BitGames(Engine):
         return planes.reshape(-1, 2, rules.rows, rules.cols)
 
     def legal(self, states: States) -> NDArray[np.int8]:
-        """Masks (B, cells) int8, 1 on free cells."""
+        """Masks (B, cells) int8, 1 on legal cells."""
         return self._board.members(states[2])
 
     def boards(self, states: States) -> Boards:
@@ -273,19 +294,21 @@ _INT8 = np.dtype(np.int8)
 State = tuple[int, int, int]  # the learner's marks, the opponent's, the learner's mark +1 or -1
 
 
-class BitGame(Engine):
+class BitGame(_BitEngine):
     """One game at a time, on Python integers."""
 
     def __init__(self, rules: Rules, early_draw: bool, observation: str):
         super().__init__(rules, early_draw, observation)
         self._full, self._nth = (1 << rules.cells) - 1, nth_cells()
         self._lines, self._has_line = line_table(rules), line_finder(rules)
-        self._early_draw, self._is_grid = early_draw, observation == "grid"
+        # None where the legal moves are the free cells, which takes no call.
+        self._find_legal = None if rules.all_free_are_legal else legal_finder(rules)
+        self._is_grid = observation == "grid"
         space = observation_space(rules, observation)
         self._shape, self._dtype, self._cells = space.shape, space.dtype, rules.cells
         self._seen = cell_bytes(rules.cells, np.float32 if observation == "flat" else np.int8)
-        self._free = cell_bytes(rules.cells, np.int8)
-        self._is_two_bytes, self._join = len(self._free) == 2, bytearray().join
+        self._mask = cell_bytes(rules.cells, np.int8)
+        self._is_two_bytes, self._join = len(self._mask) == 2, bytearray().join
         self._mask_at = 2 * rules.cells * (4 if observation == "flat" else 1)
 
     def start(self, board: Boards, seat: int) -> State:
@@ -302,42 +325,45 @@ class BitGame(Engine):
         There are few calls in it: with functions for a move and for a draw it takes twice the time.
         """
         own, other, seat = state
-        free, lines, result = self._full ^ (own | other), self._lines, ONGOING
+        legal, lines, result = self._full ^ (own | other), self._lines, ONGOING
+        if find_legal := self._find_legal:
+            legal = find_legal(own | other)
         if cell is not None:
             bit = 1 << cell
-            if not free & bit:
+            if not legal & bit:
                 result = ILLEGAL
             else:
                 own |= bit
-                free ^= bit
+                legal = find_legal(own | other) if find_legal else legal ^ bit
                 if lines[own] if lines else self._has_line(own):
-                    result = WIN
-                elif not free or (self._early_draw and self._is_dead(own, other)):
+                    result = self._own_line
+                elif not legal or (self._early_draw and self._is_dead(own, other)):
                     result = DRAW
         if reply is None:
             own, other, seat = other, own, -seat
         elif result == ONGOING and (cell is not None or self._waits(state)):
             uniform = uniforms.pop() if uniforms else uniforms.draw()
             if reply.is_random:
-                wanted, part, start = int(uniform * free.bit_count()), free & 255, 0
+                wanted, part, start = int(uniform * legal.bit_count()), legal & 255, 0
                 while (size := part.bit_count()) <= wanted:
                     wanted -= size
                     start += BYTE
-                    part = free >> start & 255
+                    part = legal >> start & 255
                 bit = 1 << self._nth[part << 3 | wanted] + start
             else:
                 board = self.board((own, other, seat))[None]
                 bit = 1 << int(reply.cells(board, np.array([uniform]))[0])
-            if not free & bit:
+            if not legal & bit:
                 result = OPPONENT_ILLEGAL
             else:
                 other |= bit
+                legal = find_legal(own | other) if find_legal else legal ^ bit
                 if lines[other] if lines else self._has_line(other):
-                    result = LOSS
-                elif free == bit or (self._early_draw and self._is_dead(own, other)):
+                    result = self._their_line
+                elif not legal or (self._early_draw and self._is_dead(own, other)):
                     result = DRAW
         state = own, other, seat
-        observation, mask = self.view(state)
+        observation, mask = self._view(state, legal)
         return state, result, observation, mask
 
     def _waits(self, state: State) -> bool:
@@ -346,7 +372,7 @@ class BitGame(Engine):
         return ((own | other).bit_count() % 2 == 0) == (seat < 0)
 
     def _is_dead(self, own: int, other: int) -> bool:
-        """True if every line has marks of both sides, so nobody can win."""
+        """True if every line has marks of both sides, so nobody can make one."""
         return not (self._has_line(self._full ^ own) or self._has_line(self._full ^ other))
 
     def prepare(self, policy: Policy) -> _BitReply:
@@ -355,21 +381,28 @@ class BitGame(Engine):
 
     def view(self, state: State) -> tuple[NDArray[Any], NDArray[np.int8]]:
         """The observation from the learner's seat and the mask (cells,) int8; both are fresh."""
+        taken = state[0] | state[1]
+        return self._view(
+            state, self._find_legal(taken) if self._find_legal else self._full ^ taken
+        )
+
+    def _view(self, state: State, legal: int) -> tuple[NDArray[Any], NDArray[np.int8]]:
+        """The view of a state, with these legal moves."""
         own, other, _ = state
-        free, seen = self._full ^ (own | other), self._seen
+        seen = self._seen
         if self._is_two_bytes:  # 9 to 16 cells: the loop below takes five times as long
-            (low, high), (low_free, high_free) = seen, self._free
+            (low, high), (low_mask, high_mask) = seen, self._mask
             parts = [
                 low[own & 255],
                 high[own >> 8],
                 low[other & 255],
                 high[other >> 8],
-                low_free[free & 255],
-                high_free[free >> 8],
+                low_mask[legal & 255],
+                high_mask[legal >> 8],
             ]
         else:
             parts = []
-            for marks, tables in ((own, seen), (other, seen), (free, self._free)):
+            for marks, tables in ((own, seen), (other, seen), (legal, self._mask)):
                 for table in tables:
                     parts.append(table[marks & 255])
                     marks >>= BYTE

@@ -19,13 +19,13 @@ from typing import Any
 
 import numpy as np
 from numpy import ndarray
+from numpy.random import Generator
 from numpy.typing import NDArray
 
-from tictactoe_env.engines import Engine, Generator, Numbers
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.observation import observe
-from tictactoe_env.policy import Policy, Uniforms
+from tictactoe_env.policy import Numbers, Policy, Uniforms
 from tictactoe_env.rules import DRAW, ILLEGAL, LOSS, ONGOING, OPPONENT_ILLEGAL, WIN, Boards, Rules
 
 _OTHER_SEAT = (1, -1, 3, 1)  # copies to the same game seen from the other side, for copy 0 to 3
@@ -59,8 +59,8 @@ class _RowTables:
         self.boards = np.tile(positions.boards, (6, 1))
         self.seats = np.tile(np.repeat(np.array([1, -1], dtype=np.int8), size), 3)
         self.observations = observe(self.boards, rules, observation, self.seats)
-        self.legal = (self.boards == 0).astype(np.int8)
-        # A taken cell leads to the copy for illegal moves of the learner, two copies further.
+        self.legal = rules.legal_cells(self.boards).astype(np.int8)
+        # An illegal cell leads to the copy for illegal moves of the learner, two copies further.
         rows, seats = np.tile(np.arange(size), 2), np.repeat([0, 1], size)
         children = positions.children[rows]
         states = np.arange(2 * size)
@@ -88,12 +88,22 @@ class _RowTables:
         return children, self.result.tobytes(), views
 
 
-class RowGames(Engine):
+class _RowEngine:
+    """A board, and what its games look like. Copies share the tables of the board."""
+
+    def __init__(self, rules: Rules, early_draw: bool, observation: str):
+        self.rules, self._arguments = rules, (rules, early_draw, observation)
+        self.tables = row_tables(rules, early_draw, observation)
+
+    def __reduce__(self) -> Any:
+        return type(self), self._arguments
+
+
+class RowGames(_RowEngine):
     """Many games at a time; states are intp (B,)."""
 
     def __init__(self, rules: Rules, early_draw: bool, observation: str):
         super().__init__(rules, early_draw, observation)
-        self.tables = row_tables(rules, early_draw, observation)
         self._children = self.tables.children.ravel()
 
     def start(self, boards: Boards, seats: NDArray[np.int8], results: Any = ONGOING) -> States:
@@ -153,7 +163,7 @@ class RowGames(Engine):
         return self.tables.observations.take(states, axis=0)
 
     def legal(self, states: States) -> NDArray[np.int8]:
-        """Masks (B, cells) int8, 1 on free cells."""
+        """Masks (B, cells) int8, 1 on legal cells."""
         return self.tables.legal.take(states, axis=0)
 
     def boards(self, states: States) -> Boards:
@@ -235,12 +245,12 @@ def _alias_table(
         pending[rows, g] = np.abs(scaled[rows, g] - 1) > _EVEN
 
 
-class RowGame(Engine):
+class RowGame(_RowEngine):
     """One game at a time; a state is an int."""
 
     def __init__(self, rules: Rules, early_draw: bool, observation: str):
         super().__init__(rules, early_draw, observation)
-        self.tables = tables = row_tables(rules, early_draw, observation)
+        tables = self.tables
         self._cells = rules.cells
         self._children, self._result, self._views = tables.lists
         self._size = tables.size

@@ -3,8 +3,8 @@
 The cells are split into two parts of at most 8 cells. The positions of a part are grouped by the
 numbers of X and O in them. A block is a group of one part together with a group of the other: all
 its positions have the same ply, and a move leads from one block to another. So a ply is some dozen
-blocks, whose successors are whole rows and columns of the blocks of the next ply. 4x4 has 9.7
-million positions; its largest block has 313,600.
+blocks, whose successors are whole rows and columns of the blocks of the next ply, if every free
+cell is a legal move. 4x4 has 9.7 million positions; its largest block has 313,600.
 """
 
 from __future__ import annotations

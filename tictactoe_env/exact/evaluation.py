@@ -258,7 +258,7 @@ def evaluate_or_sample(
                 return evaluate_side(policy, one, rules, limit, progress)
             except ProofLimitError:  # the evaluation names the side as sampled
                 pass
-        sampled = match.sampled_result(policy, RandomPolicy(), rules, _SAMPLED_GAMES, side=one)
+        sampled = match.sampled_result(policy, RandomPolicy(rules), rules, _SAMPLED_GAMES, side=one)
         return SideEvaluation(sampled.result)
 
     return evaluation_of({one: found(one) for one in SIDES}, rules)

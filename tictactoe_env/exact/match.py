@@ -23,7 +23,7 @@ from tictactoe_env.exact.solver import solve
 from tictactoe_env.exact.symmetry import canonical_forms
 from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.policy import Model, Policy, checked_probs, sample
-from tictactoe_env.rules import SIDES, Boards, Rules, checked_rules
+from tictactoe_env.rules import ONGOING, OUTCOME_NUMBERS, SIDES, Boards, Rules, checked_rules
 
 _Values = NDArray[np.float64]
 
@@ -259,7 +259,9 @@ def best_achievable(rules: Rules) -> dict[str, Result | None]:
     Such a policy wins as often as possible and draws the rest: on 3x3 X wins 191/192 and O 866/945.
     None for a side that cannot avoid losing to perfect play. For boards of up to 12 cells.
     """
-    wins = {side: float(_most_wins(side, rules)[0] / _replies(side, rules)[0]) for side in SIDES}
+    wins = {
+        side: float(_most_wins(side, rules)[0] / np.prod(_shares(side, rules))) for side in SIDES
+    }
     return {
         side: None if win == _UNSAFE else Result(win, 1 - win, 0.0) for side, win in wins.items()
     }
@@ -282,28 +284,37 @@ def wins_most(reach: Reach) -> bool:
 
 @lru_cache(maxsize=16)
 def _most_wins(side: str, rules: Rules) -> _Values:
-    """In how many of `_replies` a player that never loses can win, by position: (N,) float64.
+    """How often a player that never loses can win against random replies: (N,) float64.
 
-    UNSAFE where perfect play beats `side`. They are whole numbers, at most 46,080 on 3x4, so they
-    are exact. A game that ends early counts for all replies that could have followed.
+    Of the product of `_shares` from a position's ply on. UNSAFE where perfect play beats `side`.
+    They are whole numbers, at most 46,080 on 3x4, so they are exact. A game that ends early counts
+    for all replies that could have followed.
     """
-    positions, replies = positions_of(rules), _replies(side, rules)
+    positions, shares = positions_of(rules), _shares(side, rules)
+    wins = np.cumprod([1, *shares[::-1]])[::-1]  # from each ply on
     outcome = positions.outcome_x * _mark(side)
-    most = np.choose(outcome + 1, [_UNSAFE, 0.0, replies[positions.ply]])
+    most = np.choose(outcome + 1, [_UNSAFE, 0.0, wins[positions.ply]])
     for ply in reversed(positions.plies):
         after = most.take(ply.children, axis=0)
         if ply.side == side:
             most[ply.rows] = np.where(ply.legal, after, _UNSAFE).max(axis=1)
         else:
-            most[ply.rows] = np.where(ply.legal, after, 0.0).sum(axis=1)
+            of_each = shares[ply.number] // ply.legal.sum(axis=1)
+            most[ply.rows] = np.where(ply.legal, after, 0.0).sum(axis=1) * of_each
     most.setflags(write=False)
     return most
 
 
-def _replies(side: str, rules: Rules) -> NDArray[np.int64]:
-    """The number of sequences of random replies to `side` from each ply to the last."""
-    choices = [1 if SIDES[ply % 2] == side else rules.cells - ply for ply in range(rules.cells)]
-    return np.cumprod([1, *choices[::-1]], dtype=np.int64)[::-1]
+def _shares(side: str, rules: Rules) -> NDArray[np.int64]:
+    """Into how many shares the random replies to `side` are divided in each ply: (cells,).
+
+    A reply has a whole number of them in each position; 1 where `side` itself moves.
+    """
+    shares = np.ones(rules.cells, dtype=np.int64)
+    for ply in positions_of(rules).plies:
+        if ply.side != side:
+            shares[ply.number] = np.lcm.reduce(np.unique(ply.legal.sum(axis=1)), initial=1)
+    return shares
 
 
 def action_values(
@@ -315,7 +326,7 @@ def action_values(
 ) -> _Values:
     """Exact expected results (win - loss) of `side` after each move on a board: (cells,) float64.
 
-    The moves are those of the side to move, NaN on taken cells. After the move `side` is played by
+    The moves are those of the side to move, NaN where illegal. After the move `side` is played by
     `policy` and the other side by `opponent`. Where `side` is to move these are the action values
     (Q-values) of `policy`. board: (cells,), unfinished; the empty board by default.
     """
@@ -361,14 +372,14 @@ def sampled_result(
     for ply in range(rules.cells):
         mover, mark = players[ply % 2], 1 - 2 * (ply % 2)
         cells = sample(checked_probs(mover.probs(boards[going]), (len(going), rules.cells)), rng)
-        wrong = boards[going, cells] != 0
+        wrong = ~rules.legal_cells(boards[going])[np.arange(len(going)), cells]
         illegal[ply % 2] += int(wrong.sum())
         outcome[going[wrong]] = -mark
         going, cells = going[~wrong], cells[~wrong]
         boards[going, cells] = mark
-        won = rules.has_line(rules.to_bits(boards[going])[ply % 2])
-        outcome[going[won]] = mark
-        going = going[~won]
+        results = rules.results(boards[going])
+        outcome[going] = mark * OUTCOME_NUMBERS[results]
+        going = going[results == ONGOING]
         if len(going) == 0:
             break
     marks = {"win": own, "draw": 0, "loss": -own}

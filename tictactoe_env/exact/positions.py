@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tictactoe_env.rules import SIDES, Boards, Rules
+from tictactoe_env.rules import ONGOING, OUTCOME_NUMBERS, SIDES, Boards, Rules
 
 ENUMERABLE = 16  # cells of a board whose positions can be listed; 3^16 table entries are 172 MB
 TABULATED = 12  # cells of a board whose positions are all tabulated: 3x4 has 111,973
-ILLEGAL = -1  # in place of the row after a move
-CHUNK = 1 << 20  # positions at a time, where an array (N, cells) would not fit the cache
+NO_CHILD = -1  # in place of the row after an illegal move
+ROWS_AT_ONCE = 1 << 20  # where an array (N, cells) would not fit the cache
 
 
 def can_enumerate(rules: Rules) -> bool:
@@ -57,8 +57,9 @@ def codes_of(boards: NDArray[Any], rules: Rules) -> NDArray[np.int64]:
 
 
 def in_parts(rows: NDArray[Any]) -> list[NDArray[Any]]:
-    """The rows in parts of at most CHUNK."""
-    return [rows[start : start + CHUNK] for start in range(0, len(rows), CHUNK)] or [rows]
+    """The rows in parts of at most ROWS_AT_ONCE."""
+    starts = range(0, len(rows), ROWS_AT_ONCE)
+    return [rows[start : start + ROWS_AT_ONCE] for start in starts] or [rows]
 
 
 def unreachable(board: NDArray[Any], rules: Rules) -> ValueError:
@@ -76,9 +77,9 @@ class Ply(NamedTuple):
     """B unfinished positions with `number` marks.
 
     side: the side to move, "X" or "O". rows: (B,) or a slice. x, o: (B,) bitboards. children:
-    (B, M) int32, the row after each of M moves, ILLEGAL where a move is illegal. probs: (B, M), the
-    probabilities of the moves where they are known. cells: (B, M) int8 of the moves; None if move m
-    is cell m, as in `Positions`.
+    (B, M) int32, the row after each of M moves, NO_CHILD where a move is illegal. probs: (B, M),
+    the probabilities of the moves where they are known. cells: (B, M) int8 of the moves; None if
+    move m is cell m, as in `Positions`.
     """
 
     number: int
@@ -93,7 +94,7 @@ class Ply(NamedTuple):
     @property
     def legal(self) -> NDArray[np.bool_]:
         """The legal moves: (B, M)."""
-        return self.children != ILLEGAL
+        return self.children != NO_CHILD
 
     @property
     def bytes(self) -> int:
@@ -106,7 +107,7 @@ class Positions:
     """All N positions that can be reached from the empty board, which is row 0.
 
     codes: (N,) int64 ternary codes. ply: (N,) int8 marks on the board. is_over: (N,) bool.
-    outcome_x: (N,) int8, +1 where X has a line, -1 where O has one, else 0.
+    outcome_x: (N,) int8, +1 where X has won, -1 where O has, else 0.
     ply_starts: (cells + 2,) first row of each ply.
     """
 
@@ -129,12 +130,13 @@ class Positions:
             codes = layers[ply]
             x, o = self._bits(codes)
             x_moves = ply % 2 == 0
-            won = rules.has_line(o if x_moves else x)  # only the last mover can have a new line
-            over.append(won | (ply == rules.cells))
-            outcome.append(np.where(won, np.int8(-1 if x_moves else 1), np.int8(0)))
-            going, taken = codes[~over[ply]], (x | o)[~over[ply]]
+            result = rules.result(o, x) if x_moves else rules.result(x, o)
+            of_last = OUTCOME_NUMBERS.take(result)
+            over.append(result != ONGOING)
+            outcome.append(-of_last if x_moves else of_last)
+            going, legal = codes[~over[ply]], rules.legal(x | o)[~over[ply]]
             for power, bit in zip(self.powers.tolist(), rules.cell_bits, strict=True):
-                seen[going[(taken & bit) == 0] + power * (1 if x_moves else 2)] = True
+                seen[going[(legal & bit) != 0] + power * (1 if x_moves else 2)] = True
             following = np.flatnonzero(seen)
             seen[following] = False
             layers.append(following)
@@ -161,6 +163,11 @@ class Positions:
         """Rows of the unfinished positions: (U,), in the order of a TabularPolicy; 4,520 on 3x3."""
         return np.flatnonzero(~self.is_over)
 
+    def going(self, early_draw: bool) -> NDArray[np.intp]:
+        """Rows of the unfinished positions; early_draw: of those in which a line can be made."""
+        rows = self.unfinished
+        return rows[~self.is_dead[rows]] if early_draw else rows
+
     @cached_property
     def x_to_move(self) -> NDArray[np.bool_]:
         """True where X moves next, or would if the game weren't over: (N,) bool."""
@@ -173,7 +180,7 @@ class Positions:
 
     @cached_property
     def is_dead(self) -> NDArray[np.bool_]:
-        """True where every line has marks of both sides, so nobody can win: (N,) bool."""
+        """True where every line has marks of both sides, so nobody can make one: (N,) bool."""
         dead: NDArray[np.bool_] = self.rules.is_dead(*self._bits(self.codes))
         return dead
 
@@ -198,15 +205,17 @@ class Positions:
 
     @cached_property
     def children(self) -> NDArray[np.int32]:
-        """Rows after each move: (N, cells) int32, ILLEGAL for taken cells and finished games.
+        """Rows after each move: (N, cells) int32, NO_CHILD for illegal moves and finished games.
 
         622 MB on 4x4.
         """
         found = []
-        for power in self.powers:
-            legal = ~self.is_over & ((self.codes // power) % 3 == 0)
+        x, o = self._bits(self.codes)
+        moves = np.where(self.is_over, 0, self.rules.legal(x | o))
+        for power, bit in zip(self.powers, self.rules.cell_bits, strict=True):
+            legal = (moves & bit) != 0
             after = np.where(legal, self.codes + np.where(self.x_to_move, 1, 2) * power, 0)
-            found.append(np.where(legal, self._row_of_code[after], np.int32(ILLEGAL)))
+            found.append(np.where(legal, self._row_of_code[after], np.int32(NO_CHILD)))
         return np.stack(found, axis=1)
 
     @cached_property
@@ -224,18 +233,9 @@ class Positions:
     # --- symmetries -------------------------------------------------------------------------------
 
     @cached_property
-    def symmetries(self) -> NDArray[np.intp]:
-        """The board's symmetries as cell permutations (S, cells), the identity first.
-
-        `board[symmetries[s]]` is the image of a board under symmetry s. A square has 8 symmetries,
-        a rectangle 4, a single row or column 2.
-        """
-        return symmetries_of(self.rules)
-
-    @cached_property
     def _canonical(self) -> tuple[NDArray[np.int32], NDArray[np.int8]]:
         # Within a ply the smallest row has the smallest code.
-        images = np.array([self.rows(self.boards[:, cells]) for cells in self.symmetries])
+        images = np.array([self.rows(self.boards[:, cells]) for cells in self.rules.symmetries])
         return images.min(axis=0).astype(np.int32), images.argmin(axis=0).astype(np.int8)
 
     @property
@@ -276,25 +276,12 @@ def _starts_of(rules: Rules, early_draw: bool) -> tuple[Any, ...]:
     Then where the rows begin and end from which a side is drawn, any one at 0, X at 1, O at -1.
     """
     positions = positions_of(rules)
-    rows = positions.unfinished
-    if early_draw:
-        rows = rows[~positions.is_dead[rows]]
+    rows = positions.going(early_draw)
     rows = rows[np.argsort(positions.ply[rows] % 2, kind="stable")]
     marks = np.where(positions.x_to_move[rows], 1, -1).astype(np.int8)
     x_count, count = int((marks > 0).sum()), len(rows)
     starts, ends = np.array([[0, 0, x_count], [count, x_count, count]])
     return positions, rows, marks, starts, ends
-
-
-@lru_cache(maxsize=8)
-def symmetries_of(rules: Rules) -> NDArray[np.intp]:
-    """The symmetries of a board as distinct cell permutations (S, cells), the identity first."""
-    grid = np.arange(rules.cells).reshape(rules.rows, rules.cols)
-    images = [np.rot90(one, turns) for turns in range(4) for one in (grid, np.fliplr(grid))]
-    flat = {tuple(image.ravel().tolist()): None for image in images if image.shape == grid.shape}
-    result = np.array(list(flat), dtype=np.intp)
-    result.setflags(write=False)
-    return result
 
 
 def _ternary_to_bits(cell_bits: tuple[int, ...]) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:

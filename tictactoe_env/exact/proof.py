@@ -23,17 +23,21 @@ from numpy.typing import NDArray
 
 from tictactoe_env.errors import whole_number
 from tictactoe_env.exact.position_index import PositionIndex, distinct, fits_one_number
-from tictactoe_env.exact.positions import ILLEGAL, TABULATED, Ply, positions_of
+from tictactoe_env.exact.positions import NO_CHILD, TABULATED, Ply, positions_of
 from tictactoe_env.exact.symmetry import CanonicalPolicy, canonical_forms, plays_symmetrically
 from tictactoe_env.exact.tables import tabulate
-from tictactoe_env.policy import Model, Policy, Probs, as_policy, checked_probs
-from tictactoe_env.rules import SIDES, Rules
+from tictactoe_env.policy import Model, Policy, Probs, as_policy, checked_probs, possible_cells
+from tictactoe_env.rules import DRAW, LOSS, SIDES, WIN, Rules
 
-CHUNK = 1 << 17  # positions at a time, so that arrays (B, cells) stay small
+POSITIONS_AT_ONCE = 1 << 17  # so that arrays (B, cells) stay small
 _MAX_ROWS = 2**31 - 5  # of a reach: they are int32, and the ends of games take four
 
 # The child of a move that ends the game; these are also the last rows of a reach.
-O_WINS, DRAW, X_WINS = -2, -3, -4  # and ILLEGAL
+O_WINS, DRAWN, X_WINS = -2, -3, -4  # and NO_CHILD
+_ENDED = np.zeros((2, 4), dtype=np.int32)  # the child by the mover, X or O, and its result
+_ENDED[:, DRAW] = DRAWN
+_ENDED[0, [WIN, LOSS]] = X_WINS, O_WINS
+_ENDED[1, [WIN, LOSS]] = O_WINS, X_WINS
 _ENDS = np.array([1, 0, -1, 0], dtype=np.int8)  # X's outcome in the last four rows
 
 _Marks = NDArray[np.uint64]
@@ -45,7 +49,7 @@ class Limit(NamedTuple):
     """The limit of a proof: positions, and megabytes of memory for them.
 
     The memory is that of the positions, of their successors and of their results. What comes on top
-    is the policy's own memory, and that of the work on CHUNK positions at a time: at most half a
+    is the policy's own memory, and that of the work on POSITIONS_AT_ONCE: at most half a
     gigabyte, measured on 5x5 with random play, where every move is possible.
     """
 
@@ -176,8 +180,8 @@ class BoardReach(Reach):
         """Add the positions with `number` marks, sorted; returns those after them, sorted."""
         first, further = self._found - len(x), 0
         moved, found = [], []
-        for begin in range(0, len(x), CHUNK):
-            part = slice(begin, begin + CHUNK)
+        for begin in range(0, len(x), POSITIONS_AT_ONCE):
+            part = slice(begin, begin + POSITIONS_AT_ONCE)
             ply, after_x, after_o = self._moved(number, first + begin, x[part], o[part])
             found.append(distinct(after_x, after_o, self.rules))
             after: list[Any] = [marks.astype(self._marks) for marks in (after_x, after_o)]
@@ -206,13 +210,11 @@ class BoardReach(Reach):
         bits = np.array(self.rules.cell_bits, dtype=np.uint64)[cells]
         own, other = (x, o) if number % 2 == 0 else (o, x)
         after = own[:, None] | bits
-        won = self.rules.has_line(after)
-        ends = np.where(won, np.int32(X_WINS if number % 2 == 0 else O_WINS), np.int32(0))
-        if number + 1 == self.rules.cells:
-            ends[~won] = DRAW
+        ends = _ENDED[number % 2].take(self.rules.result(after, other[:, None]))
+        if probs is not None or not self.rules.all_free_are_legal:
+            ends[(self.rules.legal(own | other)[:, None] & bits) == 0] = NO_CHILD
         if probs is not None:
-            taken = ((own | other)[:, None] & bits) != 0
-            ends[taken | (probs == 0)] = ILLEGAL
+            ends[probs == 0] = NO_CHILD
         goes_on = ends == 0
         others = np.broadcast_to(other[:, None], after.shape)[goes_on]
         marks = (after[goes_on], others) if number % 2 == 0 else (others, after[goes_on])
@@ -226,14 +228,12 @@ class BoardReach(Reach):
         boards = self.rules.to_boards(x, o)
         player = self._players.get(SIDES[number % 2])
         if player is None:
-            free = np.nonzero(boards == 0)[1].reshape(len(x), -1)
-            return free.astype(np.int8), None
+            legal = self.rules.legal_cells(boards)
+            if self.rules.all_free_are_legal:  # of which all positions of a ply have as many
+                return np.nonzero(legal)[1].reshape(len(x), -1).astype(np.int8), None
+            return possible_cells(legal).astype(np.int8), None
         probs = checked_probs(player.probs(boards), boards.shape)
-        width = int((probs > 0).sum(axis=1).max())
-        if width == 1:
-            cells = probs.argmax(axis=1)[:, None]
-        else:  # the cells of positive probability come first
-            cells = np.argsort(probs <= 0, axis=1, kind="stable")[:, :width]
+        cells = possible_cells(probs > 0)
         return cells.astype(np.int8), np.take_along_axis(probs, cells, axis=1)
 
     def _check(self, number: int, further: int) -> None:

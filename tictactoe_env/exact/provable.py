@@ -86,8 +86,7 @@ def _random_positions(rules: Rules) -> Boards:
     """The unfinished positions (B, cells) of random games, the empty board first, each once."""
     rng = np.random.default_rng(0)
     order = rng.random((GAMES, rules.cells)).argsort(axis=1)  # in which the cells are marked
-    marked = order < np.arange(rules.cells)[:, None, None]
-    boards = np.where(marked, 1 - 2 * (order % 2), 0).astype(np.int8).reshape(-1, rules.cells)
+    boards = np.concatenate([rules.marked(order, moves) for moves in range(rules.cells)])
     boards = boards[~rules.is_over(*rules.to_bits(boards))]
     _, where = np.unique(boards, axis=0, return_index=True)
     return np.asarray(boards[np.sort(where)])

@@ -6,25 +6,30 @@
 
 Nothing but the rules and the policy's own moves is used: the values are those of `proof`, not those
 of the game. A learner that trains against the best response to itself, refreshed again and again,
-follows the double oracle algorithm (McMahan, Gordon and Blum 2003; PSRO, Lanctot et al. 2017).
+follows the double oracle algorithm (McMahan, Gordon and Blum 2003; PSRO, Lanctot et al. 2017). For
+learners there are `response_to_learner` and `kept_counterexamples`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tictactoe_env.exact.evaluation import fair_results
 from tictactoe_env.exact.match import ROUNDING, values_of, worst_outcomes
 from tictactoe_env.exact.position_index import MoveSets
 from tictactoe_env.exact.positions import TABULATED, Ply, positions_of
-from tictactoe_env.exact.proof import BoardReach, Limit, Reach, TableReach
+from tictactoe_env.exact.proof import BoardReach, Limit, ProofLimitError, Reach, TableReach
 from tictactoe_env.exact.symmetry import canonical_forms, turned_back
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.policy import Model, Policy, Probs, RandomPolicy, as_policy
 from tictactoe_env.rules import SIDES, Boards, Rules, checked_rules
+
+MOST_KEPT = 20_000  # counterexamples of one proof
 
 
 class BestResponsePlayer(NamedTuple):
@@ -75,7 +80,7 @@ def best_response_player(
             examples.append(_below(reach, goals[side]))
             is_symmetric = reach.is_symmetric
         replies = MoveSets(rules, *map(np.concatenate, zip(*known, strict=True)))
-        player = _ResponsePolicy(replies, is_symmetric, elsewhere or RandomPolicy())
+        player = _ResponsePolicy(replies, is_symmetric, elsewhere or RandomPolicy(rules))
         return BestResponsePlayer(player, np.concatenate(examples))
     positions, table = positions_of(rules), tabulate(policy, rules)
     weights = np.zeros(positions.boards.shape)
@@ -84,10 +89,39 @@ def best_response_player(
         for ply, best in _best_replies(everywhere, values_of(everywhere)):
             weights[ply.rows] = best
         examples.append(_below(TableReach({side: table}, side, rules), goals[side]))
-    weights = np.where(weights.any(axis=1, keepdims=True), weights, positions.boards == 0)
+    legal = rules.legal_cells(positions.boards)
+    weights = np.where(weights.any(axis=1, keepdims=True), weights, legal)
     weights = weights[positions.unfinished]
     shares = weights / weights.sum(axis=1, keepdims=True)
     return BestResponsePlayer(TabularPolicy(rules, shares), np.concatenate(examples))
+
+
+def response_to_learner(
+    policy: Policy,
+    rules: Rules,
+    sides: tuple[str, ...],
+    elsewhere: Policy | None = None,
+    limit: Limit | None = None,
+) -> BestResponsePlayer | None:
+    """The best response to a learner; None if its proof would be beyond the limit.
+
+    Counterexamples are the boards on which the learner is not sure of its result in best play. The
+    arguments are those of `best_response_player`.
+    """
+    try:
+        return best_response_player(policy, rules, sides, elsewhere, fair_results(rules), limit)
+    except ProofLimitError:
+        return None
+
+
+def kept_counterexamples(kept: Sequence[Boards], boards: Boards, proofs: int = 11) -> list[Boards]:
+    """The counterexamples (N, cells) of a learner's last proofs, the newest last.
+
+    kept: those of the proofs before. boards: those of the newest one; of more than 20,000 boards
+    evenly spaced ones are kept. proofs: how many proofs are remembered.
+    """
+    step = max(1, math.ceil(len(boards) / MOST_KEPT))
+    return [*kept, boards[::step].copy()][-proofs:]
 
 
 def _best_replies(

@@ -1,7 +1,7 @@
 """Exact values and optimal moves of every position of a small board, by backward induction.
 
-`solve` needs no list of the positions. It keeps one byte for each ternary code: 43 MB on 4x4, which
-takes a second.
+`solve` keeps one byte for each ternary code: 43 MB on 4x4, which takes a second. It needs no list
+of the positions where every free cell is legal. Other games have fewer positions, which are listed.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from numpy.typing import ArrayLike, NDArray
 from tictactoe_env.errors import one_of, probability
 from tictactoe_env.exact.blocks import GOING, After, Block, backward_by_blocks
 from tictactoe_env.exact.positions import (
+    Positions,
     check_enumerable,
     codes_of,
     positions_of,
     unreachable,
 )
 from tictactoe_env.policy import Probs
-from tictactoe_env.rules import Boards, Rules
+from tictactoe_env.rules import DRAW, LOSS, WIN, Boards, Rules
 
 LOST = -100  # the score of a lost position
 NO_SCORE = -128  # of a position that play cannot reach, and of an illegal move
-# Scores of positions that are not GOING, by their standing: LINE, FULL, UNREACHED.
-_FINISHED = np.array([NO_SCORE, LOST, 0, NO_SCORE], dtype=np.int8)
+_ENDED = {WIN: LOST, DRAW: 0, LOSS: -LOST}  # scores, by the result of the side that moved last
 
 
 @lru_cache(maxsize=8)
@@ -48,16 +48,31 @@ class Solution:
         self.rules = rules
         self.scores = np.full(3**rules.cells, NO_SCORE, dtype=np.int8)
         self._powers = 3 ** np.arange(rules.cells, dtype=np.int64)
-        backward_by_blocks(rules, self._solved)
+        if rules.all_free_are_legal:
+            # Of positions that are not GOING, by their standing: LINE, FULL, UNREACHED.
+            ended = [NO_SCORE, _ENDED[rules.line_result], _ENDED[DRAW], NO_SCORE]
+            self._ended = np.array(ended, dtype=np.int8)
+            backward_by_blocks(rules, self._solved)
+        else:
+            self._solve_listed(positions_of(rules))
         self.scores.setflags(write=False)
 
     def _solved(self, block: Block, standing: NDArray[np.int8], moves: After) -> NDArray[np.int8]:
         best = np.full(standing.shape, LOST, dtype=np.int8)
         for where, scores in moves:
             best[where] = np.maximum(best[where], before(scores))
-        found = np.where(standing == GOING, best, _FINISHED[standing])
+        found = np.where(standing == GOING, best, self._ended[standing])
         self.scores[block.codes] = found
         return found
+
+    def _solve_listed(self, positions: Positions) -> None:
+        """Solve the game by the list of its positions."""
+        won = np.int8(-LOST) * positions.outcome_x  # of X
+        scores = np.where(positions.x_to_move, won, -won)
+        for ply in reversed(positions.plies):
+            after = np.where(ply.legal, before(scores[ply.children]), np.int8(LOST))
+            scores[ply.rows] = after.max(axis=1)
+        self.scores[positions.codes] = scores
 
     def board_scores(self, boards: ArrayLike) -> NDArray[np.int8]:
         """Scores (B,) of boards (B, cells); ValueError names a board that play cannot reach."""
@@ -72,11 +87,11 @@ class Solution:
         boards = np.asarray(boards)
         codes = codes_of(boards, self.rules)
         self._scores_at(codes, boards)
-        free = boards == 0
-        digits = np.where(np.count_nonzero(free, axis=1) % 2 == self.rules.cells % 2, 1, 2)
-        after = self.scores[codes[:, None] + digits[:, None] * (free * self._powers)]
+        legal = self.rules.legal_cells(boards)
+        digits = np.where(np.count_nonzero(boards, axis=1) % 2 == 0, 1, 2)
+        after = self.scores[codes[:, None] + digits[:, None] * (legal * self._powers)]
         # After the end of a game no position can be reached.
-        return np.where(free & (after != NO_SCORE), before(after), np.int8(NO_SCORE))
+        return np.where(legal & (after != NO_SCORE), before(after), np.int8(NO_SCORE))
 
     def _scores_at(self, codes: NDArray[np.int64], boards: NDArray[Any]) -> NDArray[np.int8]:
         scores = self.scores[codes]
@@ -133,11 +148,11 @@ class MinimaxPolicy:
         best = solve(self.rules).optimal(boards)
         if self.ties == "first":
             best &= best.cumsum(axis=1) == 1
-        free = np.asarray(boards) == 0
-        perfect, slipping = (which / which.sum(axis=1, keepdims=True) for which in (best, free))
+        legal = self.rules.legal_cells(np.asarray(boards))
+        perfect, slipping = (which / which.sum(axis=1, keepdims=True) for which in (best, legal))
         return (1 - self.slip) * perfect + self.slip * slipping
 
     def q_values(self, boards: Boards) -> Probs:
-        """The exact results of the moves (B, cells) of unfinished boards, NaN on taken cells."""
+        """The exact results of the moves (B, cells) of unfinished boards, NaN where illegal."""
         values = solve(self.rules).move_values(boards).astype(np.float64)
         return np.where(values >= -1, values, np.nan)

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tictactoe_env.exact.positions import symmetries_of
 from tictactoe_env.policy import Policy, Probs, RandomPolicy, as_policy
 from tictactoe_env.rules import Boards, Rules, checked_rules
 
@@ -27,13 +26,13 @@ def canonical_forms(rules: Rules, is_symmetric: bool = True) -> _CanonicalForms:
 
     is_symmetric: if False, every position is its own canonical form.
     """
-    return _CanonicalForms(rules, symmetries_of(rules)[: None if is_symmetric else 1])
+    return _CanonicalForms(rules, rules.symmetries[: None if is_symmetric else 1])
 
 
 class _CanonicalForms:
     """The canonical form of many positions.
 
-    permutations: (S, cells), see `positions.symmetries_of`; `board[permutations[s]]` is an image.
+    permutations: (S, cells), see `Rules.symmetries`; `board[permutations[s]]` is an image.
     """
 
     def __init__(self, rules: Rules, permutations: NDArray[np.intp]):
@@ -101,7 +100,8 @@ class Orientations:
     """
 
     def __init__(self, rules: Rules):
-        bits, turned = rules.cell_bits, symmetries_of(rules).tolist()
+        self.rules = rules
+        bits, turned = rules.cell_bits, rules.symmetries.tolist()
         self.size = max(bits).bit_length()
         self.field = (1 << 2 * self.size) - 1
         self.shifts = [2 * self.size * number for number in range(len(turned))]
@@ -125,9 +125,10 @@ class Orientations:
         x, o = (self.marks(board, mark) for mark in (1, -1))
         x_moves = int(board.sum()) == 0
         return {
-            cell: self.key(x | images, o) if x_moves else self.key(x, o | images)
-            for cell, images in enumerate(self.cells)
-            if not board[cell]
+            cell: self.key(x | self.cells[cell], o)
+            if x_moves
+            else self.key(x, o | self.cells[cell])
+            for cell in np.flatnonzero(self.rules.legal_cells(board)).tolist()
         }
 
     def key(self, own: int, other: int) -> int:

@@ -6,6 +6,7 @@
 from tictactoe_env.games.analysis import (
     Analysis,
     GameValue,
+    Verdict,
     analyse,
     turning_point,
     verdicts,
@@ -20,6 +21,7 @@ __all__ = [
     "GameValue",
     "Participant",
     "StoreError",
+    "Verdict",
     "analyse",
     "read_games",
     "turning_point",

@@ -44,11 +44,13 @@ class GameValue(NamedTuple):
     def text(self) -> str:
         """In words, such as "wins in 2", counted in moves of the winner."""
         if self.plies == 0:
-            return "lost" if self.value else "drawn"
+            return ("drawn", "won", "lost")[self.value]
         if self.value == 0:
             return "draws"
-        if self.winner_moves == 1:
-            return "wins at once" if self.value > 0 else "loses to the next move"
+        if self.plies == 1:
+            return "wins at once" if self.value > 0 else "loses at once"
+        if self.plies == 2 and self.value < 0:
+            return "loses to the next move"
         return f"{'wins' if self.value > 0 else 'loses'} in {self.winner_moves}"
 
     @property
@@ -57,7 +59,7 @@ class GameValue(NamedTuple):
         return ("draw", "win", "loss")[self.value]
 
 
-_ILLEGAL = GameValue(-1, 1)  # of a move on a taken cell; each other loss takes two plies at least
+_ILLEGAL = GameValue(-1, 0)  # of a move on a taken cell; any other move takes a ply
 
 
 class Analysis(NamedTuple):

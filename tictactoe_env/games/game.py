@@ -23,7 +23,7 @@ from urllib.parse import quote, unquote
 
 from tictactoe_env.errors import one_of, unknown_name, whole_number
 from tictactoe_env.files import json_value
-from tictactoe_env.notation import game_text, parse_cells, replay
+from tictactoe_env.notation import game_text, parse_cells, parse_variant, replay, variant_words
 from tictactoe_env.rules import SIDES, Boards, Rules, Standing, standing
 
 # A person; a player known by its name, such as minimax; a saved run; not recorded.
@@ -77,7 +77,8 @@ def _check_text(what: str, text: Any, low: int, high: int) -> None:
 
 
 UNKNOWN = Participant("unknown", "unknown")
-# The fields of a game as text or JSON, beside its moves. In JSON k is a part of the board.
+# The fields of a game as text or JSON, beside its moves. In JSON k is a part of the board. Fields
+# that make the board a variant follow as name=value, see `notation.variant_words`.
 _FIELDS = ("x", "o", "board", "k", "result", "ended", "side", "seed", "origin", "time")
 _KNOWN = {
     "origin": ORIGINS,
@@ -170,7 +171,7 @@ class Game:
         board = {"board": f"{self.rules.rows}x{self.rules.cols}", "k": self.rules.k}
         about = {**vars(self), **board}
         known = (f"{name}={about[name]}" for name in _FIELDS if about[name] is not None)
-        return " ".join([*self.text.split(), *known])
+        return " ".join([*self.text.split(), *known, *variant_words(self.rules)])
 
     @classmethod
     def parse(cls, line: str, rules: Rules = SQUARE) -> Game:
@@ -180,14 +181,17 @@ class Game:
         """
         words = line.partition("#")[0].split()
         about: dict[str, Any] = {}
+        further = Rules.further_fields()
         for name, _, value in (word.partition("=") for word in words if "=" in word):
             if name in about:
                 raise ValueError(f"{name}= is given twice in the line: leave one out")
-            one_of("field of a game", name, _FIELDS)
+            one_of("field of a game", name, (*_FIELDS, *further))
             about[name] = value
+        given = [f"{name}={about.pop(name)}" for name in further if name in about]
+        variant = parse_variant(given) if given or "board" in about else rules.variant
         rows, _, cols = about.pop("board", f"{rules.rows}x{rules.cols}").partition("x")
         k = about.pop("k", str(rules.k))
-        rules = rules_of(_number(rows, "rows"), _number(cols, "cols"), _number(k, "k"))
+        rules = rules_of(_number(rows, "rows"), _number(cols, "cols"), _number(k, "k"), **variant)
         about |= {side: Participant.parse(about[side]) for side in ("x", "o") if side in about}
         about |= {"seed": _number(about["seed"], "seed")} if "seed" in about else {}
         moves = parse_cells(" ".join(word for word in words if "=" not in word), rules)
@@ -196,7 +200,8 @@ class Game:
     def as_json(self) -> dict[str, Any]:
         """The game as JSON values: players and `board` as objects, `moves` as text."""
         values = asdict(self)
-        return values | {"board": values.pop("rules"), "moves": self.text}
+        del values["rules"]
+        return values | {"board": self.rules.to_json(), "moves": self.text}
 
     @classmethod
     def from_json(cls, content: Any) -> Game:

@@ -44,13 +44,13 @@ from tictactoe_env.games.game import (
     parse_lines,
     rules_of,
 )
-from tictactoe_env.notation import parse_cells
-from tictactoe_env.rules import Rules
+from tictactoe_env.notation import parse_cells, parse_variant, variant_words
+from tictactoe_env.rules import SIZES, Rules
 
 LISTED = tuple(origin for origin in ORIGINS if origin != "training")
 LARGEST = 2**63 - 1  # the largest whole number of SQLite
 _SQLITE = b"SQLite format 3\0"  # the first bytes of its files
-CHUNK = 1_000  # games that `__iter__` reads at once
+GAMES_AT_ONCE = 1_000  # that `__iter__` reads
 _APPLICATION = 0x58284F29  # "X(O)", the application id of a store of games
 _VERSION = 2  # `user_version` of the file
 _COLUMNS = (
@@ -183,7 +183,7 @@ class GameStore:
 
     def __iter__(self) -> Iterator[Game]:
         """Every game, oldest first, including those of training."""
-        statement = f"SELECT {_COLUMNS} FROM games WHERE id > ? ORDER BY id LIMIT {CHUNK}"
+        statement = f"SELECT {_COLUMNS} FROM games WHERE id > ? ORDER BY id LIMIT {GAMES_AT_ONCE}"
         counting = "SELECT count(*) FROM games INDEXED BY games_origin"
         known, last = self._rows(counting)[0][0], 0
         while rows := self._rows(statement, (last,)):
@@ -310,11 +310,13 @@ class GameStore:
         values = dict(zip(_COLUMNS.split(", "), row, strict=True))
         if values.pop("checksum") != _checksum(row[:-1]):
             raise _damaged(self.path, f"game {row[0]} is not what was written")
-        rules = rules_of(*(values.pop(name) for name in ("rows", "cols", "k")))
+        words = values.pop("moves").split()
+        variant = parse_variant(word for word in words if "=" in word)
+        rules = rules_of(*(values.pop(name) for name in SIZES), **variant)
         for side in "xo":
             about = (values.pop(f"{side}_{name}") for name in ("kind", "name", "source"))
             values[side] = Participant(*about)
-        moves = tuple(parse_cells(values.pop("moves"), rules))
+        moves = tuple(parse_cells(" ".join(words[: len(words) - len(variant)]), rules))
         return Game(rules=rules, moves=moves, **values)
 
 
@@ -349,7 +351,9 @@ def _values(game: Game) -> tuple[Any, ...]:
     """The row of a game without its id and checksum."""
     players = (game.x.kind, game.x.name, game.x.source, game.o.kind, game.o.name, game.o.source)
     board = (game.rules.rows, game.rules.cols, game.rules.k)
-    ending = (game.text, game.result, game.ended, game.origin)
+    # The table has no column for what makes a board a variant: it follows the moves, as in a line.
+    moves = " ".join([*game.text.split(), *variant_words(game.rules)])
+    ending = (moves, game.result, game.ended, game.origin)
     return (game.time, *players, game.side, *board, game.seed, *ending)
 
 

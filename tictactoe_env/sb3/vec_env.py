@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 from stable_baselines3.common.vec_env import VecEnv
@@ -46,7 +47,7 @@ class TicTacToeVecEnv(VecEnv):
         if exploring_starts or counterexamples:
             if arguments.get("opening") or arguments.get("start", "empty") != "empty":
                 raise ValueError("exploring_starts and counterexamples exclude opening and start")
-            rules = Rules(*(arguments.get(name, 3) for name in ("rows", "cols", "k")))
+            rules = Rules.among(arguments)
             early_draw = arguments.get("early_draw", False)
             arguments["start"] = ExploringStarts(
                 exploring_starts, rules, early_draw, counterexamples
@@ -120,8 +121,11 @@ class TicTacToeVecEnv(VecEnv):
         return observations, rewards.astype(np.float32), dones, infos
 
     def action_masks(self) -> NDArray[np.bool_]:
-        """The free cells: (num_envs, cells) bool."""
-        return self.games.action_masks()
+        """The free cells: (num_envs, cells) bool; before the first reset those after `opening`."""
+        try:
+            return self.games.action_masks()
+        except ResetNeeded:  # programs ask early whether there are masks, and of which shape
+            return np.tile(self.games.config.start_board == 0, (self.num_envs, 1))
 
     def close(self) -> None:
         """Close the games."""

@@ -13,6 +13,9 @@ so that each is a test of the other. Additions to the textbook algorithm:
 - Move ordering: first moves that threaten, then moves that caused the most cutoffs (history
   heuristic), then moves on the most lines.
 
+Where a line does not win, or a free cell may be illegal, the search knows no threats: it asks
+`Rules` for the result and the moves of each position.
+
 Without limits the value is exact; the best moves are equally likely (`ties="random"`), or the
 lowest cell is played ("first"). With `depth` or `seconds` the search deepens iteratively. Positions
 at the depth limit are estimated: each line that is open to one side only counts for that side, more
@@ -35,10 +38,11 @@ from tictactoe_env.errors import not_negative, one_of, whole_number
 from tictactoe_env.exact.positions import ENUMERABLE
 from tictactoe_env.exact.symmetry import Orientations
 from tictactoe_env.policy import Probs, equally_likely, of_each_board
-from tictactoe_env.rules import Boards, Rules
+from tictactoe_env.rules import DRAW, LOSS, ONGOING, OUTCOME_NUMBERS, WIN, Boards, Rules
 
-WIN = 1_000_000  # the score of a proven win; estimates are smaller
-_UNKNOWN = (-WIN, WIN)  # the bounds of a position that was not searched
+WIN_SCORE = 1_000_000  # of a proven win; estimates are smaller
+_SCORES = {WIN: WIN_SCORE, DRAW: 0, LOSS: -WIN_SCORE}  # of the results
+_UNKNOWN = (-WIN_SCORE, WIN_SCORE)  # the bounds of a position that was not searched
 CLOCK_NODES = 64  # positions between two checks of the clock
 _TIES = ("random", "first")
 _EXACT = ", exact: win 1, draw 0, loss -1"
@@ -75,7 +79,8 @@ class SearchPolicy:
         self._ahead = self.depth or (rules.cells if self.seconds else 0)  # 0: no limit
         if rules.cells > ENUMERABLE and not self._ahead:
             raise ValueError(f"{rules} is too large to search to its end: give depth or seconds")
-        self.search = _Search(rules)
+        lines_win = rules.line_result == WIN and rules.all_free_are_legal
+        self.search = _Search(rules) if lines_win else _LawSearch(rules)
         self.varies = "its search is ended by a clock (seconds)" if self.seconds else ""
         self.meaning = f"its search score of each move{_ESTIMATED if self._ahead else _EXACT}"
 
@@ -92,7 +97,7 @@ class SearchPolicy:
         return of_each_board(chosen, boards, self.rules)
 
     def q_values(self, boards: Boards) -> Probs:
-        """The score of each move on unfinished boards (B, cells), from -1 to 1, NaN on taken cells.
+        """The score of each move on unfinished boards (B, cells), from -1 to 1, NaN where illegal.
 
         Proven wins are 1, proven losses -1. An estimate e is e / (|e| + 4**(k - 1)): 4**(k - 1) is
         the weight that a full line would have. The scores are those of the depth by which the move
@@ -103,7 +108,7 @@ class SearchPolicy:
         def values(board: Boards) -> dict[int, float]:
             scores = self.search.scores(board, self._ahead, self.seconds, exact=True)
             return {
-                cell: score / WIN if abs(score) == WIN else score / (abs(score) + full)
+                cell: score / WIN_SCORE if abs(score) == WIN_SCORE else score / (abs(score) + full)
                 for cell, score in scores.items()
             }
 
@@ -156,9 +161,9 @@ class _Search:
         free = self.full & ~(own | other)
         forced = other_threats & free
         if own_threats & free:
-            return WIN
+            return WIN_SCORE
         if forced & (forced - 1):
-            return -WIN
+            return -WIN_SCORE
         if not free & (free - 1):
             return 0  # one cell is left, and it completes no line
         if beta > 0 and not self.is_open(other):
@@ -176,14 +181,12 @@ class _Search:
         if high <= alpha:
             return high
         alpha, beta = max(alpha, low), min(beta, high)
-        self.nodes += 1
-        if self.nodes % CLOCK_NODES == 0 and self.clock() > self.deadline:
-            raise _TimeUpError
+        self.count_node()
         moves = self.ordered_moves(own & self.full, own_threats, free, forced or free)
         if moves is None:
-            best = low = high = WIN
+            best = low = high = WIN_SCORE
         else:
-            best, negamax, bound = -WIN, self.negamax, alpha
+            best, negamax, bound = -WIN_SCORE, self.negamax, alpha
             for move, after in moves:
                 marks = own | move.images
                 score = -negamax(other, marks, other_threats, after, -beta, -bound, depth - 1)
@@ -198,6 +201,12 @@ class _Search:
                 low, high = (best if best > alpha else low), max(best, low)
         self.table[key] = (low, high)
         return best
+
+    def count_node(self) -> None:
+        """Count a searched position. Raises _TimeUpError after the deadline."""
+        self.nodes += 1
+        if self.nodes % CLOCK_NODES == 0 and self.clock() > self.deadline:
+            raise _TimeUpError
 
     def ordered_moves(
         self, marks: int, threats: int, free: int, allowed: int
@@ -239,7 +248,7 @@ class _Search:
                 score += weights[ours.bit_count()]
             elif not ours:
                 score -= weights[theirs.bit_count()]
-        return max(1 - WIN, min(score, WIN - 1))
+        return max(1 - WIN_SCORE, min(score, WIN_SCORE - 1))
 
     # --- the root -----------------------------------------------------------------------------
 
@@ -256,7 +265,7 @@ class _Search:
         """
         mark = 1 if board.sum() == 0 else -1
         own, other = (self.orientations.marks(board, one) for one in (mark, -mark))
-        moves = [move for move in self.moves if not (own | other) & move.bit]
+        moves = self.legal_moves(own, other)
         if not depth:
             return self.root(own, other, moves, self.rules.cells, exact)
         if not exact:
@@ -271,17 +280,22 @@ class _Search:
             for ahead in range(1, min(depth, int((board == 0).sum())) + 1):
                 self.table = {}  # bounds of another depth are no bounds
                 scores = self.root(own, other, moves, ahead, exact)
-                if max(scores.values()) == -WIN and ahead > 1:
+                if max(scores.values()) == -WIN_SCORE and ahead > 1:
                     break
                 found = scores
                 moves.sort(key=lambda move: -scores[move.cell])
-                if max(scores.values()) == WIN:
+                if max(scores.values()) == WIN_SCORE:
                     break
         except _TimeUpError:
             pass
         finally:
             self.table, self.deadline = proven, math.inf
         return found
+
+    def legal_moves(self, own: int, other: int) -> list[_Move]:
+        """The legal moves, those on the most lines first."""
+        legal = self.rules.legal((own | other) & self.full)
+        return [move for move in self.moves if legal & move.bit]
 
     def root(
         self, own: int, other: int, moves: Sequence[_Move], depth: int, exact: bool = False
@@ -291,12 +305,12 @@ class _Search:
         The scores of the best moves are exact; unless `exact`, the others are bounds below the best
         score.
         """
-        threats, best, scores = self.threats(other), -WIN, {}
+        threats, best, scores = self.threats(other), -WIN_SCORE, {}
         for move in moves:
-            score, limit = WIN, WIN if exact else 1 - best
+            score, limit = WIN_SCORE, WIN_SCORE if exact else 1 - best
             if not self.threats(own) & move.bit:
                 marks, after = own | move.images, self.threats(own | move.bit)
-                score = -self.negamax(other, marks, threats, after, -WIN, limit, depth - 1)
+                score = -self.negamax(other, marks, threats, after, -WIN_SCORE, limit, depth - 1)
             scores[move.cell] = score
             best = max(best, score)
         return scores
@@ -305,3 +319,47 @@ class _Search:
         """The cells that complete a line of these marks, taken cells included."""
         rests = (line & ~marks for line in self.lines)
         return reduce(or_, (rest for rest in rests if not rest & (rest - 1)), 0)
+
+
+class _LawSearch(_Search):
+    """Negamax by the law alone, for games in which a line does not win, or a free cell is illegal.
+
+    There are no threats.
+    """
+
+    def negamax(self, own: int, other: int, *further: int) -> int:
+        """The score for the side to move, which has the marks `own`: see `_Search.negamax`."""
+        _, _, alpha, beta, depth = further
+        result = self.rules.result(other & self.full, own & self.full)
+        if result != ONGOING:
+            return -_SCORES[result]
+        if depth <= 0:
+            return self.estimate(own, other)
+        key = self.key(own, other)
+        low, high = self.table.get(key, _UNKNOWN)
+        if low >= beta or low == high:
+            return low
+        if high <= alpha:
+            return high
+        self.count_node()
+        best, bound = -WIN_SCORE, max(alpha, low)
+        for move in self.legal_moves(own, other):
+            score = -self.negamax(other, own | move.images, 0, 0, -beta, -bound, depth - 1)
+            best = max(best, score)
+            bound = max(bound, score)
+            if best >= beta:
+                break
+        if best > alpha:
+            low = max(low, best)
+        if best < beta:
+            high = min(high, best)
+        self.table[key] = (low, high)
+        return best
+
+    def estimate(self, own: int, other: int) -> int:
+        """The estimate of `_Search`, or its negative where a line loses."""
+        return int(OUTCOME_NUMBERS[self.rules.line_result]) * super().estimate(own, other)
+
+    def threats(self, marks: int) -> int:
+        """No cells."""
+        return 0

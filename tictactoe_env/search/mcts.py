@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 from tictactoe_env.errors import not_negative, one_of, probability, whole_number
 from tictactoe_env.exact.symmetry import Orientations
 from tictactoe_env.policy import Probs, equally_likely, of_each_board
-from tictactoe_env.rules import Boards, Rules
+from tictactoe_env.rules import ONGOING, OUTCOME_NUMBERS, Boards, Rules
 
 # --- the graph --------------------------------------------------------------------------------
 
@@ -73,22 +73,26 @@ class Graph:
         self.lines_of = {
             bit: tuple(line for line in lines if line & bit) for bit in rules.cell_bits
         }
+        self.all_free_are_legal = rules.all_free_are_legal
+        self.of_line = int(OUTCOME_NUMBERS[rules.line_result])  # for the side that completes it
 
-    def node(self, x: int, o: int, last: int = 0) -> Node:
-        """The node of the position with these marks, made if it is new.
-
-        last: the bit of the last move; only lines through it are checked for a win.
-        """
+    def node(self, x: int, o: int) -> Node:
+        """The node of the position with these marks, made if it is new."""
         key = self.orientations.key(x, o)
         node = self.nodes.get(key)
         if node is None:
-            full = self.rules.full
-            mark, marks = (1, x & full) if x & last else (-1, o & full)
-            won = any(line & marks == line for line in self.lines_of.get(last, ()))
-            node = self.nodes[key] = Node(
-                x, o, mark if won else 0 if (x | o) & full == full else None
-            )
+            node = self.nodes[key] = Node(x, o, self.result(x, o))
         return node
+
+    def result(self, x: int, o: int) -> int | None:
+        """The result of a position for X: +1, 0 or -1; None if the game goes on."""
+        marks_x, marks_o = x & self.rules.full, o & self.rules.full
+        x_moved = (marks_x | marks_o).bit_count() % 2 == 1
+        own, other = (marks_x, marks_o) if x_moved else (marks_o, marks_x)
+        result = self.rules.result(own, other)
+        if result == ONGOING:
+            return None
+        return int(OUTCOME_NUMBERS[result]) * (1 if x_moved else -1)
 
     def root(self, board: Boards) -> Node:
         """The node of an unfinished board (cells,)."""
@@ -100,12 +104,12 @@ class Graph:
 
     def moves_from(self, x: int, o: int) -> Iterator[tuple[Node, int, int]]:
         """The node and the marks after each legal move, in the order of the cells."""
-        taken = x | o
-        x_moves = (taken & self.rules.full).bit_count() % 2 == 0
+        taken = (x | o) & self.rules.full
+        legal, x_moves = self.rules.legal(taken), taken.bit_count() % 2 == 0
         for bit, images in self.moves:
-            if not taken & bit:
+            if legal & bit:
                 own, other = (x | images, o) if x_moves else (x, o | images)
-                yield self.node(own, other, bit), own, other
+                yield self.node(own, other), own, other
 
     def playout(self, root: Node) -> None:
         """Walk from `root` to a new or finished position, value it, and update all nodes passed."""
@@ -140,18 +144,25 @@ class Graph:
     def rollout(self, node: Node) -> int:
         """The result for X of a game of random moves from here: +1, 0 or -1."""
         marks, rng = [node.x & self.rules.full, node.o & self.rules.full], self.rng
-        free = [bit for bit in self.lines_of if not (marks[0] | marks[1]) & bit]
-        side = (self.rules.cells - len(free)) % 2
-        while free:
-            drawn = int(rng.random() * len(free))
-            bit, free[drawn] = free[drawn], free[-1]
-            free.pop()
+        side = (marks[0] | marks[1]).bit_count() % 2
+        moves = self.legal(marks)
+        while moves:
+            drawn = int(rng.random() * len(moves))
+            bit, moves[drawn] = moves[drawn], moves[-1]
+            moves.pop()
             marks[side] |= bit
             for line in self.lines_of[bit]:
                 if line & marks[side] == line:
-                    return 1 - 2 * side
+                    return self.of_line * (1 - 2 * side)
             side = 1 - side
+            if not self.all_free_are_legal:
+                moves = self.legal(marks)
         return 0
+
+    def legal(self, marks: list[int]) -> list[int]:
+        """The bits of the legal moves, in the order of the cells. marks: of X and of O."""
+        legal = self.rules.legal(marks[0] | marks[1])
+        return [bit for bit in self.rules.cell_bits if legal & bit]
 
 
 class DescentGraph(Graph):

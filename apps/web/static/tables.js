@@ -137,7 +137,7 @@ export async function verdicts({ moves, ended, result }) {
   const judged = moves.map((cell, ply) => {
     const played = moves.slice(0, ply);
     const before = worthOf(played);
-    const after = played.includes(cell) ? { value: -1, plies: 1 } : worthAfter(played, cell);
+    const after = played.includes(cell) ? { value: -1, plies: 0 } : worthAfter(played, cell);
     const text = tables.verdicts[[before.value, before.plies, after.value, after.plies].join()];
     const best = CELLS.filter((one) => !played.includes(one) && isSame(worthAfter(played, one), before));
     const optimal = before.value === after.value;

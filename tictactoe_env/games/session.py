@@ -57,7 +57,7 @@ class Talk:
                 self.say(printable(error), "red")
 
 
-class Table:
+class GameSession:
     """Plays games between people and policies.
 
     players: who plays X and O. policies: of the sides that no person plays. talk: prints and asks.
@@ -188,10 +188,12 @@ class Table:
         if word not in cells:
             commands = ", ".join(self.commands)
             raise ValueError(f"{text[:40]!r} is no move: type {self._moves}, or {commands}")
-        if board[cells[word]] != 0:
-            free = " ".join(self._names(np.flatnonzero(board == 0)))
-            raise ValueError(f"{names[cells[word]]} is taken; free are {free}")
-        return cells[word]
+        cell, legal = cells[word], self.rules.legal_cells(board)
+        if not legal[cell]:
+            known = " ".join(self._names(np.flatnonzero(legal)))
+            what = "is taken; free are" if board[cell] else "is not legal; legal are"
+            raise ValueError(f"{names[cell]} {what} {known}")
+        return cell
 
     def hint(self, board: Boards) -> str:
         """A sentence with the best moves."""
@@ -203,7 +205,8 @@ class Table:
             )
         position, moves = analyse(board, self.rules)
         best = np.flatnonzero([worth == position for worth in moves])
-        which = "every move" if len(best) == (board == 0).sum() else self.any_of(best)
+        is_any = len(best) == np.count_nonzero(self.rules.legal_cells(board))
+        which = "every move" if is_any else self.any_of(best)
         return f"Hint: {which} {position.text}."
 
     def any_of(self, cells: Iterable[int]) -> str:
