@@ -73,10 +73,13 @@ def test_the_target_takes_the_best_legal_action_of_the_right_network(double_q, v
     assert model._target(batch)[:, 0].tolist() == expected
 
 
-def test_where_all_actions_are_legal_an_update_is_that_of_dqn():
+@pytest.mark.parametrize("limit", [0.01, 100.0])
+def test_where_all_actions_are_legal_an_update_is_that_of_dqn(limit):
+    """By plain steps, which show the size of a gradient, with its limit and without."""
     masker = partial(ActionMasker, action_mask_fn=lambda env: np.ones(2, dtype=bool))
     env = make_vec_env("CartPole-v1", 1, wrapper_class=masker)
-    rates = {"learning_rate": lambda left: 0.01 * left, "max_grad_norm": 0.1, "seed": 0, **SMALL}
+    rates = {"learning_rate": lambda left: 0.1 * left, "max_grad_norm": limit, "seed": 0, **SMALL}
+    rates["policy_kwargs"] = {"optimizer_class": torch.optim.SGD}
     model, plain = (kind("MlpPolicy", env, **rates) for kind in (MaskableDQN, DQN))
     model.learn(100)
     plain.learn(0).set_parameters(model.get_parameters())
@@ -182,8 +185,8 @@ def test_a_prediction_is_the_best_legal_action_for_one_observation_or_a_batch():
     masks[np.arange(STATES), greedy] = 0
     second, _ = model.predict(np.arange(STATES), action_masks=masks, deterministic=True)
     assert second.tolist() == order[:, 1].tolist()
-    alone, _ = model.predict(np.array(2), action_masks=masks[2], deterministic=True)
-    assert (alone.shape, int(alone)) == ((), order[2, 1])
+    alone, memory = model.predict(np.array(2), order, action_masks=masks[2], deterministic=True)
+    assert (alone.shape, int(alone), memory is order) == ((), order[2, 1], True)
 
 
 def test_each_observation_of_a_batch_tosses_its_own_coin_among_its_legal_actions():

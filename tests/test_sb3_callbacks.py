@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 from gymnasium.wrappers import FlattenObservation, RescaleObservation
-from sample_players import best_player
+from sample_players import best_player, fixed_table
 from sb3_contrib import QRDQN, MaskablePPO
 from stable_baselines3 import DQN, PPO
 from stable_baselines3.common.callbacks import (
@@ -152,6 +152,12 @@ def test_training_stops_at_the_best_achievable_and_at_the_goal_of_the_judged_sid
         assert len(exact.evaluations) > len(found), "another training ends with one, too"
         return found
 
+    def better_as_o(model):
+        by_x = positions_of(RULES).x_to_move[positions_of(RULES).unfinished, None]
+        as_o = best(model) if model.num_timesteps > 10 else fixed_table(RULES)
+        return TabularPolicy(RULES, np.where(by_x, best(model).table, as_o.table))
+
+    assert steps(sides="X", policy=better_as_o) == [10, 20, 24]
     assert steps(stop_at="optimal", policy=best) == [10]
     assert steps(stop_at="unbeatable", policy=best) == [10]
     assert steps(policy=best) == [10, 20, 24]

@@ -105,10 +105,11 @@ def test_a_filter_or_an_id_that_no_game_can_have_is_refused(store):
 
 def test_a_game_under_another_id_is_damaged_and_a_commit_waits_for_the_disk(store):
     assert store._rows("PRAGMA synchronous") == [(3,)]  # EXTRA
-    store.add(game())
-    store._rows("UPDATE games SET id = 7")
-    with refuses("game 7", error=StoreError):
-        store.check()
+    store.add_many([game(), game()])
+    for id, mention in ((0, "1 games"), (7, "game 7")):  # before the first, after the last
+        store._rows(f"UPDATE games SET id = {id} WHERE id <> 1")
+        with refuses(mention, error=StoreError):
+            store.check()
 
 
 def test_the_newest_of_many_games_are_listed_without_a_look_at_all_of_them(store):

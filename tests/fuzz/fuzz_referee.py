@@ -369,6 +369,7 @@ class Games(RuleBasedStateMachine):
         assert all((array == 7).all() for array in self.given), "written into after it was returned"
         seen[...] = infos["action_mask"][...] = self.env.boards[...] = 7
         self.given = [seen, infos["action_mask"]]
+        assert self.env.action_masks().tolist() == masks
         assert [tuple(board) for board in self.env.boards.tolist()] == self.boards
 
 
