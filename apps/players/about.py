@@ -38,7 +38,7 @@ MANY_WINS = 0.8  # of the games against random moves: a player seems strong
 class Listed(NamedTuple):
     """A player that needs no training: its title, its group, and a sentence about it.
 
-    A player without a sentence of its own has that of the table of opponents.
+    A player without a sentence here has the sentence of the table of opponents.
     """
 
     title: str

@@ -163,8 +163,8 @@ class UnknownPlayerError(ValueError):
 class Gallery:
     """The players of `about.PLAYERS`, all other opponents, and the saved runs in `folders`.
 
-    The id of a run begins with the last part of its folder's path, which differs from that of the
-    other folders. A certificate that has not changed is not read again. Threads may share it.
+    The id of a run begins with the last part of its folder's path, so no two folders may end in the
+    same part. A certificate that has not changed is not read again. Threads may share it.
     """
 
     def __init__(self, folders: Sequence[str | os.PathLike[str]] = FOLDERS):
@@ -265,16 +265,7 @@ def _run_entry(id: str, path: Path, stamps: object) -> Entry:
     is verified; on larger ones its results are claims.
     """
     if id == LEARNER_ID and not path.parent.exists():
-        return Entry(
-            id,
-            "agent",
-            PLAYERS[id].title,
-            PLAYERS[id].about,
-            rules=pupil.LEARNER_RULES,
-            path=path,
-            agent=pupil.TRIE,
-            learned=0,
-        )
+        return _beginner_entry(path)
     try:
         if len(id) > MAX_NAME or not id.isprintable() or id != id.strip():
             raise ValueError(f"its path must be at most {MAX_NAME} printable characters")
@@ -300,6 +291,20 @@ def _run_entry(id: str, path: Path, stamps: object) -> Entry:
         shown = printable(id)
         reason = printable(error)[:300]
         return Entry(shown, "run", title_of(shown), reason, path=path, broken=True)
+
+
+def _beginner_entry(path: Path) -> Entry:
+    """The entry of the learner before its first game. path: of its certificate to be."""
+    return Entry(
+        LEARNER_ID,
+        "agent",
+        PLAYERS[LEARNER_ID].title,
+        PLAYERS[LEARNER_ID].about,
+        rules=pupil.LEARNER_RULES,
+        path=path,
+        agent=pupil.TRIE,
+        learned=0,
+    )
 
 
 def _proven_entry(id: str, kind: str, found: Certificate) -> Entry:

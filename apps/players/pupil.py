@@ -1,9 +1,9 @@
-"""Saved runs that learn from the games that people play, such as those of a trie. Needs no torch.
+"""Saved runs that learn from the games that people play, such as a trie. Needs no torch.
 
 A run with a model learns; a certificate without one does not, and neither does a table of the
-package. Model and certificate stay those of the training. The games are kept in `learned.db` in the
-run's folder, see `training.learned`. Programs that have loaded the run share this file: each learns
-what another one has added.
+package. The model and the certificate of the training are not changed: the games are kept beside
+them in `learned.db`, see `training.learned`. Programs that have loaded the run share this file:
+each learns what another one has added.
 
 `LEARNER` is a run that anybody can play with from the first minute. It knows nothing before its
 first game, and its folder is made when that game is finished.

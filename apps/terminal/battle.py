@@ -71,7 +71,7 @@ def example_of(policy: BoardPlayer, side: str, name: str, console: Console) -> N
 def battle(
     players: tuple[Named, Named], rules: Rules, games: int, seed: int, console: Console
 ) -> Counter[str]:
-    """Play games, print each one, and count the wins by name; those of "" are draws.
+    """Play games, print each one, and count the wins by name; the draws are counted as "".
 
     The players swap sides after each game. Game i is sampled with `seed + i`.
     """

@@ -39,9 +39,9 @@ class Option:
     function that reads a text and raises ValueError. kind: "value" takes one value; "flag" is
     --x; "switch" is --x or --no-x; "optional" takes one value or none, which means True; "argument"
     is positional, and "arguments" is any number of these.
-    default: shown in the help unless it is None, () or "", or the option is a flag. metavar: what
-    stands for a value in the help, if it is not that of the type. is_rare: shown in a whole help
-    only. without: the options that it excludes. needs: the option that it belongs to.
+    default: shown in the help unless it is None, () or "", or the option is a flag. metavar: the
+    word for a value in the help, by default one for its type. is_rare: shown in a whole help only.
+    without: the options that it excludes. needs: the option that it belongs to.
     """
 
     name: str
@@ -215,7 +215,8 @@ class CommandLine:
         for option in (one for one in self.options if one.name in typed):
             option.check(typed)
             if option.kind == "optional":
-                typed[option.name] = (typed[option.name] or [True])[-1]
+                values = typed[option.name]
+                typed[option.name] = values[-1] if values else True
         return typed
 
     def values(self, arguments: Sequence[str] | None = None) -> types.SimpleNamespace:

@@ -51,6 +51,16 @@ def picture(
     next_odd = longest + 1 + longest % 2  # a mark stands in the middle
     is_wide = 4 + 6 * rules.cols <= console.width
     width = max(5, next_odd) if is_wide else 3
+    legend = []
+    if thoughts is not None:
+        legend.append(f"numbers: {name}: {thoughts.meaning}")
+    if exact is not None:
+        legend.append("words: the exact result; win 2 is a win with the winner's second move")
+    return Group(_table(cells, rules, width), *(Text(line, "dim") for line in legend))
+
+
+def _table(cells: list[Text], rules: Rules, width: int) -> Table:
+    """The cells in their rows and columns, with the letters and numbers of these."""
     table = Table(box=BOX, show_lines=True, padding=0, border_style="dim", header_style="dim")
     table.add_column(style="dim", vertical="middle", justify="center", min_width=3)
     for col in range(rules.cols):
@@ -59,12 +69,7 @@ def picture(
     for row in range(rules.rows):
         first = row * rules.cols
         table.add_row(str(row + 1), *cells[first : first + rules.cols])
-    legend = []
-    if thoughts is not None:
-        legend.append(f"numbers: {name}: {thoughts.meaning}")
-    if exact is not None:
-        legend.append("words: the exact result; win 2 is a win with the winner's second move")
-    return Group(table, *(Text(line, "dim") for line in legend))
+    return table
 
 
 def _marked_cell(mark: str, is_won: bool, is_last: bool, taken: str) -> Text:

@@ -88,7 +88,7 @@ class Display:
         policy: BoardPlayer,
         scalars: Numbers | None = None,
     ) -> None:
-        """Show an evaluation, and write it for TensorBoard. row: that of metrics.csv."""
+        """Show an evaluation, and write it for TensorBoard. row: its row of metrics.csv."""
         steps = row["steps"]
         seconds = row["seconds"]
         notes = {name: row[name] for name in row if name not in RESULTS}
@@ -169,7 +169,7 @@ class Events:
 
 @contextmanager
 def shown(runs: Sequence[Run], console: Console) -> Iterator[list[Display]]:
-    """The displays of runs that are trained now; those of two are not live."""
+    """The displays of runs that are trained now; if there are two, neither is live."""
     is_live = len(runs) == 1
     displays = [
         Display(run.name, run.config.steps, run.learner.steps, console, is_live, run.folder)

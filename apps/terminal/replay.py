@@ -132,7 +132,7 @@ def _watch_by_keys(replay: Replay, talk: Talk, delay: float | None) -> None:
 
 
 def print_list(store: GameStore, talk: Talk, limit: int, player: str | None = None) -> None:
-    """Print the newest games of a store, without those of training. Times are local."""
+    """Print the newest games of a store; games of trainings are left out. Times are local."""
     games = store.list(limit, player=player)
     if not games:
         whose = f" of {player}" if player else ""

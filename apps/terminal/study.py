@@ -112,15 +112,11 @@ def train(
     found = {seed: facts(metrics[seed], config, until) for seed in sorted(metrics)}
     if found:
         title = f"{name}, {len(found)} of {len(seeds)} seeds, until {until}"
-        rows = [metrics[seed] for seed in found]
-        headings, lines = write_study(folder, title, found, config.rules, rows)
+        rows_of_seeds = [metrics[seed] for seed in found]
+        headings, lines = write_study(folder, title, found, config.rules, rows_of_seeds)
         report.say(f"\n{title}", console, "bold")
         report.print_table(headings, lines, console)
-        meaning = "median (smallest to largest) over the seeds"
-        goal = report.goal_text(until, config.rules)
-        if goal:
-            meaning += f"; {goal}"
-        report.say(meaning, console)
+        report.say(meaning_of(config, until), console)
     report.say(f"saved: {folder}", console)
     missing = [str(seed) for seed in seeds if seed not in found]
     missed = [str(seed) for seed, one in found.items() if not one["reached"]]
@@ -131,6 +127,15 @@ def train(
     if is_stopped:
         return 130
     return 1 if missing or missed else 0
+
+
+def meaning_of(config: BoardConfig, until: str) -> str:
+    """A sentence on what the table of a study shows, and on a goal that needs one."""
+    meaning = "median (smallest to largest) over the seeds"
+    goal = report.goal_text(until, config.rules)
+    if goal:
+        meaning += f"; {goal}"
+    return meaning
 
 
 def result_text(last: Row, config: BoardConfig) -> str:

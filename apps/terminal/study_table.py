@@ -66,9 +66,9 @@ def goals_of(rules: Rules) -> tuple[str, ...]:
 def facts(rows: Rows, config: BoardConfig, until: str) -> dict[str, Any]:
     """The outcome of a run: its steps and seconds, whether it reached its goal, and what follows.
 
-    rows: those of its metrics.csv. For each side that is learned the rates of the best model
-    against random play, and for each side and both the steps after which each goal was proven
-    first, None if it never was.
+    rows: of its metrics.csv. The rates are the best model's, against random play as each side that
+    is learned. The steps of a goal are those after which it was first proven for a side, or for
+    both, and None if it never was.
     """
     side = getattr(config, "side", BOTH)
     results = [results_of(dict(row), config.rules) for row in rows]

@@ -224,13 +224,13 @@ def groups() -> list[Json]:
 
 
 def boards_of(entries: Iterable[Entry]) -> list[Rules]:
-    """The boards of the page, then those of some players."""
+    """The boards of the page, then further boards of some players."""
     own = [entry.rules for entry in entries if entry.rules and not entry.broken]
     return list(dict.fromkeys([*BOARDS, *own]))
 
 
 def summary(entry: Entry, boards: Iterable[Rules]) -> Json:
-    """A player as a list shows it, with those of some boards on which it plays."""
+    """A player as a list shows it. Of these boards it has those on which it plays."""
     values = {name: getattr(entry, name) for name in SUMMARY}
     return {**values, "boards": [board.to_json() for board in boards if entry.plays(board)]}
 
