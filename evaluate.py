@@ -14,7 +14,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from apps.terminal.installed import explained
+from apps.terminal.interpreter import explained
 
 with explained("evaluate.py", "play"):
     from agents import load
@@ -23,8 +23,8 @@ with explained("evaluate.py", "play"):
     from apps.terminal import report
     from apps.terminal.battle import battle
     from apps.terminal.command_line import CommandLine, Option
-    from apps.terminal.piped import PipedConsole
-    from apps.terminal.position import examine
+    from apps.terminal.examine import examine
+    from apps.terminal.report import PipedConsole
     from tictactoe_env.certificates.certificate import (
         VERIFIED,
         certify,

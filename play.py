@@ -9,7 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Annotated, Literal
 
-from apps.terminal.installed import explained
+from apps.terminal.interpreter import explained
 
 with explained("play.py", "play"):
     from pydantic import Field

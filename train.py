@@ -10,7 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Literal
 
-from apps.terminal.installed import OF_EVERY_RUN, explained, require
+from apps.terminal.interpreter import OF_EVERY_RUN, explained, require
 
 with explained("train.py", "train"):
     import agents
@@ -189,7 +189,7 @@ def optimize(page: Any, typed: dict[str, Any], given: SimpleNamespace) -> int:
 def train(experiments: tuple[Experiment, ...], given: SimpleNamespace) -> int:
     """Train one learner, or two against each other, and print what is proven; the exit code."""
     from apps.terminal import trainer
-    from apps.terminal.piped import PipedConsole
+    from apps.terminal.report import PipedConsole
     from training.run import Run
 
     console = PipedConsole()

@@ -19,7 +19,7 @@ import train
 from agents import TRAINABLE
 from apps.players.about import GROUPS
 from apps.players.seat import KINDS, board_of, seat_of
-from apps.terminal import keys
+from apps.terminal import talk
 from apps.terminal.game import TerminalSession, seats_of
 from apps.terminal.menu import Menu
 from apps.terminal.picture import picture
@@ -211,11 +211,11 @@ def test_the_last_key_is_read_until_the_end_of_the_input(monkeypatch):
     with os.fdopen(ours) as sys.stdin:
         for typed, key in (("q", "q"), ("\x1b[C\x1b[C", "right"), ("\x1bOD", "left"), ("é", "é")):
             os.write(theirs, typed.encode())
-            assert (keys._key(0), keys._key(0)) == (key, "")
+            assert (talk._key(0), talk._key(0)) == (key, "")
         for end in (lambda: os.write(theirs, b"\x04"), lambda: os.close(theirs)):
             end()
             with pytest.raises(EOFError):
-                keys._key(None)
+                talk._key(None)
 
 
 def test_keys_of_windows_have_the_same_names(monkeypatch):
@@ -223,7 +223,7 @@ def test_keys_of_windows_have_the_same_names(monkeypatch):
     console = types.SimpleNamespace(kbhit=lambda: bool(typed), getwch=lambda: typed.pop(0))
     monkeypatch.setitem(sys.modules, "msvcrt", console)
     monkeypatch.setattr(sys, "platform", "win32")
-    with keys.keys() as read:
+    with talk.keys() as read:
         assert [read(0.01) for _ in range(5)] == ["a", "left", "", "q", ""]
 
 

@@ -30,14 +30,15 @@ from tictactoe_env.trained.packed import facts_of
 
 BOARDS = (Rules(), Rules(3, 4, 3), Rules(4, 4, 4), Rules(5, 5, 4), Rules(6, 6, 4), Rules(7, 7, 5))
 """The boards that every player is offered on, if it plays there."""
-LEARNER, LEARNER_ID = "learner", "runs/learner"  # of the trie that learns from the person here
+LEARNER = "learner"  # the trie that learns from the person here
+LEARNER_ID = "runs/learner"
 MANY_WINS = 0.8  # of the games against random moves: a player seems strong
 
 
 class Listed(NamedTuple):
     """A player that needs no training: its title, its group, and a sentence about it.
 
-    A player without a sentence of its own has that of the table of opponents.
+    A player without a sentence here has the sentence of the table of opponents.
     """
 
     title: str
@@ -107,14 +108,19 @@ def title_of(id: str, stated: Stated | None = None) -> str:
 
     stated: what the certificate of a run or a trained agent states: its preset and its seed.
     """
-    if id in PLAYERS or id in NAMES:
-        return PLAYERS[id].title if id in PLAYERS else NAMES[id]
+    if id in PLAYERS:
+        return PLAYERS[id].title
+    if id in NAMES:
+        return NAMES[id]
     if is_trained(id):
         stated = replace(facts_of(id).stated, seed=None)
     if stated is not None:
         title = str(agents.facts(stated.agent).get("TITLE", stated.agent))
-        preset = f" ({stated.preset})" if stated.preset else ""
-        return title + preset + (f", seed {stated.seed}" if stated.seed is not None else "")
+        if stated.preset:
+            title += f" ({stated.preset})"
+        if stated.seed is not None:
+            title += f", seed {stated.seed}"
+        return title
     name, options = split_options(id)
     if options:
         return ", ".join([WITH_OPTIONS.get(name) or title_of(name), *options])
@@ -123,8 +129,9 @@ def title_of(id: str, stated: Stated | None = None) -> str:
 
 def sentence_of(id: str) -> str:
     """The way in which a player that needs no training plays; "" if nothing is known of it."""
-    own = PLAYERS[id].about if id in PLAYERS else ""
-    return own or description(id)
+    if id in PLAYERS and PLAYERS[id].about:
+        return PLAYERS[id].about
+    return description(id)
 
 
 def story_of(agent: str) -> str:
@@ -134,7 +141,8 @@ def story_of(agent: str) -> str:
 
 def unit_of(agent: str) -> str:
     """The unit of an agent's training, in the plural, such as "moves" or "games"."""
-    return str(agents.facts(agent).get("UNIT", "moves" if agent in agents.TRAINABLE else "steps"))
+    usual = "moves" if agent in agents.TRAINABLE else "steps"
+    return str(agents.facts(agent).get("UNIT", usual))
 
 
 def results_of(facts: Certificate) -> str:
@@ -150,8 +158,8 @@ def results_of(facts: Certificate) -> str:
         won = f"It wins {wins[0]} as X and {wins[1]} as O against random moves"
     if any(one.vs_random.illegal > 0 for one in facts.trained.values()):
         return f"{won}, and often loses by a move on a taken cell."
-    proven = verdict(
-        {side: one.proven._replace(optimal=False) for side, one in facts.trained.items()}, False
-    )
-    seems_strong = min(shares.values()) >= MANY_WINS and proven.startswith("can be")
-    return f"{won}, {'yet' if seems_strong else 'and'} {proven}."
+    sides = {side: one.proven._replace(optimal=False) for side, one in facts.trained.items()}
+    proven = verdict(sides, games=False)
+    seems_strong = min(shares.values()) >= MANY_WINS
+    joined = "yet" if seems_strong and proven.startswith("can be") else "and"
+    return f"{won}, {joined} {proven}."

@@ -86,27 +86,35 @@ class Entry:
         """The group in which a list shows it, a key of `about.GROUPS`."""
         if self.id in PLAYERS:
             return PLAYERS[self.id].group
-        if self.kind == "agent":
-            return "strong" if self.agent in {*PLAYERS, *about.WITH_OPTIONS} else "other"
-        return "run" if self.kind == "run" else "proven" if self.unbeatable else "beatable"
+        if self.kind == "run":
+            return "run"
+        if self.kind == "trained":
+            return "proven" if self.unbeatable else "beatable"
+        has_options = self.agent in {*PLAYERS, *about.WITH_OPTIONS}
+        return "strong" if has_options else "other"
 
     @property
     def sentence(self) -> str:
         """`about`, and what it has learned."""
-        return f"{self.about}; {pupil.learned_text(self.learned)}" if self.learned else self.about
+        if not self.learned:
+            return self.about
+        return f"{self.about}; {pupil.learned_text(self.learned)}"
 
     @property
     def where(self) -> str:
         """The boards it plays on, in words."""
         if self.rules:
-            return " and ".join(map(str, filter(self.plays, dict.fromkeys([self.rules, *BOARDS]))))
-        is_any = self.max_cells >= MAX_BITS
-        return "any board" if is_any else f"boards of up to {self.max_cells} cells"
+            boards = dict.fromkeys([self.rules, *BOARDS])  # its own first, and each once
+            return " and ".join(str(board) for board in boards if self.plays(board))
+        if self.max_cells >= MAX_BITS:
+            return "any board"
+        return f"boards of up to {self.max_cells} cells"
 
     @property
     def participant(self) -> Participant:
         """The player as the game store names it; a run has the sha256 of its certificate."""
-        return Participant("run" if self.path else "agent", self.id, self.sha256)
+        kind = "run" if self.path else "agent"
+        return Participant(kind, self.id, self.sha256)
 
     def plays(self, rules: Rules) -> bool:
         """True if it plays on this board."""
@@ -114,7 +122,9 @@ class Entry:
             return False
         if self.kind == "trained":
             return opponents.is_trained(self.id, rules)
-        return rules == self.rules if self.rules else rules.cells <= self.max_cells
+        if self.rules:
+            return rules == self.rules
+        return rules.cells <= self.max_cells
 
     def seat(self, rules: Rules) -> Seat:
         """The player at a board. Raises ValueError if it is broken, or plays on another board."""
@@ -137,10 +147,11 @@ class Entry:
         elif self.kind == "trained":
             found = packed.certificate_of(self.id)
         else:
-            policy = self.seat(self.rules or Rules()).policy
+            rules = self.rules or Rules()
+            policy = self.seat(rules).policy
             assert policy is not None, "it is no person"
             seed = policy.seed if isinstance(policy, MCTSPolicy) else None
-            return certify(policy, name_of(self.id), self.rules or Rules(), seed=seed)
+            return certify(policy, name_of(self.id), rules, seed=seed)
         verify(found)
         return found
 
@@ -152,8 +163,8 @@ class UnknownPlayerError(ValueError):
 class Gallery:
     """The players of `about.PLAYERS`, all other opponents, and the saved runs in `folders`.
 
-    The id of a run begins with the last part of its folder's path, which differs from that of the
-    other folders. A certificate that has not changed is not read again. Threads may share it.
+    The id of a run begins with the last part of its folder's path, so no two folders may end in the
+    same part. A certificate that has not changed is not read again. Threads may share it.
     """
 
     def __init__(self, folders: Sequence[str | os.PathLike[str]] = FOLDERS):
@@ -164,9 +175,11 @@ class Gallery:
         """All entries: built in, registered, trained, then runs by id, broken ones included."""
         names = dict.fromkeys([*PLAYERS, *opponents.untrained_names()])
         named = [_named_entry(name) for name in names if not opponents.is_trained(name)]
+        untrained = [entry for entry in named if entry is not None]
+        trained = [_trained_entry(name) for name in packed.trained_names()]
         runs = [self._run(id, path) for id, path in self._places()]
         runs.sort(key=lambda entry: (entry.kind, entry.id))
-        return [*filter(None, named), *map(_trained_entry, packed.trained_names()), *runs]
+        return [*untrained, *trained, *runs]
 
     def entry(self, id: str, rules: Rules | None = None) -> Entry:
         """The entry of an id, a name with options, or `latest:AGENT` (its newest run).
@@ -174,11 +187,15 @@ class Gallery:
         rules: prefer a run on this board. A run is read if it has changed. Raises
         UnknownPlayerError (a ValueError), with a guess, and ValueError for a wrong option.
         """
-        id = LEARNER_ID if id == LEARNER else id
-        known = _trained_entry(id) if opponents.is_trained(id) else _named_entry(id)
-        if known is not None:
-            return known
-        folders, newest = [*self.folders.values()], None
+        if id == LEARNER:
+            id = LEARNER_ID
+        if opponents.is_trained(id):
+            return _trained_entry(id)
+        named = _named_entry(id)
+        if named is not None:
+            return named
+        folders = list(self.folders.values())
+        newest = None
         if id.startswith(opponents.LATEST):
             newest = newest_run(id.removeprefix(opponents.LATEST), rules, folders)
         for place, path in self._places():
@@ -201,8 +218,8 @@ class Gallery:
 
     def _run(self, id: str, path: Path) -> Entry:
         """The entry of a certificate, maybe broken. It is read again if it has changed."""
-        stamps = pupil.stamp_of(path), pupil.stamp_of(path.with_name(learned.FILE))
-        entry = _run_entry(id, path, stamps)
+        games = path.with_name(learned.FILE)
+        entry = _run_entry(id, path, (pupil.stamp_of(path), pupil.stamp_of(games)))
         self._titles[entry.id] = entry.title
         return entry
 
@@ -220,10 +237,12 @@ def _named_entry(id: str) -> Entry | None:
     named = opponents.named_player(id)
     if named is None:
         return None
-    name, options = named.name, named.options
+    name = named.name
+    options = named.options
     sentence = about.sentence_of(id)
     if not sentence:
-        sentence = ", ".join([name, *(f"{key} {value}" for key, value in options.items())])
+        settings = [f"{key} {value}" for key, value in options.items()]
+        sentence = ", ".join([name, *settings])
     is_limited = options.get("depth") or options.get("seconds")
     solves = name.startswith("minimax") or (name == "search" and not is_limited)
     most = ENUMERABLE if solves else MAX_BITS
@@ -246,11 +265,7 @@ def _run_entry(id: str, path: Path, stamps: object) -> Entry:
     is verified; on larger ones its results are claims.
     """
     if id == LEARNER_ID and not path.parent.exists():
-        title, _, sentence = PLAYERS[id]
-        rules = pupil.LEARNER_RULES
-        return Entry(
-            id, "agent", title, sentence, rules=rules, path=path, agent=pupil.TRIE, learned=0
-        )
+        return _beginner_entry(path)
     try:
         if len(id) > MAX_NAME or not id.isprintable() or id != id.strip():
             raise ValueError(f"its path must be at most {MAX_NAME} printable characters")
@@ -262,17 +277,34 @@ def _run_entry(id: str, path: Path, stamps: object) -> Entry:
         else:
             claim = f"it claims, not verified: {entry.about}"
             entry = replace(entry, about=claim, unbeatable=None)
-        learns = pupil.learns(path.parent, entry.agent)
+        games = None
+        if pupil.learns(path.parent, entry.agent):
+            games = pupil.Pupil(path.parent).games
         return replace(
             entry,
             about=f"on {found.rules}: {entry.about}",
             path=path,
             sha256=hashlib.sha256(read_bytes(path)).hexdigest(),
-            learned=pupil.Pupil(path.parent).games if learns else None,
+            learned=games,
         )
     except (ValueError, OSError) as error:
-        shown, reason = printable(id), printable(error)[:300]
+        shown = printable(id)
+        reason = printable(error)[:300]
         return Entry(shown, "run", title_of(shown), reason, path=path, broken=True)
+
+
+def _beginner_entry(path: Path) -> Entry:
+    """The entry of the learner before its first game. path: of its certificate to be."""
+    return Entry(
+        LEARNER_ID,
+        "agent",
+        PLAYERS[LEARNER_ID].title,
+        PLAYERS[LEARNER_ID].about,
+        rules=pupil.LEARNER_RULES,
+        path=path,
+        agent=pupil.TRIE,
+        learned=0,
+    )
 
 
 def _proven_entry(id: str, kind: str, found: Certificate) -> Entry:

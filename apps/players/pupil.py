@@ -1,9 +1,9 @@
-"""Saved runs that learn from the games that people play, such as those of a trie. Needs no torch.
+"""Saved runs that learn from the games that people play, such as a trie. Needs no torch.
 
 A run with a model learns; a certificate without one does not, and neither does a table of the
-package. Model and certificate stay those of the training. The games are kept in `learned.db` in the
-run's folder, see `training.learned`. Programs that have loaded the run share this file: each takes
-in what another one has added.
+package. The model and the certificate of the training are not changed: the games are kept beside
+them in `learned.db`, see `training.learned`. Programs that have loaded the run share this file:
+each learns what another one has added.
 
 `LEARNER` is a run that anybody can play with from the first minute. It knows nothing before its
 first game, and its folder is made when that game is finished.
@@ -43,11 +43,15 @@ class Pupil:
     """
 
     def __init__(self, folder: Path):
-        self.folder, self._lock = folder, threading.Lock()
-        model: Any = agents.load(folder) if folder.exists() else _beginner().policy()
-        self._model, self.rules = model, model.rules
+        self.folder = folder
+        self._lock = threading.Lock()
+        if folder.exists():
+            self._model: Any = agents.load(folder)
+        else:
+            self._model = _beginner().policy()
+        self.rules = self._model.rules
         self._trained = self._model.played  # the last game that the saved model holds
-        self._take_in()
+        self._learn_new_games()
 
     @property
     def name(self) -> str:
@@ -63,7 +67,7 @@ class Pupil:
         """Its moves now, after the games that any program has added."""
         with self._lock:
             if stamp_of(self.folder / learned.FILE) != self._stamp:
-                self._take_in()
+                self._learn_new_games()
             return self._model
 
     def learn(self, game: Game) -> None:
@@ -76,9 +80,9 @@ class Pupil:
                 make_learner(self.folder)
             with GameStore(self.folder / learned.FILE) as store:
                 store.add(game)
-            self._take_in()
+            self._learn_new_games()
 
-    def _take_in(self) -> None:
+    def _learn_new_games(self) -> None:
         """Learn the games that are in the file and not in the model yet."""
         self._stamp = stamp_of(self.folder / learned.FILE)  # what comes later is read again
         games = learned.since(self.folder, self._model.played)
@@ -89,7 +93,12 @@ class Pupil:
 
 def learned_text(games: int) -> str:
     """A number of games that a run has learned from, in words."""
-    counted = "no game" if games == 0 else "1 game" if games == 1 else f"{games:,} games"
+    if games == 0:
+        counted = "no game"
+    elif games == 1:
+        counted = "1 game"
+    else:
+        counted = f"{games:,} games"
     return f"learned from {counted} since its training"
 
 
@@ -108,9 +117,10 @@ def stamp_of(file: Path) -> tuple[int, int]:
 
 
 def teach(pupils: Iterable[Pupil], game: Game) -> dict[str, str]:
-    """Let players learn from a finished game. What became of it in words, by folder."""
+    """Let players learn from a finished game. Returns what became of it in words, by folder."""
     told: dict[str, str] = {}
-    for pupil in {pupil.folder.resolve(): pupil for pupil in pupils}.values():
+    by_folder = {pupil.folder.resolve(): pupil for pupil in pupils}  # one may play both sides
+    for pupil in by_folder.values():
         reason = learned.reason_against(game, pupil.rules)
         if reason is not None:
             told[pupil.name] = f"learns nothing from this game: {reason}"

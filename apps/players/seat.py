@@ -26,7 +26,7 @@ from tictactoe_env.games.game import MAX_NAME, Participant
 from tictactoe_env.games.session import PERSON
 from tictactoe_env.opponents import is_trained, make_opponent, saved_path
 from tictactoe_env.policy import Policy, RandomPolicy, sample
-from tictactoe_env.rules import SIDES, Boards, Rules, to_move
+from tictactoe_env.rules import Boards, Rules, to_move
 from tictactoe_env.trained.packed import facts_of
 from training.values import FILE as VALUES
 from training.values import MEANING, read_values
@@ -34,7 +34,8 @@ from training.values import MEANING, read_values
 VALUES_FOLDER = Path(__file__).with_name("tables")  # own values of the package's trained agents
 # Cells. A search is tabulated up to here, for its expected values: 3 s with 1,000 playouts a move.
 TABLE_CELLS = 9
-OWN, EXPECTED = "own", "expected"
+OWN = "own"
+EXPECTED = "expected"
 KINDS = (OWN, EXPECTED)
 MEANINGS = {
     OWN: MEANING,
@@ -88,19 +89,26 @@ class Seat:
         model: Policy | None = None,
         pupil: Pupil | None = None,
     ):
-        self.player, self.rules, self.pupil = player, rules, pupil
-        self._policy, self._model = policy, model
+        self.player = player
+        self.rules = rules
+        self.pupil = pupil
+        self._policy = policy
+        self._model = model
         self._lock = threading.Lock()
 
     @property
     def policy(self) -> Policy | None:
         """The moves that it makes now; a pupil's change with every game that it learns."""
-        return self._policy if self.pupil is None else self.pupil.policy()
+        if self.pupil is not None:
+            return self.pupil.policy()
+        return self._policy
 
     @property
     def model(self) -> Any:
         """The player's own values are asked of this object, if it has any."""
-        return self.policy if self._model is None else self._model
+        if self._model is not None:
+            return self._model
+        return self.policy
 
     @property
     def name(self) -> str:
@@ -120,9 +128,13 @@ class Seat:
     @property
     def kinds(self) -> tuple[str, ...]:
         """The kinds of values it has: "own", and "expected" for results against random moves."""
-        own = callable(getattr(self.model, "q_values", None))
+        found = []
+        if callable(getattr(self.model, "q_values", None)):
+            found.append(OWN)
         most = TABULATED if isinstance(self.policy, TabularPolicy) else TABLE_CELLS
-        return (OWN,) * own + (EXPECTED,) * (self.rules.cells <= most)
+        if self.rules.cells <= most:
+            found.append(EXPECTED)
+        return tuple(found)
 
     def move(self, board: Boards, rng: np.random.Generator) -> int:
         """A cell of an unfinished board (cells,), drawn from the policy's probabilities.
@@ -141,29 +153,36 @@ class Seat:
         only one kind is asked for that one. The first call for expected results may tabulate a
         search, which takes seconds: see `thinks_at_once`.
         """
-        policy, model, kinds, values = self.policy, self.model, self.kinds, None
+        policy = self.policy
+        model = self.model
+        kinds = self.kinds
         assert policy is not None, "a person has no values"
-        kind = kind if kind in kinds else next(iter(kinds), "")
+        if kind not in kinds:
+            kind = next(iter(kinds), "")
+        values = None
+        meaning = MEANINGS[kind]
+        scale = (-1.0, 1.0)
+        legal = self.rules.legal_cells(board)
         with self._lock:
             if kind == EXPECTED:
                 self._policy = policy = tabulate(policy, self.rules)
-                side = SIDES[int(to_move(board) < 0)]
+                side = "X" if to_move(board) > 0 else "O"
                 random = RandomPolicy(self.rules)
-                values = action_values(side, policy, random, self.rules, board)
+                values = _on(legal, action_values(side, policy, random, self.rules, board))
             elif kind == OWN:
-                values = model.q_values(board[None])[0]
+                values = _on(legal, model.q_values(board[None])[0])
+                meaning = getattr(model, "meaning", meaning)
+                scale = getattr(model, "scale", scale)
             probs = policy.probs(board[None])[0]
-        of_values = model if kind == OWN else None
-        legal = self.rules.legal_cells(board)
         return Thoughts(
-            _on(legal, probs),
-            None if values is None else _on(legal, values),
-            kind,
-            float(probs[~legal].sum()),
-            getattr(of_values, "meaning", MEANINGS[kind]),
-            getattr(of_values, "scale", (-1.0, 1.0)),
-            kinds,
-            self.is_new(board),
+            probs=_on(legal, probs),
+            values=values,
+            kind=kind,
+            illegal=float(probs[~legal].sum()),
+            meaning=meaning,
+            scale=scale,
+            kinds=kinds,
+            new=self.is_new(board),
         )
 
     def is_new(self, board: Boards) -> bool:
@@ -223,7 +242,8 @@ def run_seat(path: Path, name: str, rules: Rules) -> Seat:
         if rules != LEARNER_RULES:
             raise ValueError(f"{name} plays on {LEARNER_RULES}, not on {rules}: train a trie")
         return Seat(Participant("run", name), rules, pupil=Pupil(path))
-    policy, certificate = load_policy(path, rules), read(path)
+    policy = load_policy(path, rules)
+    certificate = read(path)
     file = path / FILE if path.is_dir() else path
     player = Participant("run", name, hashlib.sha256(read_bytes(file)).hexdigest())
     if isinstance(policy, LinesPolicy) and (path / MODEL).exists():
@@ -261,7 +281,8 @@ def path_of(spec: str, rules: Rules | None = None, what: str = "player") -> Path
         return None
     if spec in (LEARNER, LEARNER_ID):
         return LEARNER_FOLDER if LEARNER_FOLDER.exists() else None
-    path = saved_path(spec, rules, what, also=[PERSON, LEARNER] if what == "player" else [])
+    others = [PERSON, LEARNER] if what == "player" else []
+    path = saved_path(spec, rules, what, also=others)
     if path is not None and not str(path).isprintable():
         raise ValueError(f"the path of a run must be printable, got {str(path)!r}: rename the run")
     return path
@@ -269,5 +290,8 @@ def path_of(spec: str, rules: Rules | None = None, what: str = "player") -> Path
 
 def board_of(specs: Iterable[str]) -> Rules | None:
     """The board of the first saved run among some players; None if there is none."""
-    paths = filter(None, map(path_of, specs))
-    return next((read(path).rules for path in paths), None)
+    for spec in specs:
+        path = path_of(spec)
+        if path is not None:
+            return read(path).rules
+    return None

@@ -12,7 +12,8 @@ from rich.text import Text
 
 from apps.terminal.report import say
 from tictactoe_env.errors import printable
-from tictactoe_env.notation import SIDES, game_text
+from tictactoe_env.games.session import other
+from tictactoe_env.notation import game_text
 from tictactoe_env.policy import Policy, RandomPolicy, sample
 from tictactoe_env.render import ansi
 from tictactoe_env.rules import Rules, standing
@@ -25,7 +26,8 @@ Named = tuple[str, Policy]  # a player with its name
 
 def play(policy_x: Policy, policy_o: Policy, rules: Rules, seed: int) -> list[int]:
     """The cells of one game, sampled with a seed. An illegal move is the last one of its game."""
-    rng, cells = np.random.default_rng(seed), list[int]()
+    rng = np.random.default_rng(seed)
+    cells: list[int] = []
     while not (now := standing(cells, rules)).ended:
         policy = policy_x if now.mover == "X" else policy_o
         cells.append(int(sample(policy.probs(now.board[None]), rng)[0]))
@@ -37,40 +39,48 @@ def print_game(what: str, x: Named, o: Named, rules: Rules, console: Console, se
 
     what: begins the heading. Returns the name of the winner, "" after a draw.
     """
-    cells = play(x[1], o[1], rules, seed)
-    game, who = standing(cells, rules), printable(f"{x[0]} as X against {o[0]} as O")
+    x_name, x_policy = x
+    o_name, o_policy = o
+    cells = play(x_policy, o_policy, rules, seed)
+    game = standing(cells, rules)
+    who = printable(f"{x_name} as X against {o_name} as O")
     say(f"\n{what}, {who}: {game_text(cells, rules)}", console, "bold")
     boards = [
         Text(ansi(standing(cells[:ply], rules).board, rules, last=cells[ply - 1]) + "\n")
         for ply in range(1, len(game.moves) + 1)
     ]
     console.print(Columns(boards, padding=(0, 4), equal=True))
+    if game.winner is None:
+        say("a draw", console)
+        return ""
     if game.ended == "illegal":
-        say(f"{SIDES[game.winner == 'X']} loses by an illegal move", console)
+        say(f"{other(game.winner)} loses by an illegal move", console)
     else:
-        say("a draw" if game.winner is None else f"{game.winner} wins", console)
-    return "" if game.winner is None else (x if game.winner == "X" else o)[0]
+        say(f"{game.winner} wins", console)
+    return x_name if game.winner == "X" else o_name
 
 
 def example_of(policy: BoardPlayer, side: str, name: str, console: Console) -> None:
     """Play one game against random play and print it. The player is O if `side` is "O", else X."""
-    players: list[Named] = [(name, policy), ("random", RandomPolicy(policy.rules))]
-    x, o = players[::-1] if side == "O" else players
+    player: Named = (name, policy)
+    random: Named = ("random", RandomPolicy(policy.rules))
+    x, o = (random, player) if side == "O" else (player, random)
     print_game("an example game", x, o, policy.rules, console)
 
 
 def battle(
     players: tuple[Named, Named], rules: Rules, games: int, seed: int, console: Console
 ) -> Counter[str]:
-    """Play games, print each one, and count the wins by name; those of "" are draws.
+    """Play games, print each one, and count the wins by name; the draws are counted as "".
 
     The players swap sides after each game. Game i is sampled with `seed + i`.
     """
     won = Counter[str]()
+    x, o = players
     for number in range(games):
-        x, o = players[:: 1 - 2 * (number % 2)]
         what = f"game {number + 1} of {games}"
         won[print_game(what, x, o, rules, console, seed + number)] += 1
+        x, o = o, x
     counts = ", ".join(f"{printable(name)} won {won[name]}" for name, _ in players)
     say(f"\n{counts}, drawn {won['']}", console, "bold")
     return won

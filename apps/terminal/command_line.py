@@ -39,9 +39,9 @@ class Option:
     function that reads a text and raises ValueError. kind: "value" takes one value; "flag" is
     --x; "switch" is --x or --no-x; "optional" takes one value or none, which means True; "argument"
     is positional, and "arguments" is any number of these.
-    default: shown in the help unless it is None, () or "", or the option is a flag. metavar: what
-    stands for a value in the help, if it is not that of the type. is_rare: shown in a whole help
-    only. without: the options that it excludes. needs: the option that it belongs to.
+    default: shown in the help unless it is None, () or "", or the option is a flag. metavar: the
+    word for a value in the help, by default one for its type. is_rare: shown in a whole help only.
+    without: the options that it excludes. needs: the option that it belongs to.
     """
 
     name: str
@@ -62,33 +62,53 @@ class Option:
 
     def parameter(self, is_whole: bool) -> inspect.Parameter:
         """The option as a parameter of a function, from which cyclopts makes its parser."""
-        is_list, is_switch = self.kind in _LISTS, self.kind in _SWITCHES
         place = _PLACES.get(self.kind, inspect.Parameter.KEYWORD_ONLY)
+        name = None if self.kind in _PLACES else self.spelling
+        text = self.help
+        if self.needs:
+            text = f"with {spelled(self.needs)}: {self.help}"
         is_shown = self.default not in (None, (), "") and self.kind != "flag"
-        is_read = inspect.isfunction(self.type)
-        metavar = self.metavar or ("VALUE" if is_read else metavar_of(self.type))
-        text = f"with {spelled(self.needs)}: {self.help}" if self.needs else self.help
         about = Parameter(
-            name=None if self.kind in _PLACES else self.spelling,
+            name=name,
             help=text,
             group=_group(self.group),
             show=is_whole or not self.is_rare,
             show_default=_shown if is_shown else False,
-            negative=None if self.kind == "switch" else (),
-            metavar=None if is_switch else metavar,
-            converter=None if is_switch else lambda _, tokens: self._value(tokens),
-            n_tokens=None if is_switch or is_list else 1,
-            consume_multiple=_LISTS.get(self.kind),
-            allow_repeating=None if is_list else True,
+            **self._reading(),
         )
-        kind: Any = bool | None if is_switch else list[Any] | None if is_list else Any
-        kind = Any if self.kind == "arguments" else kind
+        kind = self._annotation()
+        default = self.default
+        if self.kind == "arguments":  # Python allows no default for them
+            default = inspect.Parameter.empty
         return inspect.Parameter(
-            self.name,
-            place,
-            default=inspect.Parameter.empty if self.kind == "arguments" else self.default,
-            annotation=Annotated[kind, about],
+            self.name, place, default=default, annotation=Annotated[kind, about]
         )
+
+    def _reading(self) -> dict[str, Any]:
+        """The options of cyclopts on how many words the value takes, and how they are read."""
+        if self.kind == "switch":
+            return {"allow_repeating": True}
+        if self.kind == "flag":
+            return {"allow_repeating": True, "negative": ()}
+        metavar = self.metavar
+        if not metavar:
+            metavar = "VALUE" if inspect.isfunction(self.type) else metavar_of(self.type)
+        common = {
+            "negative": (),
+            "metavar": metavar,
+            "converter": lambda _, tokens: self._value(tokens),
+        }
+        if self.kind in _LISTS:
+            return {**common, "consume_multiple": _LISTS[self.kind]}
+        return {**common, "n_tokens": 1, "allow_repeating": True}
+
+    def _annotation(self) -> Any:
+        """The type from which cyclopts sees whether the value is a switch or a list."""
+        if self.kind in ("flag", "switch"):
+            return bool | None
+        if self.kind == "optional":
+            return list[Any] | None
+        return Any
 
     def check(self, typed: Collection[str]) -> None:
         """Raise ValueError if it is typed beside what it excludes, or lacks what it belongs to."""
@@ -99,7 +119,9 @@ class Option:
             raise ValueError(f"{self.spelling} is for {spelled(self.needs)}: give that too")
 
     def _value(self, tokens: Sequence[Any]) -> Any:
-        read = self.type if inspect.isfunction(self.type) else partial(typed, self.type)
+        read = self.type
+        if not inspect.isfunction(read):
+            read = partial(typed, self.type)
         found = [read(token.value) for token in tokens]
         return found if self.kind == "optional" else found[-1]
 
@@ -114,12 +136,13 @@ _PLACES = {
     "arguments": inspect.Parameter.VAR_POSITIONAL,
 }
 _LISTS = {"optional": (0, 1), "arguments": None}
-_SWITCHES = ("flag", "switch")
 METAVARS = {"integer": "INT", "number": "NUMBER"}
 
 
 def _shown(default: Any) -> str:
-    return ",".join(map(str, default)) if isinstance(default, (tuple, list)) else str(default)
+    if isinstance(default, (tuple, list)):
+        return ",".join(map(str, default))
+    return str(default)
 
 
 def _group(name: str) -> Group:
@@ -142,7 +165,8 @@ class CommandLine:
         epilog: str = "",
         is_whole: bool = True,
     ):
-        self.prog, self.options = prog, list(options)
+        self.prog = prog
+        self.options = list(options)
 
         def target(*_: Any, **__: Any) -> None: ...
 
@@ -191,7 +215,8 @@ class CommandLine:
         for option in (one for one in self.options if one.name in typed):
             option.check(typed)
             if option.kind == "optional":
-                typed[option.name] = (typed[option.name] or [True])[-1]
+                values = typed[option.name]
+                typed[option.name] = values[-1] if values else True
         return typed
 
     def values(self, arguments: Sequence[str] | None = None) -> types.SimpleNamespace:

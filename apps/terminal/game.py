@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
-from rich.console import Group
+from rich.console import Group, RenderableType
 from rich.text import Text
 
 from apps.players.pupil import LEARNER_FOLDER, LEARNER_RULES, Pupil, teach
@@ -57,13 +57,18 @@ class TerminalSession(session.GameSession):
     ):
         policies = {side: seat.policy for side, seat in seats.items() if seat.policy is not None}
         super().__init__(rules, {side: seats[side].player for side in SIDES}, policies, talk)
-        self.seats, self.store, self.values, self.delay = seats, store, values, delay
+        self.seats = seats
+        self.store = store
+        self.values = values
+        self.delay = delay
         self.learn = learn
         self._show: Show = talk.say
         self.at_table = {seat.pupil.folder: seat.pupil for seat in seats.values() if seat.pupil}
-        joins = bool(self.people) and rules == LEARNER_RULES and LEARNER_FOLDER.exists()
-        joining = [Pupil(LEARNER_FOLDER)] if joins else []
-        self.pupils = [] if learn is False else [*joining, *self.at_table.values()]
+        self.pupils: list[Pupil] = []
+        if learn is not False:
+            if self.people and rules == LEARNER_RULES and LEARNER_FOLDER.exists():
+                self.pupils.append(Pupil(LEARNER_FOLDER))
+            self.pupils += self.at_table.values()
 
     def play_all(self, games: int, seed: int) -> None:
         """Play games, save them and print each result. Game i is sampled with `seed + i`."""
@@ -73,8 +78,10 @@ class TerminalSession(session.GameSession):
                 "and learner does; a table of the package does not."
             )
         for pupil in self.at_table.values():
-            rest = " It does not learn from these games." * (self.learn is False)
-            self.talk.say(f"{pupil.name} has {pupil.text}.{rest}", "dim")
+            text = f"{pupil.name} has {pupil.text}."
+            if self.learn is False:
+                text += " It does not learn from these games."
+            self.talk.say(text, "dim")
         super().play_all(games, seed)
 
     def play(self, seed: int) -> Game | None:
@@ -86,26 +93,39 @@ class TerminalSession(session.GameSession):
 
     def show(self, cells: Sequence[int], note: str = "") -> None:
         """Show the board after some moves, with values if they are wished."""
-        now, last = standing(cells, self.rules), cells[-1] if cells else None
-        seat = self._thinker(now.board)
-        shows, thinks = self.values and not now.ended, seat.policy is not None
-        board = picture(
-            now.board,
+        now = standing(cells, self.rules)
+        board = now.board
+        last = cells[-1] if cells else None
+        seat = self._thinker(board)
+        thoughts = exact = None
+        if self.values and not now.ended:
+            if seat.policy is not None:
+                thoughts = seat.thoughts(board, self.values)
+            if can_enumerate(self.rules):
+                exact = analyse(board, self.rules)
+        parts: list[RenderableType] = []
+        if not self.people:
+            parts.append(versus(self.seats["X"].name, self.seats["O"].name))
+        drawn = picture(
+            board,
             self.rules,
             self.talk.console,
             last,
-            thoughts=seat.thoughts(now.board, self.values) if shows and thinks else None,
-            exact=analyse(now.board, self.rules) if shows and can_enumerate(self.rules) else None,
+            thoughts=thoughts,
+            exact=exact,
             name=seat.name,
         )
-        players = versus(self.seats["X"].name, self.seats["O"].name)
-        self._show(Group(*[players] * (not self.people), board, *[Text(note)] * bool(note)))
+        parts.append(drawn)
+        if note:
+            parts.append(Text(note))
+        self._show(Group(*parts))
 
     def move(self, side: str, cells: Sequence[int], board: Boards, rng: np.random.Generator) -> int:
         """The cell that a player chooses who is no person."""
         seat = self.seats[side]
-        note = f"{self.who(side)} has never seen this position in training."
-        note = note if seat.is_new(board) else ""
+        note = ""
+        if seat.is_new(board):
+            note = f"{self.who(side)} has never seen this position in training."
         if not self.people:
             self.show(cells, note)
             time.sleep(self.delay)
@@ -121,31 +141,40 @@ class TerminalSession(session.GameSession):
         answer = super().answer(side, board, plies)
         if isinstance(answer, str) and answer.startswith("values"):
             kind = answer.removeprefix("values").strip()
-            self.values = kind or ("" if self.values else OWN)
+            if kind:
+                self.values = kind
+            else:
+                self.values = "" if self.values else OWN
             self._solve()
         return answer
 
     def hint(self, board: Boards) -> str:
         """A sentence with the best moves, and with those that the agent values most."""
         self._solve(truths=True)
-        found, seat = super().hint(board), self._thinker(board)
+        found = super().hint(board)
+        seat = self._thinker(board)
         if seat.policy is None or OWN not in seat.kinds or not can_enumerate(self.rules):
             return found
         values = seat.thoughts(board).values or []
         known = [value for value in values if value is not None]
         if not known or min(known) == max(known):
             return found  # equal values prefer no move
-        best = self.any_of(cell for cell, value in enumerate(values) if value == max(known))
-        return f"{found} {seat.name} gives its highest value, {number(max(known))}, to {best}."
+        highest = max(known)
+        best = self.any_of(cell for cell, value in enumerate(values) if value == highest)
+        return f"{found} {seat.name} gives its highest value, {number(highest)}, to {best}."
 
     def _thinker(self, board: Boards) -> Seat:
         """The seat whose values are shown: the side to move, or its opponent if a person moves."""
-        side = SIDES[int((board != 0).sum()) % 2]
-        return self.seats[other(side) if self.seats[side].is_person else side]
+        plies = int((board != 0).sum())
+        side = SIDES[plies % 2]
+        if self.seats[side].is_person:
+            side = other(side)
+        return self.seats[side]
 
     def _solve(self, truths: bool = False) -> None:
         """Compute what is to be shown ahead, with a message while that takes long."""
-        empty, status = np.zeros(self.rules.cells, np.int8), self.talk.console.status
+        empty = np.zeros(self.rules.cells, np.int8)
+        status = self.talk.console.status
         if self.rules.cells > TABULATED and can_enumerate(self.rules) and (truths or self.values):
             with status(f"solving {self.rules}"):
                 analyse(empty, self.rules)
@@ -182,9 +211,10 @@ def versus(x_name: str, o_name: str) -> Text:
 
     One person without a name is "you"; of two, only the sides are said.
     """
-    names = (x_name, o_name)
-    is_one = names.count(PERSON) == 1
-    x, o = ("you" if is_one and name == PERSON else name for name in names)
+    names = [x_name, o_name]
+    if names.count(PERSON) == 1:
+        names[names.index(PERSON)] = "you"
+    x, o = names
     return Text.assemble((who(x, "X"), STYLES["X"]), " against ", (who(o, "O"), STYLES["O"]))
 
 
@@ -197,5 +227,7 @@ def default_store() -> Path:
 
 def replay_command(number: int | None, store: GameStore) -> str:
     """The command that shows a game again."""
-    where = [] if store.path == default_store() else ["--store", str(store.path)]
-    return command("play.py", "--replay", str(number), *where)
+    words = ["play.py", "--replay", str(number)]
+    if store.path != default_store():
+        words += ["--store", str(store.path)]
+    return command(*words)

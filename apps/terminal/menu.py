@@ -12,12 +12,12 @@ from rich.table import Table as Columns
 from agents import TRAINABLE
 from apps.players.about import LEARNER, title_of, unit_of
 from apps.players.gallery import Entry, Gallery, grouped
+from apps.terminal.examine import tree_text
 from apps.terminal.game import TerminalSession, seats_of
 from apps.terminal.interpreter import command
-from apps.terminal.plain import plain
 from apps.terminal.replay import print_list, watch
+from apps.terminal.report import plain
 from apps.terminal.talk import Talk, number, numbered, one_of, seconds
-from apps.terminal.tree import tree_text
 from tictactoe_env.errors import printable
 from tictactoe_env.exact.positions import can_enumerate
 from tictactoe_env.games.session import PERSON
@@ -55,17 +55,20 @@ class Menu:
         delay: float | None = None,
         **shown: Any,
     ):
-        self.rules, self.talk, self.store, self.seed = rules, talk, store, seed
-        self.train, self.delay, self.shown = train, delay, shown
+        self.rules = rules
+        self.talk = talk
+        self.store = store
+        self.seed = seed
+        self.train = train
+        self.delay = delay
+        self.shown = shown
 
     def run(self) -> None:
         """Ask and do what is chosen. Raises EOFError at the end of the input."""
         choices: dict[str, Callable[[], None]] = {
             "two players": lambda: self._play(PERSON, PERSON),
             "against an easy opponent": lambda: self._against(easy_opponent(self.rules)),
-            "against perfect play": lambda: self._against(
-                PERFECT if can_enumerate(self.rules) else PERFECT_BEYOND
-            ),
+            "against perfect play": lambda: self._against(perfect_opponent(self.rules)),
             "against a trained agent": self._trained,
             "against an apprentice that learns from your games": lambda: self._against(LEARNER),
             "watch two agents": self._watch,
@@ -76,12 +79,14 @@ class Menu:
 
         def understand(text: str) -> Rules | Callable[[], None]:
             is_board = text[:1].isdigit() and "x" in text.lower()
-            return parse_size(text) if is_board else choices[numbered(choices)(text)]
+            if is_board:
+                return parse_size(text)
+            return choices[numbered(choices)(text)]
 
         with suppress(BackToMenu):
             while True:
                 self.talk.say(f"\ntic-tac-toe, {self.rules}\n", "bold")
-                self._print([*choices])
+                self._print(list(choices))
                 asked = f"1 to {len(choices)}, another board such as 4x4x3, or q to quit:"
                 choice = self._ask(asked, understand)
                 if isinstance(choice, Rules):
@@ -97,15 +102,16 @@ class Menu:
         runs = [entry for entry in self._players() if entry.kind != "agent"]
         if not runs:
             board = rules_text(self.rules)
-            words = "train.py", "maskable_ppo", "--board", board, "--until", "unbeatable"
-            raise ValueError(f"no trained agent plays on {board}; to train one: {command(*words)}")
+            how = command("train.py", "maskable_ppo", "--board", board, "--until", "unbeatable")
+            raise ValueError(f"no trained agent plays on {board}; to train one: {how}")
         self._against(self._choose("Against whom?", runs).id)
 
     def _watch(self) -> None:
         players = self._players()
         x, o = (self._choose(f"Who plays {side}?", players).id for side in SIDES)
         games = self._ask("How many games?", number(1, 10_000), "1")
-        if (delay := self.delay) is None:
+        delay = self.delay
+        if delay is None:
             delay = self._ask("How many seconds a move?", seconds, "0.5")
         self._play(x, o, games, delay)
 
@@ -120,9 +126,16 @@ class Menu:
     def _train(self) -> None:
         agent = self._pick("Which agent?", TRAINABLE)
         question = f"How many {unit_of(agent)} at most, or Enter for those of the agent?"
-        steps = self._ask(question, lambda text: str(number(1, 10**12)(text)) if text else "")
+
+        def understand(text: str) -> str:
+            if not text:
+                return ""
+            return str(number(1, 10**12)(text))
+
+        steps = self._ask(question, understand)
         words = [agent, "--board", rules_text(self.rules), "--until", "unbeatable"]
-        words += ["--steps", steps] if steps else []
+        if steps:
+            words += ["--steps", steps]
         self.talk.say(command("train.py", *words), "dim")
         with suppress(SystemExit):  # it has said why
             self.train(words)
@@ -136,13 +149,17 @@ class Menu:
         self.talk.say(text)
 
     def _against(self, opponent: str) -> None:
-        title = title_of(opponent)
-        name = f" ({opponent})" * (title != opponent)
-        self.talk.say(printable(f"Your opponent: {title}{name}"))
+        text = title_of(opponent)
+        if text != opponent:
+            text += f" ({opponent})"
+        self.talk.say(printable(f"Your opponent: {text}"))
         side = self._ask("Your side, X moves first: X, O or random?", one_of(*SIDES, "random"), "X")
         if side == "random":
             side = SIDES[int(np.random.default_rng(self.seed).integers(2))]
-        self._play(*((PERSON, opponent) if side == "X" else (opponent, PERSON)))
+        if side == "X":
+            self._play(PERSON, opponent)
+        else:
+            self._play(opponent, PERSON)
 
     def _play(self, x: str, o: str, games: int = 1, delay: float = 0.0) -> None:
         seats = seats_of((x, o), self.rules, self.talk)
@@ -175,8 +192,11 @@ class Menu:
     def _choose(self, question: str, entries: Sequence[Entry]) -> Entry:
         """One of some players, by its group and its place there, or by its name."""
         groups = dict(grouped(entries))
-        counts = {heading: f"{len(members)}" for heading, members in groups.items()}
-        members = groups[self._pick(question, counts) if len(groups) > 1 else next(iter(groups))]
+        if len(groups) == 1:
+            (members,) = groups.values()
+        else:
+            counts = {heading: str(len(members)) for heading, members in groups.items()}
+            members = groups[self._pick(question, counts)]
         if any("optimal" in one.sentence for one in members):
             self.talk.say(OPTIMAL, "dim")
         chosen = self._pick(question, {one.id: one.sentence for one in members})
@@ -196,3 +216,8 @@ class Menu:
         if len(texts) > SCREEN:
             columns.add_row("", f"and {len(texts) - SCREEN} more")
         self.talk.console.print(columns)
+
+
+def perfect_opponent(rules: Rules) -> str:
+    """The name of perfect play on a board, or of a long search where it is too large to solve."""
+    return PERFECT if can_enumerate(rules) else PERFECT_BEYOND

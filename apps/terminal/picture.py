@@ -41,43 +41,81 @@ def picture(
     won = rules.winning_cells(board)
     cells = []
     for cell, mark in enumerate(board.tolist()):
-        text = MARKS[mark] + "*" * (cell in won)
-        if cell == last:
-            text = f"{text}[{taken}]" if taken else f"[{text}]"
-        style = STYLES.get(taken if cell == last and taken else MARKS[mark], "")
-        found = Text(text, style + " reverse" * (cell in won))
-        cells.append(found if mark else _free_cell(cell, thoughts, exact))
-    lines = (len(line) for cell in cells for line in cell.plain.split("\n"))
-    longest = max(lines)
-    width = max(5, longest + 1 + longest % 2) if 4 + 6 * rules.cols <= console.width else 3
+        if mark == 0:
+            cells.append(_free_cell(cell, thoughts, exact))
+        else:
+            is_won = cell in won
+            is_last = cell == last
+            cells.append(_marked_cell(MARKS[mark], is_won, is_last, taken))
+    longest = max(len(line) for cell in cells for line in cell.plain.split("\n"))
+    next_odd = longest + 1 + longest % 2  # a mark stands in the middle
+    is_wide = 4 + 6 * rules.cols <= console.width
+    width = max(5, next_odd) if is_wide else 3
+    legend = []
+    if thoughts is not None:
+        legend.append(f"numbers: {name}: {thoughts.meaning}")
+    if exact is not None:
+        legend.append("words: the exact result; win 2 is a win with the winner's second move")
+    return Group(_table(cells, rules, width), *(Text(line, "dim") for line in legend))
+
+
+def _table(cells: list[Text], rules: Rules, width: int) -> Table:
+    """The cells in their rows and columns, with the letters and numbers of these."""
     table = Table(box=BOX, show_lines=True, padding=0, border_style="dim", header_style="dim")
     table.add_column(style="dim", vertical="middle", justify="center", min_width=3)
     for col in range(rules.cols):
         heading = cell_text(col, rules)[:-1]
         table.add_column(heading, justify="center", vertical="middle", min_width=width)
     for row in range(rules.rows):
-        table.add_row(str(row + 1), *cells[row * rules.cols : (row + 1) * rules.cols])
-    legend = [f"numbers: {name}: {thoughts.meaning}"] if thoughts is not None else []
-    if exact is not None:
-        legend.append("words: the exact result; win 2 is a win with the winner's second move")
-    return Group(table, *(Text(line, "dim") for line in legend))
+        first = row * rules.cols
+        table.add_row(str(row + 1), *cells[first : first + rules.cols])
+    return table
+
+
+def _marked_cell(mark: str, is_won: bool, is_last: bool, taken: str) -> Text:
+    """The mark of a cell: with a star in a line that has won, in brackets after the last move.
+
+    taken: the mark of the last move if its cell was taken.
+    """
+    text = mark
+    style = STYLES[mark]
+    if is_won:
+        text += "*"
+    if is_last and taken:
+        text += f"[{taken}]"
+        style = STYLES[taken]
+    elif is_last:
+        text = f"[{text}]"
+    if is_won:
+        style += " reverse"
+    return Text(text, style)
 
 
 def _free_cell(cell: int, thoughts: Thoughts | None, exact: Analysis | None) -> Text:
     """The number of a free cell, the player's value of it or its probability, and its worth."""
     found = Text(str(cell + 1), "dim")
-    if thoughts is not None and thoughts.values is None:
-        found.append(f"\n{100 * (thoughts.probs[cell] or 0):.0f} %", "not dim")
-    elif thoughts is not None:
-        value = (thoughts.values or [])[cell]
-        found.append("\n?" if value is None else f"\n{number(value)}", "not dim")
+    if thoughts is not None:
+        found.append(f"\n{_thought(thoughts, cell)}", "not dim")
     if exact is not None and (worth := exact.moves[cell]) is not None:
         word, style = WORTH[worth.value]
-        text = f"\n{word} {worth.winner_moves}" if worth.value else f"\n{word}"
-        found.append(text, f"not dim {style}")
+        if worth.value != 0:
+            word += f" {worth.winner_moves}"
+        found.append(f"\n{word}", f"not dim {style}")
     return found
+
+
+def _thought(thoughts: Thoughts, cell: int) -> str:
+    """The value of a move, or its probability for a player without values."""
+    if thoughts.values is None:
+        return f"{100 * (thoughts.probs[cell] or 0):.0f} %"
+    value = thoughts.values[cell]
+    if value is None:
+        return "?"
+    return number(value)
 
 
 def number(value: float) -> str:
     """A value with its sign, such as "+0.93"; three significant digits from 100 on."""
-    return f"{value + 0.0:+.2f}" if abs(value) < 100 else f"{value:+.3g}"
+    if abs(value) < 100:
+        return f"{value + 0.0:+.2f}"  # + 0.0 makes 0 of -0
+    return f"{value:+.3g}"

@@ -1,8 +1,17 @@
-"""The progress of a training: a live display on a terminal, plain lines elsewhere."""
+"""The progress of a training: a live display on a terminal, plain lines elsewhere.
+
+A run also gets an events file, which TensorBoard shows. It is written in this thread, with
+TensorBoard's own records. A training does not need the file: if it cannot be written, the training
+goes on without it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import os
+import socket
+import time
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +22,6 @@ from rich.live import Live
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
-from apps.terminal.events import Events
 from apps.terminal.report import say
 from tictactoe_env.errors import printable
 from tictactoe_env.exact.evaluation import Evaluation
@@ -48,10 +56,12 @@ class Display:
         is_live: bool = True,
         folder: Path | None = None,
     ):
-        self.console, self.total = console, max(total, 1)
+        self.console = console
+        self.total = max(total, 1)
         self._events = Events(folder) if folder else None
         self._prefix = "" if is_live else f"{printable(name)}: "
-        self._tenth, self._said = 10 * done // self.total, ""
+        self._tenth = 10 * done // self.total
+        self._said = ""
         self._proven = {""}  # what lines have told
         title = TextColumn("{task.description}", markup=False)
         count = TextColumn("{task.completed:,}/{task.total:,} steps")
@@ -78,17 +88,21 @@ class Display:
         policy: BoardPlayer,
         scalars: Numbers | None = None,
     ) -> None:
-        """Show an evaluation, and write it for TensorBoard. row: that of metrics.csv."""
-        steps, seconds = row["steps"], row["seconds"]
+        """Show an evaluation, and write it for TensorBoard. row: its row of metrics.csv."""
+        steps = row["steps"]
+        seconds = row["seconds"]
         notes = {name: row[name] for name in row if name not in RESULTS}
         if self._events is not None:
             exact = {f"exact/{name}": row[name] for name in RESULTS[1:] if name in row}
             noted = {f"noted/{name}": value for name, value in notes.items()}
             self._events.add({**exact, **noted, **(scalars or {})}, steps)
-        said, told = describe(results), notes_text(steps, seconds, notes)
+        said = describe(results)
+        told = notes_text(steps, seconds, notes)
         self.advance(steps)
-        self._below(f"{LEGEND}: {said}\n{told}\n{first_moves(policy) if self._live else ''}")
-        tenth, now_proven = 10 * steps // self.total, proven(results)
+        if self._live:
+            self._below(f"{LEGEND}: {said}\n{told}\n{first_moves(policy)}")
+        tenth = 10 * steps // self.total
+        now_proven = proven(results)
         is_news = now_proven not in self._proven or (said != self._said and tenth > self._tenth)
         if is_news or steps >= self.total:
             if not self._said:
@@ -114,9 +128,48 @@ class Display:
         say(f"{self._prefix}{text}", self.console)
 
 
+class Events:
+    """Writes numbers over the steps of a training into an events file in a folder.
+
+    The first error of the disk is told as a warning, and nothing is written from there on.
+    """
+
+    def __init__(self, folder: Path):
+        from tensorboard.compat.proto.event_pb2 import Event
+        from tensorboard.summary.writer.record_writer import RecordWriter
+
+        self._event = Event
+        self._records = RecordWriter
+        self._has_failed = False
+        name = f"events.out.tfevents.{time.time():010.0f}.{socket.gethostname()}.{os.getpid()}"
+        self.path = folder / f"{name}.{time.monotonic_ns()}"
+        self._write(Event(wall_time=time.time(), file_version="brain.Event:2"))
+
+    def add(self, numbers: Mapping[str, float], steps: int) -> None:
+        """Add numbers by name."""
+        event = self._event(wall_time=time.time(), step=steps)
+        for name, number in numbers.items():
+            event.summary.value.add(tag=name, simple_value=number)
+        self._write(event)
+
+    def _write(self, event: Any) -> None:
+        if self._has_failed:
+            return
+        try:
+            with open(self.path, "ab") as file:
+                self._records(file).write(event.SerializeToString())
+        except OSError as error:
+            self._has_failed = True
+            text = (
+                f"{self.path}, which TensorBoard shows, cannot be written: {error}; the training "
+                "goes on without it"
+            )
+            warnings.warn(printable(text), stacklevel=3)
+
+
 @contextmanager
 def shown(runs: Sequence[Run], console: Console) -> Iterator[list[Display]]:
-    """The displays of runs that are trained now; those of two are not live."""
+    """The displays of runs that are trained now; if there are two, neither is live."""
     is_live = len(runs) == 1
     displays = [
         Display(run.name, run.config.steps, run.learner.steps, console, is_live, run.folder)
@@ -131,9 +184,11 @@ def shown(runs: Sequence[Run], console: Console) -> Iterator[list[Display]]:
 
 def proven(results: Evaluation) -> str:
     """A few words on what is proven of the sides; "" if each can be beaten."""
-    is_safe = any(side.word for side in results.proven.values())
-    words = [verdict(results.proven, games=False)] if is_safe else []
-    return ", ".join([*words, *(f"{side} sampled" for side in results.sampled)])
+    words = []
+    if any(side.word for side in results.proven.values()):
+        words.append(verdict(results.proven, games=False))
+    words += [f"{side} sampled" for side in results.sampled]
+    return ", ".join(words)
 
 
 def describe(results: Evaluation) -> str:
@@ -147,9 +202,15 @@ def describe(results: Evaluation) -> str:
 
 def notes_text(steps: int, seconds: float, notes: Numbers) -> str:
     """The speed and the learner's notes as text."""
-    speed = {"steps a second": steps // seconds} if seconds > 0 else {}
-    numbers = {**speed, **notes}
-    return ", ".join(f"{name.replace('_', ' ')} {_number(n)}" for name, n in numbers.items())
+    numbers: dict[str, float] = {}
+    if seconds > 0:
+        numbers["steps a second"] = steps // seconds
+    numbers |= notes
+    texts = []
+    for name, number in numbers.items():
+        words = name.replace("_", " ")
+        texts.append(f"{words} {_number(number)}")
+    return ", ".join(texts)
 
 
 def first_moves(policy: Any) -> str:
@@ -164,4 +225,6 @@ def first_moves(policy: Any) -> str:
 
 def _number(value: float) -> str:
     """A whole number in full, any other number with four significant digits."""
-    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.4g}"
+    if float(value).is_integer():
+        return f"{value:,.0f}"
+    return f"{value:,.4g}"

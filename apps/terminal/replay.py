@@ -12,13 +12,12 @@ from rich.table import Table
 from rich.text import Text
 
 from apps.terminal.game import replay_command, versus
-from apps.terminal.keys import keys
 from apps.terminal.picture import STYLES, picture
-from apps.terminal.plain import plain
-from apps.terminal.talk import Talk
+from apps.terminal.report import plain
+from apps.terminal.talk import Talk, keys
 from tictactoe_env.errors import printable
 from tictactoe_env.exact.positions import can_enumerate
-from tictactoe_env.games.analysis import analyse, verdicts
+from tictactoe_env.games.analysis import Verdict, analyse, verdicts
 from tictactoe_env.games.game import Game
 from tictactoe_env.games.session import result_text, what_decided
 from tictactoe_env.games.store import GameStore
@@ -28,6 +27,7 @@ DELAY = 1.0  # seconds a move by default
 HELP = "left/right: move, space: run/pause, v: values, q: quit"
 ESCAPE = "\x1b"
 STEPS = {"left": -1, "right": 1, "\n": 1}
+DATE = len("2026-05-09")  # of a time
 
 
 class Replay:
@@ -42,20 +42,25 @@ class Replay:
 
         values: show the exact results on the free cells.
         """
-        game, is_end = self.game, at == len(self.game.moves)
-        board, last = game.boards[min(at, len(game.boards) - 1)], game.moves[at - 1] if at else None
-        drawn = picture(
-            board,
-            game.rules,
-            console,
-            last,
-            SIDES[(at - 1) % 2] if is_end and game.ended == "illegal" else "",
-            exact=analyse(board, game.rules) if values and self.verdicts and not is_end else None,
-        )
-        heading = Text(f"game {game.id}, " if game.id else "")
-        heading.append(f"{local_time(game)[:10]}, {game.rules}: ")
+        game = self.game
+        is_end = at == len(game.moves)
+        board = game.boards[min(at, len(game.boards) - 1)]  # an illegal move adds none
+        last = game.moves[at - 1] if at > 0 else None
+        taken = ""
+        if is_end and game.ended == "illegal":
+            taken = side_of(at - 1)
+        exact = None
+        if values and self.verdicts and not is_end:
+            exact = analyse(board, game.rules)
+        heading = Text()
+        if game.id:
+            heading.append(f"game {game.id}, ")
+        heading.append(f"{local_time(game)[:DATE]}, {game.rules}: ")
         heading.append(versus(game.x.name, game.o.name))
-        end = [Text(result_text(game), "bold"), Text(what_decided(game))] if is_end else []
+        drawn = picture(board, game.rules, console, last, taken, exact=exact)
+        end = []
+        if is_end:
+            end = [Text(result_text(game), "bold"), Text(what_decided(game))]
         return Group(heading, drawn, self.sentence(at), *end)
 
     def sentence(self, at: int) -> Text:
@@ -63,15 +68,28 @@ class Replay:
         count = len(self.game.moves)
         if at == 0:
             return Text(f"before the first of {count} moves")
-        side, cell = SIDES[(at - 1) % 2], self.game.moves[at - 1]
+        side = side_of(at - 1)
+        cell = self.game.moves[at - 1]
         found = Text(f"move {at} of {count}: ")
         found.append(f"{side} {cell_text(cell, self.game.rules)}", STYLES[side])
         if self.verdicts:
-            one = self.verdicts[at - 1]
-            style = "red" if not one.optimal else "green" if one.after.value > 0 else ""
-            found.append(": ").append(one.text, style)
-            found.append("   (this decided the game)" if one.threw_away else "", "bold")
+            verdict = self.verdicts[at - 1]
+            found.append(": ").append(verdict.text, _style_of(verdict))
+            if verdict.threw_away:
+                found.append("   (this decided the game)", "bold")
         return found
+
+
+def side_of(ply: int) -> str:
+    """The side that makes the move of this number; the first one is 0."""
+    return SIDES[ply % 2]
+
+
+def _style_of(verdict: Verdict) -> str:
+    """The style of a verdict: red for a mistake, green for a move that wins."""
+    if not verdict.optimal:
+        return "red"
+    return "green" if verdict.after.value > 0 else ""
 
 
 def watch(game: Game, talk: Talk, delay: float | None = None) -> None:
@@ -90,43 +108,64 @@ def watch(game: Game, talk: Talk, delay: float | None = None) -> None:
 
 
 def _watch_by_keys(replay: Replay, talk: Talk, delay: float | None) -> None:
-    end, at, values, runs = len(replay.game.moves), 0, False, delay is not None
+    end = len(replay.game.moves)
+    at = 0  # moves that are shown
+    values = False
+    runs = delay is not None
     with keys() as read, talk.in_place() as show:
         while True:
             runs = runs and at < end
             drawn = replay.picture(at, talk.console, values)
-            show(Group(drawn, Text(f"\n{'running' if runs else 'paused'}\n{HELP}", "dim")))
-            key = read((delay or DELAY) if runs else None) or "right"
+            state = "running" if runs else "paused"
+            show(Group(drawn, Text(f"\n{state}\n{HELP}", "dim")))
+            pause = (delay or DELAY) if runs else None
+            key = read(pause) or "right"  # no key: it goes on by itself
             if key in ("q", "Q", ESCAPE):
                 return
             if key == " ":
                 runs = not runs
-                at = 0 if runs and at == end else at
+                if runs and at == end:
+                    at = 0
             elif key == "v":
                 values = not values
             at = max(0, min(end, at + STEPS.get(key, 0)))
 
 
 def print_list(store: GameStore, talk: Talk, limit: int, player: str | None = None) -> None:
-    """Print the newest games of a store, without those of training. Times are local."""
+    """Print the newest games of a store; games of trainings are left out. Times are local."""
     games = store.list(limit, player=player)
     if not games:
-        talk.say(f"no game{f' of {player}' * bool(player)} in {store.path}")
+        whose = f" of {player}" if player else ""
+        talk.say(f"no game{whose} in {store.path}")
         return
     table = Table(box=box.SIMPLE, padding=(0, 1, 0, 0))
     for heading in ("game", "time", "X", "O", "board", "result", "moves"):
         table.add_column(heading, overflow="fold")
     for game in games:
-        names = (plain(printable(player.name)) for player in (game.x, game.o))
-        ended = "draw" if game.result == "draw" else f"{game.result} won"
-        ended += f", {game.ended}" if game.ended in ("resigned", "illegal") else ""
-        about = rules_text(game.rules), ended, str(len(game.moves))
-        table.add_row(str(game.id), local_time(game), *names, *about)
+        table.add_row(
+            str(game.id),
+            local_time(game),
+            plain(printable(game.x.name)),
+            plain(printable(game.o.name)),
+            rules_text(game.rules),
+            _short_result(game),
+            str(len(game.moves)),
+        )
     talk.console.print(table)
     count = store.count(player=player)
     if count > len(games):
         talk.say(f"{len(games)} of {count:,} games; more by --list {count}")
     talk.say(f"to see one again: {replay_command(games[0].id, store)}", "dim")
+
+
+def _short_result(game: Game) -> str:
+    """The result of a game in a list: "draw", or "X won, resigned"."""
+    if game.result == "draw":
+        return "draw"
+    text = f"{game.result} won"
+    if game.ended in ("resigned", "illegal"):
+        text += f", {game.ended}"
+    return text
 
 
 def local_time(game: Game) -> str:

@@ -1,16 +1,16 @@
-"""Printed results: lines, tables, certificates and cross tables. Needs no torch."""
+"""Printed texts and results: lines, tables, certificates and cross tables. Needs no torch."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from apps.terminal.plain import plain
 from tictactoe_env.certificates.content import Certificate
 from tictactoe_env.errors import printable
 from tictactoe_env.exact.evaluation import UNTIL, best_play_x
@@ -21,7 +21,8 @@ from tictactoe_env.policy import Policy
 from tictactoe_env.rules import Rules
 
 RATES = ("win", "draw", "loss", "illegal")
-LIMIT, BEST = "(limit against random)", "best response"
+LIMIT = "(limit against random)"
+BEST = "best response"
 AGAINST = {"vs_random": "random", "vs_minimax": "minimax", "limit_vs_random": LIMIT}
 """The rows of a certificate's table, by the key in the certificate.
 
@@ -31,13 +32,35 @@ Rates = Mapping[str, Any]
 CrossTable = dict[str, dict[str, dict[str, Any]]]
 
 
+class PipedConsole(Console):
+    """A console that goes on when nobody reads its output any more, such as in `| head`.
+
+    It falls silent on a closed pipe, so that files are still written.
+    """
+
+    def on_broken_pipe(self) -> None:
+        """Print nothing from here on. rich would end the program."""
+        with suppress(SystemExit):
+            super().on_broken_pipe()
+
+
+def plain(text: object, style: str | None = None) -> Text:
+    r"""Text of anybody's file as rich prints it: letter by letter, without markup or emoji.
+
+    What is not printable is shown as \x1b and the like. Line breaks stay: a text from a file that
+    is part of a longer one goes through `printable` first, so that it cannot add lines of its own.
+    """
+    return Text(printable(text, lines=True), style or "")
+
+
 def say(text: RenderableType, console: Console, style: str | None = None, end: str = "\n") -> None:
     """Print a text as `plain` does, or a picture of rich.
 
     Lines are wrapped at a terminal; a file gets whole paths.
     """
-    shown = plain(text, style) if isinstance(text, str) else text
-    console.print(shown, highlight=False, soft_wrap=not console.is_terminal, end=end)
+    if isinstance(text, str):
+        text = plain(text, style)
+    console.print(text, highlight=False, soft_wrap=not console.is_terminal, end=end)
 
 
 def print_table(
@@ -74,37 +97,55 @@ def proving(what: str, rules: Rules) -> Iterator[Progress]:
 def certificate(found: Certificate, console: Console) -> None:
     """Print what a certificate is about, and its exact results as a table."""
     stated = found.stated
-    seed = "" if stated.seed is None else f", seed {stated.seed}"
-    only = f", trained as {found.only} only" if found.only else ""
-    say(f"\n{stated.label} on {found.rules}{seed}{only}", console)
+    heading = f"\n{stated.label} on {found.rules}"
+    if stated.seed is not None:
+        heading += f", seed {stated.seed}"
+    if found.only:
+        heading += f", trained as {found.only} only"
+    say(heading, console)
     if stated.training:
         say(training_text(stated.training), console)
-    rows = []
+    headings = ("side", "against", "win %", "draw %", "loss %", "win - loss")
+    print_table(headings, _result_rows(found), console, texts=2)
+    if not found.is_of_lines:
+        text = f"{LIMIT}: the most wins of a player that never loses; - where none can do that"
+        say(text, console)
+    say(f"{BEST}: the highest loss, and the lowest win - loss, against any opponent", console)
+    if found.is_of_lines:
+        _say_positions(found, console)
+    _say_optimal_moves(found, console)
+
+
+def _result_rows(found: Certificate) -> Iterator[list[str]]:
+    """The rows of a certificate's table: each side against each opponent."""
     for side, one in found.results.items():
         for key, opponent in AGAINST.items():
             if key == "vs_random" or not found.is_of_lines:
-                rates = getattr(one, key)
-                rows.append([side, opponent, *rates_text(None if rates is None else vars(rates))])
-        loss, value = decimals(100 * one.worst_case_loss), f"{one.worst_case_value + 0.0:+.4f}"
-        rows.append([side, BEST, "", "", loss, value])
-    headings = "side", "against", "win %", "draw %", "loss %", "win - loss"
-    print_table(headings, rows, console, texts=2)
-    if not found.is_of_lines:
-        say(
-            f"{LIMIT}: the most wins of a player that never loses; - where none can do that",
-            console,
-        )
-    say(f"{BEST}: the highest loss, and the lowest win - loss, against any opponent", console)
-    for side, one in found.results.items() if found.is_of_lines else ():
-        equal = ", symmetric ones counted once" if found.canonical else ""
+                result = getattr(one, key)
+                rates = None if result is None else vars(result)
+                yield [side, opponent, *rates_text(rates)]
+        loss = decimals(100 * one.worst_case_loss)
+        value = f"{one.worst_case_value + 0.0:+.4f}"
+        yield [side, BEST, "", "", loss, value]
+
+
+def _say_positions(found: Certificate, console: Console) -> None:
+    """Print how many positions the proof of each side has covered."""
+    equal = ", symmetric ones counted once" if found.canonical else ""
+    for side, one in found.results.items():
         met = f"{one.positions:,} positions and moves in {one.decisions:,} of them"
         say(f"proof as {side}: it can meet {met}{equal}", console)
-    if (share := found.optimal_moves) is not None:
-        reachable, everywhere = f"{100 * share.reachable:.2f} %", f"{100 * share.everywhere:.2f} %"
-        where = (
-            f"{reachable} where it can get to, {everywhere} in all {found.decisions:,} positions"
-        )
-        say(f"moves that keep the value of the position: {where}", console)
+
+
+def _say_optimal_moves(found: Certificate, console: Console) -> None:
+    """Print the share of moves that keep the value of the position, if it is known."""
+    share = found.optimal_moves
+    if share is None:
+        return
+    reachable = f"{100 * share.reachable:.2f} %"
+    everywhere = f"{100 * share.everywhere:.2f} %"
+    where = f"{reachable} where it can get to, {everywhere} in all {found.decisions:,} positions"
+    say(f"moves that keep the value of the position: {where}", console)
 
 
 def training_text(training: Mapping[str, Any]) -> str:
@@ -126,13 +167,17 @@ def rates_text(rates: Rates | None) -> list[str]:
     if rates is None:
         return ["-"] * 4
     win, draw, loss, illegal = (decimals(100 * rates[rate]) for rate in RATES)
-    loss += f" ({illegal} illegal)" * bool(rates["illegal"])
-    return [win, draw, loss, f"{rates['win'] - rates['loss']:+.4f}"]
+    if rates["illegal"]:
+        loss += f" ({illegal} illegal)"
+    value = rates["win"] - rates["loss"]
+    return [win, draw, loss, f"{value:+.4f}"]
 
 
 def decimals(number: float) -> str:
     """A number with four decimals; one above 0 that would look like 0 as a power of ten."""
-    return f"{number:.1g}" if 0 < number < 0.00005 else f"{number:.4f}"
+    if 0 < number < 0.00005:
+        return f"{number:.1g}"
+    return f"{number:.4f}"
 
 
 # --- several agents, and sampled games ----------------------------------------------------------
@@ -178,27 +223,31 @@ def cross_table(
 
     sides: those that each player plays, by default both.
     """
-    playing = {
-        side: [name for name in players if side in (sides or {}).get(name, SIDES)] for side in SIDES
-    }
-    return {x: {o: result(players[x], players[o]) for o in playing["O"]} for x in playing["X"]}
+    sides = sides or {}
+    playing_x = [name for name in players if "X" in sides.get(name, SIDES)]
+    playing_o = [name for name in players if "O" in sides.get(name, SIDES)]
+    return {x: {o: result(players[x], players[o]) for o in playing_o} for x in playing_x}
 
 
 def print_cross_table(results: CrossTable, console: Console) -> None:
     """Print a cross table; each cell is win/draw/loss of X in per cent."""
     sampled = [cell for row in results.values() for cell in row.values() if "games" in cell]
-    how = f"{sampled[0]['games']:,} sampled games of" if sampled else "exact results of"
-    say(f"\n{how} each as X (rows) against each as O (columns)", console)
-    margin = f"; {margin_text(sampled)}" if sampled else ""
-    say(f"in %: X wins / draws / O wins{margin}", console)
-    rows = [
-        [
-            name,
-            *("/".join(f"{100 * cell[rate]:.1f}" for rate in RATES[:3]) for cell in row.values()),
-        ]
-        for name, row in results.items()
-    ]
+    how = "exact results"
+    meaning = "in %: X wins / draws / O wins"
+    if sampled:
+        how = f"{sampled[0]['games']:,} sampled games"
+        meaning += f"; {margin_text(sampled)}"
+    say(f"\n{how} of each as X (rows) against each as O (columns)", console)
+    say(meaning, console)
+    rows = []
+    for name, row in results.items():
+        rows.append([name, *map(_win_draw_loss, row.values())])
     print_table(["X \\ O", *next(iter(results.values()), {})], rows, console)
+
+
+def _win_draw_loss(rates: Rates) -> str:
+    """The rates of X in per cent, such as "58.5/12.7/28.8"."""
+    return "/".join(f"{100 * rates[name]:.1f}" for name in ("win", "draw", "loss"))
 
 
 def names_of(specs: Sequence[str]) -> list[str]:
@@ -208,10 +257,16 @@ def names_of(specs: Sequence[str]) -> list[str]:
     are numbered. What is not printable is escaped.
     """
     specs = [printable(spec) for spec in specs]
-    last = [spec.rstrip("/").split("/")[-1] for spec in specs]
-    names = [one if last.count(one) == 1 else spec for one, spec in zip(last, specs, strict=True)]
-    seen = [names[:number].count(name) for number, name in enumerate(names)]
-    return [f"{name} ({1 + n})" if n else name for name, n in zip(names, seen, strict=True)]
+    parts = [spec.rstrip("/").split("/")[-1] for spec in specs]
+    seen = Counter[str]()
+    names = []
+    for spec, part in zip(specs, parts, strict=True):
+        name = part if parts.count(part) == 1 else spec
+        seen[name] += 1
+        if seen[name] > 1:
+            name = f"{name} ({seen[name]})"
+        names.append(name)
+    return names
 
 
 def goal_text(until: str, rules: Rules) -> str:

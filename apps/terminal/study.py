@@ -83,7 +83,8 @@ def train(
     ValueError if the folder holds something else, if the cluster cannot be used, and for a goal
     that cannot be reached.
     """
-    (agent, config, preset, until), console = about, Console()
+    agent, config, preset, until = about
+    console = Console()
     check_goal(config, until)
     calls = [
         (folder.absolute() / f"seed-{seed:02d}", agent, config.replace(seed=seed), preset, until)
@@ -100,23 +101,23 @@ def train(
         with trainer.warnings_on(console):
             ending = enumerate(results(train_run, calls, cluster, jobs), 1)
             for ended, (number, (rows, error)) in ending:
-                text = f"failed: {printable(error)}"
-                if not error:
-                    metrics[seeds[number]], last = rows, rows[-1]
-                    what = verdict(results_of(last, config.rules).proven, games=False)
-                    text = f"{what}, {last['steps']:,} steps, {last['seconds']:.1f} s"
-                report.say(f"seed {seeds[number]}: {text}   [{ended} of {len(seeds)}]", console)
+                seed = seeds[number]
+                if error:
+                    text = f"failed: {printable(error)}"
+                else:
+                    metrics[seed] = rows
+                    text = result_text(rows[-1], config)
+                report.say(f"seed {seed}: {text}   [{ended} of {len(seeds)}]", console)
     except KeyboardInterrupt:
         is_stopped = True
     found = {seed: facts(metrics[seed], config, until) for seed in sorted(metrics)}
     if found:
         title = f"{name}, {len(found)} of {len(seeds)} seeds, until {until}"
-        rows = [metrics[seed] for seed in found]
-        headings, lines = write_study(folder, title, found, config.rules, rows)
+        rows_of_seeds = [metrics[seed] for seed in found]
+        headings, lines = write_study(folder, title, found, config.rules, rows_of_seeds)
         report.say(f"\n{title}", console, "bold")
         report.print_table(headings, lines, console)
-        said = "median (smallest to largest) over the seeds", report.goal_text(until, config.rules)
-        report.say("; ".join(filter(None, said)), console)
+        report.say(meaning_of(config, until), console)
     report.say(f"saved: {folder}", console)
     missing = [str(seed) for seed in seeds if seed not in found]
     missed = [str(seed) for seed, one in found.items() if not one["reached"]]
@@ -124,4 +125,21 @@ def train(
         print(f"train.py: the same command continues {', '.join(missing)}", file=sys.stderr)
     if missed:
         print(f"train.py: not {until}: seeds {', '.join(missed)}", file=sys.stderr)
-    return 130 if is_stopped else int(bool(missing or missed))
+    if is_stopped:
+        return 130
+    return 1 if missing or missed else 0
+
+
+def meaning_of(config: BoardConfig, until: str) -> str:
+    """A sentence on what the table of a study shows, and on a goal that needs one."""
+    meaning = "median (smallest to largest) over the seeds"
+    goal = report.goal_text(until, config.rules)
+    if goal:
+        meaning += f"; {goal}"
+    return meaning
+
+
+def result_text(last: Row, config: BoardConfig) -> str:
+    """The outcome of a training in words. last: the last row of its metrics."""
+    what = verdict(results_of(last, config.rules).proven, games=False)
+    return f"{what}, {last['steps']:,} steps, {last['seconds']:.1f} s"

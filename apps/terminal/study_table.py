@@ -43,10 +43,14 @@ def parse_seeds(text: str) -> tuple[int, ...]:
     found: set[int] = set()
     for part in text.split(","):
         match = re.fullmatch(r"\s*(\d{1,10})\s*(?:-\s*(\d{1,10})\s*)?", part)
-        low, high = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
-        if not low <= high < low + MOST_SEEDS:
+        seeds = range(0)
+        if match:
+            first = int(match[1])
+            last = int(match[2] or match[1])
+            seeds = range(first, last + 1)
+        if not 0 < len(seeds) <= MOST_SEEDS:
             raise ValueError(f"expected seeds such as 0-99 or 0-4,7, got {text!r}")
-        found.update(range(low, high + 1))
+        found.update(seeds)
     return tuple(sorted(found))
 
 
@@ -54,22 +58,25 @@ def goals_of(rules: Rules) -> tuple[str, ...]:
     """The goals that are counted on a board. What is optimal is known on up to 12 cells."""
     if best_play_x(rules) == 1:
         return ("always_wins",)
-    return ("unbeatable", "optimal") if rules.cells <= TABULATED else ("unbeatable",)
+    if rules.cells > TABULATED:
+        return ("unbeatable",)
+    return ("unbeatable", "optimal")
 
 
 def facts(rows: Rows, config: BoardConfig, until: str) -> dict[str, Any]:
     """The outcome of a run: its steps and seconds, whether it reached its goal, and what follows.
 
-    rows: those of its metrics.csv. For each side that is learned the rates of the best model
-    against random play, and for each side and both the steps after which each goal was proven
-    first, None if it never was.
+    rows: of its metrics.csv. The rates are the best model's, against random play as each side that
+    is learned. The steps of a goal are those after which it was first proven for a side, or for
+    both, and None if it never was.
     """
     side = getattr(config, "side", BOTH)
     results = [results_of(dict(row), config.rules) for row in rows]
     best = max(results, key=lambda one: one.rank(side))
     found: dict[str, Any] = {name: rows[-1][name] for name in UNITS}
     found["reached"] = until == "steps" or any(one.reached(until, side) for one in results)
-    for place in PLACES if side == BOTH else (side.lower(),):
+    places = list(PLACES) if side == BOTH else [side.lower()]
+    for place in places:
         sides = "xo" if place == BOTH else place
         if place != BOTH:
             found |= {f"{rate}_{place}": getattr(getattr(best, place), rate) for rate in RATES}
@@ -85,15 +92,19 @@ def spread(values: Sequence[float], digits: int = 0, scale: float = 1) -> str:
     """The median, followed by the smallest and the largest value if these differ; "" of none."""
     if not values:
         return ""
-    ends = min(values), statistics.median(values), max(values)
-    low, middle, high = (f"{scale * value:,.{digits}f}" for value in ends)
-    return middle if low == high else f"{middle} ({low} to {high})"
+    points = min(values), statistics.median(values), max(values)
+    low, middle, high = (f"{scale * value:,.{digits}f}" for value in points)
+    if low == high:
+        return middle
+    return f"{middle} ({low} to {high})"
 
 
 def table(found: Rows, goals: Sequence[str]) -> tuple[list[str], list[list[str]]]:
     """Headings and lines of a table over the facts of seeds, with a column for each side."""
     sides = [side for side in "xo" if f"win_{side}" in found[0]]
-    places = [*sides, BOTH] if len(sides) == 2 else sides
+    places = list(sides)
+    if len(sides) == 2:
+        places.append(BOTH)
 
     def line(text: str, key: str, cell: Callable[[list[float]], str]) -> list[str]:
         """A cell for each place that has such a fact, from the seeds that have a value."""

@@ -1,7 +1,10 @@
-"""Output to a person with rich, and converters of their answers."""
+"""A person at the terminal: pictures in place, answers to questions, and single keys."""
 
 from __future__ import annotations
 
+import os
+import sys
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -16,6 +19,15 @@ from tictactoe_env.games import session
 from training.options import typed
 
 Show = Callable[[RenderableType], None]
+Read = Callable[[float | None], str]
+
+# What terminals send for an arrow, in their two modes; and Windows, after \0 or \xe0.
+NAMES = {"\x1b[D": "left", "\x1b[C": "right", "\x1bOD": "left", "\x1bOC": "right"}
+WINDOWS = {"K": "left", "M": "right"}
+END_OF_INPUT = ("", "\x04")  # Ctrl-D, which a terminal in this mode passes on as a key
+
+
+# --- output ---------------------------------------------------------------------------------------
 
 
 class Talk(session.Talk):
@@ -46,6 +58,9 @@ class Talk(session.Talk):
             yield lambda picture: live.update(picture, refresh=True)
 
 
+# --- answers --------------------------------------------------------------------------------------
+
+
 def one_of(*known: str) -> Callable[[str], str]:
     """A converter to one of these words, in capitals or not."""
     words = {word.lower(): word for word in known}
@@ -59,10 +74,71 @@ def number(low: int, high: int) -> Callable[[str], int]:
 
 def numbered(names: Iterable[str]) -> Callable[[str], str]:
     """A converter to one of these names, from it or from its number."""
-    known = [*names]
-    return lambda text: text if text in known else known[number(1, len(known))(text) - 1]
+    known = list(names)
+    place = number(1, len(known))
+
+    def named(text: str) -> str:
+        if text in known:
+            return text
+        return known[place(text) - 1]
+
+    return named
 
 
 def seconds(text: str) -> float:
     """The seconds of a text, at most an hour; ValueError for any other text."""
     return float(typed(Annotated[float, Field(ge=0, le=3600)], text))
+
+
+# --- keys -----------------------------------------------------------------------------------------
+
+
+@contextmanager
+def keys() -> Iterator[Read]:
+    """A function that reads the last key that was typed: a character, "left" or "right".
+
+    It waits for so many seconds, or for ever, and returns "" without a key. Raises EOFError at the
+    end of the input. The settings of the terminal are restored in the end.
+    """
+    if sys.platform == "win32":
+        yield _windows_key
+        return
+    import termios
+    import tty
+
+    settings = termios.tcgetattr(sys.stdin)
+    tty.setcbreak(sys.stdin, termios.TCSANOW)
+    try:
+        yield _key
+    finally:
+        termios.tcsetattr(sys.stdin, termios.TCSANOW, settings)
+
+
+def _key(seconds: float | None) -> str:
+    import select
+
+    readable, _, _ = select.select([sys.stdin], [], [], seconds)
+    if not readable:
+        return ""
+    typed = os.read(sys.stdin.fileno(), 64).decode(errors="replace")
+    key = NAMES.get(typed[-3:], typed[-1:])
+    if key in END_OF_INPUT:
+        raise EOFError
+    return key
+
+
+def _windows_key(seconds: float | None) -> str:
+    import msvcrt
+
+    end = float("inf")
+    if seconds is not None:
+        end = time.monotonic() + seconds
+    while not msvcrt.kbhit():  # type: ignore[attr-defined,unused-ignore]
+        if time.monotonic() >= end:
+            return ""
+        time.sleep(0.02)
+    key: str = msvcrt.getwch()  # type: ignore[attr-defined,unused-ignore]
+    if key not in ("\0", "\xe0"):
+        return key
+    name: str = msvcrt.getwch()  # type: ignore[attr-defined,unused-ignore]
+    return WINDOWS.get(name, "")

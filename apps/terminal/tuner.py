@@ -42,7 +42,8 @@ def optimize(search: Search, trials: int, folder: Path, typed: Mapping[str, Any]
         return 130
     if not study.get_trials(states=(TrialState.COMPLETE,)):
         raise ValueError("no trial could be trained: leave out the options that are given")
-    best, first = study.best_trial, search.config.seed
+    best = study.best_trial
+    first = search.config.seed
     scores = best.user_attrs["scores"]  # of each seed; above 1 where the goal was not proven
     texts = ", ".join(f"{score:.3f}" for score in scores)
     print(
@@ -60,6 +61,7 @@ def words_of(options: Mapping[str, Any]) -> Iterator[str]:
     """Options as they are typed: --learning-rate 0.003 --no-dueling."""
     for name, value in options.items():
         if isinstance(value, bool):
-            yield spelled(name if value else f"no_{name}")
+            word = name if value else f"no_{name}"
+            yield spelled(word)
         else:
             yield from (spelled(name), text_of(value))

@@ -28,10 +28,21 @@ from tictactoe_env.games.store import LARGEST, LISTED, GameStore
 from tictactoe_env.notation import board_text
 from tictactoe_env.rules import Rules
 
+PERSON = Participant(HUMAN, HUMAN)
 MOST_NAMES = 1_000  # of players that a search finds
 SUMMARY = (
-    *("id", "title", "kind", "group", "about", "method", "results", "where"),
-    *("side", "unbeatable", "learned", "broken"),
+    "id",
+    "title",
+    "kind",
+    "group",
+    "about",
+    "method",
+    "results",
+    "where",
+    "side",
+    "unbeatable",
+    "learned",
+    "broken",
 )
 """The attributes of an `Entry` that a list shows."""
 
@@ -43,12 +54,16 @@ class Api:
     """
 
     def __init__(self, store: GameStore, gallery: Gallery, processes: Processes):
-        self.store, self.gallery, self.processes = store, gallery, processes
+        self.store = store
+        self.gallery = gallery
+        self.processes = processes
         self.proofs: dict[str, Json] = {}  # by the sha256 of a certificate, or the id of a player
 
     def run(self, heavy: bool, function: Callable[..., Any], *asked: Any) -> Any:
         """Call a function, in a process if it is heavy, else in the thread of the request."""
-        return from_thread.run(self.processes.run, function, *asked) if heavy else function(*asked)
+        if not heavy:
+            return function(*asked)
+        return from_thread.run(self.processes.run, function, *asked)
 
     # --- agents -----------------------------------------------------------------------------------
 
@@ -90,10 +105,13 @@ class Api:
 
     def move(self, asked: requests.MoveAsked) -> Json:
         """The cell that an agent marks."""
-        game, entry = asked.standing, self.gallery.entry(asked.agent)
+        game = asked.standing
+        entry = self.gallery.entry(asked.agent)
         if game.ended:
             raise ValueError(f"the game is over on {board_text(game.board, game.rules)!r}")
-        seed = None if asked.seed is None else (asked.seed, len(game.moves))
+        seed = None
+        if asked.seed is not None:
+            seed = (asked.seed, len(game.moves))
         heavy = is_heavy(entry, game.rules)
         return {"cell": self.run(heavy, work.move, entry, game.rules, game.board, seed)}
 
@@ -103,17 +121,21 @@ class Api:
         The truth is the worth of the position and of each move, null on taken cells; it is unknown
         on boards of more than 16 cells.
         """
-        game, answer = asked.standing, Json()
-        rules, board = game.rules, game.board
+        game = asked.standing
+        rules = game.rules
+        board = game.board
+        answer: Json = {}
         if asked.agent is not None:
             entry = self.gallery.entry(asked.agent)
-            question = (work.thoughts, entry, rules, board, asked.values)
-            heavy = is_heavy(entry, rules)
-            answer["thoughts"] = None if game.ended else self.run(heavy, *question)
+            answer["thoughts"] = None
+            if not game.ended:
+                heavy = is_heavy(entry, rules)
+                found = self.run(heavy, work.thoughts, entry, rules, board, asked.values)
+                answer["thoughts"] = found
         if asked.truth:
-            known = can_enumerate(rules)
-            heavy = is_large(rules)
-            answer["truth"] = self.run(heavy, work.worths, board, rules) if known else None
+            answer["truth"] = None
+            if can_enumerate(rules):
+                answer["truth"] = self.run(is_large(rules), work.worths, board, rules)
         return answer
 
     def verdicts(self, asked: requests.FinishedAsked) -> Json:
@@ -129,15 +151,24 @@ class Api:
         """Kept games, the newest first; the count of all; `before` for the next page, or null."""
         chosen: Json = {"people": asked.people, "result": asked.result, "origin": LISTED}
         if asked.search:
-            wanted, names = asked.search.strip().casefold(), self.store.players()
-            found = [
-                one for one in names if wanted in f"{one}\n{self.gallery.title(one)}".casefold()
-            ]
-            chosen["player"] = found[:MOST_NAMES]
+            chosen["player"] = self.names_with(asked.search)
         games = self.store.list(asked.limit, asked.before, **chosen)
-        following = games[-1].id if len(games) == asked.limit else None
-        shown = [self.game_json(game) for game in games]
-        return {"games": shown, "count": self.store.count(**chosen), "next": following}
+        is_full = len(games) == asked.limit
+        return {
+            "games": [self.game_json(game) for game in games],
+            "count": self.store.count(**chosen),
+            "next": games[-1].id if is_full else None,
+        }
+
+    def names_with(self, search: str) -> list[str]:
+        """The names of players in the store with a text in the name or in the title."""
+        wanted = search.strip().casefold()
+        found = []
+        for name in self.store.players():
+            title = self.gallery.title(name)
+            if wanted in f"{name}\n{title}".casefold():
+                found.append(name)
+        return found[:MOST_NAMES]
 
     def game(self, id: Annotated[int, Path(ge=1, le=LARGEST)]) -> Json:
         """A kept game."""
@@ -147,8 +178,11 @@ class Api:
         """A game as JSON values, with the titles of its players."""
         values: Json = {**game.as_json(), "cells": game.moves}
         for side, player in (("x", game.x), ("o", game.o)):
-            is_named = player.kind == HUMAN and player.name != HUMAN
-            values[side]["title"] = player.name if is_named else self.gallery.title(player.name)
+            if player.kind == HUMAN and player.name != HUMAN:
+                title = player.name
+            else:
+                title = self.gallery.title(player.name)
+            values[side]["title"] = title
         return values
 
     def keep(self, asked: requests.GameAsked) -> Json:
@@ -157,19 +191,27 @@ class Api:
         Returns its number, and what became of it for each player that learns.
         """
         ids = (asked.x, asked.o)
-        entries = [None if id == HUMAN else self.gallery.entry(id) for id in ids]
-        x, o = (one.participant if one else Participant(HUMAN, HUMAN) for one in entries)
+        agents = {id: self.gallery.entry(id) for id in ids if id != HUMAN}
+        x, o = (agents[id].participant if id in agents else PERSON for id in ids)
         game = asked.game(x=x, o=o, side=asked.side, seed=asked.seed)
         id = self.store.add(game)
-        return {"id": id, "learned": self.learn(game, entries) if asked.learn else {}}
+        learned: dict[str, str] = {}
+        if asked.learn:
+            learned = self.learn(game, agents.values(), has_person=HUMAN in ids)
+        return {"id": id, "learned": learned}
 
-    def learn(self, game: Game, players: list[Entry | None]) -> dict[str, str]:
-        """Let the players that can learn from a kept game do so; what became of it, by player."""
+    def learn(self, game: Game, agents: Iterable[Entry], has_person: bool) -> dict[str, str]:
+        """Let those agents that can learn do so from a kept game.
+
+        The apprentice looks on at every game of a person, once it has its first one. Returns what
+        became of it, by agent.
+        """
         try:
-            if None in players:  # the apprentice looks on after its first game
+            present = list(agents)
+            if has_person:
                 runs = [one for one in self.gallery.entries() if one.kind == "run"]
-                players += [one for one in runs if one.id == LEARNER_ID]
-            learners = [one for one in players if one and one.learned is not None]
+                present += [one for one in runs if one.id == LEARNER_ID]
+            learners = [one for one in present if one.learned is not None]
             seats = [work.seat(one, game.rules) for one in learners if one.plays(game.rules)]
             return teach((seat.pupil for seat in seats if seat.pupil), game)
         except ValueError as error:  # the game itself is kept
@@ -182,20 +224,20 @@ def groups() -> list[Json]:
 
 
 def boards_of(entries: Iterable[Entry]) -> list[Rules]:
-    """The boards of the page, then those of some players."""
-    own = (entry.rules for entry in entries if not entry.broken)
-    return [*dict.fromkeys([*BOARDS, *filter(None, own)])]
+    """The boards of the page, then further boards of some players."""
+    own = [entry.rules for entry in entries if entry.rules and not entry.broken]
+    return list(dict.fromkeys([*BOARDS, *own]))
 
 
 def summary(entry: Entry, boards: Iterable[Rules]) -> Json:
-    """A player as a list shows it, with those of some boards on which it plays."""
+    """A player as a list shows it. Of these boards it has those on which it plays."""
     values = {name: getattr(entry, name) for name in SUMMARY}
     return {**values, "boards": [board.to_json() for board in boards if entry.plays(board)]}
 
 
 def described(entry: Entry) -> Json:
     """A player as its page shows it, without its proof."""
-    story = story_of(entry.agent) if entry.kind != "agent" else ""
+    story = "" if entry.kind == "agent" else story_of(entry.agent)
     return {**summary(entry, boards_of([entry])), "story": story, "unit": unit_of(entry.agent)}
 
 

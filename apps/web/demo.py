@@ -85,10 +85,7 @@ def tables(gallery: Gallery) -> Json:
 
 def table(entry: Entry) -> Json:
     """The moves of a player in all unfinished positions, and its own values if it has any."""
-    moves = [
-        move if isinstance(move, str) else {cell: round(p, 4) for cell, p in move.items()}
-        for move in entry.certificate().to_json()["moves"].values()
-    ]
+    moves = [rounded(move) for move in entry.certificate().to_json()["moves"].values()]
     model: Any = entry.seat(BOARD).model
     if not hasattr(model, "q_values"):
         return {"moves": moves}
@@ -100,10 +97,19 @@ def table(entry: Entry) -> Json:
         ]
         for row, board in zip(model.q_values(boards), boards, strict=True)
     ]
-    is_new = model.is_new(boards) if hasattr(model, "is_new") else np.zeros(len(boards), bool)
+    is_new = np.zeros(len(boards), bool)
+    if hasattr(model, "is_new"):
+        is_new = model.is_new(boards)
     new = "".join(map(str, is_new.astype(int)))
     about = {"meaning": model.meaning, "scale": getattr(model, "scale", (-1.0, 1.0))}
     return {"moves": moves, "values": values, "new": new, **about}
+
+
+def rounded(move: Any) -> Any:
+    """A move of a certificate: the name of its cell, or the shares of several with four digits."""
+    if isinstance(move, str):
+        return move
+    return {cell: round(share, 4) for cell, share in move.items()}
 
 
 def write(file: Path = Path("build/demo.html"), /) -> None:

@@ -45,16 +45,20 @@ def refused(reason: str, status: int, headers: Any = None) -> Response:
 async def refuse(request: Request, error: Exception) -> Response:
     """The answer to an error of what is asked for, or of a server that cannot do it now."""
     status = next(STATUS[kind] for kind in type(error).__mro__ if kind in STATUS)
-    return refused(str(error), status, {"Retry-After": "1"} if status == 503 else None)
+    headers = {"Retry-After": "1"} if status == 503 else None
+    return refused(str(error), status, headers)
 
 
 async def refuse_invalid(request: Request, error: Any) -> Response:
     """The answer to a request that is not as described: up to three things that are wrong."""
     parts = []
     for one in error.errors()[:3]:
-        place, given = one["loc"][1:] or one["loc"], one.get("input")
-        got = f", got {given!r:.80}" if isinstance(given, (str, int, float)) else ""
-        parts.append(f"{'.'.join(map(str, place))}: {one['msg']}{got}")
+        place = one["loc"][1:] or one["loc"]  # without "body" or "query", if more is known
+        part = f"{'.'.join(map(str, place))}: {one['msg']}"
+        given = one.get("input")
+        if isinstance(given, (str, int, float)):
+            part += f", got {given!r:.80}"
+        parts.append(part)
     return refused("; ".join(parts), 400)
 
 
@@ -82,7 +86,8 @@ def is_strange(request: Request) -> bool:
     send neither.
     """
     own = f"http://{request.headers['host']}"
-    origin, site = request.headers.get("origin", own), request.headers.get("sec-fetch-site")
+    origin = request.headers.get("origin", own)
+    site = request.headers.get("sec-fetch-site")
     return origin.lower() != own.lower() or site not in (None, "same-origin", "none")
 
 

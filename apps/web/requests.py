@@ -93,7 +93,7 @@ class FinishedAsked(Position):
 class GameAsked(FinishedAsked):
     """A finished game that is to be kept.
 
-    x, o: who played, "human" or the id of an agent. side: that of the person, if there is one.
+    x, o: who played, "human" or the id of an agent. side: the person's, if one person played.
     learn: lets the players that can learn from this game do so.
     """
 

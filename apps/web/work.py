@@ -49,7 +49,8 @@ class Processes:
     """
 
     def __init__(self, at_once: int = 2, waiting: int = 32, seconds: float = 60.0):
-        self.waiting, self.seconds = waiting, seconds
+        self.waiting = waiting
+        self.seconds = seconds
         self._limiter = CapacityLimiter(at_once)
 
     async def run(self, function: Callable[..., Any], *arguments: Any) -> Any:
@@ -121,18 +122,27 @@ def thoughts(entry: Entry, rules: Rules, board: Boards, kind: str) -> Thoughts:
 def worths(board: Boards, rules: Rules) -> Json:
     """The exact worth of a position, and of each move or None."""
     position, moves = analyse(board, rules)
-    return {"position": worded(position), "moves": [one and worded(one) for one in moves]}
+    return {
+        "position": worded(position),
+        "moves": [None if worth is None else worded(worth) for worth in moves],
+    }
 
 
 def judged(game: Game) -> list[Json]:
     """The verdict on each move, and the cells of the best moves in its place."""
     found = []
-    for board, one in zip(game.boards, verdicts(game), strict=False):
+    for board, verdict in zip(game.boards, verdicts(game), strict=False):
         position, moves = analyse(board, game.rules)
-        best = [cell for cell, worth in enumerate(moves) if worth == position]
-        worths = {"before": worded(one.before), "after": worded(one.after)}
-        values = {**vars(one), **worths, "best": best}
-        found.append({**values, "text": one.text, "optimal": one.optimal})
+        found.append(
+            {
+                **vars(verdict),
+                "before": worded(verdict.before),
+                "after": worded(verdict.after),
+                "best": [cell for cell, worth in enumerate(moves) if worth == position],
+                "text": verdict.text,
+                "optimal": verdict.optimal,
+            }
+        )
     return found
 
 
@@ -143,6 +153,10 @@ def worded(worth: GameValue) -> Json:
 
 def growth(entry: Entry) -> list[Json]:
     """The results in the metrics of a run; none without a record of its training."""
-    path = entry.path and entry.path.with_name(METRICS)
-    rows = read_metrics(path) if path and path.exists() else []
+    if entry.path is None:
+        return []
+    file = entry.path.with_name(METRICS)
+    if not file.exists():
+        return []
+    rows = read_metrics(file)
     return [{name: row[name] for name in RESULTS if name in row} for row in rows]

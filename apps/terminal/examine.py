@@ -1,0 +1,138 @@
+"""The moves of players beside the exact results: in one position, or in a whole game tree.
+
+`examine` prints the moves of players in one position (`evaluate.py --position`). `tree_text`
+follows the moves of one player from the empty board on (the menu of `play.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from apps.players.seat import KINDS, OWN, Seat, Thoughts
+from apps.terminal.report import print_table, say
+from tictactoe_env.errors import printable
+from tictactoe_env.exact.positions import TABULATED, can_enumerate
+from tictactoe_env.games.analysis import Analysis, GameValue, analyse
+from tictactoe_env.notation import board_text, cell_text, check_move, parse_board
+from tictactoe_env.policy import Policy
+from tictactoe_env.render import ansi
+from tictactoe_env.rules import Boards, Rules, Standing, standing, to_move
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+COLUMNS = ("own value", "against random")  # of KINDS
+NONE = "-"  # in a column of a player that does not know this value, or of a board too large for it
+MAX_LINES = 2_000  # of a tree
+LEAST = 0.0005  # smallest probability of a move that is shown: 0.1 %, rounded
+
+
+# --- one position ---------------------------------------------------------------------------------
+
+
+def examine(seats: Mapping[str, Seat], text: str, rules: Rules, console: Console) -> None:
+    """Print a board, and for each player a table of its moves there with their exact worth.
+
+    The worth is left open on boards of more than 16 cells. Raises ValueError for a wrong text and
+    for a finished board.
+    """
+    board = parse_board(text, rules)
+    check_move(board, int(np.argmax(rules.legal_cells(board))), rules)
+    exact = analyse(board, rules) if can_enumerate(rules) else None
+    side = "X" if to_move(board) > 0 else "O"
+    heading = f'"{board_text(board, rules)}" on {rules}: {side} to move'
+    if exact is not None:
+        heading += f", who {exact.position.text} with best play"
+    say(heading, console, "bold")
+    say(ansi(board, rules), console)
+    for name, seat in seats.items():
+        _print_moves(name, seat, board, exact, console)
+
+
+def _print_moves(
+    name: str, seat: Seat, board: Boards, exact: Analysis | None, console: Console
+) -> None:
+    """Print the moves of a player on a board, and what its numbers mean."""
+    rules = seat.rules
+    thoughts = seat.thoughts(board)
+    shown = {kind: seat.thoughts(board, kind) for kind in seat.kinds}
+    rows = []
+    for cell in np.flatnonzero(rules.legal_cells(board)).tolist():
+        prob = f"{100 * (thoughts.probs[cell] or 0):.1f} %"
+        values = [_value_text(shown.get(kind), cell) for kind in KINDS]
+        rows.append([cell_text(cell, rules), prob, *values, _worth_text(exact, cell)])
+    say(f"\n{printable(name)}", console, "bold")
+    print_table(("move", "plays it", *COLUMNS, "truth"), rows, console)
+    for kind, column in zip(KINDS, COLUMNS, strict=True):
+        if kind in shown:
+            say(f"{column}: {printable(shown[kind].meaning)}", console)
+    if OWN not in shown:
+        say("own value: it has none, only probabilities", console)
+    if thoughts.illegal:
+        say(f"it makes an illegal move with probability {thoughts.illegal:.4f}", console)
+    if thoughts.new:
+        say("it has never met this position in training", console)
+
+
+def _value_text(thoughts: Thoughts | None, cell: int) -> str:
+    """A player's value of a move, with four decimals."""
+    if thoughts is None or thoughts.values is None:
+        return NONE
+    value = thoughts.values[cell]
+    if value is None:
+        return NONE
+    return f"{value + 0.0:+.4f}"
+
+
+def _worth_text(exact: Analysis | None, cell: int) -> str:
+    """The exact worth of a move, in words."""
+    worth = None if exact is None else exact.moves[cell]
+    return NONE if worth is None else worth.text
+
+
+# --- the game tree --------------------------------------------------------------------------------
+
+
+def tree_text(policy: Policy, rules: Rules, depth: int, side: str = "both") -> str:
+    """The game tree up to a depth, one move per line, of a player as X, as O or as "both".
+
+    A move of the player has its probability, and only moves that it makes are followed. Of the
+    other side every legal move is followed. On boards of up to 12 cells each move has its exact
+    worth. The text ends after MAX_LINES lines, with a sentence.
+    """
+    lines = list(islice(_lines(policy, standing([], rules), depth, side), MAX_LINES + 1))
+    if len(lines) > MAX_LINES:
+        lines[-1] = f"... the first {MAX_LINES:,} moves; a smaller depth shows all of it"
+    return "\n".join(lines)
+
+
+def _lines(policy: Policy, now: Standing, depth: int, side: str) -> Iterator[str]:
+    """The lines of the moves from a position on."""
+    rules = now.rules
+    board = now.board
+    ply = len(now.moves)
+    if now.mover is None or ply == depth:
+        return
+    is_own = side in ("both", now.mover)
+    probs = rules.legal_cells(board)
+    if is_own:
+        probs = policy.probs(board[None])[0]
+    worths: Sequence[GameValue | None] = [None] * rules.cells
+    if rules.cells <= TABULATED:
+        worths = analyse(board, rules).moves
+    for cell in np.flatnonzero(probs >= LEAST).tolist():
+        indent = "  " * ply
+        share = f"{100 * probs[cell]:.1f} %" if is_own else ""
+        worth = worths[cell]
+        about = ""
+        if board[cell]:
+            about = "is taken: it loses"
+        elif worth is not None:
+            about = worth.text
+        move = f"{indent}{ply + 1}. {now.mover} {cell_text(cell, rules)}"
+        yield f"{move}{share:>9}   {about}".rstrip()
+        yield from _lines(policy, standing([*now.moves, cell], rules), depth, side)
