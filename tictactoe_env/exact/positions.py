@@ -80,7 +80,8 @@ class Ply(NamedTuple):
     side: the side to move, "X" or "O". rows: (B,) or a slice. x, o: (B,) bitboards. children:
     (B, M) int32, the row after each of M moves, NO_CHILD where a move is illegal. probs: (B, M),
     the probabilities of the moves where they are known. cells: (B, M) int8 of the moves; None if
-    move m is cell m, as in `Positions`. A policy that makes no move makes an illegal one on NO_CELL.
+    move m is cell m, as in `Positions`. If a policy makes no move, that is an illegal one on
+    NO_CELL.
     """
 
     number: int

@@ -88,7 +88,7 @@ def reach_of(
     if rules.cells > TABULATED:
         return BoardReach(known, side, rules, limit, progress)
     unsure = {one: Asked(player) for one, player in known.items() if varies(player) is None}
-    reach = TableReach(known | unsure, side, rules, progress=progress)
+    reach = TableReach({**known, **unsure}, side, rules, progress=progress)
     for player in unsure.values():
         player.check()
     return reach
@@ -180,12 +180,12 @@ class TableReach(Reach):
 
 def _with_probs(ply: Ply, probs: Probs) -> Ply:
     """The ply of a board with a policy's moves (B, cells), of which rows of zeros are no move."""
-    is_none = ~probs.any(axis=1, keepdims=True)
+    is_none = ~probs.any(axis=1)
     if not is_none.any():
         return ply._replace(probs=probs)
-    cells = np.where(is_none, NO_CELL, np.arange(probs.shape[1])).astype(np.int8)
-    probs[is_none[:, 0], 0] = 1
-    children = np.where(is_none, np.int32(NO_CHILD), ply.children)
+    cells = np.tile(np.arange(probs.shape[1], dtype=np.int8), (len(probs), 1))
+    children = ply.children.copy()
+    cells[is_none], children[is_none], probs[is_none, 0] = NO_CELL, NO_CHILD, 1
     return ply._replace(children=children, probs=probs, cells=cells)
 
 

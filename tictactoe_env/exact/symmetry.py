@@ -149,8 +149,8 @@ class CanonicalPolicy:
     """A policy that sees every board in canonical form, so it plays alike on symmetric boards.
 
     `policy` is asked about canonical boards only, in each call about each of them once; its moves
-    are turned back to the board as it is. Proofs are smaller by a factor of up to eight for such a policy, since positions that are equal
-    under symmetry count once: see `proof`.
+    are turned back to the board as it is. Proofs are smaller by a factor of up to eight for such a
+    policy, since positions that are equal under symmetry count once: see `proof`.
     """
 
     def __init__(self, policy: Any, rules: Rules):
