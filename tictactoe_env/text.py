@@ -182,28 +182,24 @@ def regret(prompts: Sequence[Any], completions: Sequence[Any], **rest: Any) -> l
     rest: what else TRL gives, not used. Raises ValueError for a prompt without a board, and for
     boards of more than 16 cells.
     """
-    pairs = zip(prompts, completions, strict=True)
-    return [_regret(_text(prompt), _text(completion)) for prompt, completion in pairs]
+    found = []
+    for prompt, completion in zip(map(_text, prompts), map(_text, completions), strict=True):
+        boards = _PROMPT.findall(prompt)
+        if not boards:
+            raise ValueError(f"a prompt must contain a board_prompt, got {prompt!r:.200}")
+        size, rows = boards[-1]
+        rules = notation.parse_size(size)
+        board = notation.parse_board("/".join(rows.split()), rules)
+        values = solve(rules).move_values(board[None])[0].tolist()
+        cell = notation.named_cell(completion, rules)
+        is_legal = cell is not None and values[cell] > -2
+        found.append(float(values[cell] - max(values)) if is_legal else ILLEGAL_REGRET)
+    return found
 
 
-def _text(messages: Any) -> str:
-    """The text of a chat, or a text as it is."""
-    if isinstance(messages, str):
-        return messages
-    return "\n".join(message["content"] or "" for message in messages)
-
-
-def _regret(prompt: str, completion: str) -> float:
-    boards = _PROMPT.findall(prompt)
-    if not boards:
-        raise ValueError(f"a prompt must contain a board_prompt, got {prompt!r:.200}")
-    size, rows = boards[-1]
-    rules = notation.parse_size(size)
-    board = notation.parse_board("/".join(rows.split()), rules)
-    values = solve(rules).move_values(board[None])[0].tolist()
-    cell = notation.named_cell(completion, rules)
-    is_legal = cell is not None and values[cell] > -2
-    return float(values[cell] - max(values)) if is_legal else ILLEGAL_REGRET
+def _text(one: Any) -> str:
+    """A text as it is, or the texts of a chat."""
+    return one if isinstance(one, str) else "\n".join(part["content"] or "" for part in one)
 
 
 class TextEnv(gym.Wrapper, RecordConstructorArgs):
