@@ -1,6 +1,7 @@
 """Evaluate agents exactly: `python evaluate.py runs/dqn-0 minimax random`, `--verify FILE`.
 
-`--position "X.O/.X./..."` shows what they think of one position.
+`--position "X.O/.X./..."` shows what they think of one position. `--program "./bot"` evaluates a
+program in any language.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,6 +20,7 @@ from apps.terminal.interpreter import explained
 
 with explained("evaluate.py", "play"):
     from agents import load
+    from apps.players.program import SECONDS, Program
     from apps.players.pupil import learns
     from apps.players.seat import NAMES_TEXT, board_of, path_of, policy_of, seat_of
     from apps.terminal import report
@@ -25,6 +28,7 @@ with explained("evaluate.py", "play"):
     from apps.terminal.command_line import CommandLine, Option
     from apps.terminal.examine import examine
     from apps.terminal.report import PipedConsole
+    from apps.terminal.talk import seconds
     from tictactoe_env.certificates.certificate import (
         VERIFIED,
         certify,
@@ -35,6 +39,7 @@ with explained("evaluate.py", "play"):
     from tictactoe_env.certificates.content import Certificate
     from tictactoe_env.certificates.stated import Stated, name_of
     from tictactoe_env.errors import printable
+    from tictactoe_env.exact.evaluation import evaluate
     from tictactoe_env.exact.positions import TABULATED, can_enumerate
     from tictactoe_env.exact.proof import Limit, Progress, ProofLimitError
     from tictactoe_env.exact.provable import varies
@@ -110,6 +115,21 @@ LINE = CommandLine(
             metavar="N",
             without=("games", "from_model", "json"),
         ),
+        Option(
+            "program",
+            "evaluate a program in any language, which reads a position and answers with a cell, a "
+            "line each; no shell runs it",
+            metavar="COMMAND",
+            without=("json", "verify", "position", "from_model", "games", "battle"),
+        ),
+        Option("seconds", "its time for a move", seconds, SECONDS, metavar="N", needs="program"),
+        Option(
+            "answers",
+            "file of its answers, a line of JSON each; what is in it is not asked again",
+            Path,
+            metavar="FILE",
+            needs="program",
+        ),
         Option("game_seed", "seed of all games that are sampled", Natural, 0, metavar="N"),
     ],
     usage="evaluate.py AGENTS... [options], or evaluate.py --verify FILE...",
@@ -124,6 +144,9 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the command line. Returns the exit code."""
     given = LINE.values(arguments)
     try:
+        if given.program is not None:
+            evaluate_program(given, PipedConsole())
+            return 0
         if not given.agents:
             LINE.print_help()
             return 2
@@ -150,8 +173,8 @@ def main(arguments: list[str] | None = None) -> int:
     except (ValueError, OSError) as error:
         print(f"evaluate.py: {error_text(error)}", file=sys.stderr)
         return 1
-    except KeyboardInterrupt:
-        print("evaluate.py: interrupted", file=sys.stderr)
+    except KeyboardInterrupt as error:
+        print(f"evaluate.py: interrupted{printable(error)}", file=sys.stderr)
         return 130
 
 
@@ -177,6 +200,37 @@ def print_verified(path: Path, limit: Limit) -> int:
         return 1
     print(certificate.verified_text(printable(path)))
     return 0
+
+
+def evaluate_program(given: SimpleNamespace, console: PipedConsole) -> None:
+    """Print the exact evaluation of a program.
+
+    Its answers are kept in a file, which is left where the program or a person ends the proof.
+    Raises ValueError for a program that does not answer as it should.
+    """
+    if given.agents:
+        raise ValueError(f"--program is evaluated alone, got {' '.join(given.agents)} too")
+    rules = given.board or Rules()
+    with Program(given.program, rules, given.seconds) as program:
+        file = given.answers or new_file()
+        player = program.player(file)
+        try:
+            with report.proving(given.program, rules) as progress:
+                found = evaluate(player, rules, limit_of(given), progress)
+        except (ValueError, KeyboardInterrupt) as error:
+            kept = f"{len(player.answers):,} of its answers are kept"
+            raise type(error)(f"{error}; {kept}, --answers {file} goes on from there") from None
+    if given.answers is None:
+        file.unlink()
+    report.say(str(found), console)
+    asked = f"asked for {found.asked:,} positions, each once; what is proven holds for its answers"
+    report.say(f"\n{asked}, of which {player.illegal:,} name a cell that is not free", console)
+
+
+def new_file() -> Path:
+    """An empty file for the answers of a program, in the folder for temporary files."""
+    with NamedTemporaryFile(prefix="answers-", suffix=".jsonl", delete=False) as file:
+        return Path(file.name)
 
 
 def evaluate_all(

@@ -20,10 +20,11 @@ from numpy.typing import NDArray
 
 from tictactoe_env.certificates.stated import CertificateError, is_number
 from tictactoe_env.exact.position_index import NONE, PositionIndex, distinct
-from tictactoe_env.exact.positions import Ply
+from tictactoe_env.exact.positions import NO_CELL, Ply
 from tictactoe_env.exact.proof import BoardReach, Limit, Progress
 from tictactoe_env.exact.symmetry import CanonicalPolicy, canonical_forms
 from tictactoe_env.files import json_value, without_repeats
+from tictactoe_env.notation import board_text
 from tictactoe_env.policy import Policy, Probs, RandomPolicy
 from tictactoe_env.rules import SIDES, Boards, Rules
 
@@ -108,11 +109,19 @@ def moves_text(reaches: Mapping[str, BoardReach]) -> str:
     """The decisions of a policy as JSON: {side: [decisions of each ply, in the order of a reach]}.
 
     A decision is the number of a cell, or {cell: probability} unless one cell has probability 1.
+    Raises ValueError for a policy that makes no move in a position.
     """
     found = {}
     for side, reach in reaches.items():
         plies: dict[int, list[Any]] = {}
         for ply, cells, probs in _decided(reach):
+            is_none = (cells == NO_CELL).any(axis=1)
+            if is_none.any():
+                board = reach.rules.to_boards(ply.x, ply.o)[is_none.argmax()]
+                raise ValueError(
+                    f'a certificate needs a move in each position, got none on "'
+                    f'{board_text(board, reach.rules)}": take evaluate(), which counts it as a loss'
+                )
             plies.setdefault(ply.number, []).extend(_decisions(cells, probs))
         found[side] = list(plies.values())
     return json.dumps(found, separators=(",", ":"))

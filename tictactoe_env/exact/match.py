@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tictactoe_env.errors import unknown_name, whole_number
-from tictactoe_env.exact.positions import positions_of
+from tictactoe_env.exact.positions import NO_CELL, positions_of
 from tictactoe_env.exact.proof import Limit, Progress, Reach, TableReach, reach_of
-from tictactoe_env.exact.provable import provable
+from tictactoe_env.exact.provable import to_be_met
 from tictactoe_env.exact.solver import solve
 from tictactoe_env.exact.symmetry import canonical_forms
 from tictactoe_env.exact.tables import tabulate
@@ -73,7 +73,7 @@ def exact_result(
     a policy that is no function of the board: see `provable`.
     """
     rules, other = board_of(rules, policy, opponent), "O" if _mark(side) > 0 else "X"
-    players = {side: provable(policy, rules), other: provable(opponent, rules)}
+    players = {side: to_be_met(policy, rules), other: to_be_met(opponent, rules)}
     return result_of(reach_of(players, side, rules, limit, progress))
 
 
@@ -110,7 +110,8 @@ class BestResponse:
     value: the policy's smallest expected result (win - loss) against any opponent.
     loss: the policy's largest probability of losing against any opponent.
     losing_line: the cells of the shortest game of a positive probability that it loses, an illegal
-    move of the policy included; None if there is no such game.
+    move of the policy included; it ends where the policy makes no move. None if there is no such
+    game.
     always_wins: True if the policy wins every game that has a positive probability.
     """
 
@@ -139,7 +140,7 @@ def best_responses(
     the board: see `provable`.
     """
     rules = board_of(rules, policy)
-    policy = provable(policy, rules)
+    policy = to_be_met(policy, rules)
     return {
         side: best_response(reach_of({side: policy}, side, rules, limit, progress))
         for side in SIDES
@@ -199,8 +200,8 @@ def worst_outcomes(reach: Reach) -> _Values:
 def _shortest_line(reach: Reach) -> tuple[int, ...] | None:
     """The shortest game that ends in a loss, the lowest cell among equals; None if there is none.
 
-    An illegal move of the policy is a loss in one ply. In a reach in canonical form the moves are
-    turned back to the board as it is.
+    An illegal move of the policy is a loss in one ply; where it makes no move, the line ends before
+    it. In a reach in canonical form the moves are turned back to the board as it is.
     """
     lost = np.where(reach.outcome_x * _mark(reach.side) < 0, 0.0, np.inf)
     plies_to_loss = _backward(reach, lost, 0.0, of_all=True, more=1.0)
@@ -216,6 +217,8 @@ def _shortest_line(reach: Reach) -> tuple[int, ...] | None:
             possible = legal if ply.probs is None else ply.probs[at] > 0
             move = int(np.argmax(possible & (after == plies_to_loss[row] - 1)))
             cell = move if ply.cells is None else int(ply.cells[at, move])
+            if cell == NO_CELL:
+                return tuple(line)
             if reach.is_symmetric:
                 cell = int(canonical_forms(reach.rules).to_form(board)[2][0, cell])
             line.append(cell)
@@ -371,8 +374,10 @@ def sampled_result(
     going, illegal = np.arange(games), [0, 0]
     for ply in range(rules.cells):
         mover, mark = players[ply % 2], 1 - 2 * (ply % 2)
-        cells = sample(checked_probs(mover.probs(boards[going]), (len(going), rules.cells)), rng)
-        wrong = ~rules.legal_cells(boards[going])[np.arange(len(going)), cells]
+        probs = checked_probs(mover.probs(boards[going]), (len(going), rules.cells), True)
+        cells = sample(probs, rng)
+        legal = np.pad(rules.legal_cells(boards[going]), ((0, 0), (0, 1)))  # the last: no move
+        wrong = ~legal[np.arange(len(going)), cells]
         illegal[ply % 2] += int(wrong.sum())
         outcome[going[wrong]] = -mark
         going, cells = going[~wrong], cells[~wrong]
