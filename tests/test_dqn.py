@@ -62,9 +62,9 @@ def test_a_buffer_is_saved_with_its_rewards_and_options_that_fit_no_task_are_ref
     other.load_state_dict(buffer.state_dict())
     assert (other.rewards == 0.5).all()
     with refuses("opening", "O"):
-        SMALL.but(opening="b2", side="O")
+        SMALL.replace(opening="b2", side="O")
     with refuses(0.6, 0.5):
-        SMALL.but(exploring_starts=0.6, counterexamples=0.5)
+        SMALL.replace(exploring_starts=0.6, counterexamples=0.5)
 
 
 def test_a_grid_shows_own_and_other_marks_with_opposite_signs_and_tanh_bounds_the_values():

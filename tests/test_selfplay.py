@@ -59,7 +59,7 @@ def test_what_is_played_without_exploration_is_answered_and_the_snapshot_plays_f
     opponents, alike = (pool_with("best-response:1", []) for _ in range(2))
     opponents.add(snapshot, best)
     alike.add(best)
-    assert np.array_equal(opponents.response.table, alike.response.table)
+    assert np.array_equal(opponents.response.player.table, alike.response.player.table)
     opponents.response = None  # as if its proof were beyond the limit
     assert opponents.pool().policies == (snapshot,)
 
