@@ -1,6 +1,7 @@
 """Evaluate agents exactly: `python evaluate.py runs/dqn-0 minimax random`, `--verify FILE`.
 
-`--position "X.O/.X./..."` shows what they think of one position.
+`--position "X.O/.X./..."` shows what they think of one position. `--program "./bot"` evaluates a
+program in any language.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,6 +20,7 @@ from apps.terminal.interpreter import explained
 
 with explained("evaluate.py", "play"):
     from agents import load
+    from apps.players.program import SECONDS, Program
     from apps.players.pupil import learns
     from apps.players.seat import NAMES_TEXT, board_of, path_of, policy_of, seat_of
     from apps.terminal import report
@@ -25,6 +28,7 @@ with explained("evaluate.py", "play"):
     from apps.terminal.command_line import CommandLine, Option
     from apps.terminal.examine import examine
     from apps.terminal.report import PipedConsole
+    from apps.terminal.talk import seconds
     from tictactoe_env.certificates.certificate import (
         VERIFIED,
         certify,
@@ -35,6 +39,7 @@ with explained("evaluate.py", "play"):
     from tictactoe_env.certificates.content import Certificate
     from tictactoe_env.certificates.stated import Stated, name_of
     from tictactoe_env.errors import printable
+    from tictactoe_env.exact.evaluation import evaluate
     from tictactoe_env.exact.positions import TABULATED, can_enumerate
     from tictactoe_env.exact.proof import Limit, Progress, ProofLimitError
     from tictactoe_env.exact.provable import varies
@@ -110,6 +115,21 @@ LINE = CommandLine(
             metavar="N",
             without=("games", "from_model", "json"),
         ),
+        Option(
+            "program",
+            "evaluate a program in any language, which reads a position and answers with a cell, a "
+            "line each; no shell runs it",
+            metavar="COMMAND",
+            without=("json", "verify", "position", "from_model", "games", "battle"),
+        ),
+        Option("seconds", "its time for a move", seconds, SECONDS, metavar="N", needs="program"),
+        Option(
+            "answers",
+            "file of its answers, a line of JSON each; what is in it is not asked again",
+            Path,
+            metavar="FILE",
+            needs="program",
+        ),
         Option("game_seed", "seed of all games that are sampled", Natural, 0, metavar="N"),
     ],
     usage="evaluate.py AGENTS... [options], or evaluate.py --verify FILE...",
@@ -124,6 +144,9 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the command line. Returns the exit code."""
     given = LINE.values(arguments)
     try:
+        if given.program is not None:
+            evaluate_program(given, PipedConsole())
+            return 0
         if not given.agents:
             LINE.print_help()
             return 2
@@ -133,7 +156,8 @@ def main(arguments: list[str] | None = None) -> int:
         if given.json is not None and (given.json.is_dir() or not given.json.parent.is_dir()):
             raise ValueError(f"--json must be a file in a folder that exists, got {given.json}")
         rules = given.board or board_of(given.agents) or Rules()
-        names, console = report.names_of(given.agents), PipedConsole()
+        names = report.names_of(given.agents)
+        console = PipedConsole()
         agents = dict(zip(names, given.agents, strict=True))
         if given.position is not None:
             seats = {name: seat_of(spec, rules, "agent") for name, spec in agents.items()}
@@ -149,8 +173,8 @@ def main(arguments: list[str] | None = None) -> int:
     except (ValueError, OSError) as error:
         print(f"evaluate.py: {error_text(error)}", file=sys.stderr)
         return 1
-    except KeyboardInterrupt:
-        print("evaluate.py: interrupted", file=sys.stderr)
+    except KeyboardInterrupt as error:
+        print(f"evaluate.py: interrupted{printable(error)}", file=sys.stderr)
         return 130
 
 
@@ -178,6 +202,37 @@ def print_verified(path: Path, limit: Limit) -> int:
     return 0
 
 
+def evaluate_program(given: SimpleNamespace, console: PipedConsole) -> None:
+    """Print the exact evaluation of a program.
+
+    Its answers are kept in a file, which is left where the program or a person ends the proof.
+    Raises ValueError for a program that does not answer as it should.
+    """
+    if given.agents:
+        raise ValueError(f"--program is evaluated alone, got {' '.join(given.agents)} too")
+    rules = given.board or Rules()
+    with Program(given.program, rules, given.seconds) as program:
+        file = given.answers or new_file()
+        player = program.player(file)
+        try:
+            with report.proving(given.program, rules) as progress:
+                found = evaluate(player, rules, limit_of(given), progress)
+        except (ValueError, KeyboardInterrupt) as error:
+            kept = f"{len(player.answers):,} of its answers are kept"
+            raise type(error)(f"{error}; {kept}, --answers {file} goes on from there") from None
+    if given.answers is None:
+        file.unlink()
+    report.say(str(found), console)
+    asked = f"asked for {found.asked:,} positions, each once; what is proven holds for its answers"
+    report.say(f"\n{asked}, of which {player.illegal:,} name a cell that is not free", console)
+
+
+def new_file() -> Path:
+    """An empty file for the answers of a program, in the folder for temporary files."""
+    with NamedTemporaryFile(prefix="answers-", suffix=".jsonl", delete=False) as file:
+        return Path(file.name)
+
+
 def evaluate_all(
     agents: Mapping[str, str], given: SimpleNamespace, rules: Rules, console: PipedConsole
 ) -> dict[str, Any]:
@@ -192,7 +247,8 @@ def evaluate_all(
         with report.proving(name, rules) as progress:
             players[name], found = proven(spec, rules, given, progress)
         if isinstance(found, Certificate):
-            certificates[name], text = found, found.claim
+            certificates[name] = found
+            text = found.claim
         else:
             text = f"results on {rules} are sampled and prove nothing, because {found}"
         report.say(f"{name}: {text}" if len(agents) > 1 else text, console, "bold")
@@ -214,7 +270,8 @@ def evaluate_all(
         if len(players) > 1:
             report.print_cross_table(results["cross_table"], console)
     if given.games or not is_proven:
-        games, seed = given.games or GAMES, given.game_seed
+        games = given.games or GAMES
+        seed = given.game_seed
         sampled = partial(report.sampled_rates, rules=rules, games=games, seed=seed)
         results["sampled"] = report.cross_table(players, sampled)
         report.print_cross_table(results["sampled"], console)
@@ -229,7 +286,8 @@ def proven(
     The certificate of a run is verified. A run that has learned from people since its training gets
     a new one. Raises ValueError for a certificate that is wrong or beyond the limit.
     """
-    path, limit = path_of(spec, rules, "agent"), limit_of(given)
+    path = path_of(spec, rules, "agent")
+    limit = limit_of(given)
     stated = facts_of(spec, rules).stated if is_trained(spec, rules) else None
     if path is not None:
         certificate = read(path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import secrets
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Annotated, Literal
@@ -15,6 +16,7 @@ with explained("play.py", "play"):
     from pydantic import Field
     from rich.console import Console
 
+    from apps.players.program import SECONDS, Program
     from apps.players.seat import KINDS, NAMES_TEXT, OWN, board_of
     from apps.terminal import menu, replay
     from apps.terminal.command_line import CommandLine, Option
@@ -28,7 +30,7 @@ with explained("play.py", "play"):
     from training.options import Count, Natural
 
 LISTED = 20  # games of --list
-PLAYING = ("x", "o", "games", "board", "seed", "values", "learn")
+PLAYING = ("x", "o", "program", "games", "board", "seed", "values", "learn")
 MAX_SEED = 2**32
 Port = Annotated[int, Field(ge=0, le=65_535)]
 OPTIONS = [
@@ -36,6 +38,13 @@ OPTIONS = [
         Option(side.lower(), f"who plays {side} (default: human)", metavar="PLAYER")
         for side in SIDES
     ),
+    Option(
+        "program",
+        "a program in any language plays O, or X where --o is given: it reads a position and "
+        "answers with a cell, a line each",
+        metavar="COMMAND",
+    ),
+    Option("seconds", "its time for a move", seconds, SECONDS, metavar="N", needs="program"),
     Option("games", "games to play (default: 1)", Count),
     Option(
         "delay",
@@ -108,7 +117,8 @@ def main(arguments: list[str] | None = None) -> int:
             return 0
         if hasattr(sys.stdin, "reconfigure"):  # invalid bytes must not end the game
             sys.stdin.reconfigure(errors="replace")
-        looks, talk = given.list or given.replay, Talk(Console())
+        looks = given.list or given.replay
+        talk = Talk(Console())
         with GameStore(given.store or default_store(), read_only=bool(looks)) as store:
             if given.replay:
                 replay.watch(store.get(given.replay), talk, given.delay)
@@ -134,10 +144,16 @@ def play(given: SimpleNamespace, talk: Talk, store: GameStore) -> None:
     rules = given.board or board_of(specs) or Rules()
     seed = secrets.randbelow(MAX_SEED) if given.seed is None else given.seed
     shown = {"values": OWN if given.values is True else given.values or "", "learn": given.learn}
-    if not (given.x or given.o or given.games):
+    if not (given.x or given.o or given.games or given.program):
         menu.Menu(rules, talk, store, seed, train, given.delay, **shown).run()
-    else:
+        return
+    if given.program and given.x and given.o:
+        raise ValueError("--program takes the place of a player: leave --x or --o out")
+    with ExitStack() as running:
         seats = seats_of(specs, rules, talk)
+        if given.program:
+            program = running.enter_context(Program(given.program, rules, given.seconds))
+            seats["X" if given.o else "O"] = program.seat()
         session = TerminalSession(seats, rules, talk, store, delay=given.delay or 0.0, **shown)
         session.play_all(given.games or 1, seed)
 

@@ -49,7 +49,7 @@ GENERAL = [
     Option(
         "resume",
         "continue a run; only --steps may change, and --until has to be given again; a trie also "
-        "takes in the games played with it, and those of --learn-from",
+        "learns the games played with it, and the games of --learn-from",
         Path,
         metavar="RUN",
         is_rare=True,
@@ -109,7 +109,9 @@ GENERAL = [
 
 @explained("train.py", "train")
 def main(arguments: list[str] | None = None) -> int:
-    arguments = sys.argv[1:] if arguments is None else arguments
+    """Run the command line. Returns the exit code."""
+    if arguments is None:
+        arguments = sys.argv[1:]
     line = general_line(GENERAL)
     if not arguments or arguments[0] in ("--help", "-h"):
         line.print_help()
@@ -123,18 +125,7 @@ def main(arguments: list[str] | None = None) -> int:
             return 0
         require(*OF_EVERY_RUN)
         given = SimpleNamespace(**{**line.defaults, **typed})
-        saved = saved_config(typed["resume"]) if "resume" in typed else {}
-        if saved and saved["agent"] != page.AGENT:
-            raise ValueError(f"{typed['resume']} is a run of {saved['agent']}, not of {page.AGENT}")
-        if "optimize" in typed:
-            return optimize(page, typed, given)
-        if "rival" in saved:
-            return train(rivals.saved_pair(page, typed, saved), given)
-        if "rival" in typed:
-            return train(rivals.new_pair(page, typed), given)
-        experiment = experiment_of(page, typed, saved)
-        rivals.refuse_half(experiment, saved, given.resume)
-        return train_study(experiment, given) if given.seeds else train((experiment,), given)
+        return act(page, typed, given)
     except (ValueError, OSError) as error:
         line.error(str(error))
     except MemoryError:
@@ -142,6 +133,29 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("train.py: ended at once, before anything was saved", file=sys.stderr)
         return 130
+
+
+def act(page: Any, typed: dict[str, Any], given: SimpleNamespace) -> int:
+    """Search options, train one learner or two, or train a study; the exit code.
+
+    typed: the options that were typed. given: all general options, with their defaults.
+    """
+    if "optimize" in typed:
+        return optimize(page, typed, given)
+    saved: dict[str, Any] = {}
+    if "resume" in typed:
+        saved = saved_config(typed["resume"])
+        if saved["agent"] != page.AGENT:
+            raise ValueError(f"{typed['resume']} is a run of {saved['agent']}, not of {page.AGENT}")
+    if "rival" in saved:
+        return train(rivals.saved_pair(page, typed, saved), given)
+    if "rival" in typed:
+        return train(rivals.new_pair(page, typed), given)
+    experiment = experiment_of(page, typed, saved)
+    rivals.refuse_half(experiment, saved, given.resume)
+    if given.seeds:
+        return train_study(experiment, given)
+    return train((experiment,), given)
 
 
 def agent_of(arguments: list[str]) -> str:
@@ -163,10 +177,12 @@ def optimize(page: Any, typed: dict[str, Any], given: SimpleNamespace) -> int:
         from training.tuning import Search
 
     experiment = experiment_of(page, typed, {})
-    preset = agents.presets(page.AGENT)[experiment.preset].options if experiment.preset else {}
-    fixed = tuple(sorted({*typed, *preset}))
-    search = Search(page, experiment.config, given.until, given.seeds_per_trial, fixed)
-    folder = given.out or Path("runs") / f"{experiment.name}-optimize-{experiment.config.seed}"
+    fixed = set(typed)
+    if experiment.preset:
+        fixed |= agents.presets(page.AGENT)[experiment.preset].options.keys()
+    config = experiment.config
+    search = Search(page, config, given.until, given.seeds_per_trial, tuple(sorted(fixed)))
+    folder = given.out or Path("runs") / f"{experiment.name}-optimize-{config.seed}"
     return tuner.optimize(search, given.optimize, folder, typed)
 
 
@@ -176,11 +192,15 @@ def train(experiments: tuple[Experiment, ...], given: SimpleNamespace) -> int:
     from apps.terminal.report import PipedConsole
     from training.run import Run
 
-    (page, config, preset), console = experiments[0], PipedConsole()
+    console = PipedConsole()
+    first = experiments[0]
     folder = given.resume or given.out
-    folder = folder or trainer.new_folder(experiments[0].name, config.seed, console)
-    training = Run(folder, page, config, given.until, preset)
-    if len(experiments) == 2:
+    if folder is None:
+        folder = trainer.new_folder(first.name, first.config.seed, console)
+    training: Any
+    if len(experiments) == 1:
+        training = Run(folder, first.page, first.config, given.until, first.preset)
+    else:
         training = rivals.runs_of(experiments, folder, given.until)
     return trainer.train(
         training,

@@ -75,11 +75,9 @@ def wrong_tag(tag: str) -> str:
 
 def same_version() -> Problems:
     """The changelog and the citation name the version and the same date."""
-    version, newest, citation = (
-        facts.own_version(),
-        facts.newest_in_changelog(),
-        facts.in_citation(),
-    )
+    version = facts.own_version()
+    newest = facts.newest_in_changelog()
+    citation = facts.in_citation()
     if newest.version != version:
         yield (
             f"the newest version in CHANGELOG.md is {newest.version or 'none'}, but __version__ is "
@@ -108,7 +106,8 @@ def no_unreleased_note() -> Problems:
 
 def dated_today() -> Problems:
     """The version is dated today."""
-    today, date = datetime.date.today().isoformat(), facts.newest_in_changelog().date
+    today = datetime.date.today().isoformat()
+    date = facts.newest_in_changelog().date
     if date != today:
         yield f"the date in CHANGELOG.md is {date or 'missing'}, today is {today}: change it"
 

@@ -1,8 +1,8 @@
 """One page for each agent: why it learns, its options, its table or network, and its update.
 
 A page is a module of this folder. It imports the package and `training`, and never another page.
-`training/learner.py` says what a page defines. Other folders use `page` and `load` to reach them,
-and `facts` and `presets` for what is known of an agent without importing its page.
+`training/learner.py` says what a page defines. Other folders use `page` and `load` to reach them.
+`facts` and `presets` tell of an agent without importing its page.
 """
 
 from __future__ import annotations
@@ -47,9 +47,8 @@ def page(agent: str) -> Page:
     found = import_module(f"agents.{agent}")
     missing = [name for name in CONTRACT if not hasattr(found, name)]
     if missing:
-        raise TypeError(
-            f"agents/{agent}.py must define {', '.join(CONTRACT)}: {', '.join(missing)} missing"
-        )
+        expected = ", ".join(CONTRACT)
+        raise TypeError(f"agents/{agent}.py must define {expected}: {', '.join(missing)} missing")
     if agent != found.AGENT:
         raise TypeError(f"AGENT in agents/{agent}.py must be {agent!r}, got {found.AGENT!r}")
     return cast("Page", found)
@@ -82,14 +81,15 @@ def presets(agent: str) -> dict[str, Preset]:
     for name, one in found.items():
         base = found.get(one.get("like"), {"options": {}})
         options = {**base["options"], **one["options"]}
-        made[name] = Preset(one["sentence"], options, {**base, **one}.get("weak", False))
+        is_weak = one.get("weak", base.get("weak", False))
+        made[name] = Preset(one["sentence"], options, is_weak)
     return made
 
 
 def load(folder: Path, **options: Any) -> BoardPlayer:
     """The player of a run's saved model. It needs nothing but the folder of the run.
 
-    options: those of the run that get another value, such as `simulations=50` of an alphazero.
+    options: other values of some options of the run, such as `simulations=50` of an alphazero.
     Raises FileNotFoundError if there is no model, DamagedFileError (a ValueError) if a file is
     damaged, OptionError (a ValueError) for an option that the agent does not have.
     """

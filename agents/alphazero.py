@@ -4,11 +4,13 @@ After Silver et al. 2018 (https://doi.org/10.1126/science.aar6404), with the sea
 al. 2022 (https://openreview.net/forum?id=bERaNdoegnO), which learns from few simulations. The
 network says of a board how likely each move is, P, and what the result will be. A search adds to
 log P of each move a multiple of its value: the mean of the simulations through it or, without any,
-of all of them and the network's own value. P learns the softmax of these sums. No solver plays.
+of all of them and the network's own value. The softmax of these sums is the improved policy, which
+P learns. No solver plays.
 
-Self-play adds noise to the sums, but P learns them without it. In the four quarters of a search,
-the best 16, 8, 4 and 2 moves are visited evenly. Further down, a simulation takes the move whose
-share of the visits is furthest below the softmax. It ends at a new board, or with the game.
+Self-play adds Gumbel noise to the sums, but P learns them without it. A search considers fewer and
+fewer moves (sequential halving): the best 16, 8, 4 and 2 in its four quarters, which it visits
+evenly. Further down, a simulation takes the move whose share of the visits is furthest below the
+improved policy. It ends at a new board, or with the game.
 
 What differs from the papers:
 
@@ -17,13 +19,15 @@ What differs from the papers:
 - On larger boards the network that plays is a moving average of the one that learns, and half of
   the games begin where it can still be beaten, as its last proofs have found.
 
-The player makes the network's most likely move or, with `simulations`, that of a search, no noise.
+The player makes the network's most likely move or, with `simulations`, the best move of a search
+without noise.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -38,7 +42,7 @@ from tictactoe_env.rules import MAX_BITS, ONGOING, OUTCOME_NUMBERS, Boards, Rule
 from tictactoe_env.starts import ExploringStarts
 from training.learner import Arrays, Learner, State
 from training.network_policy import LivePolicy, NetworkPolicy, SymmetricNetwork, scores_of
-from training.options import BoardConfig, Count, Layers, Natural, Positive, Share, constant, option
+from training.options import BoardConfig, Count, Layers, Natural, Positive, Share, option
 from training.search_space import Range
 from training.torch_arrays import illegal_cells, load_weights, use_torch, weights_of
 
@@ -48,7 +52,17 @@ STORY = "A network guesses good moves. A search improves on them, and the networ
 UNIT = "games"
 GOAL = "unbeatable"
 SMALL = "--games 32 --self-play-simulations 8 --judge-every 64 --steps 192 --hidden 16 --updates 5"
-SEARCH = {"updates": Range(20, 400, log=True), "learning_rate": Range(5e-4, 1e-2, log=True)}
+SEARCH = {
+    "updates": Range(20, 400, log=True),
+    "learning_rate": Range(5e-4, 1e-2, log=True),
+}
+MOST_CONSIDERED = 16  # moves of the root in the first quarter of a search
+VALUE_SCALE = 0.1  # as in mctx
+FIRST_VISITS = 50  # as in mctx, where it's called maxvisit_init
+SEARCHED_AT_ONCE = 1_024  # boards of a player, to save memory
+
+Floats = NDArray[np.float32]
+Numbers = NDArray[np.signedinteger[Any]]  # of cells, trees and nodes
 
 
 class Config(BoardConfig):
@@ -57,7 +71,9 @@ class Config(BoardConfig):
     CELLS = MAX_BITS
 
     steps: Count = option(10_240, "Games after which training ends.", larger=102_400)
-    judge_every: Count = option(256, "Games between two exact evaluations.", larger=1_024)
+    judge_every: Count = option(
+        256, "Games between two exact evaluations.", larger=1_024, rare=True
+    )
     side: Literal["both", "X", "O"] = option("both", "Side that is proven; it learns to play both.")
     simulations: Natural = option(0, "Simulations of the player before a move; 0 for no search.")
     self_play_simulations: Count = option(25, "Simulations before a move in self-play.", larger=50)
@@ -69,155 +85,355 @@ class Config(BoardConfig):
     half_life: Count = option(2_048, "Games in which the learning rate halves.", larger=24_576)
     counterexamples: Share = option(0.0, "Share of games that start where it can lose.", larger=0.5)
     proof_positions: Count = option(3_000_000, "Positions beyond which a side is not proven.")
-    averaging: Share = constant(0.0, larger=0.999)  # share of its weights that the mean keeps
-    batch_size: Count = 256
+    averaging: Share = option(
+        0.0,
+        "Share of its weights that the network that plays keeps at each update of the one that "
+        "learns.",
+        larger=0.999,
+        rare=True,
+    )
+    batch_size: Count = option(256, "Number of positions in the batch of an update.", rare=True)
+
+
+# --- the network ---------------------------------------------------------------------------------
+
+
+class Prediction(NamedTuple):
+    """The outputs of a network for B boards, as tensors or as arrays.
+
+    log_p: (B, cells) the logarithm of the probability of each move, about -3e38 where illegal.
+    values: (B,) the expected result for the side to move, from -1 to 1.
+    """
+
+    log_p: Any
+    values: Any
 
 
 class Network(torch.nn.Module):
-    """From planes (B, 2, rows, cols) to (B, cells + 1): log P of each cell, and the value."""
+    """A perceptron with an output for each cell, and one for the value."""
 
     def __init__(self, config: Config):
         super().__init__()
         use_torch("cpu", threads=1)
-        self.config, cells = config, config.rules.cells
-        sizes, layers = (2 * cells, *config.hidden), torch.nn.Sequential()
+        self.rules = config.rules
+        sizes = (2 * config.rules.cells, *config.hidden)
+        self.layers = torch.nn.Sequential()
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(config.seed)
             for inputs, units in pairwise(sizes):
-                layers.extend([torch.nn.Linear(inputs, units), torch.nn.ReLU()])
-            self.layers = layers.append(torch.nn.Linear(sizes[-1], cells + 1))
+                self.layers.append(torch.nn.Linear(inputs, units))
+                self.layers.append(torch.nn.ReLU())
+            self.layers.append(torch.nn.Linear(sizes[-1], config.rules.cells + 1))
 
-    def forward(self, planes: torch.Tensor) -> torch.Tensor:
-        """The logarithms of P, about -3e38 where illegal, and the value of each board."""
-        found = self.layers(planes.flatten(1).float())
-        illegal = illegal_cells(planes, self.config.rules)
-        logits = found[:, :-1].masked_fill(illegal, torch.finfo(found.dtype).min)
-        return torch.cat([logits.log_softmax(dim=1), found[:, -1:].tanh()], dim=1)
-
-
-def ends_of(boards: Boards, rules: Rules) -> NDArray[np.float32]:
-    """The results of boards (B, cells) for the sides to move: 1, 0 or -1; NaN if unfinished."""
-    results = rules.results(boards)  # for the other side
-    return np.where(results == ONGOING, np.nan, -OUTCOME_NUMBERS[results]).astype(np.float32)
+    def forward(self, planes: torch.Tensor) -> Prediction:
+        """Tensors for boards as planes (B, 2, rows, cols), with the side to move in plane 0."""
+        outputs = self.layers(planes.flatten(1).float())
+        illegal = illegal_cells(planes, self.rules)
+        logits = outputs[:, :-1].masked_fill(illegal, torch.finfo(outputs.dtype).min)
+        values = outputs[:, -1].tanh()
+        return Prediction(logits.log_softmax(dim=1), values)
 
 
-class Trees:
-    """Search trees of B boards (B, cells), in arrays (B, nodes, ...); node 0 is the board itself.
+def predict(network: Network, boards: Boards) -> Prediction:
+    """The outputs of a network for boards (B, cells), as arrays."""
 
-    boards: the marks of each node, +1 X, -1 O. visits, totals, log_p: of each move the simulations
-    through it, the sum of their values for the side that makes it, and log P. children: the node
-    after each move, or 0. estimates: the network's values for the side to move. results: the values
-    of finished games, else NaN. rng: draws the noise of self-play; None for the player. moves: the
-    best ones. shares, values: the targets of P, and what the search finds of the boards.
+    def columns(planes: torch.Tensor) -> torch.Tensor:
+        return torch.column_stack(network(planes))
+
+    outputs = scores_of(columns, boards, network.rules)
+    return Prediction(outputs[:, :-1], outputs[:, -1])
+
+
+# --- the search ----------------------------------------------------------------------------------
+
+
+class SearchResult(NamedTuple):
+    """The result of a search on B boards.
+
+    moves: (B,) the best cell of each board, noise included. policies: (B, cells) the improved
+    policies, and values: (B,) the expected results of these for the side to move: both without
+    noise. visits: (B, cells) the number of simulations through each move.
     """
 
-    def __init__(self, network: Network, boards: Boards, rng: np.random.Generator | None = None):
-        self.network, self.rules, config = network, network.config.rules, network.config
-        simulations = config.simulations if rng is None else config.self_play_simulations
-        shape = len(boards), simulations + 1, self.rules.cells
-        self.boards, self.used = np.zeros(shape, dtype=np.int8), 0
-        self.visits, self.totals, self.log_p = np.zeros((3, *shape), dtype=np.float32)
-        self.children = np.zeros(shape, dtype=np.int32)
-        self.estimates, self.results = np.full((2, *shape[:2]), np.nan, dtype=np.float32)
-        self.add_nodes(np.arange(len(boards)), boards)
-        legal = self.rules.legal_cells(boards)
-        noise = np.zeros(boards.shape) if rng is None else rng.gumbel(size=boards.shape)
-        for number in range(simulations):
-            best = (-noise - self.raised(np.s_[:, 0])[0]).argsort(kind="stable")
-            best = best[:, : 16 >> 4 * number // simulations]
-            visits = np.where(legal, self.visits[:, 0], np.inf)
-            least = np.take_along_axis(visits, best, axis=1).argmin(axis=1)
-            self.simulate(best[np.arange(len(best)), least])
-        sums, self.shares, values = self.raised(np.s_[:, 0])
-        self.moves, self.values = (noise + sums).argmax(axis=1), (self.shares * values).sum(axis=1)
+    moves: Numbers
+    policies: Floats
+    values: Floats
+    visits: Floats
 
-    def raised(self, nodes: Any) -> list[NDArray[np.float32]]:
-        """Log P plus the scaled values of the moves of these nodes, the softmax, and the values."""
-        visits, totals = self.visits[nodes], self.totals[nodes]
-        count, value = visits.sum(axis=1, keepdims=True), totals.sum(axis=1, keepdims=True)
-        unseen = (self.estimates[nodes][:, None] + value) / (1 + count)
-        values = np.where(visits > 0, totals / np.maximum(visits, 1), unseen)
-        scale = 0.1 * (50 + visits.max(axis=1, keepdims=True))  # the constants of mctx
-        sums = self.log_p[nodes] + scale * (values + 1) / 2
-        return [sums, torch.from_numpy(sums).softmax(dim=1).numpy(), values]
 
-    def add_nodes(self, trees: NDArray[np.intp], boards: Boards) -> NDArray[np.float32]:
-        """Add the next node of these trees: its value for the side to move, (B,)."""
-        values = ends_of(boards, self.rules)
-        self.boards[trees, self.used], self.results[trees, self.used] = boards, values
-        if (going := np.isnan(values)).any():
-            found = scores_of(self.network, boards[going], self.rules)
-            self.log_p[trees[going], self.used] = found[:, :-1]
-            values[going] = self.estimates[trees[going], self.used] = found[:, -1]
-        self.used += 1
-        return values
+def search(
+    network: Network, boards: Boards, simulations: int, rng: np.random.Generator | None = None
+) -> SearchResult:
+    """Search the moves of B boards (B, cells), each in a tree of its own, all at the same time.
 
-    def simulate(self, cells: NDArray[np.intp]) -> None:
-        """Go down every tree, by the move `cells` (B,) first, add a node, and pass its value up."""
-        going, values = np.arange(len(self.boards)), np.zeros(len(self.boards), dtype=np.float32)
-        nodes, last, chosen = np.zeros((3, len(going)), dtype=np.intp)
-        path: list[tuple[NDArray[np.intp], ...]] = []
-        while len(going):
-            at = last[going] = nodes[going]
-            if path:
-                visits = self.visits[going, at] / (1 + self.visits[going, at].sum(axis=1)[:, None])
-                cells = (self.raised((going, at))[1] - visits).argmax(axis=1)
-            path.append((going, at, cells))
-            chosen[going] = cells
-            nodes[going] = self.children[going, at, cells]
-            values[going] = self.results[going, nodes[going]]
-            going = going[(nodes[going] > 0) & np.isnan(values[going])]
-        new = np.flatnonzero(nodes == 0)
-        boards = self.boards[new, last[new]]
-        boards[np.arange(len(new)), chosen[new]] = to_move(boards)
-        self.children[new, last[new], chosen[new]] = self.used
-        values[new] = self.add_nodes(new, boards)
-        for trees, at, cells in reversed(path):
-            values[trees] *= -1  # from here on for the side that made the move
-            self.visits[trees, at, cells] += 1
-            self.totals[trees, at, cells] += values[trees]
+    rng: draws the Gumbel noise of self-play; without it there is no noise.
+    """
+    legal = network.rules.legal_cells(boards)
+    noise = np.zeros(boards.shape)
+    if rng is not None:
+        noise = rng.gumbel(size=boards.shape)
+    tree = Tree(len(boards), simulations + 1, network.rules)
+    every_tree = np.arange(len(boards))
+    add_node(tree, network, every_tree, 0, boards)
+    for simulation in range(simulations):
+        quarter = 4 * simulation // simulations
+        considered = MOST_CONSIDERED >> quarter  # 16, 8, 4, 2
+        path = select(tree, root_moves(tree, legal, noise, considered))
+        values = expand(tree, network, path, node=simulation + 1)
+        backup(tree, path, values)
+    found = improved(tree, *ROOT)
+    return SearchResult(
+        moves=(noise + found.logits).argmax(axis=1),
+        policies=found.policies,
+        values=(found.policies * found.values).sum(axis=1),
+        visits=tree.visits[ROOT].copy(),  # a view would keep the whole tree
+    )
+
+
+class Tree:
+    """The search trees of B boards, in arrays (B, nodes, ...). Node 0 is the root, the board.
+
+    Node n is the board that simulation n - 1 has added; it is not used in trees where that
+    simulation came to the end of a game.
+
+    boards: (B, nodes, cells) the marks, +1 X, -1 O, 0 free.
+    results: (B, nodes) of finished games, for the side to move; NaN where the game goes on.
+    predicted: (B, nodes) the network's value, for the side to move.
+    log_p: (B, nodes, cells) the logarithms of the network's probabilities.
+    children: (B, nodes, cells) the node after each move; 0 if there is none yet.
+    visits: (B, nodes, cells) the number of simulations through each move.
+    totals: (B, nodes, cells) the sum of their values, for the side that makes the move.
+    """
+
+    def __init__(self, count: int, nodes: int, rules: Rules):
+        self.rules = rules
+        of_moves = (count, nodes, rules.cells)
+        self.boards = np.zeros(of_moves, dtype=np.int8)
+        self.results = np.full((count, nodes), np.nan, dtype=np.float32)
+        self.predicted = np.full((count, nodes), np.nan, dtype=np.float32)
+        self.log_p = np.zeros(of_moves, dtype=np.float32)
+        self.children = np.zeros(of_moves, dtype=np.int32)
+        self.visits = np.zeros(of_moves, dtype=np.float32)
+        self.totals = np.zeros(of_moves, dtype=np.float32)
+
+
+# As an index of a tree's arrays: the root of every tree.
+ROOT = np.s_[:, 0]
+
+
+class Step(NamedTuple):
+    """A move of a simulation in each of M trees: the cell (M,) that it chooses at a node (M,).
+
+    It is an index of a tree's arrays: `tree.visits[step]` are the visits (M,) of these moves.
+    """
+
+    trees: Numbers
+    nodes: Numbers
+    cells: Numbers
+
+
+class Improved(NamedTuple):
+    """The improved policy at M nodes.
+
+    logits: (M, cells) log P plus the scaled values. policies: (M, cells) their softmax. values:
+    (M, cells) the completed values of the moves, for the side to move.
+    """
+
+    logits: Floats
+    policies: Floats
+    values: Floats
+
+
+def improved(tree: Tree, trees: Any, nodes: Any) -> Improved:
+    """The improved policy at nodes of trees, by the simulations so far.
+
+    The values are completed: a move that was not visited has the mean value of its node.
+    """
+    visits = tree.visits[trees, nodes]
+    totals = tree.totals[trees, nodes]
+    predicted = tree.predicted[trees, nodes][:, None]
+    all_visits = visits.sum(axis=1, keepdims=True)
+    all_totals = totals.sum(axis=1, keepdims=True)
+    node_value = (predicted + all_totals) / (1 + all_visits)
+    values = np.where(visits > 0, totals / np.maximum(visits, 1), node_value)
+    scale = VALUE_SCALE * (FIRST_VISITS + visits.max(axis=1, keepdims=True))
+    logits = tree.log_p[trees, nodes] + scale * (values + 1) / 2
+    policies = torch.from_numpy(logits).softmax(dim=1).numpy()
+    return Improved(logits, policies, values)
+
+
+def root_moves(
+    tree: Tree, legal: NDArray[np.bool_], noise: NDArray[np.float64], considered: int
+) -> Numbers:
+    """The moves (B,) of the next simulations at the roots: the least visited of the best ones.
+
+    legal, noise: (B, cells). considered: how many moves are among the best ones.
+    """
+    visits = np.where(legal, tree.visits[ROOT], np.inf)
+    order = (-(noise + improved(tree, *ROOT).logits)).argsort(axis=1, kind="stable")
+    best = order[:, :considered]
+    least_visited = np.take_along_axis(visits, best, axis=1).argmin(axis=1)
+    return best[np.arange(len(best)), least_visited]
+
+
+def interior_moves(tree: Tree, trees: Numbers, nodes: Numbers) -> Numbers:
+    """The moves (M,) of the next simulations below the roots, at these nodes.
+
+    The share of a move among the visits is the one furthest below its improved probability.
+    """
+    visits = tree.visits[trees, nodes]
+    shares = visits / (1 + visits.sum(axis=1, keepdims=True))
+    return (improved(tree, trees, nodes).policies - shares).argmax(axis=1)
+
+
+def select(tree: Tree, first: Numbers) -> list[Step]:
+    """Go down every tree, to a new board or to the end of a game: the moves on the way.
+
+    first: (B,) the moves at the roots.
+    """
+    trees = np.arange(len(first))
+    nodes: Numbers = np.zeros(len(first), dtype=np.intp)
+    cells = first
+    path = []
+    while len(trees):
+        path.append(Step(trees, nodes, cells))
+        children = tree.children[trees, nodes, cells]
+        goes_on = (children > 0) & np.isnan(tree.results[trees, children])
+        trees = trees[goes_on]
+        nodes = children[goes_on]
+        cells = interior_moves(tree, trees, nodes)
+    return path
+
+
+def expand(tree: Tree, network: Network, path: list[Step], node: int) -> Floats:
+    """Add the new boards at the ends of a path as this node.
+
+    Returns the values (B,) of the ends of all trees, for the sides to move there.
+    """
+    count = len(tree.boards)
+    parents = np.zeros(count, dtype=np.intp)
+    cells = np.zeros(count, dtype=np.intp)
+    for step in path:  # the last step of each tree stays
+        parents[step.trees] = step.nodes
+        cells[step.trees] = step.cells
+    every_tree = np.arange(count)
+    ends = tree.children[every_tree, parents, cells]
+    values = tree.results[every_tree, ends]
+    new = np.flatnonzero(ends == 0)
+    boards = tree.boards[new, parents[new]]
+    boards[np.arange(len(new)), cells[new]] = to_move(boards)
+    tree.children[new, parents[new], cells[new]] = node
+    values[new] = add_node(tree, network, new, node, boards)
+    return values
+
+
+def add_node(tree: Tree, network: Network, trees: Numbers, node: int, boards: Boards) -> Floats:
+    """Write a node with these boards (M, cells) in M trees.
+
+    Returns its values (M,) for the side to move: the network's, or the result of a finished game.
+    """
+    values = results_of(boards, tree.rules)
+    tree.boards[trees, node] = boards
+    tree.results[trees, node] = values
+    goes_on = np.isnan(values)
+    if goes_on.any():
+        found = predict(network, boards[goes_on])
+        tree.log_p[trees[goes_on], node] = found.log_p
+        tree.predicted[trees[goes_on], node] = found.values
+        values[goes_on] = found.values
+    return values
+
+
+def backup(tree: Tree, path: list[Step], values: Floats) -> None:
+    """Add the values (B,) at the ends of a path to all moves on it. The values change."""
+    for step in reversed(path):
+        values[step.trees] *= -1  # from here on for the side that made the move
+        tree.visits[step] += 1
+        tree.totals[step] += values[step.trees]
+
+
+def results_of(boards: Boards, rules: Rules) -> Floats:
+    """The results of boards (B, cells) for the sides to move: 1, 0 or -1; NaN if unfinished."""
+    outcomes = rules.results(boards)  # for the other side
+    return np.where(outcomes == ONGOING, np.nan, -OUTCOME_NUMBERS[outcomes]).astype(np.float32)
+
+
+# --- the player ----------------------------------------------------------------------------------
 
 
 def player(config: Config, model: Arrays) -> TabularPolicy | LivePolicy:
     """The player of a network, or of a search, which moves alike on symmetric boards."""
-    network, rules = Network(config), config.rules
+    rules = config.rules
+    network = Network(config)
     load_weights(network, model)
 
     def scores(planes: torch.Tensor) -> torch.Tensor:
         """The logarithms of P (B, cells), or 1 for the move of a search, else 0."""
-        if not config.simulations:
-            return network(planes)[:, :-1]
-        own, other = planes.flatten(2).numpy().astype(np.int8).swapaxes(0, 1)
-        boards = (own - other) * np.where(own.sum(axis=1) == other.sum(axis=1), 1, -1)[:, None]
-        found = np.zeros(boards.shape, dtype=np.float32)
-        for part in np.array_split(np.arange(len(boards)), 1 + len(boards) // 1_024):
-            found[part, Trees(network, boards[part]).moves] = 1
-        return torch.from_numpy(found)
+        if config.simulations == 0:
+            log_p: torch.Tensor = network(planes).log_p
+            return log_p
+        boards = boards_of(planes)
+        parts = np.array_split(boards, 1 + len(boards) // SEARCHED_AT_ONCE)
+        moves = [search(network, part, config.simulations).moves for part in parts]
+        cells = torch.from_numpy(np.concatenate(moves))
+        return torch.nn.functional.one_hot(cells, rules.cells).float()
 
     live = SymmetricNetwork(NetworkPolicy(rules, scores, model))
     return tabulate(live, rules) if rules.cells <= TABULATED else live
 
 
-class AlphaZero(Learner):
-    """The network that plays, the student that learns, and the positions of the last rounds.
+def boards_of(planes: torch.Tensor) -> Boards:
+    """The boards (B, cells) as planes (B, 2, rows, cols), with the side to move in plane 0."""
+    own, other = planes.flatten(2).numpy().astype(np.int8).swapaxes(0, 1)
+    x_moves = own.sum(axis=1) == other.sum(axis=1)
+    return (own - other) * np.where(x_moves, 1, -1)[:, None]
 
-    memory: for each round boards (B, cells), the targets of P (B, cells), and those of the
-    values (B,). beatable: of the last 16 proofs, boards from which it could be beaten.
+
+# --- the learner ---------------------------------------------------------------------------------
+
+
+class Examples(NamedTuple):
+    """B boards to learn from, with the targets of the network.
+
+    boards: (B, cells). policies: (B, cells), targets of P. values: (B,), targets of the values, for
+    the side to move.
+    """
+
+    boards: Boards
+    policies: Floats
+    values: Floats
+
+
+def joined(parts: Sequence[Examples]) -> Examples:
+    """The examples of all parts, one after the other."""
+    return Examples(*map(np.concatenate, zip(*parts, strict=True)))
+
+
+class AlphaZero(Learner):
+    """The network that plays, the student that learns, and the examples of the last rounds.
+
+    memory: one entry for each round. beatable: of the last 16 proofs, boards from which it could be
+    beaten.
     """
 
     STATE = ("memory", "beatable", "counterexamples", "losses", "rng")
 
     def __init__(self, config: Config):
-        self.config, self.rules, self.counterexamples = config, config.rules, -1
-        self.network, self.student = Network(config), Network(config)
-        self.losses = {"policy_loss": 0.0, "value_loss": 0.0}
+        self.config = config
+        self.rules = config.rules
+        self.network = Network(config)
+        self.student = Network(config)
         self.rng = np.random.default_rng(config.seed)
         self.starts = ExploringStarts(0.0, self.rules, counterexamples=config.counterexamples)
-        self.memory, self.beatable = list[list[NDArray[Any]]](), list[Boards]()
+        self.memory: list[Examples] = []
+        self.losses = {"policy_loss": 0.0, "value_loss": 0.0}
+        self.beatable: list[Boards] = []
+        self.counterexamples = -1
 
     def advance(self, most: int) -> None:
         """Play and learn rounds until `most` further games are played."""
-        config, goal = self.config, self.steps + most
+        config = self.config
+        goal = self.steps + most
         while self.steps < goal:
             self.memory = [*self.memory, self.play()][-config.memory :]
             self.learn()
@@ -225,48 +441,82 @@ class AlphaZero(Learner):
             if config.counterexamples and self.steps % (8 * config.games) == 0:
                 self.find_counterexamples()
 
-    def play(self) -> list[NDArray[Any]]:
-        """Play a round of games with searches: boards, targets of P, and targets of values."""
-        boards, _ = self.starts(np.ones(self.config.games, np.int8), self.rng, self.beatable)
-        going, results, parts = np.arange(len(boards)), np.zeros(len(boards)), []
-        while len(going):
-            now = boards[going]
-            trees = Trees(self.network, now, self.rng)
-            parts.append((going, now, trees.shares, trees.values))
-            boards[going, trees.moves] = movers = to_move(now)
-            ends = ends_of(boards[going], self.rules)
-            results[going] = -ends * movers  # for X; NaN while a game goes on
-            going = going[np.isnan(ends)]
-        games, seen, shares, values = map(np.concatenate, zip(*parts, strict=True))
-        targets = (results[games] * to_move(seen) + values) / 2
-        return [seen, shares, targets.astype(np.float32)]
+    def play(self) -> Examples:
+        """Play a round of games with searches: an example for each board on which it moved."""
+        config = self.config
+        seats = np.ones(config.games, dtype=np.int8)  # ignored: it plays both sides
+        boards, _ = self.starts(seats, self.rng, self.beatable)
+        games = np.arange(len(boards))  # that go on
+        results_x = np.zeros(len(boards))  # NaN while a game goes on
+        turns = []
+        while len(games):
+            now = boards[games]
+            found = search(self.network, now, config.self_play_simulations, self.rng)
+            turns.append((games, now, found))
+            movers = to_move(now)
+            boards[games, found.moves] = movers
+            ends = results_of(boards[games], self.rules)  # for the other side
+            results_x[games] = -ends * movers
+            games = games[np.isnan(ends)]
+        parts = []
+        for played, now, found in turns:
+            results = results_x[played] * to_move(now)  # for the side to move
+            targets = (results + found.values) / 2
+            parts.append(Examples(now, found.policies, targets.astype(np.float32)))
+        return joined(parts)
 
     def learn(self) -> None:
-        """Fit the network to the memory, with boards turned at random."""
-        config, symmetries = self.config, self.rules.symmetries
-        boards, shares, targets = map(np.concatenate, zip(*self.memory, strict=True))
-        rate, losses = config.learning_rate * 0.5 ** (self.steps / config.half_life), []
+        """Fit the student to the examples in the memory, and let the network follow it."""
+        config = self.config
+        examples = joined(self.memory)
+        rate = config.learning_rate * 0.5 ** (self.steps / config.half_life)
         optimizer = torch.optim.Adam(self.student.parameters(), rate)
+        losses = []
         for _ in range(config.updates):
-            rows = self.rng.integers(len(boards), size=config.batch_size)
-            turned = symmetries[self.rng.integers(len(symmetries), size=config.batch_size)]
-            images = np.take_along_axis(boards[rows], turned, axis=1)
-            wanted = torch.from_numpy(np.take_along_axis(shares[rows], turned, axis=1))
-            found = self.student(torch.from_numpy(observe(images, self.rules, "planes")))
-            policy_loss = -(wanted * found[:, :-1]).sum(dim=1).mean()
-            value_loss = (found[:, -1] - torch.from_numpy(targets[rows])).square().mean()
-            optimizer.zero_grad()
-            (policy_loss + value_loss).backward()
-            optimizer.step()
-            losses.append([policy_loss.item(), value_loss.item()])
-            for mean, new in zip(self.network.parameters(), self.student.parameters(), strict=True):
-                mean.detach().lerp_(new.detach(), 1 - config.averaging)
-        self.losses = dict(zip(self.losses, np.mean(losses, axis=0).tolist(), strict=True))
+            batch = self.batch_of(examples)
+            losses.append(self.update(batch, optimizer))
+            self.follow()
+        policy_loss, value_loss = np.mean(losses, axis=0).tolist()
+        self.losses = {"policy_loss": policy_loss, "value_loss": value_loss}
+
+    def batch_of(self, examples: Examples) -> Examples:
+        """A batch of examples, with replacement, each in a random one of its symmetric images."""
+        symmetries = self.rules.symmetries
+        rows = self.rng.integers(len(examples.boards), size=self.config.batch_size)
+        which = self.rng.integers(len(symmetries), size=self.config.batch_size)
+        permutations = symmetries[which]
+        return Examples(
+            boards=np.take_along_axis(examples.boards[rows], permutations, axis=1),
+            policies=np.take_along_axis(examples.policies[rows], permutations, axis=1),
+            values=examples.values[rows],
+        )
+
+    def update(self, batch: Examples, optimizer: torch.optim.Optimizer) -> tuple[float, float]:
+        """Move the student towards the targets of a batch: the losses of policy and value."""
+        planes = torch.from_numpy(observe(batch.boards, self.rules, "planes"))
+        found = self.student(planes)
+        policies = torch.from_numpy(batch.policies)
+        values = torch.from_numpy(batch.values)
+        policy_loss = -(policies * found.log_p).sum(dim=1).mean()
+        value_loss = (found.values - values).square().mean()
+        optimizer.zero_grad()
+        (policy_loss + value_loss).backward()
+        optimizer.step()
+        return policy_loss.item(), value_loss.item()
+
+    def follow(self) -> None:
+        """Move the weights of the network towards those of the student, or set them to these.
+
+        With `averaging` the network that plays is a moving average, which is less noisy.
+        """
+        averages = self.network.parameters()
+        for average, new in zip(averages, self.student.parameters(), strict=True):
+            average.detach().lerp_(new.detach(), 1 - self.config.averaging)
 
     def find_counterexamples(self) -> None:
         """Find boards from which the network can be beaten; of a side beyond the limit none."""
         limit = Limit(self.config.proof_positions)
-        network = player(self.config.but(simulations=0), self.model())
+        network = player(self.config.replace(simulations=0), self.model())
         found = list[Boards]()
         for side in sides_of(dict(self.config)):
             response = response_to_learner(network, self.rules, (side,), limit=limit)
@@ -296,6 +546,7 @@ class AlphaZero(Learner):
     def restore(self, model: Arrays, state: State) -> None:
         """Continue from a saved training."""
         super().restore(model, state)
+        self.memory = [Examples(*saved) for saved in state["memory"]]
         load_weights(self.network, model)
         load_weights(self.student, state["student"])
 

@@ -16,17 +16,19 @@ The next board follows the opponent's reply. Differences from the `DQN` of Stabl
 - A step of many games is followed by one update on a large batch from a replay buffer with its own
   random generator. The loss is the squared error, not Huber's: a value is a mean and not a median.
 
-agents/presets.toml has how the presets `duel-*` differ from go-sample-tictactoe, their model.
+agents/presets.toml says how the presets `duel-*` differ from the project go-sample-tictactoe.
 """
 
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import torch
 from stable_baselines3 import DQN
+from stable_baselines3.common.buffers import ReplayBuffer
+from stable_baselines3.common.type_aliases import ReplayBufferSamples
 from stable_baselines3.common.utils import FloatSchedule, LinearSchedule, polyak_update
 from stable_baselines3.dqn.policies import DQNPolicy, QNetwork
 
@@ -37,7 +39,6 @@ from training.canonical import CanonicalBoards
 from training.learner import Arrays, State, crossed
 from training.network_policy import LivePolicy, live_policy
 from training.options import Count, Layers, Natural, Positive, Rewards, Share, option
-from training.replay_buffer import MoveBuffer
 from training.sb3_learner import SB3Learner, environment, export_zip, policy_of
 from training.search_space import Range
 from training.selfplay import OPPONENTS
@@ -63,23 +64,43 @@ class Config(TaskConfig):
 
     opponents: str = option("minimax-slip=0.8:0.75,self:0.25", OPPONENTS, larger=LARGER_POOL)
     snapshot_every: Count = option(16_384, SNAPSHOTS, larger=24_576)
-    exploring_starts: Share = option(0.2, STARTS, larger=0.1)
-    rewards: Rewards = option((1.0, 0.0, -2.0), REWARDS)
+    exploring_starts: Share = option(0.2, STARTS, larger=0.1, rare=True)
+    rewards: Rewards = option((1.0, 0.0, -2.0), REWARDS, rare=True)
     hidden: Layers = option((256, 256), "Units of the hidden layers.")
     learning_rate: Positive = option(2e-3, "Learning rate at the start.")
     epsilon_end: Share = option(0.2, "Lowest probability of a random legal move.")
     learning_starts: Natural = option(2_048, "Steps of random play before the first update.")
     batch_size: Count = option(1_024, "Number of moves in the batch of an update.")
-    learning_rate_end: Positive = 1e-4
-    anneal_steps: Count = 500_000  # in which the learning rate falls linearly
-    epsilon: Share = 1.0  # at the start
-    epsilon_steps: Count = 100_000  # in which epsilon falls linearly
-    epsilon_decay: Share = 0.0  # or the factor on it at each step after `learning_starts`
-    tanh: bool = False  # whether the values are limited by a tanh
-    optimizer: Literal["adam", "sgd"] = "adam"
-    buffer_size: Count = 500_000
-    average: Share = 0.02  # weight of the network in its running average, the target, which plays
-    target_every: Natural = 0  # or steps between copies to the target; then the network plays
+    learning_rate_end: Positive = option(1e-4, "Learning rate at the end.", rare=True)
+    anneal_steps: Count = option(
+        500_000, "Steps in which the learning rate falls linearly to its end.", rare=True
+    )
+    epsilon: Share = option(1.0, "Probability of a random legal move at the start.", rare=True)
+    epsilon_steps: Count = option(
+        100_000, "Steps in which epsilon falls linearly to its end.", rare=True
+    )
+    epsilon_decay: Share = option(
+        0.0,
+        "Factor on epsilon at each step after --learning-starts, instead of --epsilon-steps; 0 "
+        "for none.",
+        rare=True,
+    )
+    tanh: bool = option(False, "Whether a tanh limits the values.", rare=True)
+    optimizer: Literal["adam", "sgd"] = option(
+        "adam", "Optimizer: Adam, or plain gradient descent.", rare=True
+    )
+    buffer_size: Count = option(500_000, "Number of moves in the replay buffer.", rare=True)
+    average: Share = option(
+        0.02,
+        "Weight of the network in its running average, the target network, at each update.",
+        rare=True,
+    )
+    target_every: Natural = option(
+        0,
+        "Steps between copies of the network to the target network, instead of --average; then "
+        "the network plays. 0 for none.",
+        rare=True,
+    )
 
 
 SEARCH = {
@@ -110,8 +131,8 @@ class BoardQNetwork(QNetwork):
         distinct: whether to evaluate each distinct canonical board once, of which 3x3 has 627.
         """
         planes = obs.float()
-        seen = self.canonical.distinct if distinct else self.canonical.each
-        boards, which, cells = seen(planes)  # (U, ...), (B,), (B, cells): see `distinct`
+        find = self.canonical.distinct if distinct else self.canonical.each
+        boards, which, cells = find(planes)  # (U, ...), (B,), (B, cells)
         values = super().forward(boards)[which].gather(1, cells)
         return values.masked_fill(self.opening.forbidden(planes), -torch.inf)
 
@@ -129,21 +150,30 @@ class BoardDQNPolicy(DQNPolicy):
         return BoardQNetwork(**options, **self.board).to(self.device)
 
 
+OPTIMIZERS = {"adam": torch.optim.Adam, "sgd": torch.optim.SGD}
+
+
 def policy_options(config: Config) -> dict[str, Any]:
     """The arguments of `BoardDQNPolicy`."""
-    names = ("rules", "symmetry", "opening", "tanh")
+    board = {
+        "rules": config.rules,
+        "symmetry": config.symmetry,
+        "opening": config.opening,
+        "tanh": config.tanh,
+    }
     return {
-        "board": {name: getattr(config, name) for name in names},
+        "board": board,
         "net_arch": list(config.hidden),
         **network_options(config),
-        "optimizer_class": {"adam": torch.optim.Adam, "sgd": torch.optim.SGD}[config.optimizer],
+        "optimizer_class": OPTIMIZERS[config.optimizer],
         "optimizer_kwargs": {"fused": True},
     }
 
 
 def player(config: Config, model: Arrays) -> ValuedTable | LivePolicy:
     """The player of the move with the highest value, on the CPU whatever `config.device` is."""
-    rules, worth = config.rules, reward_scale(config.rewards, config.discount)
+    rules = config.rules
+    worth = reward_scale(config.rewards, config.discount)
     network = policy_of(BoardDQNPolicy, config, **policy_options(config)).q_net
     load_weights(network, model)
     if rules.cells > TABULATED:
@@ -151,6 +181,63 @@ def player(config: Config, model: Arrays) -> ValuedTable | LivePolicy:
     with torch.no_grad():
         values = network(planes_of(rules)).numpy()
     return config.opened(ValuedTable(rules, values, worth))
+
+
+# --- the replay buffer ---------------------------------------------------------------------------
+
+
+class MoveBuffer(ReplayBuffer):
+    """A replay buffer that samples with its own generator, and can be saved.
+
+    Stable-Baselines3's own buffer samples with NumPy's global generator.
+    """
+
+    # The arrays of a saved buffer, with smaller dtypes than in memory.
+    SAVED: ClassVar = {
+        "observations": np.int8,
+        "next_observations": np.int8,
+        "actions": np.int8,
+        "rewards": np.float32,
+        "dones": np.int8,
+    }
+
+    def __init__(self, *arguments: Any, seed: int = 0, **options: Any):
+        # No game is cut off by a time limit.
+        super().__init__(*arguments, **{**options, "handle_timeout_termination": False})
+        self.rng = np.random.default_rng(seed)
+
+    def sample(self, batch_size: int, env: Any = None) -> ReplayBufferSamples:
+        """A batch of moves, sampled with replacement."""
+        moves = self.rng.integers(self.size() * self.n_envs, size=batch_size)
+        step, game = np.divmod(moves, self.n_envs)
+        return ReplayBufferSamples(
+            observations=self.to_torch(self.observations[step, game]),
+            actions=self.to_torch(self.actions[step, game]),
+            next_observations=self.to_torch(self.next_observations[step, game]),
+            dones=self.to_torch(self.dones[step, game, None]),
+            rewards=self.to_torch(self.rewards[step, game, None]),
+        )
+
+    def state_dict(self) -> State:
+        """The moves in the buffer, and the state of the generator."""
+        moves = {
+            name: getattr(self, name)[: self.size()].astype(dtype)
+            for name, dtype in self.SAVED.items()
+        }
+        return {
+            "moves": moves,
+            "position": self.pos,
+            "full": self.full,
+            "rng": self.rng,
+        }
+
+    def load_state_dict(self, state: State) -> None:
+        """Continue from the `state_dict` of a buffer of the same size."""
+        self.pos = state["position"]
+        self.full = state["full"]
+        self.rng = state["rng"]
+        for name in self.SAVED:
+            getattr(self, name)[: self.size()] = state["moves"][name]
 
 
 # --- the update ----------------------------------------------------------------------------------
@@ -169,26 +256,34 @@ class BoardDQN(DQN):
     replay_buffer: MoveBuffer
 
     @property
-    def player(self) -> BoardQNetwork:
-        """The network that plays; that of Stable-Baselines3 is always `q_net`."""
+    def acting_network(self) -> BoardQNetwork:
+        """The network that plays; in Stable-Baselines3 it is always `q_net`."""
         return self.q_net_target if self.averages else self.q_net  # type: ignore[return-value]
 
     def _sample_action(
         self, learning_starts: int, action_noise: Any = None, n_envs: int = 1
     ) -> tuple[Any, Any]:
-        """An epsilon-greedy move for each game; before `learning_starts` a random legal one."""
-        planes, opening = torch.as_tensor(self._last_obs, device=self.device), self.player.opening
+        """An epsilon-greedy move for each game; before `learning_starts` a random legal one.
+
+        Returns the moves to make and the moves to store, which are the same.
+        """
+        planes = torch.as_tensor(self._last_obs, device=self.device)
+        opening = self.acting_network.opening
         legal = ~opening.forbidden(planes).cpu().numpy()
-        moves = np.where(legal, self.rng.random(legal.shape), -1.0).argmax(axis=1)  # uniform
-        if self.num_timesteps >= learning_starts:
-            with torch.no_grad():
-                greedy = self.player(planes).argmax(dim=1).cpu().numpy()
-            epsilon = np.where(opening.drawn(planes).cpu().numpy(), 1.0, self.exploration_rate)
-            moves = np.where(self.rng.random(n_envs) < epsilon, moves, greedy)
+        # The largest of independent random numbers is at each legal cell with equal probability.
+        random = np.where(legal, self.rng.random(legal.shape), -1.0).argmax(axis=1)
+        if self.num_timesteps < learning_starts:
+            return random, random
+        with torch.no_grad():
+            greedy = self.acting_network(planes).argmax(dim=1).cpu().numpy()
+        is_drawn = opening.drawn(planes).cpu().numpy()  # by the option `opening`
+        epsilon = np.where(is_drawn, 1.0, self.exploration_rate)
+        explores = self.rng.random(n_envs) < epsilon
+        moves = np.where(explores, random, greedy)
         return moves, moves
 
     def _store_transition(self, buffer: Any, move: Any, new_obs: Any, *more: Any) -> None:
-        # The next board of a finished game is that of a new game; `train` does not use it.
+        # After a finished game the next board belongs to a new one; `train` does not use it.
         buffer.add(self._last_obs, new_obs, move, *more)
         self._last_obs = new_obs
 
@@ -204,7 +299,8 @@ class BoardDQN(DQN):
             with torch.no_grad():
                 best = self.q_net(batch.next_observations).argmax(dim=1, keepdim=True)
                 next_q = self.q_net_target(batch.next_observations).gather(1, best)
-                target = batch.rewards + torch.where(batch.dones > 0, 0.0, self.gamma * next_q)
+                future = torch.where(batch.dones > 0, 0.0, self.gamma * next_q)
+                target = batch.rewards + future
             q = self.q_net(batch.observations).gather(1, batch.actions.long())
             loss = torch.nn.functional.mse_loss(q, target)
             optimizer.zero_grad()
@@ -246,30 +342,37 @@ def build(config: Config) -> BoardDQN:
 
 def epsilon_at(config: Config, steps: int) -> float:
     """The probability of a random move after some steps."""
-    if config.epsilon_decay:
-        learned = max(0, steps - config.learning_starts)
-        return max(config.epsilon_end, config.epsilon * config.epsilon_decay**learned)
-    return float(np.interp(steps, [0, config.epsilon_steps], [config.epsilon, config.epsilon_end]))
+    if config.epsilon_decay == 0:
+        ends = [config.epsilon, config.epsilon_end]
+        return float(np.interp(steps, [0, config.epsilon_steps], ends))
+    learned = max(0, steps - config.learning_starts)
+    return max(config.epsilon_end, config.epsilon * config.epsilon_decay**learned)
 
 
 class DQNLearner(SB3Learner):
-    """Both networks, the replay buffer and the generator of random moves."""
+    """Both networks, the replay buffer and the generator of random moves.
+
+    network: the one that plays, which is the model. other: the one beside it.
+    """
 
     algorithm: BoardDQN
 
     def __init__(self, config: Config):
         super().__init__(config, build, player, round_steps=config.num_envs)
-        self.network, averages = self.algorithm.player, self.algorithm.averages
-        self.other = self.algorithm.q_net if averages else self.algorithm.q_net_target
+        algorithm = self.algorithm
+        self.network = algorithm.acting_network
+        self.other = algorithm.q_net if algorithm.averages else algorithm.q_net_target
 
     def start_round(self, steps: int) -> None:
         """Set epsilon and the learning rate, and copy the network to the target if that is due."""
         super().start_round(steps)
-        config, algorithm = self.config, self.algorithm
-        after = steps + self.round_steps  # the update comes after this round's moves
-        rate = LinearSchedule(config.learning_rate, config.learning_rate_end, 1.0)
-        algorithm.lr_schedule = FloatSchedule(rate(max(0.0, 1.0 - after / config.anneal_steps)))
+        config = self.config
+        algorithm = self.algorithm
         algorithm.exploration_rate = epsilon_at(config, steps)
+        after = steps + self.round_steps  # the update comes after this round's moves
+        left = max(0.0, 1.0 - after / config.anneal_steps)  # from 1 to 0
+        rate = LinearSchedule(config.learning_rate, config.learning_rate_end, end_fraction=1.0)
+        algorithm.lr_schedule = FloatSchedule(rate(left))
         if config.target_every and crossed(steps, after, config.target_every):
             algorithm.q_net_target.load_state_dict(algorithm.q_net.state_dict())
 
@@ -278,14 +381,18 @@ class DQNLearner(SB3Learner):
         found = {**super().notes(), "epsilon": epsilon_at(self.config, self.steps)}
         if self.config.side != "O":  # who never moves on the empty board
             empty = torch.zeros(1, 2, self.config.rows, self.config.cols)
-            found["Q(start)"] = self.network(empty.to(self.algorithm.device)).max().item()
+            values = self.network(empty.to(self.algorithm.device))
+            found["Q(start)"] = values.max().item()
         return found
 
     def state(self) -> State:
         """The other network, the replay buffer, the generator, and the state of `SB3Learner`."""
-        buffer, rng = self.algorithm.replay_buffer.state_dict(), self.algorithm.rng
-        own = {"other": weights_of(self.other), "buffer": buffer, "exploration": rng}
-        return {**super().state(), **own}
+        return {
+            **super().state(),
+            "other": weights_of(self.other),
+            "buffer": self.algorithm.replay_buffer.state_dict(),
+            "exploration": self.algorithm.rng,
+        }
 
     def restore(self, model: Arrays, state: State) -> None:
         """Continue from a saved training."""

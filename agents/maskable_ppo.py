@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -41,7 +41,7 @@ from training.board_network import Opening, network_options, planes_of
 from training.canonical import CanonicalBoards
 from training.learner import Arrays, BoardPlayer, State
 from training.network_policy import LivePolicy, live_policy
-from training.options import Count, Layers, NotNegative, Positive, Share, constant, option
+from training.options import Count, Layers, NotNegative, Positive, Share, option
 from training.sb3_learner import SB3Learner, environment, export_zip, policy_of
 from training.search_space import Range
 from training.selfplay import OPPONENTS
@@ -59,7 +59,8 @@ SMALL = (
     "--num-envs 64 --judge-every 1024 --hidden 32 --snapshot-every 512 "
     "--opponents minimax-slip=0.5:0.5,self:0.5 --batch-size 256"
 )
-TAKEN = -1e8  # logit of an illegal move, as in sb3-contrib; not -inf, because -inf * 0 is NaN
+# The logit of an illegal move, as in sb3-contrib. It is not -inf, because -inf * 0 is NaN.
+TAKEN = -1e8
 
 
 class Config(TaskConfig):
@@ -67,8 +68,8 @@ class Config(TaskConfig):
 
     opponents: str = option("minimax-slip=0.65:0.9,self:0.1", OPPONENTS, larger=LARGER_POOL)
     snapshot_every: Count = option(65_536, SNAPSHOTS, larger=24_576)
-    exploring_starts: Share = option(0.25, STARTS, larger=0.1)
-    num_envs: Count = option(1_024, "Number of games played in parallel.", larger=256)
+    exploring_starts: Share = option(0.25, STARTS, larger=0.1, rare=True)
+    num_envs: Count = option(1_024, "Number of games played in parallel.", larger=256, rare=True)
     rollout_steps: Count = option(8, "Moves of each game before each update.", larger=32)
     batch_size: Count = option(2_048, "Number of moves in a minibatch.", larger=1_024)
     hidden: Layers = option((128, 128), "Units of the hidden layers.", larger=(256, 256))
@@ -76,14 +77,27 @@ class Config(TaskConfig):
     entropy_half: Count = option(
         150_000, "Steps after which the entropy coefficient has halved.", larger=300_000
     )
-    entropy_power: NotNegative = constant(2.0, larger=0.0)  # of the share of free cells: its weight
-    epochs: Count = constant(6, larger=4)  # passes over a rollout in an update
-    learning_rate_half: Count = 1_000_000  # steps after which the learning rate has halved
-    entropy: NotNegative = 0.05  # the coefficient at the start, in units of the reward
-    gae_lambda: Share = 0.9
-    clip_range: Positive = 0.2
-    value_weight: Positive = 0.5
-    max_grad_norm: Positive = 0.5
+    entropy: NotNegative = option(
+        0.05, "Entropy coefficient at the start, in units of the reward.", rare=True
+    )
+    entropy_power: NotNegative = option(
+        2.0,
+        "Power of the share of free cells by which the entropy of a board counts.",
+        larger=0.0,
+        rare=True,
+    )
+    epochs: Count = option(6, "Passes over a rollout in an update.", larger=4, rare=True)
+    learning_rate_half: Count = option(
+        1_000_000, "Steps after which the learning rate has halved.", rare=True
+    )
+    gae_lambda: Share = option(
+        0.9, "Lambda of generalized advantage estimation: 1 for whole games.", rare=True
+    )
+    clip_range: Positive = option(
+        0.2, "Clipping range of the ratio of new and old probabilities.", rare=True
+    )
+    value_weight: Positive = option(0.5, "Weight of the value loss.", rare=True)
+    max_grad_norm: Positive = option(0.5, "Largest norm of a gradient.", rare=True)
 
 
 SEARCH = {
@@ -94,6 +108,16 @@ SEARCH = {
 
 
 # --- the network ---------------------------------------------------------------------------------
+
+
+class Outputs(NamedTuple):
+    """The outputs of both networks for B boards, for the side whose marks are plane 0.
+
+    log_probs: (B, cells), the log probabilities of the moves. values: (B, 1).
+    """
+
+    log_probs: torch.Tensor
+    values: torch.Tensor
 
 
 class BoardPolicy(MaskableActorCriticPolicy):
@@ -115,39 +139,40 @@ class BoardPolicy(MaskableActorCriticPolicy):
     ):
         super().__init__(*arguments, **options)
         self.canonical = CanonicalBoards(rules, symmetry)
-        self.opening, self.entropy_power = Opening(opening, rules), entropy_power
+        self.opening = Opening(opening, rules)
+        self.entropy_power = entropy_power
 
-    def log_probs_and_values(
-        self, obs: Any, action_masks: Any = None
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Log probabilities of the moves (B, cells) and values (B, 1), for the side of plane 0.
+    def outputs(self, obs: Any, action_masks: Any = None) -> Outputs:
+        """The outputs of the networks for observations (B, 2, rows, cols).
 
-        obs: (B, 2, rows, cols). Cells that are occupied or masked (B, cells) have probability zero,
-        and so have cells other than a prescribed opening.
+        Cells that are occupied or masked (B, cells) have probability zero, and so have cells other
+        than a prescribed opening.
         """
         planes = obs.float()
         boards, which, cells = self.canonical.distinct(planes)
-        latent_policy, latent_value = self.mlp_extractor(self.features_extractor(boards))
+        features = self.features_extractor(boards)
+        latent_policy, latent_value = self.mlp_extractor(features)
         logits = self.action_net(latent_policy).index_select(0, which).gather(1, cells)
         values = self.value_net(latent_value).index_select(0, which)
         logits = logits.masked_fill(self.opening.drawn(planes)[:, None], 0.0)
         forbidden = self.opening.forbidden(planes)
         if action_masks is not None:
-            allowed = torch.as_tensor(action_masks, device=logits.device).reshape(logits.shape)
-            forbidden = forbidden | ~allowed.bool()
-        return logits.masked_fill(forbidden, TAKEN).log_softmax(dim=1), values
+            masks = torch.as_tensor(action_masks, device=logits.device)
+            forbidden = forbidden | ~masks.reshape(logits.shape).bool()
+        return Outputs(logits.masked_fill(forbidden, TAKEN).log_softmax(dim=1), values)
 
     def forward(
         self, obs: Any, deterministic: bool = False, action_masks: Any = None
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Moves (B,), values (B, 1) and log probabilities of the moves (B,)."""
-        log_probs, values = self.log_probs_and_values(obs, action_masks)
+        log_probs, values = self.outputs(obs, action_masks)
         scores = log_probs
         if not deterministic:  # Gumbel-max: the argmax with noise is a sample
             noise = torch.empty(log_probs.shape).exponential_(generator=self.noise)
-            scores = log_probs - noise.log().to(log_probs.device)  # the same noise on all devices
+            # Drawn on the CPU, so that the noise is the same on all devices.
+            scores = log_probs - noise.log().to(log_probs.device)
         actions = scores.argmax(dim=1)
-        return actions, values, log_probs.gather(1, actions[:, None]).squeeze(1)
+        return actions, values, of_moves(log_probs, actions)
 
     def evaluate_actions(
         self, obs: Any, actions: torch.Tensor, action_masks: Any = None
@@ -156,15 +181,15 @@ class BoardPolicy(MaskableActorCriticPolicy):
 
         Each entropy is multiplied by a power of the share of free cells.
         """
-        log_probs, values = self.log_probs_and_values(obs, action_masks)
+        log_probs, values = self.outputs(obs, action_masks)
         free = 1 - obs.flatten(1).float().sum(dim=1) / log_probs.shape[1]
-        entropy = -(log_probs.exp() * log_probs).sum(dim=1) * free**self.entropy_power
-        return values, log_probs.gather(1, actions[:, None]).squeeze(1), entropy
+        entropy = -(log_probs.exp() * log_probs).sum(dim=1)
+        return values, of_moves(log_probs, actions), entropy * free**self.entropy_power
 
     def get_distribution(self, obs: Any, action_masks: Any = None) -> MaskableDistribution:
         """The distribution over the moves."""
         distribution: Any = self.action_dist
-        log_probs, _ = self.log_probs_and_values(obs, action_masks)
+        log_probs = self.outputs(obs, action_masks).log_probs
         result: MaskableDistribution = distribution.proba_distribution(log_probs)
         return result
 
@@ -180,7 +205,12 @@ class BoardPolicy(MaskableActorCriticPolicy):
 
     def predict_values(self, obs: Any) -> torch.Tensor:
         """Values (B, 1)."""
-        return self.log_probs_and_values(obs)[1]
+        return self.outputs(obs).values
+
+
+def of_moves(log_probs: torch.Tensor, moves: torch.Tensor) -> torch.Tensor:
+    """The log probabilities (B,) of these moves (B,), from those of all moves (B, cells)."""
+    return log_probs.gather(1, moves[:, None]).squeeze(1)
 
 
 def policy_options(config: Config) -> dict[str, Any]:
@@ -196,13 +226,17 @@ def policy_options(config: Config) -> dict[str, Any]:
 
 
 def player(config: Config, model: Arrays, is_greedy: bool = True) -> TabularPolicy | LivePolicy:
-    """The player of a saved model, on the CPU: its most probable moves, or by its probabilities."""
-    rules, network = config.rules, policy_of(BoardPolicy, config, **policy_options(config))
+    """The player of a saved model, on the CPU.
+
+    is_greedy: whether it makes its most probable moves; otherwise it draws them.
+    """
+    rules = config.rules
+    network = policy_of(BoardPolicy, config, **policy_options(config))
     load_weights(network, model)
     if rules.cells > TABULATED:
         return live_policy(config, model, network.move_scores, is_greedy)
     with torch.no_grad():
-        log_probs = network.log_probs_and_values(planes_of(rules))[0]
+        log_probs = network.outputs(planes_of(rules)).log_probs
     if not is_greedy:
         return TabularPolicy(rules, log_probs.exp().numpy())
     best = one_hot(log_probs.argmax(dim=1).numpy(), rules.cells)
@@ -215,6 +249,16 @@ def player(config: Config, model: Arrays, is_greedy: bool = True) -> TabularPoli
 class Rollout(MaskableRolloutBuffer):
     """sb3-contrib's rollout buffer with its own generator instead of NumPy's global one."""
 
+    STORED = (  # its arrays, (steps, games, ...) while games are played
+        "observations",
+        "actions",
+        "values",
+        "log_probs",
+        "advantages",
+        "returns",
+        "action_masks",
+    )
+
     def __init__(self, *arguments: Any, seed: int = 0, **options: Any):
         self.rng = np.random.default_rng(seed)
         super().__init__(*arguments, **options)
@@ -224,12 +268,11 @@ class Rollout(MaskableRolloutBuffer):
     ) -> Generator[MaskableRolloutBufferSamples, None, None]:
         """Minibatches of all moves, in a new order at each call."""
         if not self.generator_ready:
-            stored = "observations actions values log_probs advantages returns action_masks"
-            for name in stored.split():
+            for name in self.STORED:
                 setattr(self, name, self.swap_and_flatten(getattr(self, name)))
             self.generator_ready = True
         order = self.rng.permutation(self.buffer_size * self.n_envs)
-        size = batch_size or len(order)
+        size = len(order) if batch_size is None else batch_size
         for start in range(0, len(order), size):
             yield self._get_samples(order[start : start + size])
 
@@ -272,14 +315,17 @@ class PPOLearner(SB3Learner):
 
     def snapshot(self) -> BoardPlayer:
         """The stochastic policy, by which the learner explores."""
-        return self.thawed(weights_of(self.network))
+        return self.snapshot_from(weights_of(self.network))
 
-    def thawed(self, weights: Arrays) -> BoardPlayer:
+    def snapshot_from(self, weights: Arrays) -> BoardPlayer:
         """The stochastic policy of these weights."""
         return player(self.config, weights, is_greedy=False)
 
     def start_round(self, steps: int) -> None:
-        """Take a snapshot if one is due, and set learning rate and entropy coefficient."""
+        """Take a snapshot if one is due, and set learning rate and entropy coefficient.
+
+        Both fall as 1 / (1 + steps / half), each with a half of its own.
+        """
         super().start_round(steps)
         config = self.config
         rate = config.learning_rate / (1 + steps / config.learning_rate_half)
@@ -288,9 +334,11 @@ class PPOLearner(SB3Learner):
 
     def state(self) -> State:
         """The two generators, and the state of `SB3Learner`."""
-        algorithm = self.algorithm
-        noise, order = algorithm.policy.noise.get_state(), algorithm.rollout_buffer.rng
-        return {**super().state(), "noise": noise.numpy(), "order": order}
+        return {
+            **super().state(),
+            "noise": self.algorithm.policy.noise.get_state().numpy(),
+            "order": self.algorithm.rollout_buffer.rng,
+        }
 
     def restore(self, model: Arrays, state: State) -> None:
         """Continue from a saved training."""

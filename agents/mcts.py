@@ -12,20 +12,14 @@ from __future__ import annotations
 
 import math
 import random
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.tables import TabularPolicy
 from tictactoe_env.policy import one_hot
-from tictactoe_env.search.mcts import (
-    PLAYOUTS,
-    DescentGraph,
-    Graph,
-    Node,
-    meaning,
-)
+from tictactoe_env.search.mcts import PLAYOUTS, DescentGraph, Graph, Node, meaning
 from training.learner import Arrays, Learner, State
 from training.options import BoardConfig, Count, NotNegative, Share, option
 from training.search_space import Range
@@ -40,14 +34,8 @@ STORY = (
 )
 UNIT = "playouts"
 SMALL = "--judge-every 200 --steps 600"
-COLUMNS = {
-    "x": np.uint64,
-    "o": np.uint64,
-    "result": np.int8,
-    "visits": np.int64,
-    "total": np.float64,
-}
-UNFINISHED = 2  # in the column `result`; the results of finished games are +1, 0 and -1, for X
+# In the array `result`, where the results of finished games are +1, 0 and -1, for X.
+UNFINISHED = 2
 
 
 class Config(BoardConfig):
@@ -64,7 +52,7 @@ class Config(BoardConfig):
         "goes on to the end of the game by UCT, with the logarithm of the visits of all positions "
         "before a move, and is never random.",
     )
-    judge_every: Count = option(200, "Playouts between two exact evaluations.")
+    judge_every: Count = option(200, "Playouts between two exact evaluations.", rare=True)
 
 
 SEARCH = {"exploration": Range(0.2, 4.0, log=True), "draws": Range(0.2, 0.8)}
@@ -107,21 +95,22 @@ class MCTS(Learner):
         return {"positions": len(self.graph.nodes)}
 
     def model(self) -> Arrays:
-        """The positions of the graph as COLUMNS, and the state of the random generator."""
-        full, nodes = self.graph.rules.full, self.graph.nodes.values()
-        columns: dict[str, list[Any]] = {
-            "x": [node.x & full for node in nodes],
-            "o": [node.o & full for node in nodes],
-            "result": [UNFINISHED if node.result is None else node.result for node in nodes],
-            "visits": [node.visits for node in nodes],
-            "total": [node.total for node in nodes],
+        """The positions of the graph (N,), and the state of the random generator."""
+        full = self.graph.rules.full
+        nodes = self.graph.nodes.values()
+        results = [UNFINISHED if node.result is None else node.result for node in nodes]
+        _, words, _ = self.graph.rng.getstate()
+        return {
+            "x": np.array([node.x & full for node in nodes], dtype=np.uint64),
+            "o": np.array([node.o & full for node in nodes], dtype=np.uint64),
+            "result": np.array(results, dtype=np.int8),
+            "visits": np.array([node.visits for node in nodes], dtype=np.int64),
+            "total": np.array([node.total for node in nodes], dtype=np.float64),
+            "random": np.array(words, dtype=np.uint32),
         }
-        arrays: Arrays = {name: np.array(columns[name], kind) for name, kind in COLUMNS.items()}
-        arrays["random"] = np.array(self.graph.rng.getstate()[1], dtype=np.uint32)
-        return arrays
 
     def state(self) -> State:
-        """Nothing beyond the model."""
+        """An empty state: the model holds everything."""
         return {}
 
     def restore(self, model: Arrays, state: State) -> None:
@@ -133,21 +122,26 @@ class MCTS(Learner):
 
 def empty_graph(config: Config) -> Graph:
     """A graph without positions."""
-    rng, kind = random.Random(config.seed), PLAYOUTS[config.playout]
+    kind = PLAYOUTS[config.playout]
+    rng = random.Random(config.seed)
     return kind(config.rules, rng, config.exploration, config.draws)
 
 
 def graph_of(config: Config, model: Arrays) -> Graph:
     """The graph of saved arrays, with a new random generator."""
     graph = empty_graph(config)
-    x, o, *counted = (model[name] for name in COLUMNS)
-    marks_of, key_of = graph.orientations.marks, graph.orientations.key
-    columns = (column.tolist() for column in counted)
-    for board, result, visits, total in zip(graph.rules.to_boards(x, o), *columns, strict=True):
-        known = None if result == UNFINISHED else result
-        node = Node(marks_of(board, 1), marks_of(board, -1), known)
-        node.visits, node.total = visits, total
-        graph.nodes[key_of(node.x, node.o)] = node
+    boards = graph.rules.to_boards(model["x"], model["o"])
+    results = model["result"].tolist()
+    visits = model["visits"].tolist()
+    totals = model["total"].tolist()
+    for number, board in enumerate(boards):
+        x = graph.orientations.marks(board, 1)
+        o = graph.orientations.marks(board, -1)
+        result = results[number]
+        node = Node(x, o, None if result == UNFINISHED else result)
+        node.visits = visits[number]
+        node.total = totals[number]
+        graph.nodes[graph.orientations.key(x, o)] = node
     if isinstance(graph, DescentGraph):
         graph.count_above()
     return graph
@@ -158,12 +152,14 @@ def table_of(graph: Graph) -> TabularPolicy:
 
     A position without a playout is worse than all others; by descent it is as bad as a lost one.
     """
-    positions, means = positions_of(graph.rules), own_values(graph).values
+    positions = positions_of(graph.rules)
+    means = own_values(graph).values
     legal = positions.children[positions.unfinished] >= 0
-    known = np.nan_to_num(means, nan=0.0 if isinstance(graph, DescentGraph) else -1.0)
-    values = np.where(legal, known, -np.inf)
     if isinstance(graph, DescentGraph):
-        return TabularPolicy(graph.rules, one_hot(values.argmax(axis=1), graph.rules.cells))
+        values = np.where(legal, np.nan_to_num(means, nan=0.0), -np.inf)
+        first = one_hot(values.argmax(axis=1), graph.rules.cells)
+        return TabularPolicy(graph.rules, first)
+    values = np.where(legal, np.nan_to_num(means, nan=-1.0), -np.inf)
     best = values == values.max(axis=1, keepdims=True)
     return TabularPolicy(graph.rules, best / best.sum(axis=1, keepdims=True))
 
@@ -174,10 +170,10 @@ def own_values(graph: Graph) -> OwnValues:
     A move to a position without a playout has no value.
     """
     positions = positions_of(graph.rules)
-    orientations, means = graph.orientations, np.full(len(positions), np.nan)
+    means = np.full(len(positions), np.nan)
     canonical = np.unique(positions.canonical)
     for row, board in zip(canonical.tolist(), positions.boards[canonical], strict=True):
-        node = graph.nodes.get(orientations.key_of(board))
+        node = graph.nodes.get(graph.orientations.key_of(board))
         if node is not None and node.visits:
             means[row] = node.mean
     children = positions.children[positions.unfinished]

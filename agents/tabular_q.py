@@ -1,10 +1,11 @@
 """Tabular Q-learning: a table holds the value of every move and learns from finished games.
 
 Q-learning (Watkins and Dayan 1992); the table follows nestedsoftware/tictac. The value of a move is
-that of the position after it, for the side that moved; symmetric positions share it. The learner's
-own moves are updated, from the last ones to the first: `value += rate * (target - value)`. The last
-target is the reward, an earlier one is `discount` times the value of the best next own move: as the
-opponent belongs to the environment, no sign changes. The rate is that of Even-Dar and Mansour 2003.
+the value of the position after it, for the side that moved; symmetric positions share it. The
+learner's own moves are updated, from the last to the first: `value += rate * (target - value)`. The
+last target is the reward. An earlier one is `discount` times the value of the best next own move,
+with the same sign, because the opponent belongs to the environment. The rate falls with the number
+of games as Even-Dar and Mansour (2003) propose.
 
 The maximum of noisy values is too high. In double Q-learning (van Hasselt 2010) each game therefore
 updates a random table: in targets this table picks the best next move, and the mean of the others
@@ -30,9 +31,13 @@ STORY = "A table holds the expected result of every position. Each game corrects
 GOAL = "optimal"
 SMALL = "--games 32 --judge-every 500 --steps 1500 --snapshot-every 300 --opponents random:1,self:1"
 SEARCH = {
-    **{"tables": Range(1, 4), "games": Range(64, 4_096, log=True), "epsilon": Range(0.3, 1.0)},
-    **{"learning_rate": Range(0.1, 1.0, log=True), "rate_power": Range(0.5, 1.0)},
-    **{"epsilon_end": Range(0.05, 0.6), "anneal_steps": Range(50_000, 2_000_000, log=True)},
+    "tables": Range(1, 4),
+    "games": Range(64, 4_096, log=True),
+    "learning_rate": Range(0.1, 1.0, log=True),
+    "rate_power": Range(0.5, 1.0),
+    "epsilon": Range(0.3, 1.0),
+    "epsilon_end": Range(0.05, 0.6),
+    "anneal_steps": Range(50_000, 2_000_000, log=True),
 }
 
 
@@ -40,10 +45,12 @@ class Config(BoardConfig):
     """The options of a training run. A step is a move of the learner."""
 
     steps: Count = option(20_000_000, "Moves of the learner after which training ends.")
-    judge_every: Count = option(20_000, "Moves of the learner between two exact evaluations.")
+    judge_every: Count = option(
+        20_000, "Moves of the learner between two exact evaluations.", rare=True
+    )
     opponents: str = option("minimax-slip=0.6", OPPONENTS)
     rewards: Rewards = option((1.0, 0.0, -1.0), "Rewards of a win, a draw and a loss.")
-    symmetry: bool = option(True, "Whether symmetric positions share their value.")
+    symmetry: bool = option(True, "Whether symmetric positions share a value.")
     tables: Kept = option(2, "Number of tables; with two or more, double Q-learning.")
     games: Count = option(1_024, "Number of games in a round.")
     learning_rate: Positive = option(1.0, "Step size of the first game that reaches a position.")
@@ -52,32 +59,43 @@ class Config(BoardConfig):
     epsilon_end: Share = option(0.3, "Lowest probability of a random legal move.")
     anneal_steps: Count = option(500_000, "Epsilon falls by 0.1 after each tenth of these moves.")
     snapshot_every: Count = option(50_000, "Moves between two snapshots, or turns of a rival.")
-    discount: Share = 1.0
-    snapshots: Kept = 8
-    snapshot_epsilon: Share = 0.3
+    discount: Share = option(1.0, "Discount factor for each move of the learner.", rare=True)
+    snapshots: Kept = option(8, "Number of snapshots that are kept as opponents.", rare=True)
+    snapshot_epsilon: Share = option(
+        0.3, "Probability that a snapshot makes a random legal move.", rare=True
+    )
 
 
 def places_of(config: Config) -> Rows:
     """The row of the position after each move, in its symmetric form; N for illegal moves."""
     positions = positions_of(config.rules)
     shared = positions.canonical if config.symmetry else np.arange(len(positions))
-    return np.where(positions.children != NO_CHILD, shared[positions.children], len(positions))
+    children = positions.children
+    return np.where(children != NO_CHILD, shared[children], len(positions))
 
 
 def player(config: Config, model: Arrays) -> ValuedTable:
     """The player that makes the move with the highest mean value over the tables."""
-    mean = np.append(model["values"].mean(axis=0), -np.inf)  # the last one is of illegal moves
+    means = model["values"].mean(axis=0)
+    with_illegal = np.append(means, -np.inf)
     places = places_of(config)[positions_of(config.rules).unfinished]
-    return ValuedTable(config.rules, mean[places], reward_scale(config.rewards, config.discount))
+    worth = reward_scale(config.rewards, config.discount)
+    return ValuedTable(config.rules, with_illegal[places], worth)
 
 
 class TabularQ(PoolLearner):
-    """values: (tables, N + 1). games: (tables, N), in how many games each value was updated."""
+    """Tables of the values of positions, for the side that has just moved.
+
+    values: (tables, N + 1); the last column is -inf and stands for illegal moves.
+    games: (tables, N), the number of games in which each value was updated.
+    after: (N, cells), the column of each move's value. played: the number of games.
+    """
 
     STATE = ("values", "games", "played", "rng", "pool")
 
     def __init__(self, config: Config):
-        self.config, self.positions = config, positions_of(config.rules)
+        self.config = config
+        self.positions = positions_of(config.rules)
         self.after = places_of(config)
         self.values = np.zeros((config.tables, len(self.positions) + 1))
         self.values[:, -1] = -np.inf  # of illegal moves
@@ -85,7 +103,11 @@ class TabularQ(PoolLearner):
         self.played = 0
         self.rng = np.random.default_rng(config.seed)
         self.pool = SelfPlay(
-            config.opponents, config.rules, config.snapshots, config.seed, config.snapshot_epsilon
+            config.opponents,
+            config.rules,
+            size=config.snapshots,
+            seed=config.seed,
+            epsilon=config.snapshot_epsilon,
         )
         self.take_snapshot()
 
@@ -105,8 +127,9 @@ class TabularQ(PoolLearner):
     @property
     def epsilon(self) -> float:
         """The current probability of a random legal move."""
-        tenth = 10 * self.steps // self.config.anneal_steps
-        return max(self.config.epsilon_end, self.config.epsilon - tenth * 0.1)
+        config = self.config
+        tenths = 10 * self.steps // config.anneal_steps  # that are over
+        return max(config.epsilon_end, config.epsilon - tenths * 0.1)
 
     def round(self) -> None:
         """Play a round of games to their ends and learn from them."""
@@ -119,7 +142,8 @@ class TabularQ(PoolLearner):
             is_best = values == values.max(axis=1, keepdims=True)
             explores = self.rng.random((len(rows), 1)) < self.epsilon
             allowed = np.where(explores, values > -np.inf, is_best)
-            return draw(allowed.cumsum(axis=1).T, self.rng.random(len(rows)))  # ties at random
+            numbers = self.rng.random(len(rows))
+            return draw(allowed.cumsum(axis=1).T, numbers)  # ties at random
 
         moves, results = play_games(choose, is_x, opponents, which, self.rng)
         self.learn(moves, results)
@@ -128,8 +152,10 @@ class TabularQ(PoolLearner):
 
     def learn(self, moves: list[Moves], outcome: Rows) -> None:
         """Update the values, from the last own moves back to the first. outcome: (G,) 1, 0, -1."""
-        target = np.array(self.config.rewards)[1 - outcome]  # of a win, a draw or a loss
-        table = self.rng.integers(self.config.tables, size=len(outcome))  # that each game updates
+        place = 1 - outcome  # 0, 1 or 2, as in `rewards`
+        target = np.array(self.config.rewards)[place]
+        # The table that each game updates.
+        table = self.rng.integers(self.config.tables, size=len(outcome))
         for games, rows, cells in reversed(moves):
             self.update(table[games], self.after[rows, cells], target[games])
             # The target of the learner's previous move in these games.
@@ -147,13 +173,15 @@ class TabularQ(PoolLearner):
 
     def update(self, table: Rows, places: Rows, targets: NDArray[np.float64]) -> None:
         """Move each value about as far as its targets (B,) would move it one after another."""
-        entries = table * len(self.positions) + places
-        entries, which, count = np.unique(entries, return_inverse=True, return_counts=True)
-        at = np.divmod(entries, len(self.positions))  # the table and the place of each value
+        pairs = table * len(self.positions) + places
+        entries, which, count = np.unique(pairs, return_inverse=True, return_counts=True)
+        at = np.divmod(entries, len(self.positions))  # table and place
         mean = np.bincount(which, targets) / count
         number = self.games[at] + (1 + count) / 2  # of the middle one of these games
-        rate = np.minimum(self.config.learning_rate * number**-self.config.rate_power, 1.0)
-        self.values[at] += (1 - (1 - rate) ** count) * (mean - self.values[at])
+        rate = self.config.learning_rate * number**-self.config.rate_power
+        rate = np.minimum(rate, 1.0)
+        way = 1 - (1 - rate) ** count  # of `count` steps to the mean
+        self.values[at] += way * (mean - self.values[at])
         self.games[at] += count
 
 

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import torch
@@ -36,7 +36,7 @@ from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.observation import observe
 from tictactoe_env.policy import Policy, RandomPolicy, sample
-from tictactoe_env.rules import SIDES
+from tictactoe_env.rules import Rules
 from training.files import read_columns
 from training.learner import Arrays, Learner, Table
 from training.options import BoardConfig, Count, Layers, Positive, Share, Shares, option
@@ -55,17 +55,21 @@ STORY = (
 )
 UNIT = "games"
 SMALL = "--games 256 --judge-every 256 --steps 768 --epochs 2 --hidden 16 --dropout 0.5"
-MATCH = (0.5, 0.1)  # shares of random moves by ply in a match of champions; the last one repeats
-NOTES = ("level", "training_loss", "validation_loss", "won", "drawn", "lost")
+# Shares of random moves by ply in a match of champions. The last one repeats.
+MATCH = (0.5, 0.1)
 Floats = NDArray[np.float64]
 
 
 class Config(BoardConfig):
     """The options of a training. A step is a game. Schedules are by level."""
 
-    k: Annotated[int, Field(ge=2)] = option(3, "Marks in a line that win, more than one.")
+    k: Annotated[int, Field(ge=2)] = option(
+        3, "Marks in a line that win, more than one.", rare=True
+    )
     steps: Count = option(510_000, "Games after which training ends, at the end of a level.")
-    judge_every: Count = option(30_000, "Games between two exact evaluations, at ends of levels.")
+    judge_every: Count = option(
+        30_000, "Games between two exact evaluations, at ends of levels.", rare=True
+    )
     games: Count = option(30_000, "Number of games in a level.")
     epochs: Count = option(5, "Epochs in a level; each draws as many examples as it has.")
     hidden: Layers = option((1024,), "Units of the hidden layers.")
@@ -79,23 +83,42 @@ class Config(BoardConfig):
     dropout: Share = option(0.0, "Share of the hidden units that are dropped at random.")
     dataset: str = option("", "dataset.csv of a run for the first level; empty for random games.")
     device: Device = option("cpu", "Device on which the network is trained.")
-    cut: bool = True
-    symmetry: bool = True
-    validation: Share = 0.1  # held out to choose the best epoch; with 0 it is the last one
-    learning_rate_decay: Share = 0.8  # at each new level
+    cut: bool = option(
+        True,
+        "Whether the champion's value of the best move replaces the result before a move that was "
+        "not the best.",
+        rare=True,
+    )
+    symmetry: bool = option(
+        True, "Whether symmetric positions are one position to the network.", rare=True
+    )
+    validation: Share = option(
+        0.1,
+        "Share of the positions that are held out to choose the best epoch; with 0 it is the last.",
+        rare=True,
+    )
+    learning_rate_decay: Share = option(
+        0.8, "Factor on the learning rate at each new level.", rare=True
+    )
 
 
-SEARCH = {"games": Range(10_000, 60_000, log=True), "learning_rate": Range(5e-4, 1e-2, log=True)}
+SEARCH = {
+    "games": Range(10_000, 60_000, log=True),
+    "learning_rate": Range(5e-4, 1e-2, log=True),
+}
 
 
 def build(config: Config) -> nn.Sequential:
     """The untrained network, from planes of own and other marks to a value."""
-    sizes, layers = (2 * config.rules.cells, *config.hidden), []
+    sizes = (2 * config.rules.cells, *config.hidden)
+    network = nn.Sequential()
     with torch.random.fork_rng():
         torch.manual_seed(config.seed)
         for inputs, units in pairwise(sizes):
-            layers += [nn.Linear(inputs, units), nn.ReLU(), nn.Dropout(config.dropout)]
-        return nn.Sequential(*layers, nn.Linear(sizes[-1], 1))
+            network.append(nn.Linear(inputs, units))
+            network.append(nn.ReLU())
+            network.append(nn.Dropout(config.dropout))
+        return network.append(nn.Linear(sizes[-1], 1))
 
 
 class Afterstates:
@@ -109,13 +132,16 @@ class Afterstates:
 
     def __init__(self, config: Config, device: str = "cpu"):
         self.config = config
-        positions = self.positions = positions_of(config.rules)
-        seats = np.where(positions.x_to_move, -1, 1)
-        self.exact = (positions.outcome_x * seats).astype(np.float64)
-        seen = Representatives(positions, config.symmetry)  # the empty board is the first
-        self.classes, self.index = seen.rows[1:], np.maximum(seen.index, 0)
-        boards, seats = positions.boards[self.classes], seats[self.classes]
-        self.planes = observe(boards, config.rules, "planes", seats).reshape(len(boards), -1)
+        positions = positions_of(config.rules)
+        self.positions = positions
+        has_moved = np.where(positions.x_to_move, -1, 1)  # X 1, O -1
+        self.exact = (positions.outcome_x * has_moved).astype(np.float64)
+        seen = Representatives(positions, config.symmetry)
+        self.classes = seen.rows[1:]  # without the empty board, which is the first
+        self.index = np.maximum(seen.index, 0)
+        boards = positions.boards[self.classes]
+        planes = observe(boards, config.rules, "planes", has_moved[self.classes])
+        self.planes = planes.reshape(len(boards), -1)
         self.inputs = torch.as_tensor(self.planes, dtype=torch.float32, device=device)
 
     def outputs(self, network: nn.Module) -> Floats:
@@ -126,7 +152,8 @@ class Afterstates:
 
     def values(self, network: nn.Module) -> Floats:
         """The values by which moves are chosen: (N,), with `look_ahead` 2 after the best reply."""
-        values = np.where(self.index, self.outputs(network)[self.index - 1], self.exact)
+        outputs = self.outputs(network)
+        values = np.where(self.index > 0, outputs[self.index - 1], self.exact)
         if self.config.look_ahead == 2:
             replies = self.of_moves(values).max(axis=1)
             values = np.where(self.positions.is_over, values, -replies)
@@ -147,33 +174,53 @@ class Afterstates:
 def player(config: Config, model: Arrays) -> ValuedTable:
     """The player of a saved model, on the CPU."""
     use_torch("cpu", threads=1)  # the order of summation may depend on the threads
-    network, afterstates = build(config), Afterstates(config)
+    network = build(config)
     load_weights(network, model)
+    afterstates = Afterstates(config)
     return afterstates.policy(afterstates.values(network))
+
+
+class Results(NamedTuple):
+    """The results of games by the classes of positions that they went through.
+
+    games: (C,) the weight of the games through each class. sums: (C,) the sum of their results, for
+    the side that had just moved.
+    """
+
+    games: Floats
+    sums: Floats
+
+    @property
+    def means(self) -> Floats:
+        """The mean result of each class: (C,), 0 without a game."""
+        return self.sums / np.where(self.games > 0, self.games, 1.0)
 
 
 class ValueNet(Learner):
     """The network, and the results that it learns from.
 
-    results: (2, C) for each class of positions the weight of the games that reached it, and the sum
-    of their results for the side that had just moved. losses: of the last champion, in training and
-    validation. match: the wins, draws and losses of this champion against the one before.
-    There is no generator: each level makes its own from the seed and its number.
+    results: of all levels so far. losses: of the last champion, in training and validation. match:
+    the results of this champion against the one before. order: (C,) from 0 to 1, in which classes
+    are held out. There is no generator: each level makes its own from the seed and its number.
     """
 
     STATE = ("results", "losses", "match")
-    CHARTS = {"losses.png": NOTES[:3]}
+    CHARTS = {"losses.png": ("level", "training_loss", "validation_loss")}
 
     def __init__(self, config: Config):
         use_torch(config.device, threads=1)
-        self.config, self.network = config, build(config).to(config.device)
+        self.config = config
+        self.network = build(config).to(config.device)
         self.afterstates = Afterstates(config, config.device)
-        images = self.afterstates.positions.canonical[self.afterstates.classes]
+        classes = self.afterstates.classes
+        # Symmetric positions are held out together, also where each is a class of its own.
+        images = self.afterstates.positions.canonical[classes]
         distinct, which = np.unique(images, return_inverse=True)
         order = np.random.default_rng(config.seed).permutation(len(distinct))
-        self.order = order[which] / len(distinct)  # the order in which classes are held out
-        self.results = np.zeros((2, len(images)))
-        self.losses, self.match = [np.nan, np.nan], [np.nan, np.nan, np.nan]
+        self.order = order[which] / len(distinct)
+        self.results = Results(np.zeros(len(classes)), np.zeros(len(classes)))
+        self.losses = {"training_loss": np.nan, "validation_loss": np.nan}
+        self.match = {"won": np.nan, "drawn": np.nan, "lost": np.nan}
 
     def advance(self, most: int) -> None:
         """Play and learn levels until `most` further games are played."""
@@ -187,8 +234,7 @@ class ValueNet(Learner):
 
     def notes(self) -> dict[str, float]:
         """The level, the losses of its champion, and its results against the champion before."""
-        level = self.steps // self.config.games
-        return dict(zip(NOTES, (level, *self.losses, *self.match), strict=True))
+        return {"level": self.steps // self.config.games, **self.losses, **self.match}
 
     def model(self) -> Arrays:
         """The weights of the network."""
@@ -197,43 +243,58 @@ class ValueNet(Learner):
     def restore(self, model: Arrays, state: dict[str, Any]) -> None:
         """Continue with these weights."""
         super().restore(model, state)
+        self.results = Results(*state["results"])
         load_weights(self.network, model)
 
     def level(self) -> None:
         """Play the games of a level, learn from them, and play against the level before."""
-        config, after, level = self.config, self.afterstates, self.steps // self.config.games
+        config = self.config
+        afterstates = self.afterstates
+        level = self.steps // config.games
         rng = np.random.default_rng([config.seed, level])
-        values = after.values(self.network) if level else np.zeros(len(after.positions))
-        before: Policy = after.policy(values) if level else RandomPolicy(config.rules)
+        before: Policy = RandomPolicy(config.rules)
+        values = np.zeros(len(afterstates.positions))
+        if level > 0:
+            values = afterstates.values(self.network)
+            before = afterstates.policy(values)
         if config.dataset and level == 0:
-            means, games = read_columns(Path(config.dataset), after.planes).T
-            recent = np.stack([games, games * means])
+            means, games = read_columns(Path(config.dataset), afterstates.planes).T
+            recent = Results(games, games * means)
         else:
             recent = self.play(before, values, rng)
-        self.results = recent + config.memory * self.results
-        self.fit(level, int(recent[0].sum()), rng)
-        players = (ExploringPolicy(one, MATCH, config.rules) for one in (self.policy(), before))
-        champion, other = (tabulate(player, config.rules) for player in players)
-        x, o = (exact_result(champion, other, side=side) for side in SIDES)
-        self.match = [(x.win + o.win) / 2, (x.draw + o.draw) / 2, (x.loss + o.loss) / 2]
+        self.results = Results(
+            games=recent.games + config.memory * self.results.games,
+            sums=recent.sums + config.memory * self.results.sums,
+        )
+        self.fit(level, int(recent.games.sum()), rng)
+        self.match = match_of(self.policy(), before, config.rules)
         self.steps += config.games
 
-    def play(self, player: Policy, values: Floats, rng: np.random.Generator) -> Floats:
-        """The results (2, C) of the games of a level. values: (N,) those of the player."""
-        config, positions = self.config, self.afterstates.positions
+    def play(self, player: Policy, values: Floats, rng: np.random.Generator) -> Results:
+        """The results of the games of a level. values: (N,) the player's values."""
+        config = self.config
+        positions = self.afterstates.positions
         if isinstance(player, ValuedTable) and config.temperature:
             player = player.softmax(config.temperature)
         exploring = ExploringPolicy(player, config.epsilons, config.rules)
         table = tabulate(exploring, config.rules).by_row()
-        # the position of each game after each move, -1 after its end
+        # The position of each game after each move. After its end it is -1, the last position of
+        # all, which is finished and therefore in no class. `returns` looks two moves ahead.
         path = np.full((config.rules.cells + 3, config.games), -1, dtype=np.intp)
         path[0] = 0
-        plies, _ = play_out(path[0], lambda _, rows: sample(table[rows], rng), positions)
+
+        def move(_: Rows, rows: Rows) -> Rows:
+            return sample(table[rows], rng)
+
+        plies, _ = play_out(path[0], move, positions)
         for ply, (games, rows, cells) in enumerate(plies):
             path[ply + 1, games] = positions.children[rows, cells]
-        which, size = self.afterstates.index[path].ravel(), self.results.shape[1] + 1
+        classes = len(self.results.games)
+        which = self.afterstates.index[path].ravel()  # from 1; 0 for no class
         returns = self.returns(path, values).ravel()
-        return np.stack([np.bincount(which, weights, size)[1:] for weights in (None, returns)])
+        count: NDArray[Any] = np.bincount(which, minlength=classes + 1)
+        sums: NDArray[Any] = np.bincount(which, returns, minlength=classes + 1)
+        return Results(count[1:].astype(np.float64), sums[1:])
 
     def returns(self, path: Rows, values: Floats) -> Floats:
         """The discounted result at each position of a path, for the side that had just moved.
@@ -241,61 +302,110 @@ class ValueNet(Learner):
         With `cut`, the value of the best move replaces the result before a move of that side that
         was not the best by the champion's `values`.
         """
-        after, is_over = self.afterstates, self.afterstates.positions.is_over
-        returns, best = after.exact[path], after.of_moves(values).max(axis=1)
+        exact = self.afterstates.exact
+        is_over = self.afterstates.positions.is_over
+        best = self.afterstates.of_moves(values).max(axis=1)
+        returns = exact[path]
         for ply in range(len(path) - 3, -1, -1):
-            here, answer, reply = path[ply : ply + 3]
+            here, answer, reply = path[ply : ply + 3]  # `answer` is the other side's move
             onward = returns[ply + 2]
             if self.config.cut:
                 onward = np.where(values[reply] < best[answer], best[answer], onward)
             discounted = self.config.discount * onward
-            later = np.where(is_over[answer], -after.exact[answer], discounted)
-            returns[ply] = np.where(is_over[here], after.exact[here], later)
+            later = np.where(is_over[answer], -exact[answer], discounted)
+            returns[ply] = np.where(is_over[here], exact[here], later)
         return returns
 
     def fit(self, level: int, examples: int, rng: np.random.Generator) -> None:
         """Train on the results and keep the champion, the epoch with the lowest validation loss.
 
-        examples: how many are drawn in an epoch. No class is held out again before all were.
+        examples: how many are drawn in an epoch.
         """
-        config, network, after = self.config, self.network, self.afterstates
-        size, device, share = config.batch_size, config.device, config.validation
-        games, sums = self.results
-        mean = sums / np.where(games > 0, games, 1.0)
-        held_out = (self.order + level * share) % 1 < share
-        known, unknown = np.where(held_out, 0.0, games), np.where(held_out, games, 0.0)
-        if not known.any():
-            raise ValueError("all positions of the games are held out: play more games")
+        config = self.config
+        games = self.results.games
+        means = self.results.means
+        is_held_out = self.held_out(level)
+        in_training = np.where(is_held_out, 0.0, games)
+        in_validation = np.where(is_held_out, games, 0.0)
+        if not in_training.any():
+            raise ValueError(
+                "all positions of the games are held out: play more games, or lower validation"
+            )
+        probs = in_training / in_training.sum()
+        targets = torch.as_tensor(means, dtype=torch.float32, device=config.device)
         rate = config.learning_rate * config.learning_rate_decay**level
-        optimizer = torch.optim.Adam(network.parameters(), lr=rate, weight_decay=1e-5, fused=True)
-        targets = torch.as_tensor(mean, dtype=torch.float32, device=device)
-        probs = known / known.sum()
-        self.losses, weights = [np.nan, np.inf], {}
+        optimizer = torch.optim.Adam(
+            self.network.parameters(), lr=rate, weight_decay=1e-5, fused=True
+        )
+        champion: Arrays = {}
+        lowest = np.inf
         with torch.random.fork_rng():
             torch.manual_seed(int(rng.integers(2**31)))
             for _ in range(config.epochs):
-                network.train()
-                for _ in range(0, examples, size):
-                    count = np.bincount(rng.choice(len(probs), size, p=probs), minlength=len(probs))
-                    which = torch.as_tensor(np.flatnonzero(count), device=device)
-                    weight = torch.tensor(count[count > 0] / size, dtype=torch.float32).to(device)
-                    errors = network(after.inputs[which])[:, 0] - targets[which]
-                    optimizer.zero_grad()
-                    (weight * errors**2).sum().backward()
-                    optimizer.step()
-                distances = (after.outputs(network) - mean) ** 2
-                held = np.average(distances, weights=unknown) if unknown.any() else np.nan
-                if not held > self.losses[1]:  # NaN if nothing is held out: the last epoch is it
-                    self.losses = [float(distances @ probs), float(held)]
-                    weights = weights_of(network)
-        load_weights(network, weights)
+                self.network.train()
+                for _ in range(0, examples, config.batch_size):
+                    self.update(optimizer, targets, probs, rng)
+                errors = (self.afterstates.outputs(self.network) - means) ** 2
+                validation_loss = np.nan
+                if in_validation.any():
+                    validation_loss = float(np.average(errors, weights=in_validation))
+                is_worse = validation_loss > lowest  # never if nothing is held out
+                if not is_worse:
+                    lowest = validation_loss
+                    self.losses = {
+                        "training_loss": float(errors @ probs),
+                        "validation_loss": lowest,
+                    }
+                    champion = weights_of(self.network)
+        load_weights(self.network, champion)
+
+    def held_out(self, level: int) -> NDArray[np.bool_]:
+        """The classes (C,) that are held out at a level. None is again before all were."""
+        share = self.config.validation
+        return (self.order + level * share) % 1 < share
+
+    def update(
+        self,
+        optimizer: torch.optim.Optimizer,
+        targets: torch.Tensor,
+        probs: Floats,
+        rng: np.random.Generator,
+    ) -> None:
+        """Move the network towards the targets (C,) of a batch, drawn with these probabilities."""
+        size = self.config.batch_size
+        drawn = rng.choice(len(probs), size, p=probs)
+        count = np.bincount(drawn, minlength=len(probs))
+        which = torch.as_tensor(np.flatnonzero(count), device=targets.device)
+        shares = count[count > 0] / size
+        weights = torch.tensor(shares, dtype=torch.float32).to(targets.device)
+        errors = self.network(self.afterstates.inputs[which])[:, 0] - targets[which]
+        optimizer.zero_grad()
+        (weights * errors**2).sum().backward()
+        optimizer.step()
 
     def tables(self) -> dict[str, Table]:
         """The examples of the level: a board, its mean result, and the weight of its games."""
-        (games, sums), planes = self.results, self.afterstates.planes
-        rows = np.column_stack([planes, sums / np.where(games > 0, games, 1.0), games]).tolist()
-        names = [*(f"v{number}" for number in range(planes.shape[1])), "return", "games"]
-        return {"dataset.csv": Table(names, rows)}
+        planes = self.afterstates.planes
+        names = [f"v{number}" for number in range(planes.shape[1])]
+        names += ["return", "games"]
+        rows = np.column_stack([planes, self.results.means, self.results.games])
+        return {"dataset.csv": Table(names, rows.tolist())}
+
+
+def match_of(champion: Policy, before: Policy, rules: Rules) -> dict[str, float]:
+    """The results of a champion against the one before, both with some random moves.
+
+    They are exact, and the mean of both sides.
+    """
+    player = tabulate(ExploringPolicy(champion, MATCH, rules), rules)
+    opponent = tabulate(ExploringPolicy(before, MATCH, rules), rules)
+    x = exact_result(player, opponent, side="X")
+    o = exact_result(player, opponent, side="O")
+    return {
+        "won": (x.win + o.win) / 2,
+        "drawn": (x.draw + o.draw) / 2,
+        "lost": (x.loss + o.loss) / 2,
+    }
 
 
 begin = ValueNet

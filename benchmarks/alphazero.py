@@ -41,7 +41,7 @@ def trainings(seeds: int, games: int) -> Points:
         learner = ALPHAZERO.begin(config)
         while learner.steps <= games:
             for simulations in SIMULATIONS:
-                player = ALPHAZERO.player(config.but(simulations=simulations), learner.model())
+                player = ALPHAZERO.player(config.replace(simulations=simulations), learner.model())
                 points.setdefault((learner.steps, simulations), []).append(evaluate(player))
             learner.advance(config.judge_every)
     return points

@@ -39,13 +39,14 @@ from tictactoe_env.files import write_file
 from tictactoe_env.notation import SIDES
 from tictactoe_env.opponents import make_opponent
 from tictactoe_env.rules import Rules
-from tictactoe_env.trained import certificate_of
+from tictactoe_env.trained import certificate_of, trained_names
 from training.cluster import results
 from training.files import MANIFEST, read_json
 
 ROOT = Path(__file__).parent.parent
 RUNS = Path("runs") / "results"
-PAGE, CROSS = ROOT / "docs" / "results.md", ROOT / "docs" / "cross_table.csv"
+PAGE = ROOT / "docs" / "results.md"
+CROSS = ROOT / "docs" / "cross_table.csv"
 NOT_TRAINED = "-"  # for this side
 
 
@@ -115,6 +116,8 @@ SETTINGS = (
     ),
 )
 """Every agent, and every preset for 3x3."""
+PACKAGED = tuple(setting for setting in SETTINGS if setting.name in trained_names())
+"""The settings whose players come with the package; a new agent is not among them yet."""
 READY = ("search", "mcts-playouts=1000", "minimax", "random")
 """Players that need no training."""
 
@@ -138,7 +141,8 @@ def train_all(
     wanted = [
         (setting, seed, folder_of(setting, seed)) for seed in range(seeds) for setting in settings
     ]
-    calls, failed = [], []
+    calls = []
+    failed = []
     for setting, seed, folder in wanted:
         if not setting.is_saved_in(folder, seed):
             if not setting.is_begun_in(folder, seed):
@@ -163,7 +167,8 @@ def train_all(
 
 def seeds_row(setting: Setting, contents: Sequence[Certificate]) -> list[str]:
     """The row of an agent over its seeds: proofs, when they were made, wins against random play."""
-    trainings, row = [content.stated.training for content in contents], [setting.name]
+    trainings = [content.stated.training for content in contents]
+    row = [setting.name]
     for goal in ("first_unbeatable", "first_optimal"):
         times = [training[goal]["seconds"] for training in trainings if goal in training]
         row += [f"{len(times)} of {len(trainings)}", spread(times, 1) if times else ""]
@@ -175,7 +180,8 @@ def seeds_row(setting: Setting, contents: Sequence[Certificate]) -> list[str]:
 
 def package_row(name: str, content: Certificate) -> list[str]:
     """The row of one player: its training, its wins against random play, how it is beaten."""
-    training, cost = content.stated.training, "none"
+    training = content.stated.training
+    cost = "none"
     if training:
         steps = f"{training['steps']:,} {unit_of(content.stated.agent)}"
         cost = f"{training['seconds']:.1f} s, {steps}"
@@ -248,7 +254,7 @@ def heat_map(found: Mapping[str, Mapping[str, Mapping[str, float]]], path: Path)
 
 def write_package(page: str) -> str:
     """The page with the rows of the players of the package; writes the cross table."""
-    contents = {setting.name: certificate_of(setting.name) for setting in SETTINGS}
+    contents = {setting.name: certificate_of(setting.name) for setting in PACKAGED}
     contents |= {name: certify(make_opponent(name, Rules()), name) for name in READY}
     players = {name: table_of(content) for name, content in contents.items()}
     found = cross_table(players, exact_rates)

@@ -96,10 +96,12 @@ def training_rate(games: int, rules: Rules) -> float:
 def proving(rules: Rules, side: str) -> tuple[int, int, float, float, bool]:
     """Decisions, positions, seconds and megabytes of a proof, and whether the player can lose."""
     player = CanonicalPolicy(LineCounter(rules), rules)
-    before, began = peak_megabytes(), time.process_time()
+    before = peak_megabytes()
+    began = time.process_time()
     reach = reach_of({side: player}, side, rules, BOUND)
     can_lose = best_response(reach).can_lose
-    seconds, megabytes = time.process_time() - began, peak_megabytes() - before
+    seconds = time.process_time() - began
+    megabytes = peak_megabytes() - before
     return reach.decisions, len(reach), seconds, megabytes, can_lose
 
 

@@ -36,7 +36,9 @@ Measurement = Callable[[], float]  # steps per second
 
 def single(name: str, **arguments: Any) -> Measurement:
     """A measurement of one game through `gym.make`, resets included."""
-    env, rng, seed = gym.make(name, **arguments), np.random.default_rng(0), 7
+    env = gym.make(name, **arguments)
+    rng = np.random.default_rng(0)
+    seed = 7
     actions = []
     _, info = env.reset(seed=seed)
     for _ in range(SINGLE_STEPS):
@@ -62,7 +64,8 @@ def single(name: str, **arguments: Any) -> Measurement:
 def vector(envs: Any) -> Measurement:
     """A measurement of all games of a vector environment, in its default autoreset mode."""
     steps = max(8, VECTOR_STEPS // envs.num_envs)
-    rng, seed = np.random.default_rng(0), 7
+    rng = np.random.default_rng(0)
+    seed = 7
     actions = []
     _, info = envs.reset(seed=seed)
     for _ in range(steps):
@@ -84,7 +87,8 @@ def pettingzoo() -> Measurement:
     """A measurement of PettingZoo's tictactoe, whose observation and mask `last` gives."""
     from pettingzoo.classic import tictactoe_v3
 
-    env, rng = tictactoe_v3.env(), np.random.default_rng(0)
+    env = tictactoe_v3.env()
+    rng = np.random.default_rng(0)
 
     def play(choose: Callable[[Any], int]) -> list[int]:
         env.reset()

@@ -53,7 +53,8 @@ def best_run(setting: Setting) -> Path | None:
 def _strength(found: Certificate) -> tuple[Any, ...]:
     """The greater the better: who can be beaten, then wins against random play, then the seed."""
     sides = found.trained.values()
-    unbeatable, optimal = sum(one.unbeatable for one in sides), sum(one.optimal for one in sides)
+    unbeatable = sum(one.unbeatable for one in sides)
+    optimal = sum(one.optimal for one in sides)
     wins = sum(one.vs_random.win for one in sides)
     return unbeatable, optimal, round(wins, 9), -(found.stated.seed or 0)
 
@@ -98,7 +99,9 @@ def write_rounded(player: Any, certificate: Certificate, path: Path) -> None:
 
 def main() -> int:
     """Write the tables; the exit code is 1 if a setting has no run."""
-    missing, written, players = [], {}, {}
+    missing = []
+    written = {}
+    players = {}
     for setting in SETTINGS:
         folder = best_run(setting)
         if folder is None:

@@ -33,10 +33,12 @@ from training.values import ValuedTable
 HERE = Path(__file__).parent
 STEPS = 400_000  # of the Q-learner in game.gif; two seconds
 SEED = 0  # of its training and its game
-MILLISECONDS, LAST_MILLISECONDS = 2_000, 6_000  # for which a board is shown
+MILLISECONDS = 2_000  # for which a board is shown
+LAST_MILLISECONDS = 6_000
 ENVIRONMENT_SEED = 0  # of the game in environment.gif
 STRIP = 70  # pixels below the board, for two lines of text
-TEXT, SMALL = 19, 14  # pixels, the height of letters
+TEXT = 19  # pixels, the height of letters
+SMALL = 14
 
 
 def main() -> None:
@@ -51,7 +53,8 @@ def main() -> None:
             pass
         player = learner.policy()
         moves = tuple(play(player, RandomPolicy(), Rules(), SEED))
-        x, o = Participant("agent", "tabular_q"), Participant("agent", "random")
+        x = Participant("agent", "tabular_q")
+        o = Participant("agent", "random")
         game = Game(x=x, o=o, moves=moves, origin="battle")
         write_gif(game, player, HERE / "game.gif")
         write_page(folder, "/?x=human&o=tabular_q", ("a1", "c3"), HERE / "page.png")
@@ -78,7 +81,8 @@ def write_environment(path: Path) -> None:
     env = gym.make("tictactoe_env/TicTacToe-v0", **options)
     player = make_opponent("minimax-first", Rules())
     env.reset(seed=ENVIRONMENT_SEED)
-    frames, terminated = [env.render()], False
+    frames = [env.render()]
+    terminated = False
     while not terminated:
         board = env.unwrapped.board
         _, _, terminated, _, _ = env.step(player.probs(board[None])[0].argmax())
@@ -145,16 +149,20 @@ def served(folder: str) -> Iterator[str]:
 
 def _frame(game: Game, player: ValuedTable, ply: int) -> Image.Image:
     """The board after `ply` moves, with two lines of text below it."""
-    board, side = game.boards[ply], SIDES[ply % 2]
+    board = game.boards[ply]
+    side = SIDES[ply % 2]
     is_over = ply == len(game.moves)
     values = None if is_over else np.where(board == 0, player.q_values(board[None])[0], np.nan)
     pixels = rgb_array(board, game.rules, last=game.moves[ply - 1] if ply else None, values=values)
     picture = Image.new("RGB", (pixels.shape[1], pixels.shape[0] + STRIP), BACKGROUND)
     picture.paste(Image.fromarray(pixels))
-    draw, middle, top = ImageDraw.Draw(picture), pixels.shape[1] / 2, pixels.shape[0] - 8
+    draw = ImageDraw.Draw(picture)
+    middle = pixels.shape[1] / 2
+    top = pixels.shape[0] - 8
     names = {"X": game.x.name, "O": game.o.name}
     if ply == 0:
-        first, colour = f"X: {names['X']}     O: {names['O']}", INK
+        first = f"X: {names['X']}     O: {names['O']}"
+        colour = INK
     else:
         verdict = verdicts(game)[ply - 1]
         first = f"{verdict.side} {cell_text(verdict.cell, game.rules)}: {verdict.text}"

@@ -25,6 +25,7 @@ PACKAGE = "tictactoe_env"
 MODULES = [
     "wrappers",
     "exact",
+    "text",
     "search",
     "certificates",
     "games",
@@ -35,7 +36,7 @@ MODULES = [
 FURTHER = {
     "notation": [
         *("parse_board", "board_text", "parse_game", "game_text"),
-        *("parse_cell", "cell_text"),
+        *("parse_cell", "named_cell", "cell_text"),
     ],
     "observation": ["observe"],
     "rules": ["standing", "Standing"],
@@ -88,7 +89,8 @@ def page() -> str:
 
     AssertionError for a name without docstring.
     """
-    tables, entries = [], []
+    tables = []
+    entries = []
     for module, names in public_names().items():
         values = {name: getattr(import_module(module), name) for name in names}
         rows = [

@@ -18,8 +18,14 @@ from torch import nn
 from tictactoe_env import FunctionPolicy, Rules, evaluate
 
 TOTAL = int(sys.argv[1]) if len(sys.argv) > 1 else 50_000
-ENVS, CAPACITY, BATCH, UPDATES = 256, 400, 4, 8  # capacity and batch: in steps of all games
-RATE, EPSILON, TARGET_EVERY, SEED = 1e-3, 0.5, 20, 1
+ENVS = 256
+CAPACITY = 400  # steps of all games
+BATCH = 4  # steps of all games
+UPDATES = 8
+RATE = 1e-3
+EPSILON = 0.5
+TARGET_EVERY = 20
+SEED = 1
 random.seed(SEED)
 torch.manual_seed(SEED)
 hidden = nn.Linear(18, 128), nn.ReLU(), nn.Linear(128, 128), nn.ReLU()
@@ -40,7 +46,8 @@ buffer = deque(maxlen=CAPACITY)
 for step in range(max(1, TOTAL // ENVS)):
     mask = torch.as_tensor(info["action_mask"])
     with torch.no_grad():
-        explored, chosen = mask.float().multinomial(1)[:, 0], best(network, obs, mask)[1]
+        explored = mask.float().multinomial(1)[:, 0]
+        chosen = best(network, obs, mask)[1]
     action = torch.where(torch.rand(ENVS) < EPSILON, explored, chosen)
     before = obs, mask, action
     obs, reward, done, _, info = envs.step(action.numpy())

@@ -15,8 +15,15 @@ from torch.distributions import Categorical
 from tictactoe_env import FunctionPolicy, Rules, evaluate
 
 TOTAL = int(sys.argv[1]) if len(sys.argv) > 1 else 400_000
-ENVS, STEPS, EPOCHS, MINIBATCHES = 512, 8, 4, 4
-RATE, LAMBDA, CLIP, ENTROPY, SEED = 2.5e-3, 0.95, 0.2, 0.01, 1
+ENVS = 512
+STEPS = 8
+EPOCHS = 4
+MINIBATCHES = 4
+RATE = 2.5e-3
+LAMBDA = 0.95
+CLIP = 0.2
+ENTROPY = 0.01
+SEED = 1
 torch.manual_seed(SEED)
 hidden = nn.Linear(18, 128), nn.Tanh(), nn.Linear(128, 128), nn.Tanh()
 network = nn.Sequential(*hidden, nn.Linear(128, 9 + 1))  # a logit for each cell, and the value
@@ -42,7 +49,8 @@ for update in range(updates := max(1, TOTAL // (ENVS * STEPS))):
         rollout.append((*row, reward, done))
     columns = zip(*rollout, strict=True)
     *data, values, rewards, dones = (torch.stack([*map(torch.as_tensor, x)]) for x in columns)
-    returns, later = torch.zeros_like(values), act(obs, info["action_mask"])[1].detach()
+    returns = torch.zeros_like(values)
+    later = act(obs, info["action_mask"])[1].detach()
     nexts = [*values[1:], later]
     for t in reversed(range(STEPS)):  # lambda-returns; less the values they are GAE
         later = LAMBDA * later + (1 - LAMBDA) * nexts[t]
@@ -50,7 +58,8 @@ for update in range(updates := max(1, TOTAL // (ENVS * STEPS))):
     batch = [x.flatten(0, 1) for x in (*data, returns - values, returns)]
     for rows in torch.randperm(ENVS * STEPS * EPOCHS).chunk(EPOCHS * MINIBATCHES):
         o, m, a, old, gae, target = (x[rows % (ENVS * STEPS)] for x in batch)
-        (moves, v), gae = act(o, m), (gae - gae.mean()) / (gae.std() + 1e-8)
+        moves, v = act(o, m)
+        gae = (gae - gae.mean()) / (gae.std() + 1e-8)
         ratio = (moves.log_prob(a) - old).exp()
         gain = torch.min(ratio * gae, ratio.clamp(1 - CLIP, 1 + CLIP) * gae)
         optimizer.zero_grad()

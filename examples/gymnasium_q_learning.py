@@ -18,8 +18,10 @@ from tictactoe_env import FunctionPolicy, Rules, evaluate
 
 ID = "tictactoe_env:tictactoe_env/TicTacToe-v0"
 STEPS = int(sys.argv[1]) if len(sys.argv) > 1 else 600_000
-GAMES, EXPLORATION = 64, 0.2
-q_table, rng = np.zeros((3**9, 9)), np.random.default_rng(0)
+GAMES = 64
+EXPLORATION = 0.2
+q_table = np.zeros((3**9, 9))
+rng = np.random.default_rng(0)
 
 
 def rows_of(observations):
@@ -36,7 +38,8 @@ games = gym.make_vec(ID, GAMES, opponent="minimax-slip=0.5")
 env = RecordEpisodeStatistics(games, buffer_length=2_000)
 observations, infos = env.reset(seed=0)
 for _ in range(STEPS // GAMES):
-    rows, masks = rows_of(observations), infos["action_mask"]
+    rows = rows_of(observations)
+    masks = infos["action_mask"]
     random_moves = (rng.random(masks.shape) * masks).argmax(axis=1)
     best_moves = q_values(observations, masks).argmax(axis=1)
     moves = np.where(rng.random(GAMES) < EXPLORATION, random_moves, best_moves)
@@ -51,7 +54,8 @@ policy = FunctionPolicy(lambda *boards: q_values(*boards).argmax(axis=1), Rules(
 print(evaluate(policy))
 
 game = RenderCollection(gym.make(ID, opponent=policy, render_mode="rgb_array"))
-(observation, info), ended = game.reset(seed=0), False
+observation, info = game.reset(seed=0)
+ended = False
 while not ended:  # the policy plays against itself
     move = q_values(observation[None], info["action_mask"][None]).argmax()
     observation, _, ended, _, info = game.step(move)

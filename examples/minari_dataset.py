@@ -20,7 +20,8 @@ GRID = np.arange(9).reshape(3, 3)
 SYMMETRIES = [np.rot90(grid, turns).ravel() for grid in (GRID, GRID.T) for turns in range(4)]
 
 # 1. Record the expert's games against random play, on both sides.
-expert, random = make_opponent("minimax-first", Rules()), make_opponent("random", Rules())
+expert = make_opponent("minimax-first", Rules())
+random = make_opponent("random", Rules())
 env = gym.make("tictactoe_env:TicTacToe-v0", opponent="random", observation="grid")
 collector = minari.DataCollector(env, record_infos=True)
 for game in range(int(sys.argv[1]) if len(sys.argv) > 1 else 1500):

@@ -17,14 +17,18 @@ from tictactoe_env.notation import board_text
 from tictactoe_env.rules import standing
 
 GAMES = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000
-RULES, PLAYER = Rules(), "minimax-slip=0.1"
-positions, solution, known = positions_of(RULES), solve(RULES), {}
+RULES = Rules()
+PLAYER = "minimax-slip=0.1"
+positions = positions_of(RULES)
+solution = solve(RULES)
+known = {}
 
 
 def value_x(state, row):
     """X's value by minimax over OpenSpiel's states; each board is compared with our row of it."""
     if row not in known:
-        cells, best = state.legal_actions(), min if state.current_player() == 1 else max
+        cells = state.legal_actions()
+        best = min if state.current_player() == 1 else max
         values = [value_x(state.child(c), positions.children[row, c]) for c in cells]
         known[row] = best(values) if values else state.returns()[0]
         optimal = [cell for cell, value in zip(cells, values, strict=True) if value == known[row]]
@@ -43,7 +47,8 @@ def openspiel_table(state, row, probs, table):
     return table
 
 
-start, rng = pyspiel.load_game("tic_tac_toe").new_initial_state(), np.random.default_rng(0)
+start = pyspiel.load_game("tic_tac_toe").new_initial_state()
+rng = np.random.default_rng(0)
 print(f"the empty board is worth {value_x(start, 0):g}, {len(known):,} positions agree")
 for _ in range(GAMES):
     m, n, k = rng.integers([4, 4, 1], [9, 8, 5])  # m columns, n rows

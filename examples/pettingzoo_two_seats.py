@@ -17,7 +17,8 @@ from tictactoe_env import FunctionPolicy, Rules, evaluate, exploitability
 from tictactoe_env import pettingzoo as tictactoe
 
 GAMES = int(sys.argv[1]) if len(sys.argv) > 1 else 20_000
-RATE, EXPLORE = 0.5, 0.7
+RATE = 0.5
+EXPLORE = 0.7
 rng = np.random.default_rng(0)
 values = defaultdict(lambda: np.ones(9))  # of moves, by the bytes of the board; new ones seem best
 

@@ -43,7 +43,8 @@ config = (
 algorithm = config.build_algo()
 for _ in range(max(1, STEPS // 4_000)):
     runners = algorithm.train()["env_runners"]
-    steps, reward = runners["num_env_steps_sampled_lifetime"], runners["episode_return_mean"]
+    steps = runners["num_env_steps_sampled_lifetime"]
+    reward = runners["episode_return_mean"]
     print(f"{steps:7.0f} steps, mean reward {reward:5.2f}")
 module = algorithm.get_module()
 

@@ -18,7 +18,8 @@ from tianshou.utils.net.common import Net
 from tictactoe_env import FunctionPolicy, Rules, evaluate, snapshot
 from tictactoe_env.wrappers import MaskInObservation
 
-ID, ROUND = "tictactoe_env:TicTacToe-v0", 5_000  # moves between two snapshots of the agent
+ID = "tictactoe_env:TicTacToe-v0"  # moves between two snapshots of the agent
+ROUND = 5_000
 rounds = (int(sys.argv[1]) if len(sys.argv) > 1 else 30_000) // ROUND
 np.random.seed(0)  # noqa: NPY002 - Tianshou explores with these numbers
 torch.manual_seed(0)

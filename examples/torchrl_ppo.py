@@ -17,7 +17,8 @@ from torchrl.objectives.value import GAE
 
 from tictactoe_env import FunctionPolicy, Rules, evaluate, snapshot
 
-RULES, BATCH = Rules(), 4_096  # moves, in 64 games at a time
+RULES = Rules()  # moves, in 64 games at a time
+BATCH = 4_096
 updates = (int(sys.argv[1]) if len(sys.argv) > 1 else 100_000) // BATCH
 torch.manual_seed(0)
 pool = [["self", 0.5], ["minimax-slip=0.5", 0.5]]
@@ -30,7 +31,8 @@ logits = TensorDictModule(MLP(18, 9, num_cells=[128, 128]), ["observation"], ["l
 keys = {"logits": "logits", "mask": "action_mask"}  # what MaskedCategorical takes, and from where
 actor = ProbabilisticActor(logits, keys, distribution_class=MaskedCategorical, return_log_prob=True)
 critic = ValueOperator(MLP(18, 1, num_cells=[128, 128]), in_keys=["observation"])
-advantage, loss = GAE(gamma=1.0, lmbda=0.95, value_network=critic), ClipPPOLoss(actor, critic)
+advantage = GAE(gamma=1.0, lmbda=0.95, value_network=critic)
+loss = ClipPPOLoss(actor, critic)
 optimizer = torch.optim.Adam(loss.parameters(), lr=1e-3)
 
 

@@ -36,7 +36,7 @@ def small_config(agent, **changes):
     page = agents.page(agent)
     arguments = [agent, *options_of_run(agent)]
     typed = train.command_line(page, train.GENERAL).parse(arguments)
-    return train.experiment_of(page, typed, {}).config.but(**changes)
+    return train.experiment_of(page, typed, {}).config.replace(**changes)
 
 
 def metrics(folder):
@@ -84,10 +84,10 @@ def killed_at(number, action):
     return os.WIFSIGNALED(os.waitpid(child, 0)[1])
 
 
-def python(*arguments):
-    """A finished Python process in the root of the repository."""
+def python(*arguments, folder=ROOT):
+    """A finished Python process in a folder, by default in the root of the repository."""
     command = [sys.executable, *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment())
+    return subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment())
 
 
 def without(packages, program, *arguments):

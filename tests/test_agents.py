@@ -36,7 +36,8 @@ from training.files import (
     write_json,
 )
 from training.learner import evaluations
-from training.options import OptionError, options_of
+from training.options import OptionError, is_rare, options_of, schema_of_items
+from training.search_space import text_of
 from training.values import read_values
 
 RULES = Rules()
@@ -47,6 +48,7 @@ EACH = pytest.mark.parametrize("agent", sorted(TRAINABLE))
 LONG = {"value_net", "neuroevolution"}  # by a second and more
 BY_SPEED = [pytest.param(a, marks=[pytest.mark.slow] * (a in LONG)) for a in sorted(TRAINABLE)]
 WEIGHTS = {  # sha256 of the arrays of a small model, its first 16 digits
+    "alphazero": "6dbe0d5832c56d36",
     "dqn": "0e14072a8a77f24f",
     "maskable_ppo": "ac838abb795e729b",
     "mcts": "951140b87ace72a2",
@@ -141,7 +143,7 @@ def test_the_bytes_follow_from_the_seed_and_a_run_continues_from_every_evaluatio
         assert bytes_of(folder / "0") == bytes_of(run.folder / str(number))
     agents.load(tmp_path / "0" / "0")
     assert generators() == before
-    trained(run.agent, run.config.but(seed=run.config.seed + 1), tmp_path / "other", most=1)
+    trained(run.agent, run.config.replace(seed=run.config.seed + 1), tmp_path / "other", most=1)
     assert bytes_of(tmp_path / "other" / "0")[MODEL] != bytes_of(run.folder / "0")[MODEL]
 
 
@@ -151,7 +153,7 @@ def test_pauses_and_the_length_of_a_run_change_nothing_and_a_pause_continues(
     """In pieces of a round up to the second evaluation; another learner takes over in between."""
     monkeypatch.setattr("training.learner.PIECE_SECONDS", 0.0)
     steps, folder, pauses = run.steps[1], tmp_path / "pause", []
-    config = run.config.but(steps=steps, judge_every=2 * steps)
+    config = run.config.replace(steps=steps, judge_every=2 * steps)
 
     def leave(learner):
         if learner.steps > run.steps[0] // 2:
@@ -173,7 +175,9 @@ def test_pauses_and_the_length_of_a_run_change_nothing_and_a_pause_continues(
 def test_the_weights_are_the_same_on_every_processor(run):
     arrays = sorted(read_arrays(run.last / MODEL).items())
     found = hashlib.sha256(b"".join(array.tobytes() for _, array in arrays)).hexdigest()
-    assert found[:16] == WEIGHTS.get(run.agent, found[:16])
+    if run.agent not in WEIGHTS:
+        pytest.skip(f"{run.agent} has no digest in WEIGHTS yet: it learns {found[:16]!r}")
+    assert found[:16] == WEIGHTS[run.agent]
 
 
 def test_agents_that_do_not_need_torch_learn_and_are_loaded_without_it(small_run):
@@ -200,7 +204,7 @@ def test_what_does_not_belong_together_is_refused(small_run, tmp_path):
     with refuses(MODEL, "tabular_q", "trie", error=DamagedFileError):
         checkpoint.load(agents.page("trie"), run.last)
     with refuses("seed"):
-        trained("tabular_q", run.config.but(seed=run.config.seed + 1), tmp_path, run.last)
+        trained("tabular_q", run.config.replace(seed=run.config.seed + 1), tmp_path, run.last)
 
 
 @pytest.mark.usefixtures("no_charts")
@@ -264,22 +268,72 @@ def test_every_agent_learns_to_be_unbeatable_or_reaches_the_best_achievable_resu
 
 @EACH
 def test_the_help_says_what_every_option_and_every_preset_is(agent, capsys, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("COLUMNS", "300")
     with pytest.raises(SystemExit, match="0"):
         command.main([agent, "--help"])
-    assert capsys.readouterr().out.count("\n") <= 48, "two screens"
-    monkeypatch.setenv("COLUMNS", "300")
+    first = capsys.readouterr().out
     assert command.main([agent, "--help-all"]) == 0
     shown = " ".join(re.sub("[│╭╮╰╯─]", " ", capsys.readouterr().out).split())
     page = agents.page(agent)
     for name, known in options_of(page.Config).items():
-        assert f"--{name.replace('_', '-')}" in shown
+        assert known.description, f"{name} needs a sentence"
+        flag = f"--{name.replace('_', '-')} "
+        assert flag in shown
+        assert (flag in first) != is_rare(known)
         assert known.description in shown
         with refuses(name, error=OptionError):
             page.Config(**{name: np.nan if isinstance(known.default, float) else ["x"]})
     for name, preset in agents.presets(agent).items():
         assert page.Config(**preset.options) != page.Config()
         assert f"{name} {preset.sentence}" in shown
+
+
+def typed_otherwise(name, field):
+    """The words that give an option another value than its default, and this value."""
+    spelling, default = f"--{name.replace('_', '-')}", field.default
+    kind = field.rebuild_annotation()
+    schema = schema_of_items(kind)
+    if isinstance(default, bool):
+        return [f"--no-{spelling[2:]}" if default else spelling], not default
+    if "enum" in schema:
+        value = next(one for one in schema["enum"] if one != default)
+    elif schema["type"] == "string":
+        value = "b2" if name == "opening" else "random:3"
+    elif schema["type"] == "integer" and not isinstance(default, tuple):
+        value = default - 1 if default > schema["minimum"] else default + 1
+    else:
+        value = 7 if schema["type"] == "integer" else 0.375
+    value = (value,) * 3 if isinstance(default, tuple) else value
+    return [spelling, text_of(value)], value
+
+
+NEEDED = {  # what else has to be typed with an option
+    ("neuroevolution", "activation"): ["--rebirth", "0"],
+    ("neuroevolution", "inputs"): ["--rebirth", "0"],
+}
+
+
+@EACH
+def test_every_option_can_be_set_from_the_command_line_and_is_refused_beyond_its_bounds(
+    agent, capsys
+):
+    """A field without a flag could be changed by nobody but a preset."""
+    page = agents.page(agent)
+    line = command.command_line(page, command.GENERAL)
+    for name, field in options_of(page.Config).items():
+        words, value = typed_otherwise(name, field)
+        typed = line.parse([agent, *words, *NEEDED.get((agent, name), [])])
+        config = command.experiment_of(page, typed, {}).config
+        assert getattr(config, name) == value != field.default
+        schema = schema_of_items(field.rebuild_annotation())
+        beyond = [schema[end] - 1 for end in ("minimum",) if end in schema]
+        beyond += [schema[end] + 1 for end in ("maximum",) if end in schema]
+        beyond += [schema[end] for end in ("exclusiveMinimum",) if end in schema]
+        for number in beyond:
+            with pytest.raises(SystemExit, match="2"):
+                line.parse([agent, words[0], str(number)])
+            said = capsys.readouterr().err
+            assert (said.count("\n"), words[0] in said, str(number) in said) == (1, True, True)
 
 
 def test_a_page_that_lacks_a_part_or_has_another_name_is_refused(monkeypatch):

@@ -1,12 +1,14 @@
-"""agents/alphazero.py: the search against one in plain Python, and what a player with it does."""
+"""agents/alphazero.py: the search against one in plain Python, and a round's targets by hand."""
 
 import numpy as np
 import pytest
 import torch
+from learners import RULES
+from learners import board as board_of
 
 import agents
+from tictactoe_env.notation import parse_game
 from tictactoe_env.rules import Rules, to_move
-from training.network_policy import scores_of
 
 PAGE = agents.page("alphazero")
 
@@ -15,14 +17,13 @@ class Node:
     """A node of a tree that grows by recursion; its values are those of the side to move."""
 
     def __init__(self, board, network):
-        rules = network.config.rules
-        lines = [{int(board[cell]) for cell in line} for line in rules.lines]
+        lines = [{int(board[cell]) for cell in line} for line in network.rules.lines]
         self.board, self.network, self.children = board, network, {}
         self.is_over = {1} in lines or {-1} in lines or bool(board.all())
         self.values = [-1.0 if {1} in lines or {-1} in lines else 0.0]  # own, of each simulation
         self.free = np.flatnonzero(board == 0)
         if not self.is_over:
-            *self.log_p, self.values[0] = scores_of(network, board[None], rules)[0]
+            (self.log_p,), (self.values[0],) = PAGE.predict(network, board[None])
 
     def worth(self, cell):
         """The mean value of the simulations through a move; of all of the node without one."""
@@ -87,32 +88,128 @@ def boards_of(rules, count=12):
 
 @pytest.mark.parametrize("is_self_play", [False, True])
 @pytest.mark.parametrize("rules", [Rules(), Rules(3, 5, 3), Rules(4, 4, 4)], ids=str)
-def test_the_trees_of_many_boards_are_those_of_a_plain_search(rules, is_self_play):
+def test_the_search_of_many_boards_is_that_of_a_plain_search(rules, is_self_play):
     size = {"rows": rules.rows, "cols": rules.cols, "k": rules.k, "hidden": (16,)}
-    network = PAGE.Network(PAGE.Config(**size, simulations=24, self_play_simulations=24))
+    network = PAGE.Network(PAGE.Config(**size))
     with torch.no_grad():
         for weights in network.parameters():
             weights *= 3  # values and probabilities that differ
     boards = boards_of(rules)
-    trees = PAGE.Trees(network, boards, np.random.default_rng(5) if is_self_play else None)
+    rng = np.random.default_rng(5) if is_self_play else None
+    found = PAGE.search(network, boards, 24, rng)
     noise = np.random.default_rng(5).gumbel(size=boards.shape) * is_self_play
     for number, board in enumerate(boards):
         root = Node(board, network)
-        assert trees.moves[number] == root.search(24, noise[number])
+        assert found.moves[number] == root.search(24, noise[number])
         visits = [root.visits(cell) for cell in range(rules.cells)]
-        assert (trees.visits[number, 0] == visits).all()
+        assert (found.visits[number] == visits).all()
         shares = [root.shares().get(cell, 0) for cell in range(rules.cells)]
-        np.testing.assert_allclose(trees.shares[number], shares, atol=1e-4)
+        np.testing.assert_allclose(found.policies[number], shares, atol=1e-4)
         value = sum(share * root.worth(cell) for cell, share in root.shares().items())
-        np.testing.assert_allclose(trees.values[number], value, atol=1e-4)
+        np.testing.assert_allclose(found.values[number], value, atol=1e-4)
 
 
 def test_a_player_with_a_search_moves_alike_whatever_boards_are_asked_with_it():
     learner = PAGE.begin(PAGE.Config(rows=4, cols=4, k=4, hidden=(16,), games=8, updates=4))
     learner.advance(8)
-    player = PAGE.player(learner.config.but(simulations=8), learner.model())
+    player = PAGE.player(learner.config.replace(simulations=8), learner.model())
     boards = boards_of(Rules(4, 4, 4))
     together = player.probs(boards)
     assert (together == np.concatenate([player.probs(board[None]) for board in boards])).all()
     assert (together[boards != 0] == 0).all()
     assert (together.max(axis=1) == 1).all()
+
+
+# --- learning: every number here follows from the docstrings of the page by hand -----------------
+
+GAMES = {  # the targets of its values: half the result for the side to move, and half of 0.5
+    "a1 b1 a2 b2 a3": [0.75, -0.25, 0.75, -0.25, 0.75],  # X wins
+    "a1 b2 b1 c1 c2 a3": [-0.25, 0.75, -0.25, 0.75, -0.25, 0.75],  # O wins
+    "b2 a1 c3 a3 a2 c2 b1 b3 c1": [0.25] * 9,
+}
+
+
+def begin(**options):
+    """A learner of three games a round, one update each, and a memory of two rounds."""
+    small = {"games": 3, "hidden": (8,), "updates": 1, "batch_size": 64, "memory": 2}
+    return PAGE.begin(PAGE.Config(**small, **options))
+
+
+def scripted(network, boards, simulations, rng):
+    """A search that finds the next moves of GAMES, sure of them, and the value 0.5."""
+    ply = np.count_nonzero(boards[0])
+    games = [parse_game(game, RULES) for game in GAMES]
+    moves = np.array([game[ply] for game in games if ply < len(game)])
+    policies = np.eye(9, dtype=np.float32)[moves]
+    return PAGE.SearchResult(moves, policies, np.full(len(moves), 0.5, np.float32), policies)
+
+
+def test_the_targets_of_a_round_are_the_policies_of_its_searches_and_its_results(monkeypatch):
+    """A result with a wrong sign, or without any weight, is seen by no other test."""
+    monkeypatch.setattr(PAGE, "search", scripted)
+    expected = []
+    for ply in range(9):
+        for game, targets in GAMES.items():
+            cells = parse_game(game, RULES)
+            if ply < len(cells):
+                marks = np.zeros(9, dtype=int)
+                marks[list(cells[:ply:2])] = 1
+                marks[list(cells[1:ply:2])] = -1
+                expected.append((marks.tolist(), cells[ply], targets[ply]))
+    found = begin().play()
+    moves = found.policies.argmax(axis=1).tolist()
+    assert list(zip(found.boards.tolist(), moves, found.values.tolist(), strict=True)) == expected
+    assert found.policies.sum() == len(expected) == 5 + 6 + 9
+
+
+def examples_of(*texts, moves, values):
+    """Boards with a sure move each."""
+    boards = np.concatenate([board_of(text) for text in texts])
+    policies = np.eye(9, dtype=np.float32)[moves]
+    return PAGE.Examples(boards, policies, np.array(values, dtype=np.float32))
+
+
+def test_a_board_is_turned_together_with_its_policy():
+    """X in a corner, and the move to a cell beside it: there are eight images of the two."""
+    found = begin().batch_of(examples_of("X../.../...", moves=[1], values=[0.25]))
+    pairs = set(zip(found.boards.argmax(axis=1), found.policies.argmax(axis=1), strict=True))
+    assert pairs == {(0, 1), (0, 3), (2, 1), (2, 5), (6, 3), (6, 7), (8, 5), (8, 7)}
+    assert found.values.tolist() == [0.25] * 64
+
+
+def test_the_losses_are_the_cross_entropy_of_the_policy_and_the_squared_error_of_the_value():
+    """A network without weights takes all free cells for equally likely, and each value for 0."""
+    learner = begin()
+    with torch.no_grad():
+        for weights in learner.student.parameters():
+            weights.zero_()
+    batch = examples_of(".../.../...", "XO./.../...", moves=[4, 8], values=[0.5, -1.0])
+    optimizer = torch.optim.SGD(learner.student.parameters(), 0.1)
+    losses = learner.update(batch, optimizer)
+    assert losses == pytest.approx(((np.log(9) + np.log(7)) / 2, (0.5**2 + 1.0) / 2))
+    assert sum(learner.update(batch, optimizer)) < sum(losses)
+
+
+def test_the_network_keeps_its_share_of_the_average_and_the_learning_rate_halves():
+    """At its first step Adam changes a weight by the learning rate, whatever the gradient is."""
+    learner = begin(averaging=0.75, learning_rate=0.01, half_life=500)
+    learner.memory = [examples_of("XO./.../...", moves=[8], values=[-1.0])]
+    learner.steps = 1_000
+    before = [weights.detach().clone() for weights in learner.student.parameters()]
+    learner.learn()
+    changes = []
+    weights = zip(learner.network.parameters(), learner.student.parameters(), before, strict=True)
+    for mean, new, old in weights:
+        torch.testing.assert_close(mean, 0.75 * old + 0.25 * new)
+        changes.append((new - old).abs().max().item())
+    assert max(changes) == pytest.approx(0.01 / 4, rel=1e-3)
+
+
+def test_only_the_last_rounds_are_learned_from():
+    learner = begin(self_play_simulations=2)
+    learner.advance(3)
+    (first,) = learner.memory
+    learner.advance(3)
+    assert learner.memory[0] is first
+    learner.advance(3)
+    assert [one is first for one in learner.memory] == [False, False]

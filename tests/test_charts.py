@@ -82,8 +82,10 @@ def test_a_run_draws_columns_of_its_metrics_and_tables_with_a_title(tmp_path, dr
     league = Table(("round", "all_games"), [(1, 9), (2, 6)], "games")
     tables = {"league.csv": league, "dataset.csv": Table((), ())}
     learner = SimpleNamespace(CHARTS={"wins.png": ("steps", "x_win")}, tables=lambda: tables)
-    about = {"config": SimpleNamespace(rules=Rules(), seed=0), "rows": rows(0.2, 0.5)}
-    draw(SimpleNamespace(name="dqn", learner=learner, folder=tmp_path, **about))
+    config = SimpleNamespace(rules=Rules(), seed=0)
+    record = SimpleNamespace(rows=rows(0.2, 0.5))
+    about = {"name": "dqn", "learner": learner, "config": config, "record": record}
+    draw(SimpleNamespace(folder=tmp_path, **about))
     assert {path.stem for path in tmp_path.iterdir()} == {"growth", "league", "wins"}
     (wins,), (leagues,), _ = (figure.axes for figure in drawn)
     assert lines(wins) == {"x win": [[1000, 2000], [0.2, 0.5]]}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from functools import partial
+from itertools import product
 from types import SimpleNamespace
 
 import numpy as np
@@ -63,7 +64,10 @@ def assert_same_games(env, twin):
     assert repr(env.reset()) == repr(twin.reset())
 
 
-BROKEN = SimpleNamespace(probs=lambda boards: np.full(boards.shape, 0.5))
+BROKEN, NEGATIVE, LITTLE = (
+    SimpleNamespace(probs=lambda boards, row=row: np.resize(row, boards.shape))
+    for row in (0.5, [1.5, -0.5, *[0.0] * 18], [0.9999, *[0.0] * 19])
+)
 # Of each kind one; `test_opponents`, `test_rules` and `test_notation` have more of theirs.
 BAD_ARGUMENTS = [
     ({"opponent": "no/such/run"}, "no/such/run"),
@@ -129,6 +133,16 @@ def test_a_wrong_seed_or_reset_option_is_refused_and_changes_nothing(make):
         assert np.array_equal(make().reset(seed=seed)[0], make().reset(seed=int(seed))[0])
 
 
+def test_each_of_several_seeds_counts_and_so_does_a_generator_of_the_caller(make):
+    first, again, other = (going(MANY)[0].reset(seed=[1, 2, seed]) for seed in (3, 3, 4))
+    assert repr(first) == repr(again) != repr(other)
+    env, twin = make(), make()
+    for games, seed in ((env, 1), (twin, 2)):
+        games.reset(seed=seed)
+        games.np_random = np.random.default_rng(3)
+    assert [repr(env.reset()) for _ in range(9)] == [repr(twin.reset()) for _ in range(9)]
+
+
 def test_a_reset_mask_is_a_bool_array_with_one_entry_a_game():
     env, ones = TicTacToeVectorEnv(3), np.ones(3, dtype=bool)
     with refuses("reset_mask"):
@@ -137,6 +151,26 @@ def test_a_reset_mask_is_a_bool_array_with_one_entry_a_game():
     for mask in (ones.tolist(), ones.astype(np.int8), ones[:2], ~ones):
         with refuses("reset_mask", "(3,)"):
             env.reset(options={"reset_mask": mask})
+
+
+def test_turns_begin_anew_with_a_seed_for_all_games(make):
+    env = make(side="alternate", opponent=CellPlayer(0))
+    for seed, side in ((0, "X"), (None, "O"), (None, "X"), (1, "X"), (None, "O")):
+        assert sides_of(env.reset(seed=seed))[0] == side
+    if make is MANY:
+        mask = np.array([True, False, False])
+        assert sides_of(env.reset(seed=1, options={"reset_mask": mask}))[0] == "X"
+
+
+@pytest.mark.parametrize(
+    ("mode", "expected"), [("SAME_STEP", [0, 1, 0, 1, 0, 1]), ("NEXT_STEP", [0, 1, 0, 0, 1, 0])]
+)
+def test_each_game_has_as_many_steps_as_its_limit(mode, expected):
+    board = {"rows": 4, "cols": 4, "k": 4}
+    env = TicTacToeVectorEnv(1, FixedPlayer(0), **board, max_episode_steps=2, autoreset_mode=mode)
+    env.reset(seed=0)
+    late = [env.step(env.action_masks().argmax(axis=1))[3].tolist() for _ in expected]
+    assert late == [[bool(truncated)] for truncated in expected]
 
 
 @pytest.mark.parametrize("arguments", [{}, {"opening": "b2 c3"}, {"start": "random"}])
@@ -237,7 +271,9 @@ def test_an_opponent_that_may_end_the_game_before_the_learner_has_moved_is_refus
     ):
         with refuses("first move"):
             make(**arguments)
-    make(k=1, side="X", start="random").reset(seed=0)
+    for side, seed in product(("X", "random"), range(6)):  # only X is ever to move
+        assert set(sides_of(make(k=1, side=side, start="random").reset(seed=seed))) == {"X"}
+    make(side="X", opening="b2", opponent=[["random", 1], [CellPlayer(4), 0]]).reset(seed=0)
     # an opponent that does not complete its line
     make(side="X", opening="a1 b1 a2 b2 c3", opponent=CellPlayer(2)).reset(seed=0)
     env, board = make(side="O", opponent="minimax-first"), {"board": "XX./OO./..."}
@@ -248,6 +284,25 @@ def test_an_opponent_that_may_end_the_game_before_the_learner_has_moved_is_refus
     assert np.array_equal(boards_of(env), before)
     env.set_opponent(CellPlayer(8))
     env.reset(seed=0, options=board)
+
+
+def test_a_picture_shows_the_last_move_also_of_the_next_game_and_of_one_that_was_loaded(make):
+    lowest = SimpleNamespace(probs=lambda boards: np.eye(9)[(boards == 0).argmax(axis=1)])
+    env = make(side="O", opponent=lowest, render_mode="ansi")
+
+    def top_rows():
+        pictures = [env.render()] if make is TicTacToeEnv else env.render()
+        return {picture.splitlines()[1] for picture in pictures}
+
+    for _ in range(2):
+        env.reset()
+        assert top_rows() == {"1  [X]  .   ."}
+        step(env, [8, 8, 8])
+        assert top_rows() == {"1   X  [X]  ."}
+        if make is MANY:
+            step(env, [7, 7, 7])
+            assert top_rows() == {"1  [X]  .   ."}
+            env.load_state_dict(env.state_dict())
 
 
 @pytest.mark.parametrize("damage", [lambda _: None, lambda array: array[1:], np.float64])
@@ -277,11 +332,13 @@ def test_a_taken_cell_and_a_policy_that_answers_wrongly_raise(make, board):
     taken = boards_of(env).argmax(axis=1)
     with refuses(f"{cell_text(taken[0], env.rules)} is", error=IllegalMoveError):
         step(env, taken)
-    if board:  # a table is checked before the games
-        env = make(side="X", opponent=BROKEN, **board)
+    assert not np.any(step(env, some_cells(env, np.random.default_rng(0)))[2]), "they go on"
+    for player in (BROKEN, NEGATIVE, LITTLE) if board else ():  # a table is checked before
+        env = make(side="X", opponent=player, **board)
         env.reset()
-        with refuses("probabilities"):
-            step(env, [0, 1, 2])
+        for _ in range(2):
+            with refuses("probabilities"):
+                step(env, [0, 1, 2])
         assert not boards_of(env).any()
 
 
@@ -291,6 +348,7 @@ def test_a_call_before_reset_and_after_close_is_refused(make, board):
     for call in (lambda: step(env, [0] * 3), env.action_masks, env.render, lambda: boards_of(env)):
         with refuses("reset", error=ResetNeeded):
             call()
+    env.reset()
     env.close()
     env.close()
     for call in (lambda: step(env, [0] * 3), env.reset, lambda: env.set_opponent("random")):

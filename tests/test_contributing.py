@@ -1,4 +1,4 @@
-"""The page of CONTRIBUTING.md is an agent: put into an empty folder, every program finds it."""
+"""What CONTRIBUTING.md tells an author of an agent, done in a copy of this tree."""
 
 import re
 import shutil
@@ -6,13 +6,11 @@ import shutil
 import pytest
 from small_runs import ROOT, python
 
-import agents
 from tictactoe_env.certificates.certificate import read, verify
 
 (SOURCE,) = re.findall(r"```python\n(.+?)```", (ROOT / "CONTRIBUTING.md").read_text(), re.S)
+FOLDERS = ("agents", "apps", "benchmarks", "docs", "tests", "tictactoe_env", "training")
 FIND = """
-import sys; sys.path[:0] = {paths!r}
-import os; os.chdir({folder!r})
 import train, evaluate, play
 from apps.players.gallery import Gallery
 from apps.players.about import unit_of
@@ -23,36 +21,47 @@ assert play.main("--x runs/monte_carlo-0 --o random --seed 1 --store games.db".s
 assert entry.title == "Monte Carlo player, seed 0", entry.title
 assert unit_of("monte_carlo") == "moves"
 """
+SELECT = """
+import sys, pytest
+class Selection:
+    def pytest_collection_modifyitems(self, items):
+        items[:] = [item for item in items if "monte_carlo" in item.name or goes_through(item)]
+def goes_through(item):
+    return {"TRAINABLE", "SETTINGS"} & {*item.function.__code__.co_names}
+sys.exit(pytest.main(sys.argv[1:], [Selection()]))
+"""
+"""Runs the tests of the page, and those that go through all agents."""
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """A folder with `agents`, which holds nothing but the example."""
-    folder = tmp_path_factory.mktemp("clone")
-    (folder / "agents").mkdir()
-    for name in ("__init__.py", "presets.toml"):
-        shutil.copy(agents.FOLDER / name, folder / "agents")
-    (folder / "agents" / "monte_carlo.py").write_text(SOURCE)
-    return folder
+def tree(tmp_path_factory):
+    """A copy of this tree, with the page where CONTRIBUTING.md tells to put it."""
+    tree = tmp_path_factory.mktemp("copy")
+    for folder in FOLDERS:
+        shutil.copytree(ROOT / folder, tree / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    for file in (*ROOT.glob("*.py"), *ROOT.glob("*.md"), ROOT / "pyproject.toml"):
+        shutil.copy(file, tree)
+    (tree / "agents" / "monte_carlo.py").write_text(SOURCE)
+    return tree
 
 
-def test_the_example_becomes_unbeatable_and_is_found_by_all_programs(folder):
-    paths = [str(folder), str(ROOT)]
-    done = python("-c", FIND.format(paths=paths, folder=str(folder)))
+def test_the_example_becomes_unbeatable_and_is_found_by_all_programs(tree):
+    done = python("-c", FIND, folder=tree)
     assert done.returncode == 0, done.stderr
-    run = folder / "runs" / "monte_carlo-0"
+    run = tree / "runs" / "monte_carlo-0"
     verify(read(run))
     assert read(run).unbeatable
     assert (run / "growth.png").exists()
 
 
-def test_the_contract_tests_cover_the_example(folder):
-    tests = ROOT / "tests"
-    options = ["-q", "-n", "0", "-k", "monte_carlo", "--rootdir", ROOT, tests / "test_agents.py"]
-    program = (
-        f"import sys; sys.path[:0] = {[str(folder), str(ROOT), str(tests)]}\n"
-        f"import pytest; raise SystemExit(pytest.main({list(map(str, options))}))"
-    )
-    done = python("-c", program)
+def test_the_tests_that_go_through_all_agents_pass_with_the_example(tree):
+    """A test that demands more of an agent than CONTRIBUTING.md does is seen by no other test."""
+    files = [
+        path
+        for path in sorted((tree / "tests").glob("test_*.py"))
+        if re.search(r"\bTRAINABLE\b|\bSETTINGS\b", path.read_text())
+    ]
+    done = python("-c", SELECT, "-q", "-n", "0", "-rs", *files, folder=tree)
     assert done.returncode == 0, done.stdout
-    assert int(re.search(r"(\d+) passed", done.stdout)[1]) >= 5
+    assert int(re.search(r"(\d+) passed", done.stdout)[1]) >= 10, done.stdout
+    assert "monte_carlo has no digest" in done.stdout

@@ -22,7 +22,8 @@ from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.games.store import GameStore, StoreError
 from training.files import MANIFEST, check_all, read_manifest
 from training.options import read_config
-from training.run import Run, read_config_file
+from training.run import Run
+from training.run_files import read_config_file
 from training.values import read_values
 
 GAMES = 40
@@ -60,7 +61,8 @@ def resumed(path):
     run = Run(folder, page, read_config(page.Config, about["config"], path))
     run.read()
     model = {name: array.tobytes() for name, array in run.learner.model().items()}
-    return run.rows, run.best.results, run.best.model.steps, model, repr(run.learner.state())
+    best = run.record.best
+    return run.record.rows, best.results, best.model.steps, model, repr(run.learner.state())
 
 
 def listed(path):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 from learners import BOARDS, OBSERVATIONS, RULES
+from text_cases import refuses
 from torch.nn.utils import parameters_to_vector
 
 from agents import dqn, presets
@@ -55,6 +56,17 @@ def test_the_target_takes_the_value_of_the_move_that_the_network_would_choose(mo
     assert (moves.rewards[moves.dones == 0] == 0).all()
 
 
+def test_a_buffer_is_saved_with_its_rewards_and_options_that_fit_no_task_are_refused():
+    buffer, other = (dqn.build(SMALL).replay_buffer for _ in range(2))
+    buffer.rewards[:], buffer.full = 0.5, True
+    other.load_state_dict(buffer.state_dict())
+    assert (other.rewards == 0.5).all()
+    with refuses("opening", "O"):
+        SMALL.but(opening="b2", side="O")
+    with refuses(0.6, 0.5):
+        SMALL.but(exploring_starts=0.6, counterexamples=0.5)
+
+
 def test_a_grid_shows_own_and_other_marks_with_opposite_signs_and_tanh_bounds_the_values():
     network, planes = dqn.build(duel("duel-first")).q_net, torch.as_tensor(OBSERVATIONS)
     grid = observe(BOARDS, RULES, "grid").reshape(-1, 9)
@@ -66,7 +78,7 @@ def test_a_grid_shows_own_and_other_marks_with_opposite_signs_and_tanh_bounds_th
 def test_epsilon_and_the_learning_rate_fall_whatever_the_length_of_the_run():
     """In the duels epsilon is multiplied by 0.999996 at each step after the first thousand."""
     rates = {"learning_rate": 0.01, "learning_rate_end": 0.002, "anneal_steps": 3_200}
-    learner = dqn.begin(SMALL.but(**rates, epsilon_end=0.2, epsilon_steps=1_600))
+    learner = dqn.begin(SMALL.replace(**rates, epsilon_end=0.2, epsilon_steps=1_600))
     copied = dqn.begin(duel("duel-first"))
     for steps, rate, epsilon in ((0, 0.00992, 1.0), (1_568, 0.006, 0.216), (9_999, 0.002, 0.2)):
         for one in (learner, copied):

@@ -1,10 +1,12 @@
 """Engines by rows and on bitboards: alike, and by the rules; `test_vector_env` has single games."""
 
+import pickle
 from itertools import product
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from oracles.plain_game import Player
 from sample_players import CellPlayer, random_probs
 
 from tictactoe_env.engines import batch_engine, game_engine
@@ -114,6 +116,12 @@ def test_boards_of_up_to_10_cells_go_by_row_and_larger_ones_on_bitboards():
         assert type(batch_engine(rules, False, "grid")) is many
 
 
+@pytest.mark.parametrize("kind", [RowGame, RowGames, BitGame, BitGames])
+def test_a_copy_of_an_engine_plays_the_same_games(kind):
+    arguments = (Rules(2, 5, 3), True, "planes")
+    assert pickle.loads(pickle.dumps(kind(*arguments))).__reduce__() == (kind, arguments)
+
+
 class OneByOne(RowGames):
     """`RowGame` with the methods of `RowGames`."""
 
@@ -132,7 +140,7 @@ class OneByOne(RowGames):
 
 @pytest.mark.parametrize("engine", [RowGames, OneByOne])
 @pytest.mark.parametrize("rules", [Rules(), Rules(2, 3, 2)], ids=str)
-@pytest.mark.parametrize("spreads", [(0.02,), (None,), (50.0, 0.1, None)])
+@pytest.mark.parametrize("spreads", [(0.02,), (None,), (None, 50.0, 0.1)])
 def test_each_reply_has_the_probability_of_the_opponents_table(engine, rules, spreads):
     """Numbers that are evenly spread over [0, 1), and its ends, draw replies in these shares.
 
@@ -157,6 +165,15 @@ def test_each_reply_has_the_probability_of_the_opponents_table(engine, rules, sp
             share = (drawn[:, game] == state).mean()
             assert abs(share - expected) < 0.01
             assert expected > 0 or share == 0
+
+
+@pytest.mark.parametrize("engine", [RowGames, OneByOne])
+def test_no_difference_between_two_probabilities_is_too_small_to_count(engine):
+    games, count = engine(Rules(), False, "grid"), len(EVEN)
+    states = games.start(np.zeros((count, 9), dtype=np.int8), np.full(count, -1))
+    replies = games.prepare([Player(lambda board: {0: 0.5025, 1: 0.4975})])
+    states, _ = games.begin(states, replies, nobody(states), given(EVEN))
+    assert games.boards(states).sum(axis=0)[:2].tolist() == [1_005, 995]
 
 
 @pytest.mark.parametrize("rules", [Rules(3, 4), Rules(4, 4, 4), Rules(7, 8, 5)], ids=str)

@@ -3,7 +3,7 @@
 import gymnasium as gym
 import numpy as np
 import pytest
-from sample_players import FixedPlayer
+from sample_players import CellPlayer, FixedPlayer
 from text_cases import refuses
 
 from tictactoe_env import TicTacToeEnv, TicTacToeVectorEnv
@@ -41,6 +41,15 @@ def test_any_part_of_the_rewards_can_be_given():
         assert TicTacToeEnv(rewards=given).config.reward_table.tolist() == table
 
 
+@pytest.mark.parametrize("board", [{}, {"rows": 4, "cols": 4, "k": 3}], ids=str)
+def test_whoever_makes_an_illegal_move_has_lost(board):
+    env = TicTacToeEnv(CellPlayer(0), "X", **board)
+    for cells, outcome, illegal in (([0], 1, 1), ([1, 1], -1, 1), ([1, 2], 1, 1), ([1], 0, 0)):
+        env.reset()
+        *_, info = [env.step(cell) for cell in cells][-1]
+        assert (info["outcome"], info["illegal_move"]) == (outcome, illegal)
+
+
 def test_what_belongs_to_an_opponent_is_refused_where_there_is_none():
     env = TicTacToeEnv(None)
     for options in ({"side": "X"}, {"opponent": "random"}):
@@ -58,7 +67,9 @@ def test_what_belongs_to_an_opponent_is_refused_where_there_is_none():
 
 
 @pytest.mark.parametrize("env", [TicTacToeEnv(), TicTacToeVectorEnv(1)], ids=["one", "many"])
-def test_masked_actions_are_refused(env):
+def test_masked_actions_and_spans_of_time_are_refused(env):
     env.reset()
     with refuses("masked"):
         env.step(np.ma.array([0], mask=True))
+    with refuses("action"):
+        env.step(np.timedelta64(0, "s"))

@@ -169,6 +169,9 @@ def test_a_line_or_an_entry_that_is_too_long_is_refused_before_it_is_read(tmp_pa
         next(games)
     path.write_text(f"# {'x' * (MAX_LINE - 3)}\na1 b2 a2 b1 a3")
     assert len(list(read_games(path))) == 1
+    path.write_text("#" * (MAX_LINE + 1))
+    with refuses(path, "line 1"):
+        list(read_games(path))
     path.write_text("[")
     os.truncate(path, 1 << 40)
     with refuses(path, "16 MB"):

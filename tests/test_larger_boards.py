@@ -92,7 +92,7 @@ OPENS = {"symmetry": False, "opening": "random"}
 )
 def test_a_network_moves_alike_whatever_boards_are_asked_with_it_and_on_images(agent, options):
     page, config = config_of(agent)
-    config = config.but(**options)
+    config = config.replace(**options)
     player, boards = page.begin(config).policy(), random_boards()
     probs = player.probs(boards)
     assert np.array_equal(probs, np.concatenate([player.probs(board[None]) for board in boards]))

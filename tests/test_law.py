@@ -5,6 +5,7 @@ legal, and a board is the same game as its mirror image only. Each is a subclass
 overrides a few lines, beside a game in plain Python.
 """
 
+from fractions import Fraction
 from functools import cache
 
 import numpy as np
@@ -12,9 +13,9 @@ import pytest
 from oracles.plain_game import PlainGame, Player
 
 import tictactoe_env.engines
-from tictactoe_env import env as env_module
+from tictactoe_env import TicTacToeEnv, TicTacToeVectorEnv
+from tictactoe_env import config as config_module
 from tictactoe_env import starts as starts_module
-from tictactoe_env import vector_env as vector_module
 from tictactoe_env.certificates import certify, verify
 from tictactoe_env.exact import (
     MinimaxPolicy,
@@ -25,7 +26,7 @@ from tictactoe_env.exact import (
 )
 from tictactoe_env.exact.evaluation import evaluate
 from tictactoe_env.exact.match import (
-    _most_wins,
+    best_achievable,
     best_response,
     result_of,
     sampled_result,
@@ -35,7 +36,7 @@ from tictactoe_env.exact.proof import BoardReach, TableReach
 from tictactoe_env.exact.provable import _random_positions
 from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.games import Game, analyse
-from tictactoe_env.notation import check_move, parse_board
+from tictactoe_env.notation import check_move
 from tictactoe_env.policy import FunctionPolicy, RandomPolicy
 from tictactoe_env.rules import LOSS, IllegalMoveError, Rules, standing
 from tictactoe_env.search import MCTSPolicy, SearchPolicy
@@ -91,16 +92,41 @@ class PlainFalling(PlainMisere, PlainGravity):
 
 
 PLAIN = {Misere: PlainMisere, Gravity: PlainGravity, Falling: PlainFalling}
-SIZES = [(3, 3, 3), (2, 4, 3), (3, 2, 2)]
-GAMES = [kind(*size) for size in SIZES for kind in PLAIN]
-GAMES += [pytest.param(kind(3, 4, 3), marks=pytest.mark.slow) for kind in PLAIN]
-every_game = pytest.mark.parametrize("rules", GAMES, ids=lambda rules: f"{type(rules)}{rules}")
+GAMES = [Misere(3, 2, 2), Misere(2, 4, 3), Gravity(3, 3, 3), Falling(2, 4, 3)]
+LARGER = [Misere(3, 3, 3), *(kind(3, 4, 3) for kind in PLAIN)]
+GAMES += [pytest.param(rules, marks=pytest.mark.slow) for rules in LARGER]
+every_game = pytest.mark.parametrize(
+    "rules", GAMES, ids=lambda rules: f"{type(rules).__name__} {rules}"
+)
 both_engines = pytest.mark.parametrize("row_cells", [0, 10], ids=["bits", "rows"])
 
 
 @cache
 def plain(rules):
     return PLAIN[type(rules)](rules.rows, rules.cols, rules.k)
+
+
+def most_wins(rules, side):
+    """A player that as this side never loses, and wins as often as possible at random replies."""
+    game, mark = plain(rules), 1 if side == "X" else -1
+
+    @cache
+    def wins(board):
+        if game.positions[board] is not None:
+            return Fraction(game.positions[board] == mark)
+        after = [wins(game.after(board, cell)) for cell in safe(board)]
+        return max(after) if game.mover(board) == mark else sum(after) / len(after)
+
+    def safe(board):
+        is_own = game.mover(board) == mark
+        moves = game.legal(board)
+        kept = [cell for cell in moves if game.value_x[game.after(board, cell)] * mark >= 0]
+        return (kept or moves) if is_own else moves
+
+    def choice(board):
+        return {max(safe(board), key=lambda cell: wins(game.after(board, cell))): 1.0}
+
+    return Player(choice)
 
 
 def mask_of(cells, rules):
@@ -168,9 +194,12 @@ def test_results_best_responses_and_certificates_are_those_of_the_law(rules):
         assert (worst[0].value, worst[0].loss) == (worst[1].value, worst[1].loss)
         if line := worst[0].losing_line:
             assert standing(line, rules).winner == ("O" if side == "X" else "X")
-        met = TableReach({side: perfect}, side, rules)
-        most = _most_wins(side, rules)[0]
-        assert wins_most(met) == (most == _most_wins(side, rules)[0]) or sign * fair <= 0
+        if (best := best_achievable(rules)[side]) is not None:
+            assert best.win >= exact_result(perfect, random, rules, side=side).win - 1e-12
+            assert wins_most(TableReach({side: most_wins(rules, side)}, side, rules))
+            assert best.win == pytest.approx(
+                exact_result(most_wins(rules, side), random, rules, side=side).win
+            )
     for lines_only in (False, True):
         for player in (perfect, fixed):
             verify(certify(player, "a player", rules, lines_only=lines_only))
@@ -228,8 +257,8 @@ def test_single_games_go_by_the_law(rules, row_cells, monkeypatch):
     """Some moves are on any cell, so that illegal ones come up too."""
     game, rng = plain(rules), np.random.default_rng(0)
     monkeypatch.setattr(tictactoe_env.engines, "_ROW_ENGINE", row_cells)
-    monkeypatch.setattr(env_module, "Rules", type(rules))
-    env = env_module.TicTacToeEnv(None, rows=rules.rows, cols=rules.cols, k=rules.k)
+    monkeypatch.setattr(config_module, "Rules", type(rules))
+    env = TicTacToeEnv(None, rows=rules.rows, cols=rules.cols, k=rules.k)
     for _ in range(60):
         board, is_over = game.empty, False
         _, info = env.reset(seed=int(rng.integers(2**31)))
@@ -256,9 +285,9 @@ def test_single_games_go_by_the_law(rules, row_cells, monkeypatch):
 def test_many_games_and_their_opponents_go_by_the_law(rules, row_cells, opponent, monkeypatch):
     game, rng = plain(rules), np.random.default_rng(0)
     monkeypatch.setattr(tictactoe_env.engines, "_ROW_ENGINE", row_cells)
-    monkeypatch.setattr(vector_module, "Rules", type(rules))
+    monkeypatch.setattr(config_module, "Rules", type(rules))
     sizes = {"rows": rules.rows, "cols": rules.cols, "k": rules.k}
-    envs = vector_module.TicTacToeVectorEnv(
+    envs = TicTacToeVectorEnv(
         32, opponent, autoreset_mode="NEXT_STEP", illegal="raise", start="random", **sizes
     )
     _, infos = envs.reset(seed=0)
@@ -308,9 +337,3 @@ def test_games_and_their_texts_go_by_the_law(rules):
         assert Game(moves=tuple(cells), rules=rules, origin="web").result == (winner or "draw")
         with pytest.raises(IllegalMoveError):
             check_move(np.array(board, dtype=np.int8), 0, rules)
-
-
-def test_pieces_that_hang_in_the_air_are_no_board():
-    assert parse_board(".../.../.X.", Gravity()).tolist() == [0] * 7 + [1, 0]
-    with pytest.raises(ValueError, match="X"):
-        parse_board(".../.X./...", Gravity())

@@ -133,6 +133,7 @@ def test_resume_takes_in_what_was_played_and_the_games_of_files(folder, capsys):
     told = called(train, [*resume, "--steps", "30"], capsys)[1]
     assert {"1 learned", "3 learned before"} <= set(re.findall(r"\d learned(?: before)?", told))
     assert read_json(folder / YOUNG / "config.json")["config"]["steps"] == 30
+    assert "4 learned before" in called(train, resume, capsys)[1]
 
 
 @pytest.mark.usefixtures("no_charts")

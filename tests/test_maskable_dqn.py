@@ -1,6 +1,7 @@
 """MaskableDQN: here, and on a task of the tests' own whose masks are not seen in observations."""
 
 import warnings
+from functools import partial
 
 import gymnasium as gym
 import numpy as np
@@ -9,6 +10,7 @@ import torch
 from masked_tasks import ACTIONS, DISCOUNT, STATES, Lottery, lottery_values
 from sb3_contrib.common.maskable.callbacks import MaskableEvalCallback
 from sb3_contrib.common.wrappers import ActionMasker
+from stable_baselines3 import DQN
 from stable_baselines3.common.callbacks import EvalCallback
 from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.evaluation import evaluate_policy as unmasked_evaluate_policy
@@ -18,6 +20,7 @@ from text_cases import refuses
 from tictactoe_env.sb3 import (
     ExactEvaluation,
     MaskableDQN,
+    MaskableReplayBuffer,
     MaskableReplayBufferSamples,
     SelfPlay,
     TicTacToeVecEnv,
@@ -68,6 +71,36 @@ def test_the_target_takes_the_best_legal_action_of_the_right_network(double_q, v
     )
     expected = [1 + 0.5 * values[0], values[1]]
     assert model._target(batch)[:, 0].tolist() == expected
+
+
+@pytest.mark.parametrize("limit", [0.01, 100.0])
+def test_where_all_actions_are_legal_an_update_is_that_of_dqn(limit):
+    """By plain steps, which show the size of a gradient, with its limit and without."""
+    masker = partial(ActionMasker, action_mask_fn=lambda env: np.ones(2, dtype=bool))
+    env = make_vec_env("CartPole-v1", 1, wrapper_class=masker)
+    rates = {"learning_rate": lambda left: 0.1 * left, "max_grad_norm": limit, "seed": 0, **SMALL}
+    rates["policy_kwargs"] = {"optimizer_class": torch.optim.SGD}
+    model, plain = (kind("MlpPolicy", env, **rates) for kind in (MaskableDQN, DQN))
+    model.learn(100)
+    plain.learn(0).set_parameters(model.get_parameters())
+    plain._current_progress_remaining, updates = model._current_progress_remaining, model._n_updates
+    for name in ("observations", "next_observations", "rewards", "dones", "timeouts", "pos"):
+        setattr(plain.replay_buffer, name, getattr(model.replay_buffer, name))
+    plain.replay_buffer.actions = model.replay_buffer.actions[..., :1]
+    for one in (model, plain):
+        np.random.seed(0)  # noqa: NPY002
+        one.train(3, 16)
+    for ours, theirs in zip(model.q_net.parameters(), plain.q_net.parameters(), strict=True):
+        torch.testing.assert_close(ours, theirs)
+    assert (model._n_updates - updates, plain._n_updates) == (3, 3)
+
+
+def test_a_buffer_holds_the_actions_of_large_spaces():
+    box, actions = gym.spaces.Box(0, 1, (2,)), gym.spaces.Discrete(200)
+    buffer, seen = MaskableReplayBuffer(4, box, actions), np.zeros((1, 2))
+    buffer.add_masks(np.ones((1, 200), dtype=bool))
+    buffer.add(seen, seen, np.array([199]), np.zeros(1), np.zeros(1), [{}])
+    assert buffer.sample(1).actions.tolist() == [[199]]
 
 
 @pytest.mark.parametrize("limit", [None, pytest.param(3, marks=pytest.mark.slow)])
@@ -152,8 +185,8 @@ def test_a_prediction_is_the_best_legal_action_for_one_observation_or_a_batch():
     masks[np.arange(STATES), greedy] = 0
     second, _ = model.predict(np.arange(STATES), action_masks=masks, deterministic=True)
     assert second.tolist() == order[:, 1].tolist()
-    alone, _ = model.predict(np.array(2), action_masks=masks[2], deterministic=True)
-    assert (alone.shape, int(alone)) == ((), order[2, 1])
+    alone, memory = model.predict(np.array(2), order, action_masks=masks[2], deterministic=True)
+    assert (alone.shape, int(alone), memory is order) == ((), order[2, 1], True)
 
 
 def test_each_observation_of_a_batch_tosses_its_own_coin_among_its_legal_actions():
@@ -168,6 +201,13 @@ def test_each_observation_of_a_batch_tosses_its_own_coin_among_its_legal_actions
         assert (actions != greedy).mean() == pytest.approx(rate / 2, abs=0.03)
     free, _ = model.predict(np.zeros(8_000, int))
     assert np.bincount(free) / 8_000 == pytest.approx([0.25] * 4, abs=0.03)
+
+
+def test_the_same_seed_makes_the_same_random_actions():
+    masks = np.ones((20, ACTIONS), dtype=bool)
+    models = [MaskableDQN("MlpPolicy", lottery(), seed=seed) for seed in (0, 0, 1)]
+    first, again, other = (model.random_actions(masks).tolist() for model in models)
+    assert first == again != other
 
 
 def test_a_saved_model_predicts_the_same_and_learns_on(tmp_path):

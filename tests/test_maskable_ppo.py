@@ -55,7 +55,7 @@ def test_moves_are_evaluated_as_they_were_drawn_and_fuller_boards_have_a_lighter
 
 def test_learning_rate_and_entropy_are_halved_after_their_steps_whatever_the_length_of_the_run():
     options = {"learning_rate": 0.01, "learning_rate_half": 512}
-    learner = maskable_ppo.begin(SMALL.but(**options, entropy=0.1, entropy_half=256))
+    learner = maskable_ppo.begin(SMALL.replace(**options, entropy=0.1, entropy_half=256))
     for steps, rate, entropy in ((0, 0.01, 0.1), (256, 0.01 / 1.5, 0.05), (512, 0.005, 0.1 / 3)):
         learner.start_round(steps)
         assert learner.algorithm.lr_schedule(0.3) == pytest.approx(rate)

@@ -1,25 +1,27 @@
 """agents/neuroevolution.py: the league against games played one by one, and what it selects."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from agents import presets
-from agents.neuroevolution import Config, begin
+from agents.neuroevolution import Config, Points, begin, values_of_ends
 from tictactoe_env.exact import match
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.opponents import make_opponent
 from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.rules import standing
-from training.league import values_of_ends
 
 X_WON, DRAWN, O_WON, X_ILLEGAL, O_ILLEGAL, NOT_PLAYED = range(6)
 SMALL = Config(league=12, winners=4, steps=20, judge_every=10, seed=3, respond_every=3)
-EVEN = values_of_ends(win=1, draw=0, loss=-1, illegal=-2)
-PLAIN = SMALL.but(symmetry=False, inputs="grid", rebirth=0.0)
+EVEN = values_of_ends(Points(win=1, draw=0, loss=-1, illegal=-2))
+CARELESS = SimpleNamespace(probs=lambda boards: np.full(boards.shape, 1 / boards.shape[1]))
+PLAIN = SMALL.replace(symmetry=False, inputs="grid", rebirth=0.0)
 VARIANTS = {
     "default": SMALL,
-    "no symmetry, grid": PLAIN.but(direct=False, activation="sigmoid", hidden=15),
-    "linear": SMALL.but(hidden=0, rows=2, cols=4, rebirth=0.0, scaled=False),
+    "no symmetry, grid": PLAIN.replace(direct=False, activation="sigmoid", hidden=15),
+    "linear": SMALL.replace(hidden=0, rows=2, cols=4, rebirth=0.0, scaled=False),
 }
 
 
@@ -47,20 +49,22 @@ def plain_game(x, o, rules):
 def test_a_league_by_look_up_is_the_games_played_one_by_one(evolution):
     graph, rules = evolution.graph, evolution.config.rules
     players = [graph.policy(moves) for moves in evolution.moves]
-    ends, counts = graph.league(graph.successors(evolution.moves))
+    games = graph.league(graph.successors(evolution.moves))
     lengths = []
     for x, player in enumerate(players):
         for o, other in enumerate(players):
             end, length = (NOT_PLAYED, 0) if x == o else plain_game(player, other, rules)
-            assert ends[x, o] == end
+            assert games.ends[x, o] == end
             lengths.append(length)
     by_length = [lengths.count(length) for length in range(1, rules.cells + 1)]
-    disqualified = int(np.isin(ends, (X_ILLEGAL, O_ILLEGAL)).sum())
-    assert counts == [*by_length, disqualified]
-    assert evolution.history[-1] == [len(evolution.history) - 1, *counts]
+    disqualified = int(np.isin(games.ends, (X_ILLEGAL, O_ILLEGAL)).sum())
+    assert (games.lengths.tolist(), games.disqualified) == (by_length, disqualified)
+    assert evolution.history[-1] == [len(evolution.history) - 1, *by_length, disqualified]
 
 
-@pytest.mark.parametrize(("name", "slip"), [("random", 0.0), ("minimax-slip=0.6", 0.25)])
+@pytest.mark.parametrize(
+    ("name", "slip"), [("random", 0.0), ("minimax-slip=0.6", 0.25), (CARELESS, 0.0)]
+)
 def test_exact_fitness_is_the_exact_result_of_the_network_and_its_slips(evolution, name, slip):
     graph, rules = evolution.graph, evolution.config.rules
     opponent, random = make_opponent(name, rules), tabulate(RandomPolicy(), rules).table
@@ -94,33 +98,37 @@ def test_the_experiments_of_the_blog_run_and_are_labelled_weak(name):
 
 
 def test_the_leagues_are_tabled_and_charted():
-    table = evolved(SMALL.but(fitness="football"), 20).tables()["league.csv"]
+    table = evolved(SMALL.replace(fitness="football"), 20).tables()["league.csv"]
     assert table.title, "it is drawn too"
     rows = np.array(table.rows)  # generation, games by length, disqualified
     assert rows[:, 1:10].sum(axis=1).tolist() == [132] * 21
 
 
-def test_a_best_response_leaves_a_network_no_more_than_any_opponent_can(evolution):
+@pytest.mark.parametrize("slip", [0.0, 0.25])
+def test_a_best_response_leaves_a_network_no_more_than_any_opponent_can(evolution, slip):
     """match.best_responses is computed by other code: its value is the smallest possible."""
     graph, rules = evolution.graph, evolution.config.rules
-    ends, rng = values_of_ends(win=1, draw=0, loss=-1, illegal=-1), np.random.default_rng(0)
+    ends = values_of_ends(Points(win=1, draw=0, loss=-1, illegal=-1))
+    rng = np.random.default_rng(0)
     for moves in evolution.moves[:4]:
         successors = graph.successors(moves[None])
-        response = graph.best_response(successors[:, 0], ends, 0.0, rng)
+        response = graph.best_response(successors[:, 0], ends, slip, rng)
         assert graph.legal[np.arange(graph.size), response].all()
-        least = match.best_responses(graph.policy(moves), rules)
-        met, opponent = graph.policy(moves), graph.policy(response)
-        for side, worst in least.items():
-            assert match.exact_result(met, opponent, rules, side=side).value == worst.value
+        slips = slip * tabulate(RandomPolicy(), rules).table
+        met = TabularPolicy(rules, (1 - slip) * graph.policy(moves).table + slips)
+        opponent = graph.policy(response)
+        for side, worst in match.best_responses(met, rules).items():
+            found = match.exact_result(met, opponent, rules, side=side).value
+            assert found == pytest.approx(worst.value, abs=1e-12)
 
 
 def test_best_responses_to_the_winners_join_the_opponents_and_the_oldest_leaves():
-    evolution = begin(SMALL.but(responses=3, respond_every=2, response_share=0.25, slip=0.0))
-    (random,) = evolution.met()
+    evolution = begin(SMALL.replace(responses=3, respond_every=2, response_share=0.25, slip=0.0))
+    (random,) = evolution.opponents()
     evolution.advance(9)
     before = evolution.responses
     evolution.advance(1)
     assert len(before) == 3
     assert (evolution.responses[:2] == before[1:]).all()
     plays = (evolution.responses[:, :, None] == np.arange(9)).sum(axis=0)
-    assert evolution.met()[0] == pytest.approx(0.75 * random + 0.25 * plays / 3, abs=1e-12)
+    assert evolution.opponents()[0] == pytest.approx(0.75 * random + 0.25 * plays / 3, abs=1e-12)

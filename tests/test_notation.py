@@ -97,6 +97,7 @@ ILLEGAL = cases("""
     3 | b2 b2                         | b2 ".../.X./..." a1 b1 c1 a2 c2
     3 | a1 b2 a1                      | a1 "X../.O./..." b1 c1 a2 c2
     3 | a1 a2 b1 b2 c1 c2             | "XXX/OO./..."
+    3 | a1 b1 c1 b2 a2 c2 b3 a3 c3 c3 | "XOX/XOO/OXX" draw
     2 | c2 a1 c2                      | c2 "O../..X"
 """)
 

@@ -105,7 +105,7 @@ def test_a_saved_run_is_an_opponent_or_is_refused_with_the_reason(tmp_path):
     for path, rules, reason in (
         ("run", Rules(), "2x3, 2 in a row"),
         ("", RECTANGLE, str(tmp_path / certificate.FILE)),
-        ("model.zip", RECTANGLE, "model.zip"),
+        ("model.zip", RECTANGLE, "execute code"),
     ):
         with refuses(reason):
             make_opponent(tmp_path / path, rules)

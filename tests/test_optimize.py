@@ -21,6 +21,7 @@ from training import tuning  # noqa: E402
 SMALL = "--rows 2 --steps 1500 --judge-every 300 --until unbeatable --seeds-per-trial 2"
 QUICK = ["tabular_q", *SMALL.split(), "--opponents", "random"]
 TRIALS = 5
+SEARCHED = [agent for agent in agents.TRAINABLE if hasattr(agents.page(agent), "SEARCH")]
 
 
 def search(folder, trials, *options, agent_and_options=QUICK):
@@ -111,13 +112,16 @@ def test_options_that_contradict_each_other_are_a_failed_trial_with_its_reason(
     assert (len(pruned) > 0, "rewards must be" in caplog.text) == (True, True)
 
 
-def test_what_cannot_be_searched_and_a_damaged_file_are_refused(tmp_path, capsys):
+def test_what_cannot_be_searched_and_a_damaged_file_are_refused(tmp_path, capsys, monkeypatch):
     def error_of(*options):
         line = [*QUICK, "--optimize", "9", "--out", str(tmp_path / "s"), *options]
         code, _, err = called(train, line, capsys)
         assert (code, err.count("\n")) == (2, 1)
         return err
 
+    monkeypatch.setattr(agents.page("tabular_q"), "SEARCH", {})
+    assert "tabular_q" in error_of()
+    monkeypatch.undo()
     fixed = "--tables 1 --games 8 --learning-rate 1 --rate-power 1 --epsilon 1 --epsilon-end 1"
     assert "tables, games" in error_of(*fixed.split(), "--anneal-steps", "9")
     (tmp_path / "s").mkdir()
@@ -125,7 +129,7 @@ def test_what_cannot_be_searched_and_a_damaged_file_are_refused(tmp_path, capsys
     assert "study.db" in error_of()
 
 
-@pytest.mark.parametrize("agent", agents.TRAINABLE)
+@pytest.mark.parametrize("agent", SEARCHED)
 def test_the_ranges_of_an_agent_are_within_the_bounds_of_its_options_and_hold_the_defaults(agent):
     page = agents.page(agent)
     known = options_of(page.Config)
@@ -142,4 +146,4 @@ def test_the_ranges_of_an_agent_are_within_the_bounds_of_its_options_and_hold_th
             assert values[0] <= option.default <= values[1]
         lowest[name], highest[name] = values[0], values[-1]
     for options in (lowest, highest):
-        assert page.Config().but(**options) != page.Config()
+        assert page.Config().replace(**options) != page.Config()

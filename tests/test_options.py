@@ -13,7 +13,7 @@ from training.options import BoardConfig, option, options_of, typed
 
 
 class Config(BoardConfig):
-    """Options of some kinds, and a constant."""
+    """Options of some kinds."""
 
     games: Annotated[int, Field(ge=2)] = option(8, "Games.")
     hidden: kinds.Layers = option((64, 64), "Units.")
@@ -21,7 +21,7 @@ class Config(BoardConfig):
     initial: kinds.Finite = option(0.0, "Value.")
     rewards: tuple[kinds.Share, kinds.Share, kinds.Share] = option((1.0, 0.5, 0.0), "Rewards.")
     activation: Literal["relu", "tanh"] = option("relu", "Activation.")
-    discount: kinds.Share = 1.0
+    discount: kinds.Share = option(1.0, "Discount factor.", rare=True)
 
     def check(self) -> None:
         """Raises ValueError for more units than games."""
@@ -44,7 +44,18 @@ def test_a_value_out_of_its_bounds_is_refused_by_name(name, value):
         Config(**{name: value})
     with refuses("too many units"):
         Config(hidden=(9000,))
-    assert "discount" not in OPTIONS
+
+
+@pytest.mark.parametrize(
+    ("name", "bounds"),
+    [
+        *(("games", "2 or more"), ("hidden", "1 to 1000000"), ("epsilon", "0 to 1")),
+        *(("initial", ""), ("rewards", "0 to 1"), ("activation", "")),
+    ],
+)
+def test_bounds_are_said_in_words_from_the_type(name, bounds):
+    assert kinds.bounds_of(OPTIONS[name].rebuild_annotation()) == bounds
+    assert kinds.bounds_of(kinds.Positive) == "above 0"
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,9 @@ from hypothesis import settings
 from text_cases import refuses
 
 from tictactoe_env import TicTacToeEnv
+from tictactoe_env import config as config_module
 from tictactoe_env import pettingzoo as tictactoe
+from tictactoe_env.rules import LOSS, Rules
 
 state_checks = importlib.import_module("pettingzoo.test.state_test")  # the module, not its function
 SETTINGS = (
@@ -159,3 +161,20 @@ def test_pictures_show_the_last_move_and_a_window_that_a_copy_closed_opens_again
         env.step(cell)
         assert env.board[cell] == -1
         env.close()
+
+
+class Misere(Rules):
+    """The side that completes a line loses."""
+
+    @property
+    def line_result(self):
+        return LOSS
+
+
+def test_rewards_and_outcomes_are_those_of_the_law(monkeypatch):
+    monkeypatch.setattr(config_module, "Rules", Misere)
+    env = tictactoe.env()
+    play(env, [0, 3, 1, 4, 2])  # player_1 has a line
+    assert env.terminations == {"player_1": True, "player_2": True}
+    assert env.rewards == {"player_1": -1, "player_2": 1}
+    assert [env.infos[name]["outcome"] for name in tictactoe.AGENTS] == [-1, 1]

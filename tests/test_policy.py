@@ -244,6 +244,18 @@ def test_a_draw_follows_the_probabilities_and_leaves_them_as_they_were():
     assert (np.abs(counts - expected) <= 4 * np.sqrt(expected)).all()  # four standard deviations
 
 
+def test_float32_probabilities_are_summed_alike_for_one_board_and_for_many():
+    probs = np.random.default_rng(0).dirichlet(np.ones(16), 9).astype(np.float32)
+    alone = [module.checked_ends(row[None], (1, 16))[:, 0] for row in probs]
+    assert np.array_equal(module.checked_ends(probs, (9, 16)), np.transpose(alone))
+
+
+def test_each_number_of_a_generator_is_used_once():
+    uniforms = module.Uniforms(np.random.default_rng(0))
+    drawn = [uniforms.draw() for _ in range(512)]
+    assert sorted(drawn) == sorted(np.random.default_rng(0).random(512))
+
+
 LOWEST, HIGHEST = 0.0, 1 - 2**-53
 SHARES = st.lists(st.integers(0, 5), min_size=1, max_size=16).filter(any)
 

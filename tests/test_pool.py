@@ -96,12 +96,16 @@ def test_a_running_game_goes_on_against_the_snapshot_that_replaces_its_opponent(
     env.add_snapshot(Learner(1))
     env.step(5)
     assert env.board.tolist() == parse_board("XX./..O", Rules(2, 3, 3)).tolist()
+    right = types.SimpleNamespace(probs=lambda b: one_hot(np.where(b[:, 2], 3, 2), 6))
+    env.reset(options={"opponent": right})  # stays, whatever joins the pool
+    env.add_snapshot(Learner(1))
+    env.step(5)
+    assert env.board.tolist() == parse_board("..X/X.O", Rules(2, 3, 3)).tolist()
     for keep in (1, 2):  # the second snapshot replaces the first, or stands beside it
         games = made(2, [[f"self-keep={keep}", 1], ["random", 0]], side="O", rows=2, cols=3, k=3)
         games.add_snapshot(Learner(0))
         games.reset()
         mask = np.array([True, False])
-        right = types.SimpleNamespace(probs=lambda b: one_hot(np.where(b[:, 2], 3, 2), 6))
         games.reset(options={"opponent": right, "reset_mask": mask})  # game 0 only
         games.add_snapshot(Learner(1))
         games.step(np.array([5, 5]))
@@ -147,3 +151,5 @@ def test_a_snapshot_is_a_table_on_small_boards_and_a_copy_on_large_ones():
     ends = made(1, "self", side="X", rows=1, cols=4, k=1)
     with refuses("first move"):
         ends.reset(options={"side": "O"})
+    with refuses("first move"):
+        made(1, "self", side="X", opening="b2", k=3).add_snapshot(Learner(4))

@@ -72,7 +72,7 @@ def test_boards_that_play_cannot_reach_of_another_shape_or_of_other_numbers_are_
             positions.rows(np.array([[0] * 9, board, [1] * 9], dtype=np.int8))
     with refuses("(B, 9)", (1, 3, 3)):
         positions.rows(np.zeros((1, 3, 3), dtype=np.int8))
-    for mark in (2, 0.5, float("nan")):
+    for mark in (-2, 2, 0.5, float("nan")):
         with refuses("boards"):
             positions.rows([[mark] * 9])
 

@@ -23,6 +23,8 @@ NO_FUNCTION = "no function of the board"
 class Scored:
     """Plays the free cells with probabilities as the scores of a function of it and the boards."""
 
+    policy = RandomPolicy()  # what is inside says nothing of what is around it
+
     def __init__(self, scores):
         self.scores, self.calls, self.rng = scores, 0, np.random.default_rng(0)
 
@@ -98,3 +100,11 @@ def test_players_of_large_boards_are_asked_for_positions_of_random_games():
 def test_probabilities_may_differ_by_the_rounding_of_a_network():
     rounded = Scored(lambda player, boards: 1 + np.float32(1e-6) * player.rng.random(boards.shape))
     assert provable(rounded, SMALL).rules == SMALL
+    for share, size in ((1, 0.001), (0.05, 1)):  # too much, and more than seldom
+
+        def wandering(player, boards, share=share, size=size):
+            changes = player.rng.random((len(boards), 1)) < share if player.calls == 1 else 0
+            return 1 + changes * size * np.arange(boards.shape[1])
+
+        with refuses(NO_FUNCTION):
+            provable(Scored(wandering), BIG)

@@ -4,15 +4,24 @@ import gymnasium as gym
 import numpy as np
 import pytest
 from json_certificates import certified
+from oracles.plain_game import Player
 from sample_players import FixedPlayer, LineCounter, random_probs
 from text_cases import refuses
 
-from tictactoe_env import RandomPolicy, Rules, TabularPolicy, TicTacToeVectorEnv, plain_proof
+from tictactoe_env import (
+    RandomPolicy,
+    Rules,
+    TabularPolicy,
+    TicTacToeVectorEnv,
+    plain_proof,
+    snapshot,
+)
 from tictactoe_env.exact.match import best_responses, exact_result
+from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.proof import Limit, ProofLimitError
-from tictactoe_env.exact.responses import best_response_player, kept_counterexamples
+from tictactoe_env.exact.responses import best_response_player
 from tictactoe_env.exact.symmetry import CanonicalPolicy
-from tictactoe_env.notation import board_text
+from tictactoe_env.notation import board_text, parse_board
 from tictactoe_env.rules import to_move
 from tictactoe_env.starts import ExploringStarts
 from training.selfplay import SelfPlay
@@ -72,6 +81,18 @@ def test_targets_ask_for_more_than_a_draw():
     rules, won = Rules(3, 4, 3), LineCounter(Rules(3, 4, 3))
     draws, wins = (best_response_player(won, rules, ("X",), targets={"X": goal}) for goal in (0, 1))
     assert len(wins.counterexamples) > len(draws.counterexamples)
+    goals = {"X": 1, "O": -1}  # nobody can do worse than lose
+    both = best_response_player(won, rules, targets=goals).counterexamples
+    assert np.array_equal(both, wins.counterexamples)
+
+
+def test_on_small_boards_replies_are_the_best_ones_also_off_the_lines_and_legal_everywhere():
+    lowest = Player(lambda board: {board.index(0): 1.0})
+    table = best_response_player(lowest, Rules(), ("X",)).player
+    board = parse_board("..X/.XO/O.X", Rules())  # O blocks a1, where X would have opened
+    assert table.probs(board[None]).tolist() == np.eye(1, 9).tolist()
+    positions = positions_of(Rules())
+    assert not (table.by_row() * (positions.boards != 0)).any()
 
 
 @pytest.mark.parametrize("rules", [Rules(1, 1, 1), Rules(4, 4, 1)], ids=str)
@@ -80,15 +101,28 @@ def test_a_side_that_never_moves_has_no_counterexamples(rules):
     assert response.counterexamples.shape == (0, rules.cells)
 
 
-def test_off_the_lines_of_a_player_another_one_plays():
-    policy, elsewhere = LineCounter(BIG), FixedPlayer(5)
-    player = best_response_player(policy, BIG, ("X",), elsewhere).player
-    opened = int(policy.probs(np.zeros((1, 16), dtype=np.int8)).argmax())
-    boards = np.zeros((16, 16), dtype=np.int8)
-    boards[range(16), range(16)] = 1
-    known = player.knows(boards).any(axis=1)
-    assert known.tolist() == [cell == opened for cell in range(16)]
-    np.testing.assert_array_equal(player.probs(boards)[~known], elsewhere.probs(boards)[~known])
+class Leaning:
+    """Plays each free cell in proportion to its number, counted from 1."""
+
+    def probs(self, boards):
+        weights = np.where(boards == 0, np.arange(1, 1 + boards.shape[1]), 0)
+        return weights / weights.sum(axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("rules", [BIG, Rules(1, 40, 2)], ids=str)
+@pytest.mark.parametrize("elsewhere", [FixedPlayer(5), Leaning()])
+def test_another_player_chooses_between_equal_replies_and_plays_off_the_lines(elsewhere, rules):
+    """Also on a board whose positions have more than 32 bits a side."""
+    policy, boards = LineCounter(rules), np.eye(rules.cells, dtype=np.int8)
+    player = best_response_player(policy, rules, ("X",), elsewhere).player
+    opened = int(policy.probs(0 * boards[:1]).argmax())
+    best, expected = player.knows(boards), elsewhere.probs(boards)
+    assert np.flatnonzero(best.any(axis=1)).tolist() == [opened]
+    assert np.count_nonzero(best[opened]) > 1
+    kept = best[opened] * expected[opened]
+    kept = kept if kept.any() else best[opened]
+    expected[opened] = kept / kept.sum()
+    np.testing.assert_allclose(player.probs(boards), expected, rtol=1e-12)
 
 
 def test_a_policy_with_too_many_positions_is_refused():
@@ -107,6 +141,7 @@ def test_an_environment_plays_the_best_response_to_the_newest_snapshot(count):
     found = env.unwrapped
     assert found.self_play == {"snapshots": 0, "best_response": False}
     found.add_snapshot(learner)
+    found.set_opponent([["random", 0], ["best-response", 1]])
     assert found.self_play == {"snapshots": 1, "best_response": True}
     assert [best.value for best in best_responses(learner, rules).values()] == [-1, -1]
     env.reset(seed=3)
@@ -168,12 +203,29 @@ def test_games_start_from_the_counterexamples_of_the_last_snapshots():
     assert {tuple(board) for board in all_known.tolist()} >= known
 
 
-def test_counterexamples_of_the_last_proofs_are_kept_evenly_spaced_if_there_are_many():
-    kept, (board,) = (), np.arange(3, dtype=np.int8).reshape(1, 1, 3)
-    for count, left in ((0, 0), (20_000, 20_000), (20_001, 10_001), (1, 1)):
-        kept = kept_counterexamples(kept, np.repeat(board, count, axis=0), proofs=3)
-        assert len(kept[-1]) == left
-    assert [len(boards) for boards in kept] == [20_000, 10_001, 1]
+def test_an_environment_answers_best_moves_on_its_sides_by_the_fair_result_and_its_snapshot():
+    rules, learner = Rules(1, 5, 2), RandomPolicy()
+    best = snapshot(learner, rules, deterministic=True)
+    expected = best_response_player(best, rules, ("X",), targets={"X": 1})
+    starts = {"start": ExploringStarts(0.0, rules, counterexamples=1.0), **arguments(rules)}
+    env = TicTacToeVectorEnv(1, "best-response", "X", **starts)
+    assert np.array_equal(env._best_response(learner, learner).table, expected.player.table)
+    assert np.array_equal(env.counterexamples[-1], expected.counterexamples)
+    long, board = Rules(1, 40, 2), np.eye(1, 40, 39, dtype=np.int8)  # not where LineCounter opens
+    env = TicTacToeVectorEnv(1, "best-response", "X", **arguments(long))
+    reply = env._best_response(LineCounter(long), Leaning())
+    assert np.array_equal(reply.probs(board), Leaning().probs(board))
+
+
+def test_copies_of_the_counterexamples_of_the_last_11_proofs_are_kept_20000_of_each_at_most():
+    starts = ExploringStarts(0.0, BIG, counterexamples=1.0)
+    env = TicTacToeVectorEnv(1, start=starts, **arguments(BIG))
+    for count in (1, *[20_001] * 11):
+        boards = np.zeros((count, 16), dtype=np.int8)
+        env.add_counterexamples(boards)
+        boards[:] = 1
+    assert [len(kept) for kept in env.counterexamples] == [10_001] * 11
+    assert not np.concatenate(env.counterexamples).any()
 
 
 def test_a_newer_proof_gives_six_in_ten_of_the_starts():
@@ -182,6 +234,15 @@ def test_a_newer_proof_gives_six_in_ten_of_the_starts():
     boards, seats = starts(np.ones(9000, dtype=np.int8), np.random.default_rng(0), found)
     assert (seats == -1).all()
     np.testing.assert_allclose(boards[:, :3].mean(axis=0), [0.2, 0.2, 0.6], atol=0.02)
+    assert starts(seats, np.random.default_rng(0), [boards[:0]])[1].tolist() == seats.tolist()
+
+
+@pytest.mark.parametrize("rules", [Rules(), BIG], ids=str)
+def test_no_game_starts_from_a_dead_board_where_these_are_draws(rules):
+    for early_draw in (False, True):
+        starts = ExploringStarts(1.0, rules, early_draw)
+        boards, _ = starts(np.ones(3000, dtype=np.int8), np.random.default_rng(0))
+        assert rules.is_dead(*rules.to_bits(boards)).any() == (not early_draw)
 
 
 def test_random_starts_of_large_boards_are_unfinished_with_every_number_of_marks():

@@ -2,6 +2,7 @@
 
 import re
 import signal
+from types import SimpleNamespace
 
 import pytest
 from sample_players import fixed_table
@@ -15,6 +16,7 @@ from agents.tabular_q import TabularQ
 from apps.terminal import rivals
 from tictactoe_env.certificates.certificate import read, table_of, verify
 from tictactoe_env.rules import Rules
+from training import rivals as runs_of_two
 from training import run as runs
 from training.learner import Learner
 
@@ -40,21 +42,26 @@ def assert_same_rivals(one, other):
     assert_same(rival_of(one), rival_of(other))
 
 
+def test_a_turn_takes_as_many_steps_as_the_longer_way_between_two_snapshots():
+    ways = (SimpleNamespace(config=SimpleNamespace(snapshot_every=steps)) for steps in (7, 5))
+    assert runs_of_two.Rivals(*ways).turn_steps == 7
+
+
 @pytest.mark.parametrize("agent", TRAINABLE)
 def test_agents_that_can_meet_a_rival_are_those_with_a_pool_of_snapshots(agent):
     learner = agents.page(agent).begin(small_config(agent))
-    can_meet = type(learner).meet is not Learner.meet
+    can_meet = type(learner).add_rival is not Learner.add_rival
     assert can_meet == rivals.has_snapshots(agents.page(agent)) == hasattr(learner, "pool")
     if not can_meet:
         with pytest.raises(NotImplementedError):
-            learner.meet(fixed_table(RULES))
+            learner.add_rival(fixed_table(RULES))
 
 
 @pytest.mark.parametrize("agent", ["dqn", "tabular_q"])
 def test_the_rival_is_who_is_played_against(agent):
     """Random play stands in for it; a snapshot of somebody else leads to another model."""
     one, other = (agents.page(agent).begin(small_config(agent, opponents="rival")) for _ in "12")
-    other.meet(fixed_table(RULES))
+    other.add_rival(fixed_table(RULES))
     one.advance(500)
     other.advance(500)
     assert (one.policy().table != other.policy().table).any()

@@ -14,6 +14,7 @@ from text_cases import refuses
 
 from apps.terminal.progress import Display
 from tictactoe_env.certificates.certificate import exact_results, read, table_of, verify
+from tictactoe_env.exact.evaluation import evaluate
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
@@ -24,7 +25,7 @@ from training import learner as learner_module
 from training import run as runs
 from training.files import read_json
 from training.learner import Learner, Table, evaluations
-from training.metrics import COLUMNS
+from training.metrics import COLUMNS, results_of, row_of
 from training.options import BoardConfig, Count, option
 from training.run import Run
 
@@ -122,6 +123,13 @@ def test_a_run_begins_with_its_configuration_and_has_no_best_player_before_an_ev
     assert content["kernels"] == kernels.chosen()
 
 
+def test_a_row_of_metrics_says_where_x_wins_and_must_win():
+    rules = Rules(2, 3, 2)
+    for player in (MinimaxPolicy(rules), RandomPolicy()):
+        found = evaluate(player, rules)
+        assert results_of(row_of(1, 0.0, found, rules), rules) == found
+
+
 def test_the_metrics_are_the_exact_results_of_every_evaluation(tmp_path):
     policies, games = (WEAK, RANDOM, PERFECT, BEST), [7, 8, 9, 123_456]
     notes = {"illegal_everywhere": [0.25, 0.125, 0, 0], "games": games}
@@ -137,7 +145,7 @@ def test_the_metrics_are_the_exact_results_of_every_evaluation(tmp_path):
             assert row[f"unbeatable_{name}"] == str(int(stated.unbeatable))
             assert row[f"optimal_{name}"] == str(int(policy is BEST))
     assert [float(row["games"]) for row in rows] == games
-    assert resumed(tmp_path, steps=500)[0].rows == run.rows
+    assert resumed(tmp_path, steps=500)[0].record.rows == run.record.rows
     events = EventAccumulator(str(tmp_path)).Reload()
     assert {"train/loss", "noted/games"} < set(events.Tags()["scalars"])
     found = [(event.step, event.value) for event in events.Scalars("exact/unbeatable_x")]
@@ -173,7 +181,7 @@ def test_an_interrupt_stops_at_the_next_evaluation_and_a_second_one_at_once(tmp_
     assert saved_at(tmp_path / "run", "checkpoint/progress.json") == 200
     twice = {"meanwhile": lambda _: [signal.raise_signal(2), signal.raise_signal(2)]}
     run = Run(tmp_path / "new", PAGE, Config())
-    with pytest.raises(KeyboardInterrupt), run.held():
+    with pytest.raises(KeyboardInterrupt), run.files.held():
         trained(run, [RANDOM], **twice)
     assert signal.getsignal(signal.SIGINT) is before
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
@@ -188,7 +196,7 @@ def test_checkpoints_come_between_evaluations_too_and_the_run_continues_from_the
     Seconds go on from those of the checkpoint.
     """
     now, run = [1000.0], new_run(tmp_path, steps=800)
-    every = run.config.but(judge_every=400)
+    every = run.config.replace(judge_every=400)
 
     def step(steps):
         now[0] = 1000 + 0.12 * steps
@@ -206,7 +214,7 @@ def test_checkpoints_come_between_evaluations_too_and_the_run_continues_from_the
     assert saved["seconds"] == pytest.approx(0.12 * saved["steps"], abs=0.01)
     again, learner = resumed(tmp_path, [RANDOM, PERFECT])
     assert (again.learner.steps, learner.steps, learner.restored) == (saved["steps"],) * 3
-    assert [row["steps"] for row in again.rows] == ([] if at < 400 else [400])
+    assert [row["steps"] for row in again.record.rows] == ([] if at < 400 else [400])
     with again.observed(display(again)):
         any(again.evaluate() for _ in evaluations(learner, every, again.pause))
     assert steps_of(tmp_path) == [400, 800]
@@ -221,4 +229,4 @@ def test_where_one_side_is_trained_only_that_side_counts_and_ends_the_run(tmp_pa
     run = trained(new_run(tmp_path, "unbeatable", side="O"), [good_x, good_o])
     assert (run.best_player.table == good_o.table).all()
     assert steps_of(tmp_path) == [100, saved_at(tmp_path, "checkpoint/progress.json")] == [100, 200]
-    assert {run.first_reached[goal]["steps"] for goal in ("unbeatable", "optimal")} == {200}
+    assert {run.record.first_reached[goal]["steps"] for goal in ("unbeatable", "optimal")} == {200}

@@ -95,8 +95,19 @@ def test_a_limit_of_moves_truncates_the_games_and_says_so():
     env, _ = started(4, opponent=FixedPlayer(1), max_episode_steps=1, side="X")
     _, rewards, dones, infos = env.step(np.full(4, 4))
     assert (dones.all(), rewards.any()) == (True, False)
+    assert [env.step(np.full(4, 4))[3][0]["episode"]["l"] for _ in range(2)] == [1, 1]
     assert all(info["TimeLimit.truncated"] and not info["action_mask"][4] for info in infos)
     MaskableDQN("MlpPolicy", env, learning_starts=8, buffer_size=64, train_freq=1).learn(64)
+
+
+def test_a_reset_forgets_the_seed_and_the_moves_before_it():
+    env, first = started(64, side="O")
+    assert not np.array_equal(env.reset(), first)
+    env, _ = started(1, opponent=FixedPlayer(1), side="X")
+    for moves in ([0], [0, 0]):  # the second one is illegal
+        env.reset()
+        *_, (info,) = [env.step([cell]) for cell in moves][-1]
+    assert info["episode"]["l"] == 2
 
 
 def test_options_count_for_one_reset_and_must_be_alike():
@@ -138,6 +149,8 @@ def test_a_share_of_the_games_starts_from_a_drawn_board_with_the_learner_to_move
         _, observations = started(5_000, seed=1, exploring_starts=share, side="X")
         marks = np.bincount(observations.sum(axis=1).astype(int), minlength=9) / 5_000
         assert marks == pytest.approx([1 - share + share / 9, *[share / 9] * 8], abs=0.02)
+    board = {"rows": 2, "cols": 4, "k": 3, "early_draw": True}
+    assert started(300, exploring_starts=1.0, **board)[1].shape == (300, 16), "no dead board"
     # Whatever its side, in later games too.
     env, observations = started(1_000, exploring_starts=1.0, side="O", opponent=CellPlayer(0))
     assert np.array_equal(observations, observe(env.games.boards, RULES))

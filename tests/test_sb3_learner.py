@@ -27,7 +27,7 @@ are_close = partial(np.testing.assert_allclose, rtol=0, atol=1e-5)
 
 def trained(page, **changes):
     """A learner after 512 steps: before any, all moves of the empty board may be equal."""
-    learner = page.begin(CONFIGS[page].but(**changes))
+    learner = page.begin(CONFIGS[page].replace(**changes))
     learner.advance(512)
     return learner
 
@@ -42,7 +42,7 @@ def scores(learner, observations):
     network, planes = learner.network, torch.as_tensor(observations)
     with torch.no_grad():
         is_dqn = isinstance(network, dqn.BoardQNetwork)
-        return (network(planes) if is_dqn else network.log_probs_and_values(planes)[0]).numpy()
+        return (network(planes) if is_dqn else network.outputs(planes).log_probs).numpy()
 
 
 @PAGES
@@ -66,7 +66,7 @@ def test_cells_that_are_images_of_each_other_have_scores_of_their_own_without_sy
 def test_a_side_is_learned_with_its_opening_and_its_rewards(page, side, opening, monkeypatch):
     task = {"exploring_starts": 0.0, "opponents": "random", "rewards": (0.75, 0.125, -0.5)}
     task |= {"discount": 0.5, "early_draw": True, "encoding": "grid"}
-    learner = page.begin(CONFIGS[page].but(**task, side=side, opening=opening))
+    learner = page.begin(CONFIGS[page].replace(**task, side=side, opening=opening))
     env, seen, cells, rewards = learner.algorithm.env, [], [], []
     step = env.step
 
@@ -111,7 +111,7 @@ def test_a_duel_is_continued_bit_for_bit(tmp_path):
 def test_a_player_on_the_cpu_and_an_exported_zip_play_the_same_moves(learners, page, tmp_path):
     """Whatever the device of the training; the zip can be trained on."""
     learner, path = learners[page], tmp_path / "player.zip"
-    player = page.player(CONFIGS[page].but(device="cuda"), learner.model())
+    player = page.player(CONFIGS[page].replace(device="cuda"), learner.model())
     assert (player.table == learner.policy().table).all()
     page.export_sb3(learner.config, learner.model(), path)
     kind = DQN if page is dqn else MaskablePPO

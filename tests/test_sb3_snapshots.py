@@ -22,12 +22,13 @@ from tictactoe_env.sb3.models import frozen
 
 ID = "tictactoe_env/TicTacToe-v0"
 SMALL, LARGE = Rules(2, 3, 3), Rules(4, 4, 4)
+KINDS = {SMALL: "flat", LARGE: "grid"}
 ALGORITHMS = {"PPO": PPO, "MaskablePPO": MaskablePPO, "DQN": DQN, "MaskableDQN": MaskableDQN}
 
 
 def model_of(kind, rules, seed=0):
     """An untrained model of normalized observations whose actions are far from equally likely."""
-    board = {"rows": rules.rows, "cols": rules.cols, "k": rules.k}
+    board = {"rows": rules.rows, "cols": rules.cols, "k": rules.k, "observation": KINDS[rules]}
     settings = {"buffer_size": 100} if "DQN" in kind else {"n_steps": 8, "batch_size": 8}
     env = VecNormalize(make_vec_env(ID, env_kwargs=board))
     model = ALGORITHMS[kind]("MlpPolicy", env, seed=seed, **settings)
@@ -63,7 +64,7 @@ def test_a_snapshot_of_a_model_has_its_probabilities_or_its_best_moves(kind, rul
     copies.append(pickle.loads(pickle.dumps(shared)))
     assert deepcopy(shared) is shared or rules == SMALL
     before = [copy.probs(boards) for copy in copies]
-    observations = model.get_vec_normalize_env().normalize_obs(observe(boards, rules))
+    observations = model.get_vec_normalize_env().normalize_obs(observe(boards, rules, KINDS[rules]))
     masks = {"action_masks": boards == 0} if "Maskable" in kind else {}
     best = model.predict(observations, deterministic=True, **masks)[0]
     assert np.array_equal(before[1].argmax(axis=1), best)

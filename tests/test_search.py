@@ -16,7 +16,7 @@ from tictactoe_env.rules import Rules
 from tictactoe_env.search.alphabeta import CLOCK_NODES, WIN_SCORE, SearchPolicy
 
 LARGE = Rules(5, 5, 4)
-SMALL = [Rules(), Rules(2, 3, 2), Rules(1, 5, 3), Rules(5, 2, 2), Rules(3, 3, 1)]
+SMALL = [Rules(), Rules(2, 3, 2), Rules(1, 9, 3), Rules(5, 2, 2), Rules(3, 3, 1)]
 BOARDS = positions_of(Rules()).boards[positions_of(Rules()).unfinished]
 
 
@@ -49,6 +49,14 @@ def test_within_limits_it_is_beaten_where_it_looks_too_short(depth, beatable, op
     responses = match.best_responses(table)
     assert "".join(side for side in responses if responses[side].can_lose) == beatable
     assert ((table.table > 0) <= solve(Rules()).optimal(BOARDS)).all() == optimal
+
+
+def test_scores_are_shares_of_a_full_line_and_a_loss_is_seen_at_any_depth():
+    open_lines = SearchPolicy(Rules(1, 4, 3), depth=1).q_values(np.zeros((1, 4), dtype=np.int8))
+    assert open_lines[0].tolist() == [1 / 17, 2 / 18, 2 / 18, 1 / 17]
+    two_threats = parse_board("X.X/.O./X.O", Rules())
+    lost = SearchPolicy(Rules(), depth=1).q_values(two_threats[None])[0]
+    assert (lost[two_threats == 0] == -1).all()
 
 
 THREATS = """

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from sample_players import fixed_table
+from sample_players import CellPlayer, fixed_table
 
-from tictactoe_env.exact.tables import tabulate
+from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.rules import Rules
-from training.selfplay import SelfPlay
+from training.selfplay import SelfPlay, play_games
 
 RULES = Rules(2, 3, 3)
 SNAPSHOTS = [fixed_table(RULES, seed) for seed in range(6)]
@@ -47,5 +47,27 @@ def test_snapshots_may_explore_and_are_saved_in_one_byte_a_board_without_it():
     table = tabulate(copy, RULES).table
     assert table == pytest.approx(0.7 * SNAPSHOTS[0].table + 0.3 * uniform.table)
     assert list(opponents.own.snapshots) == SNAPSHOTS[:1]
-    opponents.add(uniform)
+    opponents.add(TabularPolicy(RULES, 0.5 * uniform.table + 0.5 * SNAPSHOTS[0].table))
     assert [array.dtype for array in opponents.state()["snapshots"]] == [np.uint8, float]
+    rivals = pool_with("rival:1", [], epsilon=0.3)
+    rivals.add_rival(SNAPSHOTS[0])
+    assert tabulate(rivals.pool().policies[0], RULES).table == pytest.approx(table)
+
+
+def test_what_is_played_without_exploration_is_answered_and_the_snapshot_plays_for_the_answer():
+    best, snapshot = SNAPSHOTS[:2]
+    opponents, alike = (pool_with("best-response:1", []) for _ in range(2))
+    opponents.add(snapshot, best)
+    alike.add(best)
+    assert np.array_equal(opponents.response.table, alike.response.table)
+    opponents.response = None  # as if its proof were beyond the limit
+    assert opponents.pool().policies == (snapshot,)
+
+
+@pytest.mark.parametrize(("cell", "results"), [(0, [1, -1]), (1, [-1, 1])])
+def test_who_marks_a_taken_cell_has_lost(cell, results):
+    """The opponent always marks a1; the learner is X in the first game and O in the second."""
+    opponents = pool_with("self:1", [tabulate(CellPlayer(0), RULES)]).opponents()
+    learner, which = lambda rows: np.full(len(rows), cell), np.zeros(2, dtype=int)
+    played = play_games(learner, np.array([True, False]), opponents, which, np.random.default_rng())
+    assert played[1].tolist() == results

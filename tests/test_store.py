@@ -75,6 +75,7 @@ def test_a_list_is_what_the_filters_leave_and_names_are_never_statements(store):
     for _ in range(120):
         x, o = rng.choices(names, k=2)
         store.add(game(x=x, o=o, origin=rng.choice(ORIGINS)))
+    store.add(game(x=Participant("agent", "trainee"), origin="training"))
     everything = list(store)[::-1]
     assert store.players() == sorted({"Ann", "minimax", "dqn-0", MALLORY.name})
     for _ in range(80):
@@ -100,6 +101,15 @@ def test_a_filter_or_an_id_that_no_game_can_have_is_refused(store):
     for id in (0, "1; DROP TABLE games"):
         with refuses(repr(id)):
             store.get(id)
+
+
+def test_a_game_under_another_id_is_damaged_and_a_commit_waits_for_the_disk(store):
+    assert store._rows("PRAGMA synchronous") == [(3,)]  # EXTRA
+    store.add_many([game(), game()])
+    for id, mention in ((0, "1 games"), (7, "game 7")):  # before the first, after the last
+        store._rows(f"UPDATE games SET id = {id} WHERE id <> 1")
+        with refuses(mention, error=StoreError):
+            store.check()
 
 
 def test_the_newest_of_many_games_are_listed_without_a_look_at_all_of_them(store):

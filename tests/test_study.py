@@ -92,7 +92,7 @@ def test_a_training_that_fails_says_why_and_goes_on_when_it_is_called_again(
 ):
     config = small_config(AGENT)
     call = tmp_path / "seed-00", AGENT, config, None, "steps"
-    for broken in ("training.run.Run.note", "training.run.Run.finish"):
+    for broken in ("training.run.Run.judge", "training.run.Run.finish"):
         with monkeypatch.context() as patch:
             patch.setattr(broken, lambda *_: 1 / 0)
             rows, error = study.train_run(*call)

@@ -30,14 +30,14 @@ def test_exploration_falls_at_each_tenth_down_to_its_end():
 def test_a_move_has_the_value_of_the_position_after_it_and_all_are_reached():
     """There are 765 positions up to symmetry, with the empty one."""
     learner = trained(page, Config(steps=400_000, tables=1, epsilon=1.0, epsilon_end=1.0))
-    plain = TabularQ(SMALL.but(symmetry=False))
+    plain = TabularQ(SMALL.replace(symmetry=False))
     assert [len(set(one.after[0].tolist())) for one in (learner, plain)] == [3, 9]
     assert (learner.games > 0).sum() == learner.notes()["entries"] == 764
 
 
 def test_a_value_moves_by_its_rate_for_each_game_of_a_round():
     """A constant rate of 0.4, three games of the same target: 1 - 0.6^3 of the way."""
-    learner = TabularQ(SMALL.but(tables=1, learning_rate=0.4, rate_power=0.0))
+    learner = TabularQ(SMALL.replace(tables=1, learning_rate=0.4, rate_power=0.0))
     learner.update(np.zeros(3, dtype=int), np.full(3, 7), np.ones(3))
     assert learner.values[0, 7] == pytest.approx(1 - 0.6**3, abs=1e-15)
 
@@ -45,7 +45,7 @@ def test_a_value_moves_by_its_rate_for_each_game_of_a_round():
 @pytest.mark.parametrize(("rewards", "end"), [((1, 0, -1), -1), ((1, 1, 0), 0), ((1, 0, -3), -3)])
 def test_a_result_reaches_the_first_move_of_its_game_at_once(rewards, end):
     """Learned from the last move back to the first: X a1, b1, a3 against O c1, c2, c3."""
-    learner = TabularQ(SMALL.but(games=2, tables=1, rewards=rewards))
+    learner = TabularQ(SMALL.replace(games=2, tables=1, rewards=rewards))
     learner.values[0, :-1] = -3.0
     after = [place(text) for text in ("X../.../...", "XXO/.../...", "XXO/..O/X..")]
     made = ((".../.../...", 0), ("X.O/.../...", 1), ("XXO/..O/...", 6))

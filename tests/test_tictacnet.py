@@ -6,7 +6,7 @@ import torch
 from learners import BOARDS, POSITIONS, RULES, row
 from sample_players import CellPlayer
 
-from agents.tictacnet import FOCUS, LEAST_WEIGHT, Config, begin
+from agents.tictacnet import FOCUS, LEAST_WEIGHT, Batch, Config, begin
 from tictactoe_env.exact.match import exact_result
 from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.pool import make_pool
@@ -14,8 +14,8 @@ from training.selfplay import Opponents
 
 TAKEN = BOARDS != 0
 SMALL = Config(steps=1_500, judge_every=500, games=32, updates=5, opponents="random")
-PLAIN = SMALL.but(symmetry=False)
-EXPLORING = PLAIN.but(epsilon=1.0, epsilon_end=1.0, exploring_starts=0.0, updates=1)
+PLAIN = SMALL.replace(symmetry=False)
+EXPLORING = PLAIN.replace(epsilon=1.0, epsilon_end=1.0, exploring_starts=0.0, updates=1)
 
 
 def with_memory(config, transitions, counts):
@@ -30,15 +30,15 @@ def with_memory(config, transitions, counts):
 @pytest.mark.parametrize(("in_turn", "again"), [(True, (0.7, 0.04)), (False, (0.25, 0.01))])
 def test_exploration_and_learning_rate_fall_and_begin_again_with_the_second_side(in_turn, again):
     rates = {"epsilon_end": 0.25, "learning_rate": 0.04, "learning_rate_end": 0.01}
-    learner = begin(SMALL.but(anneal_steps=1_000, sides_in_turn=in_turn, **rates))
+    learner = begin(SMALL.replace(anneal_steps=1_000, sides_in_turn=in_turn, **rates))
     expected = {0: (0.7, 0.04), 100: (0.6, 0.0348), 999: (0.25, 0.01), 1_000: again}
     for learner.steps, schedules in expected.items():
-        assert learner.schedules() == pytest.approx(schedules, abs=5e-5)
+        assert (learner.epsilon, learner.learning_rate) == pytest.approx(schedules, abs=5e-5)
 
 
 @pytest.mark.parametrize("name", ["Adam", "SGD"])
 def test_values_gradients_and_steps_are_those_of_torch(name):
-    learner = begin(PLAIN.but(optimizer=name.lower(), lift=0.0))
+    learner = begin(PLAIN.replace(optimizer=name.lower(), lift=0.0))
     rng = np.random.default_rng(1)
     network, at = learner.network, rng.choice(4_520, size=300)
     boards, weights = network.boards[at], learner.weights
@@ -55,7 +55,7 @@ def test_values_gradients_and_steps_are_those_of_torch(name):
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-        error, gradient = network.gradient(weights, boards, targets, shares)
+        error, gradient = network.gradient(weights, Batch(boards, targets, shares))
         assert error == pytest.approx(loss.item(), rel=1e-4)
         learner._step(gradient)
         expected = np.concatenate([parameter.detach().ravel() for parameter in twin])
@@ -70,7 +70,7 @@ def test_an_untrained_network_moves_to_taken_cells_and_is_evaluated_as_it_is():
 
 
 def test_an_opponent_that_moves_to_a_taken_cell_loses(monkeypatch):
-    learner = begin(EXPLORING.but(games=2_000, sides_in_turn=True))
+    learner = begin(EXPLORING.replace(games=2_000, sides_in_turn=True))
     opponents = Opponents(make_pool(CellPlayer(0), RULES), POSITIONS)
     monkeypatch.setattr(learner.pool, "opponents", lambda: opponents)
     learner.round()
@@ -80,7 +80,7 @@ def test_an_opponent_that_moves_to_a_taken_cell_loses(monkeypatch):
 
 @pytest.mark.parametrize("replay", [True, False])
 def test_only_without_replay_are_cells_taught_that_were_never_tried(replay):
-    learner = begin(PLAIN.but(replay=replay, epsilon=0.0))
+    learner = begin(PLAIN.replace(replay=replay, epsilon=0.0))
     learner.round()
     targets, weights = learner._targets()
     met, tried = weights.any(axis=1), np.zeros((4_520, 9), dtype=bool)
@@ -94,7 +94,7 @@ def test_the_target_of_a_move_is_the_mean_of_all_that_it_led_to(double):
     """The corner led to a win, to a draw and twice to the same next position, of one O."""
     board = row("XO./.../...")
     met = [(0, 0, board), (0, 0, -3), (0, 0, -2), (0, 4, -2), (board, 8, -3)]
-    learner = with_memory(PLAIN.but(double=double), met, [2, 1, 1, 3, 1])
+    learner = with_memory(PLAIN.replace(double=double), met, [2, 1, 1, 3, 1])
     learner.target = learner.network.draw(np.random.default_rng(9))
     chooser = learner.weights if double else learner.target  # double Q-learning
     (valued,), (chosen,) = (

@@ -8,7 +8,7 @@ from apps.players.about import results_of, story_of, title_of
 from apps.players.gallery import Gallery
 from tictactoe_env import RandomPolicy, Rules
 from tictactoe_env.certificates.certificate import certify, write
-from tictactoe_env.trained.packed import facts_of
+from tictactoe_env.trained.packed import facts_of, trained_names
 
 TITLES = {
     "human": "a person",
@@ -27,9 +27,11 @@ def test_a_player_has_a_name_that_people_understand(id):
     assert title_of(id) == TITLES[id]
 
 
-def test_every_agent_has_a_name_of_its_own_and_it_and_every_preset_is_explained():
-    assert len({agents.facts(agent)["TITLE"] for agent in TRAINABLE}) == len(TRAINABLE)
-    assert min(story_of(agent).count(".") for agent in TRAINABLE) >= 2
+def test_every_agent_has_a_name_of_its_own_and_those_of_the_package_are_explained():
+    assert len({title_of(agent) for agent in TRAINABLE}) == len(TRAINABLE)
+    packaged = [agent for agent in TRAINABLE if agent in trained_names()]
+    assert all("TITLE" in agents.facts(agent) for agent in packaged)
+    assert min(story_of(agent).count(".") for agent in packaged) >= 2
 
 
 def test_a_run_is_called_by_what_its_certificate_states_at_most_a_line(tmp_path):

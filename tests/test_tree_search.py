@@ -79,6 +79,7 @@ def test_an_answer_does_not_depend_on_what_is_asked_beside_it():
     with refuses("board"):
         player().probs(parse_board("XXX/OO./...", RULES)[None])
     assert (player(seed=8).probs(some)[::10] != alone).any()
+    assert len(moves_of(MCTSPolicy(RULES, 1), WON)) == len("c1"), "one playout, one move"
 
 
 def test_milliseconds_bound_the_playouts_of_a_search():

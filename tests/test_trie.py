@@ -86,21 +86,21 @@ def test_a_move_with_a_winning_reply_is_not_repeated_and_a_position_of_such_move
     trie, threats = taught("a1 b2 a2 b1 a3"), row("X.X/.O./X.O")
     assert cells("b1").isdisjoint(moves(trie, "X../XO./..."))
     for name, win in (("b1", "a2"), ("a2", "b1"), ("c2", "b1"), ("b3", "b1")):
-        assert trie.known[threats] == 0
+        assert trie.proven[threats] == 0
         trie.learn(parse_game(f"a1 b2 c1 c3 a3 {name} {win}", RULES))
-        assert trie.known[trie.after[threats][parse_cell(name, RULES)]] == 1
-    assert trie.known[threats] == -1
-    assert trie.known[row("X.X/.O./..O")] == 1  # and so X's move there wins
+        assert trie.proven[trie.after[threats][parse_cell(name, RULES)]] == 1
+    assert trie.proven[threats] == -1
+    assert trie.proven[row("X.X/.O./..O")] == 1  # and so X's move there wins
 
 
 def test_what_it_proves_is_true_and_a_saved_tree_is_the_same():
     """A saved tree is filled at once, the trained one was filled game by game."""
     learner = trained(page, Config(steps=3_000, seed=100))
-    known, value = np.array(learner.trie.known), solve(RULES).value
+    known, value = np.array(learner.trie.proven), solve(RULES).value
     assert (known != 0).sum() > 500
     assert (known[known != 0] == value[known != 0]).all()
     again = page.player(Config(), learner.model())
-    for name in ("edges", "rows", "results", "visits", "total", "known", "score"):
+    for name in ("edges", "rows", "results", "visits", "total", "proven", "score"):
         assert getattr(again.trie, name) == getattr(learner.trie, name), name
 
 

@@ -15,7 +15,7 @@ WON = ("X../.../...", "XO./.../...", "XO./X../...", "XO./X.O/...", "XO./X.O/X.."
 
 
 def after(levels, **changes):
-    learner = begin(SMALL.but(**changes))
+    learner = begin(SMALL.replace(**changes))
     learner.advance(levels * 200)
     return learner
 
@@ -28,7 +28,7 @@ def learner():
 @pytest.mark.parametrize(("cut", "first"), [(True, 0.95 * 0.6), (False, 0.95**2)])
 def test_results_are_discounted_and_cut_before_a_move_that_was_not_the_best(cut, first):
     """X values c3 more than its second move a2, 0.6 and 0.3; O's moves are as good as any."""
-    learner = begin(SMALL.but(cut=cut))
+    learner = begin(SMALL.replace(cut=cut))
     path = np.array([0, *map(row, WON), *[-1] * 6])[:, None]
     plain = [-(0.95**2), 0.95**2, -0.95, 0.95, -1, 1]
     nothing = np.zeros(len(POSITIONS))
@@ -43,7 +43,7 @@ def test_results_are_discounted_and_cut_before_a_move_that_was_not_the_best(cut,
 @pytest.mark.parametrize(("look_ahead", "temperature"), [(1, 0.0), (2, 0.3)])
 def test_exploration_temperature_and_look_ahead_work_together(learner, look_ahead, temperature):
     """A move has the value of its position, or what the best answer leaves of it."""
-    states, network = begin(SMALL.but(look_ahead=look_ahead)).afterstates, learner.network
+    states, network = begin(SMALL.replace(look_ahead=look_ahead)).afterstates, learner.network
     values = learner.afterstates.values(network)
     moves, policy = states.of_moves(states.values(network)), states.policy(states.values(network))
     player = policy.softmax(temperature) if temperature else policy
@@ -65,17 +65,18 @@ def test_exploration_temperature_and_look_ahead_work_together(learner, look_ahea
 
 def test_the_champion_has_the_least_loss_on_what_was_held_out_or_is_the_last():
     """A longer training has a champion that is as good."""
-    validation = [after(1, epochs=n, learning_rate=0.02).losses[1] for n in range(1, 7)]
+    losses = [after(1, epochs=n, learning_rate=0.02).losses for n in range(1, 7)]
+    validation = [one["validation_loss"] for one in losses]
     assert validation == sorted(validation, reverse=True)
     assert len({*validation}) < 6, "an epoch that was not the best"
-    assert np.isnan(after(1, validation=0.0).losses[1])
+    assert np.isnan(after(1, validation=0.0).losses["validation_loss"])
 
 
 def test_earlier_games_count_less_at_each_level():
     learner = after(1, memory=0.5)
-    games = learner.results[0].sum()
+    games = learner.results.games.sum()
     learner.advance(1)
-    assert learner.results[0].sum() == pytest.approx(1.5 * games, rel=0.2)
+    assert learner.results.games.sum() == pytest.approx(1.5 * games, rel=0.2)
 
 
 def test_the_first_level_learns_the_dataset_of_another_run_and_no_other_file(tmp_path):
@@ -83,7 +84,8 @@ def test_the_first_level_learns_the_dataset_of_another_run_and_no_other_file(tmp
     (table,) = level.tables().values()
     write_csv(path, table.names, table.rows)
     again = after(1, dataset=str(path))
-    assert again.results == pytest.approx(level.results, abs=1e-9)
+    assert again.results.games == pytest.approx(level.results.games, abs=1e-9)
+    assert again.results.sums == pytest.approx(level.results.sums, abs=1e-9)
     for rows in ([], table.rows[1:], [[*line[:-1], np.nan] for line in table.rows], [["a"], [1]]):
         write_csv(path, table.names, rows)
         with refuses(path):

@@ -17,12 +17,14 @@ SETTINGS = {  # the number of games, and what the environments are made with
     "7x8": (7, {"opponent": FixedPlayer(5), "rows": 7, "cols": 8}),
     "drawn": (7, {"opponent": FixedPlayer(5), "rows": 3, "cols": 4, "k": 4}),
 }
+SETTINGS["early"] = (7, SETTINGS["drawn"][1] | {"early_draw": True})
 STARTS = {  # boards to start from in DISABLED, with cells that a CellPlayer(4) leaves free
     "table": (".../.../...", "X../.O./...", "XO./.X./..."),
     "illegal": (".../.../...", "X../O../...", "XO./X../..."),
     "7x8": tuple(top + "/........" * 5 for top in ("X......O/........", "X......O/X.......")),
     "drawn": ("..../..../....", "X.O./..../....", "XOX./..../O..."),
 }
+STARTS["early"] = STARTS["drawn"]
 
 
 def legal_actions(env, rng):
@@ -88,8 +90,10 @@ def assert_shares(counts, shares):
 
 
 def test_the_learner_plays_each_side_in_half_of_the_games():
-    sides = TicTacToeVectorEnv(10_000).reset(seed=0)[1]["side"]
-    assert_shares(np.bincount(sides + 1), (0.5, 0, 0.5))
+    sides, env = TicTacToeVectorEnv(10_000).reset(seed=0)[1]["side"], TicTacToeEnv()
+    env.reset(seed=0)
+    for found in (sides, np.array([env.reset()[1]["side"] for _ in range(4_000)])):
+        assert_shares(np.bincount(found + 1), (0.5, 0, 0.5))
 
 
 @pytest.mark.parametrize("mode", list(AutoresetMode))
@@ -110,6 +114,10 @@ LARGE = pytest.mark.parametrize("board", [{}, {"rows": 4, "cols": 5, "k": 4}], i
 @LARGE
 def test_the_pool_draws_by_weight_for_each_game_and_the_opponent_stays_in_it(board):
     games, pool = 4_000, [[CellPlayer(0), 3], [CellPlayer(8), 1], [CellPlayer(5), 0]]
+    env = TicTacToeVectorEnv(games, side="alternate", opponent=pool, **board)
+    env.reset(seed=0)
+    which, first = env.state_dict()["which"], env.boards.argmax(axis=1)
+    assert np.array_equal(first[1::2], np.array([0, 8, 5])[which[1::2]])  # those that begin
     env = TicTacToeVectorEnv(games, side="O", opponent=pool, **board)
     env.reset(seed=0)
     for _ in range(3):  # each game ends at once by the opponent's illegal second move
@@ -141,6 +149,7 @@ def test_an_opponent_option_counts_for_the_games_of_the_call_and_is_kept_no_long
     first, second, _ = np.eye(3, dtype=bool)
     for cell in (5, 6, 2):
         env.reset(options={"reset_mask": first, "opponent": CellPlayer(cell)})
+        assert env.state_dict()["which"].tolist() == [1, 0, 0]
     env.reset(options={"reset_mask": second, "opponent": [[CellPlayer(3), 1], ["random", 0]]})
     assert env.state_dict()["which"].tolist() == [1, 2, 0]
     env.step([0, 0, 0])
@@ -156,20 +165,23 @@ def test_a_saved_state_holds_the_counterexamples_from_which_games_start():
     env, other = (TicTacToeVectorEnv(64, **many) for _ in range(2))
     env.reset(seed=0)
     env.add_counterexamples(np.array([[1, -1, 0, 0, 0, 0, 0, 0, 0]], dtype=np.int8))
-    other.load_state_dict(env.state_dict())
+    state = env.state_dict()
+    other.load_state_dict(state)
+    kept = repr(state)
     for games in (env, other):
         games.reset()
         assert (games.boards[:, :2] == [1, -1]).all()
     assert repr(env.state_dict()) == repr(other.state_dict())
+    assert repr(state) == kept, "it belongs to the caller"
 
 
 def test_a_policy_is_asked_once_a_step_once_for_a_start_board_and_never_about_no_board():
     asked = []
 
-    class Counting:
+    class Counting(RandomPolicy):
         def probs(self, boards):
             asked.append(len(boards))
-            return RandomPolicy().probs(boards)
+            return super().probs(boards)
 
     board = {"rows": 4, "cols": 4, "k": 4}
     env = TicTacToeVectorEnv(200, opponent=Counting(), side="O", **board)
@@ -178,9 +190,15 @@ def test_a_policy_is_asked_once_a_step_once_for_a_start_board_and_never_about_no
     env.step(env.action_masks().argmax(axis=1))
     assert asked == [1, 200]
     assert env.boards.any(axis=0).all(), "each cell was drawn"
-    board |= {"k": 1, "autoreset_mode": "NEXT_STEP"}
-    env = TicTacToeVectorEnv(3, opponent=Counting(), side="X", **board)
+    board["autoreset_mode"] = "NEXT_STEP"
+    env = TicTacToeVectorEnv(3, opponent=Counting(), side="X", **board | {"k": 1})
     env.reset(seed=0)
     for _ in range(2):  # the first move wins all games, and the second step begins the next ones
         env.step([0, 1, 2])
     assert asked == [1, 200]
+    env = TicTacToeVectorEnv(3, opponent=Counting(), side="X", **board)
+    env.reset(seed=0)
+    for _ in range(2):  # the second move is onto a cell that is taken
+        env.step([0, 1, 2])
+    env.step(env.action_masks().argmax(axis=1))  # begins the next games, whatever the action
+    assert asked == [1, 200, 3]

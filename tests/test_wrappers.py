@@ -101,11 +101,12 @@ def test_the_mask_that_was_handed_out_may_be_changed_and_there_is_none_before_re
     env = make()
     with refuses("reset", error=ResetNeeded):
         env.action_masks()
-    seen, _ = env.reset(seed=0)
-    before = env.action_masks().tolist()
-    seen["action_mask"][:] = 0
-    env.action_masks()[:] = False
-    assert env.action_masks().tolist() == before
+    for call in (lambda: env.reset(seed=0), lambda: env.step(env.action_space.sample())):
+        seen = call()[0]
+        before = env.action_masks().tolist()
+        seen["action_mask"][:] = 0
+        env.action_masks()[:] = False
+        assert env.action_masks().tolist() == before
 
 
 def test_the_spec_survives_json_with_the_names_and_the_dtype():

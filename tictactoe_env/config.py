@@ -23,7 +23,7 @@ from tictactoe_env.notation import SIDES, board_text, parse_board, parse_game, r
 from tictactoe_env.observation import OBSERVATIONS
 from tictactoe_env.opponents import text_of
 from tictactoe_env.policy import Policy, as_policy
-from tictactoe_env.rules import ILLEGAL, OUTCOMES, Boards, Rules, to_move
+from tictactoe_env.rules import ILLEGAL, OUTCOMES, SIZES, Boards, Rules, to_move
 
 _SIDE_CHOICES = (*SIDES, "random", "alternate")
 RENDER_MODES = ("human", "ansi", "rgb_array")
@@ -53,14 +53,21 @@ class Config:
     """
 
     rules: Rules
-    side: str
-    illegal: str
-    rewards: Mapping[str, float] | None
-    observation: str
-    opening: str
-    start: str | Start
-    early_draw: bool
-    render_mode: str | None
+    side: str = "random"
+    illegal: str = "lose"
+    rewards: Mapping[str, float] | None = None
+    observation: str = "flat"
+    opening: str = ""
+    start: str | Start = "empty"
+    early_draw: bool = False
+    render_mode: str | None = None
+
+    @classmethod
+    def of(cls, **arguments: Any) -> Config:
+        """The configuration of an environment's arguments; those of its board are of `Rules`."""
+        board = {*SIZES, *Rules.further_fields()}
+        others = {name: value for name, value in arguments.items() if name not in board}
+        return cls(rules=Rules.among(arguments), **others)
 
     def __post_init__(self) -> None:
         one_of("side", self.side, _SIDE_CHOICES)

@@ -25,7 +25,7 @@ from tictactoe_env.notation import check_move
 from tictactoe_env.observation import last_move, observation_space
 from tictactoe_env.policy import Uniforms
 from tictactoe_env.pool import Pool, Pooled
-from tictactoe_env.rules import ILLEGAL, ONGOING, OUTCOME_NUMBERS, Boards, Rules, to_move
+from tictactoe_env.rules import ILLEGAL, ONGOING, OUTCOME_NUMBERS, Boards, to_move
 
 _NO_OPTIONS: Mapping[str, Any] = {}
 _OUTCOME = tuple(OUTCOME_NUMBERS)  # of a result: np.int8
@@ -189,9 +189,11 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
         **variant: Any,  # further fields of `Rules`
     ):
         super().__init__()
-        self.config = config = Config(
-            rules=Rules(rows, cols, k, **variant),
+        self.config = config = Config.of(
             side=side,
+            rows=rows,
+            cols=cols,
+            k=k,
             illegal=illegal,
             rewards=rewards,
             observation=observation,
@@ -199,6 +201,7 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
             start=start,
             early_draw=early_draw,
             render_mode=render_mode,
+            **variant,
         )
         self.rules, self.render_mode = config.rules, render_mode
         self._window: Any = None

@@ -82,10 +82,7 @@ def json_value(
         raise ValueError(f"its values could need more than {_size(MAX_JSON_MEMORY)} of memory")
     try:
         return json.loads(
-            text,
-            object_pairs_hook=pairs_hook,
-            parse_float=float_hook,
-            parse_constant=float_hook,
+            text, object_pairs_hook=pairs_hook, parse_float=float_hook, parse_constant=float_hook
         )
     except json.JSONDecodeError as error:
         raise ValueError(f"it is not JSON: {error}") from None

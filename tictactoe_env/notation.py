@@ -24,6 +24,7 @@ from tictactoe_env.errors import one_of
 from tictactoe_env.rules import SIDES as SIDES
 from tictactoe_env.rules import WIN, Boards, IllegalMoveError, Rules, standing, to_move
 
+_NAME = re.compile("(?<![a-z0-9])[a-z]{1,2}[0-9]{1,2}(?![a-z0-9])")  # of a cell in a text
 MARKS = {1: "X", -1: "O", 0: "."}
 
 
@@ -85,8 +86,8 @@ def parse_board(text: str, rules: Rules) -> Boards:
     """The board (cells,) int8 that `text` describes.
 
     Raises ValueError for the wrong size, for letters other than X, O and ".", for numbers of X and
-    O that do not fit X's first move, for a line of a side that did not move last, since the game
-    ends at the first line, and for marks to which no legal moves lead.
+    O that do not fit X's first move, and for a line of a side that did not move last, since the
+    game ends at the first line.
     """
     rows = text.split("/") if isinstance(text, str) else []
     if len(rows) != rules.rows or any(len(row) != rules.cols for row in rows):
@@ -99,11 +100,8 @@ def parse_board(text: str, rules: Rules) -> Boards:
     if xs - os not in (0, 1):
         raise ValueError(f"a board has as many X as O or one more X, got {xs} and {os}: {text!r}")
     board = np.array(["O.X".index(letter) - 1 for letter in "".join(rows)], dtype=np.int8)
-    x, o = (int(bits) for bits in rules.to_bits(board))
-    if rules.has_line(o if xs > os else x):
+    if rules.has_line(int(rules.to_bits(board)[xs > os])):
         raise ValueError(f"after the first line nobody can have moved, got {text!r}")
-    if not rules.can_take(x | o):
-        raise ValueError(f"legal moves cannot lead to {text!r}")
     return board
 
 
@@ -120,7 +118,7 @@ def cell_text(cell: int, rules: Rules) -> str:
 
 def parse_cell(text: str, rules: Rules) -> int:
     """The number of the cell with this name; ValueError if it is no cell of the board."""
-    known = _cells_by_name(rules)
+    known = cells_by_name(rules)
     name = text.strip().lower() if isinstance(text, str) else ""
     if name not in known:
         names = f'"a1" to "{cell_text(rules.cells - 1, rules)}"'
@@ -133,16 +131,24 @@ def game_text(cells: Sequence[int], rules: Rules) -> str:
     return " ".join(cell_text(cell, rules) for cell in cells)
 
 
+def named_cell(text: str, rules: Rules) -> int | None:
+    """The last cell that a text names, in capitals or not; None if it names none of the board."""
+    known = cells_by_name(rules)
+    named = [known[name] for name in _NAME.findall(text.lower()) if name in known]
+    return named[-1] if named else None
+
+
 def parse_cells(text: str, rules: Rules) -> list[int]:
     """The cells of "b2 a1 c3". Legality is not checked; ValueError for a name that is no cell."""
     if not isinstance(text, str):
         raise ValueError(f'a game must be text such as "b2 a1 c3", got {text!r:.200}')
-    known = _cells_by_name(rules)
+    known = cells_by_name(rules)
     return [known[name] if name in known else parse_cell(name, rules) for name in text.split()]
 
 
 @lru_cache(maxsize=256)
-def _cells_by_name(rules: Rules) -> dict[str, int]:
+def cells_by_name(rules: Rules) -> dict[str, int]:
+    """The cells of a board by their names, in their order."""
     return {cell_text(cell, rules): cell for cell in range(rules.cells)}
 
 

@@ -36,7 +36,7 @@ except ImportError as error:
         'tictactoe_env.pettingzoo needs PettingZoo: pip install "tictactoe-env[pettingzoo]"'
     ) from error
 
-from tictactoe_env.config import BOARD_OPTIONS, RENDER_MODES, Start
+from tictactoe_env.config import BOARD_OPTIONS, RENDER_MODES
 from tictactoe_env.env import TicTacToeEnv
 from tictactoe_env.errors import one_of, unknown_name, whole_number
 from tictactoe_env.observation import observation_space, observe
@@ -156,37 +156,12 @@ class TicTacToeAECEnv(AECEnv):  # type: ignore[misc,unused-ignore]
     }
 
     def __init__(
-        self,
-        rows: int = 3,
-        cols: int = 3,
-        k: int = 3,
-        illegal: str = "lose",
-        rewards: Mapping[str, float] | None = None,
-        observation: str = "planes",
-        opening: str = "",
-        start: str | Start = "empty",
-        early_draw: bool = False,
-        max_cycles: int | None = None,
-        render_mode: str | None = None,
-        **variant: Any,  # further fields of `Rules`
+        self, observation: str = "planes", max_cycles: int | None = None, **arguments: Any
     ):
         super().__init__()
         self.max_cycles = None if max_cycles is None else whole_number(max_cycles, "max_cycles", 1)
-        self.game = TicTacToeEnv(
-            opponent=None,
-            rows=rows,
-            cols=cols,
-            k=k,
-            illegal=illegal,
-            rewards=rewards,
-            observation=observation,
-            opening=opening,
-            start=start,
-            early_draw=early_draw,
-            render_mode=render_mode,
-            **variant,
-        )
-        self.rules, self.render_mode = self.game.rules, render_mode
+        self.game = TicTacToeEnv(opponent=None, observation=observation, **arguments)
+        self.rules, self.render_mode = self.game.rules, self.game.render_mode
         self.agents: list[str] = []
         self.possible_agents = list(AGENTS)
         self.action_spaces = {agent: gym.spaces.Discrete(self.rules.cells) for agent in AGENTS}

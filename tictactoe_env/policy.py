@@ -29,7 +29,11 @@ class Policy(Protocol):
 
     There is no mask argument, since the mask follows from the board. There is no random generator
     either: the caller samples. Probability on a taken cell is kept; exact and sampled results count
-    it as a loss by illegal move.
+    it as a loss by illegal move. So they count a row of zeros, which means that the policy makes no
+    move; tables and environments refuse such a row.
+
+    Exact results ask a policy for each board that it can meet, once. If it has no attribute
+    `varies = ""`, which says that it is a function of the board, some are asked for again.
     """
 
     def probs(self, boards: Boards, /) -> NDArray[np.floating[Any]]:
@@ -296,16 +300,16 @@ def as_policy(player: Any, rules: Rules, deterministic: bool = True) -> Policy:
 def possible_cells(possible: NDArray[np.bool_]) -> NDArray[np.intp]:
     """The cells (B, M) that are possible in each row of (B, cells), ascending, then others.
 
-    M: the largest number of possible cells in a row.
+    M: the largest number of possible cells in a row, at least 1.
     """
     width = int(possible.sum(axis=1).max(initial=0))
-    if width == 1:
+    if width <= 1:
         return possible.argmax(axis=1)[:, None]
     return np.argsort(~possible, axis=1, kind="stable")[:, :width]
 
 
 def sample(probs: NDArray[np.floating[Any]], rng: np.random.Generator) -> NDArray[np.intp]:
-    """One cell (B,) drawn from each row of probabilities (B, cells)."""
+    """One cell (B,) drawn from each row of probabilities (B, cells); of zeros it is `cells`."""
     return draw(_cumulated(probs), rng.random(len(probs)))
 
 
@@ -361,8 +365,11 @@ class Uniforms(list[float]):
         return self.pop()
 
 
-def checked_probs(probs: Any, shape: tuple[int, int]) -> Probs:
-    """A copy of `probs` as float64, rows scaled to sum to 1; ValueError if they are far from it."""
+def checked_probs(probs: Any, shape: tuple[int, int], may_be_none: bool = False) -> Probs:
+    """A copy of `probs` as float64, rows scaled to sum to 1; ValueError if they are far from it.
+
+    may_be_none: accept rows of zeros, which are no move.
+    """
     try:
         array = np.array(probs, dtype=np.float64)
     except TypeError:
@@ -374,6 +381,8 @@ def checked_probs(probs: Any, shape: tuple[int, int]) -> Probs:
         raise ValueError("probabilities must be finite and not negative")
     sums = array.sum(axis=1, keepdims=True)
     off = np.abs(sums - 1)
+    if may_be_none:
+        off[sums == 0] = 0
     if (off > SUM_TOLERANCE).any():
         worst = int(off.argmax())
         raise ValueError(f"probabilities must sum to 1, row {worst} sums to {sums[worst, 0]}")

@@ -50,16 +50,6 @@ class IllegalMoveError(ValueError):
     """A move onto a taken cell, or after the end of the game."""
 
 
-def runs(marks: _Bits, step: Any, k: int) -> _Bits:
-    """The cells from which on k cells with this step between them are marked."""
-    length = 1
-    while length < k:  # doubles the length
-        more = min(length, k - length)
-        marks = marks & marks >> more * step
-        length += more
-    return marks
-
-
 @dataclass(frozen=True)
 class Rules:
     """A board of `rows` x `cols` cells on which `k` marks in a line win; 1 <= k <= max(rows, cols).
@@ -140,13 +130,6 @@ class Rules:
         """
         return taken ^ self.full
 
-    def can_take(self, cells: int) -> bool:
-        """True if legal moves, whoever makes which, can take exactly these cells, a bitboard."""
-        taken = 0
-        while more := self.legal(taken) & cells:
-            taken |= more
-        return taken == cells
-
     @property
     def line_result(self) -> int:
         """The result for the side that completes a line."""
@@ -158,7 +141,8 @@ class Rules:
         own: its marks after the move. early_draw: a game in which nobody can complete a line is
         drawn.
         """
-        has_line, is_drawn = self.has_line(own), self.legal(own | other) == 0
+        has_line = self.has_line(own)
+        is_drawn = self.legal(own | other) == 0
         if early_draw:
             is_drawn = is_drawn | self.is_dead(own, other)
         if isinstance(has_line, np.ndarray):
@@ -206,6 +190,19 @@ class Rules:
         return tuple(steps)
 
     @cached_property
+    def strides(self) -> list[int]:
+        """The steps by which `b & b >> stride` is applied in turn to find k marks in a line.
+
+        Each doubles the length of what is found, and the last one ends it at k.
+        """
+        return [min(1 << i, self.k - (1 << i)) for i in range((self.k - 1).bit_length())]
+
+    @cached_property
+    def _shifts(self) -> list[list[int]]:
+        """The shifts of `has_line` in each direction."""
+        return [[stride * step for stride in self.strides] for step in self._directions]
+
+    @cached_property
     def lines(self) -> tuple[tuple[int, ...], ...]:
         """Every line of k cells, as cell numbers; `has_line` finds the same lines by shifts."""
         found = set()
@@ -226,8 +223,11 @@ class Rules:
     def has_line(self, marks: _Bits) -> Any:
         """True if k of these marks are in a line: bool, or (B,) bool."""
         found = marks & 0
-        for step in self._directions:
-            found = found | runs(marks, step, self.k)
+        for shifts in self._shifts:
+            line = marks
+            for shift in shifts:
+                line = line & line >> shift
+            found = found | line
         return found != 0
 
     # --- between bitboards and boards -------------------------------------------------------------
@@ -359,20 +359,22 @@ def standing(cells: Sequence[int], rules: Rules, early_draw: bool = False) -> St
     own, other = 0, 0  # marks of the side to move, and of the side that moved last
     moves: list[int] = []
     ended, result, illegal = "", ONGOING, None
+    legal = rules.legal(0)
     for ply, cell in enumerate(cells):
         if type(cell) is not int or not 0 <= cell < len(bits):
             cell = whole_number(cell, "a cell", 0, len(bits) - 1)
-        if ended or not rules.legal(own | other) & bits[cell]:
+        if ended or not legal & bits[cell]:
             illegal = ply
             if not ended:
                 ended, result = "illegal", WIN  # of the side that moved last
             break
         own, other = other, own | bits[cell]
+        legal = rules.legal(own | other)
         moves.append(cell)
         if ply + 1 >= shortest:
             result = rules.result(other, own, early_draw)
         if result == DRAW:
-            ended = "early" if rules.legal(own | other) else "full"
+            ended = "early" if legal else "full"
         elif result != ONGOING:
             ended = "line"
     last = (len(moves) - 1) % 2  # the side of the last legal move

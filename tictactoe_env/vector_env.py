@@ -12,14 +12,14 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import DTypeLike, NDArray
 
-from tictactoe_env.config import RESET_OPTIONS, Config, Start, mark_of, picture_of
+from tictactoe_env.config import RESET_OPTIONS, Config, mark_of, picture_of
 from tictactoe_env.engines import BatchEngine, GameStates, batch_engine
 from tictactoe_env.errors import checked_seed, one_of, whole_number
 from tictactoe_env.notation import check_move
 from tictactoe_env.observation import last_move, observation_space
 from tictactoe_env.policy import Policy
 from tictactoe_env.pool import Pool, Pooled
-from tictactoe_env.rules import ILLEGAL, ONGOING, OUTCOME_NUMBERS, Boards, Rules
+from tictactoe_env.rules import ILLEGAL, ONGOING, OUTCOME_NUMBERS, Boards
 
 # The arrays (num_envs,) of a state; the first four are attributes of the environment.
 _OWN = {"over": np.bool_, "which": np.int64, "begun": np.int64, "steps": np.int64}
@@ -82,46 +82,30 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
         num_envs: int = 1,
         opponent: Any = "random",
         side: str = "random",
-        rows: int = 3,
-        cols: int = 3,
-        k: int = 3,
-        illegal: str = "lose",
-        rewards: Mapping[str, float] | None = None,
-        observation: str = "flat",
-        opening: str = "",
-        start: str | Start = "empty",
-        early_draw: bool = False,
+        *,
         render_mode: str | None = None,
         autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
         max_episode_steps: int | None = None,
-        **variant: Any,  # further fields of `Rules`
+        **arguments: Any,
     ):
         super().__init__()
         self.num_envs = whole_number(num_envs, "num_envs", 1)
         if render_mode is not None:
             one_of("render mode of many games", render_mode, self.metadata["render_modes"])
-        self.config = config = Config(
-            rules=Rules(rows, cols, k, **variant),
-            side=side,
-            illegal=illegal,
-            rewards=rewards,
-            observation=observation,
-            opening=opening,
-            start=start,
-            early_draw=early_draw,
-            render_mode=render_mode,
-        )
+        self.config = config = Config.of(side=side, render_mode=render_mode, **arguments)
         self.rules, self.render_mode = config.rules, render_mode
         if not isinstance(autoreset_mode, AutoresetMode):
             known = {text: mode for mode in AutoresetMode for text in (mode.name, mode.value)}
             autoreset_mode = known[one_of("autoreset mode", autoreset_mode, known)]
         self.autoreset_mode = autoreset_mode
         self.metadata = {**type(self).metadata, "autoreset_mode": self.autoreset_mode}
-        self.single_observation_space = observation_space(self.rules, observation)
+        self.single_observation_space = observation_space(self.rules, config.observation)
         self.single_action_space = gym.spaces.Discrete(self.rules.cells)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
-        self._games: BatchEngine[Any, Any] = batch_engine(self.rules, early_draw, observation)
+        self._games: BatchEngine[Any, Any] = batch_engine(
+            self.rules, config.early_draw, config.observation
+        )
         self._starts = self._starts_from(config.start_board)
         self._states: GameStates | None = None
         self._which = np.zeros(self.num_envs, dtype=np.int64)

@@ -50,8 +50,11 @@ class Opening:
     """The first move of the option `opening`: a cell, "random", or "" for any."""
 
     def __init__(self, opening: str, rules: Rules):
-        self.rules, self.is_random = rules, opening == RANDOM
-        self.cell = parse_cell(opening, rules) if opening and not self.is_random else None
+        self.rules = rules
+        self.is_random = opening == RANDOM
+        self.cell: int | None = None
+        if opening and not self.is_random:
+            self.cell = parse_cell(opening, rules)
 
     def forbidden(self, planes: torch.Tensor) -> torch.Tensor:
         """The illegal cells: (B, cells) bool. planes: (B, 2, rows, cols).
@@ -66,5 +69,6 @@ class Opening:
         return illegal
 
     def drawn(self, planes: torch.Tensor) -> torch.Tensor:
-        """On which boards the move is drawn at random, whatever a network says: (B,) bool."""
-        return (planes.flatten(1).sum(dim=1) == 0) & self.is_random
+        """True for boards on which the move is drawn at random, without the network: (B,) bool."""
+        is_empty = planes.flatten(1).sum(dim=1) == 0
+        return is_empty & self.is_random

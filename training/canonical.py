@@ -10,7 +10,10 @@ from numpy.typing import NDArray
 
 from tictactoe_env.rules import Rules
 
-FLOAT_CELLS, DOUBLE_CELLS = 14, 33  # of a ternary code without rounding, as float32 and float64
+# The largest boards whose ternary code fits into a float without rounding.
+FLOAT_CELLS = 14  # float32
+DOUBLE_CELLS = 33  # float64
+RANDOM_BITS = 45  # of a mark on larger boards
 
 
 class CanonicalBoards(torch.nn.Module):
@@ -30,22 +33,31 @@ class CanonicalBoards(torch.nn.Module):
 
     def __init__(self, rules: Rules, symmetry: bool = True):
         super().__init__()
-        permutations = rules.symmetries[: None if symmetry else 1]
+        permutations = rules.symmetries
+        if not symmetry:
+            permutations = permutations[:1]  # the identity
         back = np.argsort(permutations, axis=1)
         # weights[plane and cell, s]: what a mark adds to the code of the image under symmetry s
         codes = torch.float32 if rules.cells <= FLOAT_CELLS else torch.float64
         of_cells: NDArray[Any] = 3.0 ** np.arange(rules.cells)
         if rules.cells > DOUBLE_CELLS:
-            of_cells = np.random.default_rng(0).integers(1 << 45, size=rules.cells)
-        self._keep("weights", np.concatenate([of_cells[back].T, 2 * of_cells[back].T]), codes)
+            of_cells = np.random.default_rng(0).integers(1 << RANDOM_BITS, size=rules.cells)
+        of_own = of_cells[back].T
+        of_other = 2 * of_own
+        self._keep("weights", np.concatenate([of_own, of_other]), codes)
         self._keep("cells_of", permutations)
+        # A set of symmetries is a number: bit s says whether symmetry s is in it.
+        symmetries = np.arange(len(back))
+        sets = np.arange(2 ** len(back))
+        is_in_set = ((sets[:, None] >> symmetries) & 1) == 1
         # representatives[set of symmetries, cell]: of the cells of the canonical board that these
         # symmetries map to `cell`, the lowest
-        sets = np.arange(1 << len(back))[:, None] >> np.arange(len(back)) & 1 > 0
-        self._keep("representatives", np.where(sets[:, :, None], back, rules.cells).min(axis=1))
-        self._keep("bits", 2.0 ** np.arange(len(back)), torch.float32)
+        mapped = np.where(is_in_set[:, :, None], back, rules.cells)
+        self._keep("representatives", mapped.min(axis=1))
+        self._keep("bits", 2.0**symmetries, torch.float32)
 
     def _keep(self, name: str, array: NDArray[Any], dtype: torch.dtype | None = None) -> None:
+        """Make an array a constant of the module, which moves with it to a device."""
         self.register_buffer(name, torch.tensor(array, dtype=dtype), persistent=False)
 
     def forward(self, planes: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -78,7 +90,8 @@ class CanonicalBoards(torch.nn.Module):
         one_of_each = which.new_empty(len(found)).scatter_(
             0, which, torch.arange(len(which), device=which.device)
         )
-        return self(planes[one_of_each])[0], which, self._representatives(codes == lowest)
+        canonical, _ = self(planes[one_of_each])
+        return canonical, which, self._representatives(codes == lowest)
 
     def _codes(self, planes: torch.Tensor) -> torch.Tensor:
         """The codes (B, symmetries) of the images."""
@@ -93,4 +106,6 @@ class CanonicalBoards(torch.nn.Module):
         return planes.flatten(1).gather(1, both).reshape(planes.shape), cells
 
     def _representatives(self, leads_there: torch.Tensor) -> torch.Tensor:
-        return self.representatives[(leads_there.float() @ self.bits).long()]
+        """The representative cells (B, cells). leads_there: which symmetries (B, symmetries) do."""
+        set_of_symmetries = (leads_there.float() @ self.bits).long()
+        return self.representatives[set_of_symmetries]

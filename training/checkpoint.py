@@ -28,8 +28,11 @@ from training.files import (
 from training.learner import Arrays, BoardPlayer, Learner, Page
 from training.options import BoardConfig, check_unchanged, read_config
 
-MODEL, STATE, BEST = "model.safetensors", "state.safetensors", "best.safetensors"
-ARRAY, GENERATOR = "$array", "$generator"  # {"$array": its name} is an array in the JSON
+MODEL = "model.safetensors"
+STATE = "state.safetensors"
+BEST = "best.safetensors"
+ARRAY = "$array"  # {"$array": its name} is an array in the JSON
+GENERATOR = "$generator"
 
 
 class About(Saved):
@@ -50,13 +53,13 @@ class Model(NamedTuple):
 
 
 def write_model(path: Path, agent: str, model: Model, **more: Any) -> None:
-    """Write the arrays of a model, and what it is."""
+    """Write the arrays of a model, with its agent, configuration and steps in the JSON beside."""
     about = {"agent": agent, "config": model.config.saved(), "steps": model.steps, **more}
     write_arrays(path, model.arrays, about)
 
 
 def read_model(path: Path, agent: str, kind: type[BoardConfig]) -> Model:
-    """A saved model. Raises DamagedFileError if it is damaged, or that of another agent."""
+    """A saved model. Raises DamagedFileError if it is damaged, or of another agent."""
     about = about_of(path)
     if about.agent != agent:
         raise DamagedFileError(f"{path} is of {about.agent!r}: expected a model of {agent}")
@@ -91,13 +94,13 @@ def restore(folder: Path, agent: str, config: BoardConfig, learner: Learner) -> 
 
 
 def load(page: Page, folder: Path, **options: Any) -> BoardPlayer:
-    """The player of a saved model. Of its configuration only what a player needs is used.
+    """The player of a saved model, which uses a part of its configuration only.
 
-    options: those that get another value, such as `simulations=50`. Raises OptionError for a wrong
-    one, DamagedFileError if the files are damaged or hold the model of another agent.
+    options: get another value than in the run, such as `simulations=50`. Raises OptionError for a
+    wrong one, DamagedFileError if the files are damaged or hold the model of another agent.
     """
     saved, arrays = load_model(page, folder)
-    config = saved.but(**options)
+    config = saved.replace(**options)
     with _explained(f"{folder / MODEL} does not fit its configuration"):
         return page.player(config, arrays)
 
@@ -106,7 +109,8 @@ def load_model(page: Page, folder: Path) -> tuple[BoardConfig, Arrays]:
     """The configuration and the arrays of a saved model. Raises DamagedFileError as `load` does."""
     if (folder / MANIFEST).exists():
         missing_of(folder, [MODEL, "model.json"])
-    return read_model(folder / MODEL, page.AGENT, page.Config)[:2]
+    model = read_model(folder / MODEL, page.AGENT, page.Config)
+    return model.config, model.arrays
 
 
 @contextmanager
@@ -115,7 +119,7 @@ def _explained(what: str) -> Iterator[None]:
         yield
     except (DamagedFileError, OSError):
         raise
-    except Exception as error:  # whatever the content of a file leads to is an error of the file
+    except Exception as error:  # a changed file may lead to any exception
         raise DamagedFileError(f"{what}: {error!r}") from error
 
 

@@ -13,7 +13,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from training import kernels
@@ -48,34 +48,43 @@ def results(
     """
     from joblib import Parallel, delayed, parallel_config
 
-    left = dict(enumerate(calls))
-    connect = _ray if (address or "").startswith("ray") else _dask
-    with connect(address) if address else nullcontext(_processes(jobs)) as settings:
+    to_do = dict(enumerate(calls))
+    with _workers(address, jobs) as settings:
         kind = "list" if settings["backend"] == "ray" else "generator_unordered"
         for lost in range(1, TRIES + 1):
             try:
                 with parallel_config(**settings):
                     parallel = Parallel(return_as=kind, pre_dispatch=jobs or "all", batch_size=1)
-                tasks = [delayed(_numbered)(number, task, call) for number, call in left.items()]
+                tasks = [delayed(_numbered)(number, task, call) for number, call in to_do.items()]
                 for number, found in parallel(tasks):
-                    del left[number]
+                    del to_do[number]
                     yield number, found
                 return
             except Exception as error:
                 text = f"a worker was lost: {type(error).__name__}"
                 if lost == TRIES:
                     raise ValueError(f"{text}, {TRIES} times: {error}") from None
-                warnings.warn(f"{text}; what it trained continues", stacklevel=2)
+                warnings.warn(f"{text}; its training continues", stacklevel=2)
 
 
 def _numbered(number: int, task: Callable[..., Any], call: tuple[Any, ...]) -> tuple[int, Any]:
+    """The number of a call, and its result."""
     return number, task(*call)
+
+
+def _workers(address: str | None, jobs: int | None) -> AbstractContextManager[dict[str, Any]]:
+    """Connect to the workers: the settings of joblib for them."""
+    if not address:
+        return nullcontext(_processes(jobs))
+    if address.startswith("ray"):
+        return _ray(address)
+    return _dask(address)
 
 
 def _processes(jobs: int | None) -> dict[str, Any]:
     """The settings of joblib for processes of one thread, which end with this one.
 
-    They are two at least, since joblib would call in this process otherwise.
+    There are at least two, since joblib would call in this process otherwise.
     """
     import joblib
 
@@ -104,34 +113,14 @@ def _end_with(parent: int) -> None:
 
 @contextmanager
 def _dask(address: str) -> Iterator[dict[str, Any]]:
+    """Connect to a Dask cluster: the settings of joblib for its workers."""
     from distributed import Client
     from joblib import register_parallel_backend
-    from joblib._dask import DaskDistributedBackend
 
-    class Backend(DaskDistributedBackend):  # type: ignore[misc]
-        """Gives an exception for a task that no worker can load, or that kills its workers.
-
-        That of joblib 1.6 waits for its result for ever.
-        """
-
-        def effective_n_jobs(self, n_jobs: Any) -> int:
-            return max(2, super().effective_n_jobs(n_jobs))
-
-        def submit(self, func: Any, callback: Any = None) -> Any:
-            future = super().submit(func, callback)
-            future.add_done_callback(lambda ended: ended.exception() and callback(ended))
-            return future
-
-        def retrieve_result_callback(self, out: Any) -> Any:
-            failed = out.exception() if hasattr(out, "exception") else out
-            if isinstance(failed, BaseException):  # that of a cancelled task is no Exception
-                raise ConnectionError(repr(failed))
-            return super().retrieve_result_callback(out)
-
-    register_parallel_backend("study-dask", Backend)
+    register_parallel_backend("study-dask", _dask_backend())
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
-    place = address.replace("dask://", "tcp://")
-    with Client(place, timeout=CONNECT_SECONDS, set_as_default=False) as client:
+    scheduler = address.replace("dask://", "tcp://")
+    with Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False) as client:
         client.wait_for_workers(1, timeout=CONNECT_SECONDS)
         if max(client.nthreads().values()) > 1:  # torch has one random generator in a process
             raise ValueError(f"{address} has workers of several threads: give --nthreads 1")
@@ -142,8 +131,40 @@ def _dask(address: str) -> Iterator[dict[str, Any]]:
         yield {"backend": "study-dask", "n_jobs": -1, "client": client}
 
 
+def _dask_backend() -> type:
+    """The class of joblib's backend for Dask, mended for tasks that fail in their workers."""
+    from joblib._dask import DaskDistributedBackend
+
+    class Backend(DaskDistributedBackend):  # type: ignore[misc]
+        """Gives an exception for a task that no worker can load, or that kills its workers.
+
+        The backend of joblib 1.6 waits for ever for the result of such a task.
+        """
+
+        def effective_n_jobs(self, n_jobs: Any) -> int:
+            return max(2, super().effective_n_jobs(n_jobs))
+
+        def submit(self, func: Any, callback: Any = None) -> Any:
+            def pass_exception_on(ended: Any) -> None:
+                if ended.exception():
+                    callback(ended)
+
+            future = super().submit(func, callback)
+            future.add_done_callback(pass_exception_on)
+            return future
+
+        def retrieve_result_callback(self, out: Any) -> Any:
+            failed = out.exception() if hasattr(out, "exception") else out
+            if isinstance(failed, BaseException):  # a cancelled task gives no Exception
+                raise ConnectionError(repr(failed))
+            return super().retrieve_result_callback(out)
+
+    return Backend
+
+
 @contextmanager
 def _ray(address: str) -> Iterator[dict[str, Any]]:
+    """Connect to a Ray cluster: the settings of joblib for its workers."""
     import ray
     from ray.util.joblib import register_ray
 

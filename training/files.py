@@ -35,7 +35,8 @@ from tictactoe_env.errors import printable
 from tictactoe_env.files import MAX_JSON, check_file, json_value, read_file, sync_folder, write_file
 
 MAX_BYTES = 1 << 30  # of a file of arrays or a table; larger files are not read
-MANIFEST, LOCK = "manifest.json", ".lock"
+MANIFEST = "manifest.json"
+LOCK = ".lock"
 LATER = "learned.db"  # the beginning of the names of files that change later
 LOCK_SECONDS = 2  # after which a folder that another process has is refused
 
@@ -87,7 +88,7 @@ def read_json(path: Path) -> Any:
 
 
 class Saved(BaseModel):
-    """The form of a JSON object. Further entries, which another version may write, are left out."""
+    """The form of a JSON object. Further entries, which another version may write, are ignored."""
 
     model_config = ConfigDict(strict=True, frozen=True)
 
@@ -129,11 +130,12 @@ def read_columns(path: Path, first: NDArray[Any]) -> NDArray[np.float64]:
 
     Raises FileNotFoundError, and ValueError for another file.
     """
-    _, *lines = csv_lines(path) or [[]]
+    lines = csv_lines(path)[1:]  # without the names of the columns
     width = first.shape[1]
     with suppress(ValueError):  # of lines that are no numbers, or not as long as the others
         table = np.array(lines, dtype=np.float64).reshape(len(lines), -1)
-        if np.array_equal(table[:, :width], first) and np.isfinite(table).all():
+        begins_right = np.array_equal(table[:, :width], first)
+        if begins_right and np.isfinite(table).all():
             return table[:, width:]
     raise ValueError(f"{path} must hold finite numbers, the first {width} columns as a run's file")
 
@@ -154,7 +156,8 @@ def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
     sha256 is not the one in there, or if it is not a safetensors file.
     """
     beside = path.with_suffix(".json")
-    data, about = read_bytes(path), read_json(beside)
+    data = read_bytes(path)
+    about = read_json(beside)
     if not isinstance(about, dict) or about.get("sha256") != _sha256(data):
         raise DamagedFileError(
             f"{path} is damaged: its sha256 is not the one in {beside.name}; use another copy, or "
@@ -177,8 +180,8 @@ def write_folder(path: Path, write: Callable[[Path], Any]) -> None:
     """Replace a folder by one that `write` fills; after a crash, call `recover_folder`."""
     recover_folder(path)
     new, old = _beside(path)
-    for left in (new, old):
-        shutil.rmtree(left, ignore_errors=True)
+    for leftover in (new, old):
+        shutil.rmtree(leftover, ignore_errors=True)
     new.mkdir(parents=True)
     write(new)
     if path.exists():
@@ -190,29 +193,32 @@ def write_folder(path: Path, write: Callable[[Path], Any]) -> None:
 
 def has_folder(path: Path) -> bool:
     """True if a folder is in its place, or `recover_folder` can restore it."""
-    return path.exists() or _beside(path)[1].exists()
+    _, old = _beside(path)
+    return path.exists() or old.exists()
 
 
 def recover_folder(path: Path) -> None:
     """Restore the old folder if `write_folder` crashed between its two renamings."""
-    if has_folder(path) and not path.exists():
-        os.replace(_beside(path)[1], path)
+    _, old = _beside(path)
+    if old.exists() and not path.exists():
+        os.replace(old, path)
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Remove what a kill has left in the folder of a run: files and folders half written."""
-    for left in _beside(folder / "checkpoint"):
-        shutil.rmtree(left, ignore_errors=True)
+    """Remove files and folders that a kill has left half written in the folder of a run."""
+    for leftover in _beside(folder / "checkpoint"):
+        shutil.rmtree(leftover, ignore_errors=True)
     remove_temporary(folder)
 
 
 def remove_temporary(folder: Path) -> None:
-    """Remove the files that a kill has left half written in a folder, not those in its folders."""
+    """Remove the files that a kill has left half written in a folder, but not in its folders."""
     for file in folder.glob(".*.tmp"):
         file.unlink(missing_ok=True)
 
 
 def _beside(path: Path) -> tuple[Path, Path]:
+    """Where `write_folder` fills the new folder, and where it keeps the old one meanwhile."""
     return path.with_name(f".{path.name}.new"), path.with_name(f".{path.name}.old")
 
 
@@ -253,15 +259,16 @@ def write_manifest(folder: Path) -> None:
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """The manifest of a folder: by name the "bytes" and "sha256" of its "files".
+    """The manifest of a folder, whose "files" have by name their "bytes" and their "sha256".
 
     Raises FileNotFoundError without one, DamagedFileError if it was changed.
     """
     content = read_json(folder / MANIFEST)
-    seal = content.pop("seal", None) if isinstance(content, dict) else None
-    if seal != _seal(content):
-        raise DamagedFileError(f"{folder / MANIFEST} is damaged: use another copy of the run")
-    return dict(content)
+    if isinstance(content, dict):
+        seal = content.pop("seal", None)
+        if seal == _seal(content):
+            return content
+    raise DamagedFileError(f"{folder / MANIFEST} is damaged: use another copy of the run")
 
 
 def missing_of(folder: Path, names: Iterable[str] | None = None) -> list[str]:
@@ -270,8 +277,11 @@ def missing_of(folder: Path, names: Iterable[str] | None = None) -> list[str]:
     names: check these ones only. Raises DamagedFileError, which names the first file that was
     changed, and FileNotFoundError without a manifest.
     """
-    listed, missing = read_manifest(folder)["files"], []
-    for name in listed if names is None else set(names) & set(listed):
+    listed = read_manifest(folder)["files"]
+    if names is not None:
+        listed = {name: listed[name] for name in names if name in listed}
+    missing = []
+    for name in listed:
         path = folder / name
         if not path.exists():
             missing.append(name)
@@ -295,10 +305,12 @@ def check_all(folder: Path) -> dict[str, Any]:
 
 
 def _facts(path: Path) -> dict[str, Any]:
+    """The entry of a file in a manifest."""
     size = check_file(path, DamagedFileError).st_size
     with open(path, "rb") as file:
         return {"bytes": size, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}
 
 
 def _seal(content: Mapping[str, Any]) -> str:
+    """The sha256 of a manifest's content."""
     return _sha256(json.dumps(content, sort_keys=True).encode())

@@ -1,9 +1,9 @@
-"""The kernels of NumPy and torch: those of AVX2, so that a seed gives the same bytes on all x86-64.
+"""The choice of NumPy's and torch's kernels: AVX2, so that a seed gives the same bytes on x86-64.
 
 Both choose their kernels by the instructions of the processor, and with AVX-512 they add in another
-order than with AVX2. Importing `training` chooses those of AVX2 for the process and for those that
-it starts. They are chosen by environment variables, which count when a package is imported: one
-that is imported already keeps its kernels. A variable that is set stays as it is.
+order than with AVX2. Importing `training` chooses AVX2 for the process and for all processes that
+it starts. The choice is made by environment variables, which a package reads when it is imported: a
+package that is imported already keeps its kernels. A variable that is set stays as it is.
 """
 
 from __future__ import annotations

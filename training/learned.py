@@ -1,10 +1,10 @@
-"""Learning from the games of others: those of a saved run since its training, and files of games.
+"""Learning from the games of others: games played with a saved run, and files of games.
 
 The games played with a run are in `learned.db` in its folder. It is a game store, so a game
 that was added is on the disk, and several programs may add games at the same time. The model and
 the certificate of the run stay those of its training. The model that plays is the trained one with
-these games added. `train.py --resume` takes them into the model, which then holds the number of the
-last one; no game is ever removed from the file.
+these games added. With `train.py --resume` the saved model learns them too, and notes the number of
+the last one; no game is ever removed from the file.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from tictactoe_env.files import check_file
 from tictactoe_env.games.game import Game
@@ -35,7 +35,9 @@ AGAIN = "learned before"
 
 def reason_against(game: Game, rules: Rules) -> str | None:
     """Why nothing is learned from a game: it has no end, or is on another board; else None."""
-    return LEFT_OUT.get(game.ended) if game.rules == rules else "on another board"
+    if game.rules != rules:
+        return "on another board"
+    return LEFT_OUT.get(game.ended)
 
 
 def since(folder: Path, number: int) -> Sequence[Game]:
@@ -44,9 +46,14 @@ def since(folder: Path, number: int) -> Sequence[Game]:
         return []
     # Only a store that is open for writing waits for another process that is creating the file.
     with GameStore(folder / FILE, read_only=not os.access(folder, os.W_OK)) as store:
-        last = store.list(1)
-        count = (last[0].id or 0) - number if last else 0
-        return store.list(count)[::-1] if count > 0 else []
+        newest = store.list(1)
+        if not newest:
+            return []
+        count = (newest[0].id or 0) - number
+        if count <= 0:
+            return []
+        newest_first = store.list(count)
+        return newest_first[::-1]
 
 
 def teach(
@@ -62,13 +69,19 @@ def teach(
     return counts
 
 
-def games_in(
-    path: Path, rules: Rules, records: Collection[Mapping[str, Any]] = ()
-) -> tuple[list[Game], int, dict[str, Any]]:
-    """The games of a file, how many at its beginning were learned before, and its record.
+class GamesOfFile(NamedTuple):
+    """The games of a file, how many at its beginning were learned before, and its record."""
 
-    records: those of the files that were learned from. A file is known by its content, not by its
-    name. A game store that has grown since is read from where it ended then.
+    games: list[Game]
+    known: int
+    record: dict[str, Any]
+
+
+def games_in(path: Path, rules: Rules, records: Collection[Mapping[str, Any]] = ()) -> GamesOfFile:
+    """Read the games of a file.
+
+    records: of the files that were learned from. A file is known by its content, not by its name. A
+    game store that has grown since is read from where it ended then.
     """
     try:
         check_file(path)
@@ -77,19 +90,22 @@ def games_in(
             f"learn_from must be a game store or a text file, there is no file {path}"
         ) from None
     ends = {(record.get("read"), record.get("sha256")) for record in records}
-    games, known, digest = list(read_games(path, rules)), 0, hashlib.sha256()
+    games = list(read_games(path, rules))
+    known = 0
+    digest = hashlib.sha256()
     for number, game in enumerate(games, 1):
         digest.update(f"{game.text} {game.result} {game.ended} {game.rules}\n".encode())
         if (number, digest.hexdigest()) in ends:
             known = number
-    return games, known, {"file": str(path), "read": len(games), "sha256": digest.hexdigest()}
+    record = {"file": str(path), "read": len(games), "sha256": digest.hexdigest()}
+    return GamesOfFile(games, known, record)
 
 
 class GamesLearner(Learner):
     """A learner that also learns from finished games of others.
 
-    A saved run of it learns from the games that people play with it. learned: what it has learned
-    so far, one entry a file. trie: `trie.learn` takes the moves of a finished game.
+    A saved run of it learns from the games that people play with it. learned: the files that it has
+    learned so far, one entry for each. trie: `trie.learn` takes the moves of a finished game.
     """
 
     STATE: ClassVar[tuple[str, ...]] = ("learned",)
@@ -113,32 +129,34 @@ class GamesLearner(Learner):
         if not path or self.learned or self.steps:
             return
         counts = self._learn_file(path)
-        left_out = ", ".join(f"{n:,} {why}" for why, n in counts.items() if why != "learned")
-        if not counts["learned"]:
+        learned = counts.pop("learned", 0)
+        left_out = ", ".join(f"{count:,} {reason}" for reason, count in counts.items())
+        if not learned:
             raise ValueError(
                 f"{path} holds no game to learn from: expected one that was played to its end on "
                 f"{self.config.rules}, got {left_out or 'none at all'}"
             )
         if left_out:
-            games = f"{counts['learned']:,} {'game' if counts['learned'] == 1 else 'games'}"
+            games = "1 game" if learned == 1 else f"{learned:,} games"
             warnings.warn(f"learned {games} of {path}, left out {left_out}", stacklevel=3)
 
     def _learn_file(self, path: str, known: Collection[Game] = ()) -> Counter[str]:
         """Learn the games of a file that are new. known: games that were learned in another way."""
-        games, begin, record = games_in(Path(path), self.config.rules, self.learned)
-        new = [game for game in games[begin:] if replace(game, id=None) not in known]
+        found = games_in(Path(path), self.config.rules, self.learned)
+        later = found.games[found.known :]
+        new = [game for game in later if replace(game, id=None) not in known]
         counts = teach(self.trie.learn, new, self.config.rules)
-        self._note(counts, **record)
-        counts[AGAIN] += len(games) - len(new)
-        return +counts
+        self._note(counts, **found.record)
+        counts[AGAIN] += len(found.games) - len(new)
+        return +counts  # without reasons that no game has
 
     def _note(self, counts: Counter[str], **entry: Any) -> None:
         if counts["learned"]:
             more = {**entry, "games": counts["learned"], "at": self.steps}
             self.learned = [*self.learned, more]
 
-    def take_in(self, run: Path, file: str = "") -> Counter[str]:
-        """Learn from the games played with a run since its training, then from those of a file.
+    def learn_games(self, run: Path, file: str = "") -> Counter[str]:
+        """Learn the games played with a run since its training, then those of a file.
 
         Returns the number of games "learned", and of games left out by reason. Raises ValueError or
         FileNotFoundError for a file that cannot be read.

@@ -2,7 +2,7 @@
 
 A page is a module of `agents/` with these names:
 
-    AGENT                  its name, that of the module
+    AGENT                  its name, which is also the name of the module
     TITLE, STORY, UNIT     optional: what people call it, how it learns, in a few sentences, and the
                            plural of a step ("moves" if nothing is said)
     GOAL                   optional: what a default training is proven to reach, "unbeatable" or
@@ -10,7 +10,9 @@ A page is a module of `agents/` with these names:
     SMALL                  the options of a training of a second, for the contract tests
     Config                 its options: a class derived from `BoardConfig`
     begin(config)          a `Learner` that has made no step; raises ValueError if an option names
-                           something unknown
+                           something unknown. What it learns, its schedules included, depends on the
+                           steps made and never on `config.steps`, so that a longer training goes
+                           through the same states: `train.py --resume RUN --steps N` continues one
     player(config, model)  the player of a saved model, made without the learner: a `TabularPolicy`,
                            on boards of more than 12 cells a `training.network_policy.LivePolicy`
     export_sb3(config, model, path)
@@ -18,8 +20,8 @@ A page is a module of `agents/` with these names:
     SEARCH                 optional: the ranges in which `train.py AGENT --optimize` searches its
                            options, see `training.search_space`
 
-Everything else is done here, in `training.checkpoint` and in `training.run`: the learner is
-trained, evaluated, saved, resumed and loaded, and its progress is shown.
+`training.run` does everything else, for all agents alike: it trains the learner with the loop
+below, evaluates it, shows its progress, and saves and resumes it (`training.checkpoint`).
 """
 
 from __future__ import annotations
@@ -66,7 +68,7 @@ class Learner(ABC):
     def advance(self, most: int) -> None:
         """Play and learn for at least `most` further steps (0 or more), to the end of a round.
 
-        What is learned is the same if the steps are made by several calls.
+        Several calls lead to the same learner as one call for all of their steps.
         """
 
     @abstractmethod
@@ -82,8 +84,11 @@ class Learner(ABC):
 
         An attribute with methods `state` and `restore` of its own is asked for its state.
         """
-        own = {name: getattr(self, name) for name in self.STATE}
-        return {name: one.state() if hasattr(one, "restore") else one for name, one in own.items()}
+        state: State = {}
+        for name in self.STATE:
+            attribute = getattr(self, name)
+            state[name] = attribute.state() if hasattr(attribute, "restore") else attribute
+        return state
 
     def restore(self, model: Arrays, state: State) -> None:
         """Continue from the model and state of a learner with the same configuration.
@@ -92,25 +97,26 @@ class Learner(ABC):
         a damaged file.
         """
         for name in self.STATE:
-            if hasattr(own := getattr(self, name), "restore"):
-                own.restore(state[name])
+            attribute = getattr(self, name)
+            if hasattr(attribute, "restore"):
+                attribute.restore(state[name])
             else:
                 setattr(self, name, state[name])
 
     def snapshot(self) -> BoardPlayer:
-        """The policy as an opponent, of itself or of a rival."""
+        """The policy as an opponent, of the learner itself or of a rival."""
         return self.policy()
 
-    def meet(self, rival: BoardPlayer) -> None:
+    def add_rival(self, snapshot: BoardPlayer) -> None:
         """Add a snapshot of another learner to the opponents, as `rival`: see `training.rivals`."""
         raise NotImplementedError(f"{type(self).__name__} has no pool that a rival could join")
 
-    def thawed(self, weights: Arrays) -> Policy:
-        """The snapshot of this learner that has these weights, on boards without a table."""
+    def snapshot_from(self, weights: Arrays) -> Policy:
+        """The snapshot of this learner with these weights, on boards without a table."""
         raise NotImplementedError(f"{type(self).__name__} has snapshots as tables only")
 
-    def know(self, rival: Learner) -> None:  # noqa: B027 (most learners have no rival)
-        """Name the learner whose snapshots are stored as a rival's. Called before `restore`."""
+    def set_rival(self, rival: Learner) -> None:  # noqa: B027 (most learners have no rival)
+        """Say who the rival is, which makes its snapshots from weights. Called before `restore`."""
 
     def notes(self) -> dict[str, float]:
         """Further numbers to show and to write into metrics.csv, under the same names each time."""
@@ -171,13 +177,16 @@ def evaluations(
 
     That is after the round that reaches a multiple of `config.judge_every`, and at the end.
     With `pause` the learner advances in pieces of about a second, and `pause` is called between
-    them. What it learns does not depend on the pieces.
+    them. The pieces do not change what it learns.
     """
-    is_over, piece = False, 1
+    is_over = False
+    piece = 1  # steps up to the next pause
     while not is_over:
-        before, began = learner.steps, time.monotonic()
-        to_go = config.judge_every - before % config.judge_every
-        asked = max(0, min(to_go, config.steps - before))
+        before = learner.steps
+        began = time.monotonic()
+        until_evaluation = config.judge_every - before % config.judge_every
+        until_end = config.steps - before
+        asked = max(0, min(until_evaluation, until_end))
         if pause is not None:
             asked = min(asked, piece)
         learner.advance(asked)
@@ -187,8 +196,9 @@ def evaluations(
                 "advance must count its steps in `steps`: expected at least "
                 f"{before + asked}, got {learner.steps}"
             )
-        made, seconds = learner.steps - before, time.monotonic() - began
-        piece = max(1, int(made * min(MOST_GROWTH, PIECE_SECONDS / max(seconds, 1e-6))))
+        made = learner.steps - before
+        seconds = max(time.monotonic() - began, 1e-6)
+        piece = max(1, int(made * min(MOST_GROWTH, PIECE_SECONDS / seconds)))
         is_over = learner.steps >= config.steps
         if is_over or crossed(before, learner.steps, config.judge_every):
             yield

@@ -16,7 +16,8 @@ from training.files import DamagedFileError, csv_lines, write_bytes
 
 FILE = "metrics.csv"
 PROVEN = ("unbeatable_x", "unbeatable_o", "optimal_x", "optimal_o")
-RATES = tuple(f"{side}_{name}" for side in "xo" for name in ("win", "draw", "loss", "illegal"))
+RESULTS_OF_GAMES = ("win", "draw", "loss", "illegal")
+RATES = tuple(f"{side}_{name}" for side in "xo" for name in RESULTS_OF_GAMES)
 SAMPLED = tuple(f"sampled_{side}" for side in "xo")  # on boards of more than 12 cells only
 COLUMNS = ("steps", "seconds", *RATES, *PROVEN)
 LATER = ("always_wins_x", *SAMPLED)  # columns that some boards lack
@@ -27,23 +28,29 @@ Row = dict[str, Any]
 
 def row_of(steps: int, seconds: float, results: Evaluation, rules: Rules) -> Row:
     """The row of an evaluation, without the notes of the learner."""
-    sides = {"x": results.x, "o": results.o}
-    rates = {name: getattr(sides[name[0]], name[2:]) for name in RATES}
-    proven = {name: int(getattr(results, name)) for name in PROVEN}
-    later = {"always_wins_x": int(results.always_wins_x)} if results.is_won_by_x else {}
+    row: Row = {"steps": steps, "seconds": round(seconds, 3)}
+    for side, rates in (("x", results.x), ("o", results.o)):
+        for name in RESULTS_OF_GAMES:
+            row[f"{side}_{name}"] = getattr(rates, name)
+    for name in PROVEN:
+        row[name] = int(getattr(results, name))
+    if results.is_won_by_x:
+        row["always_wins_x"] = int(results.always_wins_x)
     if rules.cells > TABULATED:
-        later |= {f"sampled_{side.lower()}": int(side in results.sampled) for side in SIDES}
-    return {"steps": steps, "seconds": round(seconds, 3), **rates, **proven, **later}
+        for side in SIDES:
+            row[f"sampled_{side.lower()}"] = int(side in results.sampled)
+    return row
 
 
 def results_of(row: Row, rules: Rules) -> Evaluation:
     """The evaluation of a row."""
-    names = ("win", "draw", "loss", "illegal")
-    x, o = (Result(*(row[f"{side}_{name}"] for name in names)) for side in "xo")
+    rates = {
+        side: Result(**{name: row[f"{side}_{name}"] for name in RESULTS_OF_GAMES}) for side in "xo"
+    }
     proven: dict[str, Any] = {name: bool(row[name]) for name in PROVEN}
     return Evaluation(
-        x,
-        o,
+        rates["x"],
+        rates["o"],
         **proven,
         always_wins_x=bool(row.get("always_wins_x", 0)),
         best_play_x=None if row["unbeatable_o"] else best_play_x(rules),

@@ -19,6 +19,7 @@ from tictactoe_env.policy import Probs, RandomPolicy, one_hot
 from tictactoe_env.rules import Boards, Rules
 from training.learner import Arrays
 from training.task import TaskConfig
+from training.values import Scale
 
 BATCH = 1 << 14  # boards at a time; larger batches leave the processor's caches
 # Boards at least. A matrix product of fewer rows rounds otherwise (measured: of 32 and less), so a
@@ -35,8 +36,8 @@ class NetworkPolicy:
     scores: the network, on the CPU. weights: the arrays from which its page makes the same network
     again. is_greedy: whether it makes the move of the highest score, of equal ones the lowest cell;
     otherwise it draws by the softmax of the scores. opens_at_random: whether all first moves are
-    equally likely. worth: what the scores are if they are values of the moves, as `reward_scale`
-    says it; without it `q_values` is None.
+    equally likely. worth: the scale of the scores if they are values of the moves; without it
+    `q_values` is None.
     """
 
     def __init__(
@@ -47,14 +48,18 @@ class NetworkPolicy:
         *,
         is_greedy: bool = True,
         opens_at_random: bool = False,
-        worth: tuple[str, float, float] | None = None,
+        worth: Scale | None = None,
     ):
-        self.rules, self.scores, self.weights = rules, scores, weights
-        self.is_greedy, self.opens_at_random = is_greedy, opens_at_random
-        self.meaning, low, high = worth or ("", -1.0, 1.0)
-        self.scale = low, high
-        self.q_values = self._values if worth else None
+        self.rules = rules
+        self.scores = scores
+        self.weights = weights
+        self.is_greedy = is_greedy
+        self.opens_at_random = opens_at_random
         self.moves_by_values = worth is not None
+        self.q_values = self._values if self.moves_by_values else None
+        scale = worth or Scale("")
+        self.meaning = scale.meaning
+        self.scale = (scale.low, scale.high)
 
     def probs(self, boards: Boards) -> Probs:
         """Probabilities (B, cells) on unfinished boards (B, cells)."""
@@ -76,9 +81,9 @@ class NetworkPolicy:
 
 
 def scores_of(scores: Scores, boards: Boards, rules: Rules) -> NDArray[np.float32]:
-    """The outputs of a network for boards (B, cells) int8: (B, ...), a part of them at a time.
+    """The outputs of a network for boards (B, cells) int8: (B, ...), computed BATCH at a time.
 
-    What it says of a board does not depend on the others.
+    The output for a board does not depend on the others.
     """
     parts = []
     with torch.no_grad():
@@ -86,8 +91,11 @@ def scores_of(scores: Scores, boards: Boards, rules: Rules) -> NDArray[np.float3
             part = boards[start : start + BATCH]
             count = len(part)
             if count < LEAST:
-                part = np.concatenate([part, np.zeros((LEAST - count, rules.cells), np.int8)])
-            parts.append(scores(torch.from_numpy(observe(part, rules, "planes"))).numpy()[:count])
+                empty_boards = np.zeros((LEAST - count, rules.cells), np.int8)
+                part = np.concatenate([part, empty_boards])
+            planes = torch.from_numpy(observe(part, rules, "planes"))
+            found = scores(planes).numpy()
+            parts.append(found[:count])
     return np.concatenate(parts)
 
 
@@ -97,8 +105,10 @@ class SymmetricNetwork(CanonicalPolicy):
     def __init__(self, network: NetworkPolicy):
         super().__init__(network, network.rules)
         self.network = network
-        self.weights, self.q_values = network.weights, network.q_values
-        self.meaning, self.scale = network.meaning, network.scale
+        self.weights = network.weights
+        self.q_values = network.q_values
+        self.meaning = network.meaning
+        self.scale = network.scale
         self.moves_by_values = network.moves_by_values
 
 
@@ -108,7 +118,7 @@ LivePolicy = NetworkPolicy | SymmetricNetwork
 def live_policy(
     config: TaskConfig, model: Arrays, scores: Scores, is_greedy: bool = True, **more: Any
 ) -> LivePolicy:
-    """The player of a saved model, of which `scores` is the network, by its logits or values.
+    """The player of a saved model, whose network `scores` gives logits or values of the moves.
 
     A greedy one plays alike on symmetric boards if it learns with symmetry. more: arguments of
     `NetworkPolicy`.
@@ -121,4 +131,6 @@ def live_policy(
         opens_at_random=config.opens_at_random,
         **more,
     )
-    return SymmetricNetwork(network) if config.symmetry and is_greedy else network
+    if config.symmetry and is_greedy:
+        return SymmetricNetwork(network)
+    return network

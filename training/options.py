@@ -5,6 +5,7 @@
 
 The bound is part of the type (`Share` is a float from 0 to 1), and pydantic checks it. `--help`,
 the errors and the tests read it from the type. `Config.check` checks what concerns several options.
+Each field is an option with a sentence and a flag of its own.
 """
 
 from __future__ import annotations
@@ -43,29 +44,21 @@ class OptionError(ValueError):
     """The value of an option is out of bounds or of the wrong type."""
 
 
-def option(default: Any, sentence: str, larger: Any = None) -> Any:
+def option(default: Any, sentence: str, larger: Any = None, rare: bool = False) -> Any:
     """A field of a configuration, with the sentence that explains it in `--help`.
 
-    larger: the default on boards of more than 12 cells, if it is another one.
+    larger: the default on boards of more than 12 cells, if it is another one. rare: whether it is
+    changed so seldom that only `--help-all` shows it.
     """
-    if larger is None:
-        return Field(default, description=sentence)
-    text = ",".join(map(str, larger)) if isinstance(larger, tuple) else larger
-    sentence += f" On boards of more than {TABULATED} cells the default is {text}."
-    return Field(default, description=sentence, json_schema_extra={"larger": larger})
-
-
-def constant(default: Any, larger: Any) -> Any:
-    """A field that is no option, and has another value on boards of more than 12 cells."""
-    return Field(default, json_schema_extra={"larger": larger})
+    about = {"larger": larger, "rare": rare}
+    return Field(default, description=sentence, json_schema_extra=about)
 
 
 class BoardConfig(BaseModel):
     """The options that every agent has.
 
     The configuration of an agent is a subclass. It adds options, and may give these ones another
-    default and another sentence. A field without `option`, such as `discount: Share = 1.0`, is a
-    constant that only presets change. Raises OptionError for a value out of bounds, ValueError for
+    default and another sentence. Raises OptionError for a value out of bounds, ValueError for
     options that contradict each other, and for a board beyond the agent's limit.
     """
 
@@ -74,10 +67,10 @@ class BoardConfig(BaseModel):
 
     seed: Seed = option(0, "Seed of everything that is random.")
     steps: Count = option(1_000_000, "Steps after which training ends.")
-    judge_every: Count = option(10_000, "Steps between two exact evaluations.")
-    rows: Count = option(3, "Rows of the board.")
-    cols: Count = option(3, "Columns of the board.")
-    k: Count = option(3, "Marks in a line that win.")
+    judge_every: Count = option(10_000, "Steps between two exact evaluations.", rare=True)
+    rows: Count = option(3, "Rows of the board.", rare=True)
+    cols: Count = option(3, "Columns of the board.", rare=True)
+    k: Count = option(3, "Marks in a line that win.", rare=True)
 
     def __init__(self, **options: Any):
         # JSON and TOML have no tuples.
@@ -104,7 +97,7 @@ class BoardConfig(BaseModel):
     def check(self) -> None:
         """Raise ValueError for options that contradict each other. Reads no file."""
 
-    def but(self, **options: Any) -> Self:
+    def replace(self, **options: Any) -> Self:
         """The configuration with other values of these options."""
         return type(self)(**{**dict(self), **options})
 
@@ -136,13 +129,29 @@ class Preset:
 
 def options_of(kind: type[BoardConfig]) -> dict[str, FieldInfo]:
     """The options of a configuration class by name, in the order of its fields."""
-    return {name: field for name, field in kind.model_fields.items() if field.description}
+    return dict(kind.model_fields)
+
+
+def is_rare(field: FieldInfo) -> bool:
+    """True if an option is shown by `--help-all` only."""
+    return bool(_about(field).get("rare"))
 
 
 def larger_defaults(kind: type[BoardConfig]) -> dict[str, Any]:
     """The defaults that are others on boards of more than 12 cells, by name."""
-    extras = {name: field.json_schema_extra for name, field in kind.model_fields.items()}
-    return {name: extra["larger"] for name, extra in extras.items() if isinstance(extra, dict)}
+    found = {name: larger_default(field) for name, field in kind.model_fields.items()}
+    return {name: default for name, default in found.items() if default is not None}
+
+
+def larger_default(field: FieldInfo) -> Any:
+    """The default of an option on boards of more than 12 cells; None if it is the usual one."""
+    return _about(field).get("larger")
+
+
+def _about(field: FieldInfo) -> Mapping[str, Any]:
+    """What `option` has noted of a field."""
+    about = field.json_schema_extra
+    return about if isinstance(about, dict) else {}
 
 
 Config = TypeVar("Config", bound=BoardConfig)
@@ -183,6 +192,27 @@ def typed(kind: Any, text: str) -> Any:
         return adapter(kind).validate_python(value)
     except ValidationError as error:
         raise ValueError(f"{error.errors()[0]['msg']}, got {text!r}") from None
+
+
+def bounds_of(kind: Any) -> str:
+    """The bounds of a number of this type in words, such as "0 to 1" or "1 or more"; "" without."""
+    schema = schema_of_items(kind)
+    low = schema.get("minimum")
+    high = schema.get("maximum")
+    above = schema.get("exclusiveMinimum")
+    if above is not None:
+        return f"above {above:g}"
+    if high is not None:
+        return f"{low} to {high}"
+    return "" if low is None else f"{low} or more"
+
+
+def schema_of_items(kind: Any) -> dict[str, Any]:
+    """The JSON schema of a type; of a tuple that of its items."""
+    schema = adapter(kind).json_schema()
+    if "items" in schema:
+        return dict(schema["items"])
+    return dict(schema.get("prefixItems", [schema])[0])
 
 
 @cache

@@ -12,7 +12,7 @@ runs/dqn-0/             the run of the first learner
 runs/dqn-0-rival/       the run of the second learner
 
 The checkpoints of both are written in one step, so they always belong together. The seconds of a
-run are those of the whole training, the turns of the other learner included.
+run count the whole training, the turns of the other learner included.
 """
 
 from __future__ import annotations
@@ -32,30 +32,37 @@ class RivalRun(Run):
 
     @property
     def name(self) -> str:
-        """The name of the agent and its preset; that of the second learner says what it is."""
-        return f"{super().name} ({RIVAL})" if "rival_of" in self.related else super().name
+        """The name of the agent and its preset; "(rival)" marks the second learner."""
+        is_second = "rival_of" in self.files.related
+        return f"{super().name} ({RIVAL})" if is_second else super().name
 
 
 class Rivals:
     """The training of two learners against each other, and their runs.
 
-    The checkpoint of the second one is in that of the first.
+    The checkpoint of the first one has the checkpoint of the second one in it.
     """
 
     def __init__(self, first: RivalRun, second: RivalRun):
-        self.runs = first, second
+        self.first = first
+        self.second = second
+        self.runs = (first, second)
         # At least the larger one of the two, so that no snapshot is handed over twice.
         configs: list[Any] = [run.config for run in self.runs]
         self.turn_steps: int = max(config.snapshot_every for config in configs)
 
+    def other(self, run: RivalRun) -> RivalRun:
+        """The run of the other learner."""
+        return self.second if run is self.first else self.first
+
     def resume(self, learn_from: str = "") -> Counter[str]:
         """Continue from the checkpoint of both, as `Run.resume` does; none learns from games."""
-        for run, other in zip(self.runs, self.runs[::-1], strict=True):
-            run.learner.know(other.learner)
+        for run in self.runs:
+            run.learner.set_rival(self.other(run).learner)
             run.read()
         if not self.is_complete:
             for run in self.runs:
-                run.begin_again()
+                run.return_to_checkpoint()
         return Counter()
 
     @property
@@ -64,11 +71,18 @@ class Rivals:
         return self.is_at_its_end and all(run.is_complete for run in self.runs)
 
     @property
+    def are_judged(self) -> bool:
+        """True if each learner was evaluated, so that it has a best model to save."""
+        return all(run.record.rows for run in self.runs)
+
+    @property
     def is_at_its_end(self) -> bool:
         """True if both have made their steps, or both have reached the goal."""
-        if not all(run.rows for run in self.runs):  # each learner has at least one turn
+        if not self.are_judged:  # each learner has at least one turn
             return False
-        return not self.unfinished or all(run.until in run.first_reached for run in self.runs)
+        if not self.unfinished:
+            return True
+        return all(run.until in run.record.first_reached for run in self.runs)
 
     @property
     def unfinished(self) -> list[RivalRun]:
@@ -77,25 +91,24 @@ class Rivals:
 
     def train(self, *observers: Observer) -> None:
         """Train until both have made their steps or reached the goal, or until Ctrl-C."""
-        first, second = self.runs
-        with first.observed(observers[0]), second.observed(observers[1]):
+        of_first, of_second = observers
+        with self.first.observed(of_first), self.second.observed(of_second):
             is_over = self.is_at_its_end
             while not is_over:
                 self.turn()
-                are_judged = all(run.rows for run in self.runs)  # each has a best model to save
-                is_stopped = are_judged and any(run.is_interrupted for run in self.runs)
+                is_stopped = self.are_judged and any(run.is_interrupted for run in self.runs)
                 is_over = is_stopped or self.is_at_its_end
-                if is_over or (are_judged and first.is_checkpoint_due):
+                if is_over or (self.are_judged and self.first.is_checkpoint_due):
                     self.save()
 
     def turn(self) -> None:
         """Train the learner that has had fewer turns against the newest snapshot of the other."""
         run = min(self.unfinished, key=self.turns_of)
-        other = self.runs[run is self.runs[0]]
-        run.learner.meet(other.learner.snapshot())
-        end = min((self.turns_of(run) + 1) * self.turn_steps, run.config.steps)
-        for _ in evaluations(run.learner, run.config.but(steps=end)):
-            run.note()
+        run.learner.add_rival(self.other(run).learner.snapshot())
+        end_of_turn = (self.turns_of(run) + 1) * self.turn_steps
+        config = run.config.replace(steps=min(end_of_turn, run.config.steps))
+        for _ in evaluations(run.learner, config):
+            run.judge()
 
     def turns_of(self, run: RivalRun) -> int:
         """The number of turns that a learner has had."""
@@ -103,12 +116,11 @@ class Rivals:
 
     def save(self) -> None:
         """Write the checkpoint of both; the manifest of the first lists the files of the other."""
-        first, second = self.runs
 
         def write(folder: Path) -> None:
-            second.write_checkpoint(folder / "rival")
-            first.write_checkpoint(folder)
+            self.second.write_checkpoint(folder / "rival")
+            self.first.write_checkpoint(folder)
 
-        write_folder(first.checkpoint, write)
+        write_folder(self.first.files.checkpoint, write)
         for run in self.runs:
             run.publish()

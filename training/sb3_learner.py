@@ -33,8 +33,9 @@ from training.torch_arrays import load_moments, load_weights, moments_of, use_to
 class SB3Learner(Learner):
     """A learner that trains an algorithm of Stable-Baselines3 in a `TicTacToeVecEnv`.
 
-    build: makes the algorithm from the configuration. player: that of the page. round_steps:
-    environment steps of a rollout, from one update of the algorithm to the next.
+    build: makes the algorithm from the configuration. player: the function of the page that makes
+    the player of a saved model. round_steps: environment steps of a rollout, from one update of the
+    algorithm to the next.
     """
 
     CHARTS: ClassVar = {"windows.png": ("steps", WINS, DRAWS, LOSSES)}
@@ -47,18 +48,20 @@ class SB3Learner(Learner):
         round_steps: int,
     ):
         use_torch(config.device, config.threads)
-        self.config, self.player, self.round_steps = config, player, round_steps
+        self.config = config
+        self.player = player
+        self.round_steps = round_steps
         self.pool = SelfPlay(
             config.opponents,
             config.rules,
             config.snapshots,
             config.seed,
-            thaw=self.thawed,
+            snapshot_from=self.snapshot_from,
             sides=SIDES if config.side == "both" else (config.side,),
             limit=limit_of(config),
             answers=config.counterexamples > 0,
         )
-        self.pool.thaw_best = self.played
+        self.pool.policy_from = self.policy_from
         self.tally = Tally()
         self.algorithm = build(config)
         self.algorithm.set_logger(Logger(None, []))
@@ -66,26 +69,26 @@ class SB3Learner(Learner):
         self.network = self.algorithm.policy  # whose weights are the model
         self.callback = Rounds(self)
 
-    def know(self, rival: Learner) -> None:
-        """Say whose snapshots `restore` finds among the opponents as those of a rival."""
-        self.pool.thaw_rival = rival.thawed
+    def set_rival(self, rival: Learner) -> None:
+        """Say who the rival is, which makes its snapshots from weights."""
+        self.pool.rival_from = rival.snapshot_from
 
-    def meet(self, rival: BoardPlayer) -> None:
+    def add_rival(self, snapshot: BoardPlayer) -> None:
         """Add a snapshot of another learner to the opponents."""
-        self.pool.add_rival(rival)
+        self.pool.add_rival(snapshot)
         self.algorithm.env.set_opponent(self.pool.pool())
 
-    def played(self, weights: Arrays) -> BoardPlayer:
-        """The result of `policy` with these weights."""
+    def policy_from(self, weights: Arrays) -> BoardPlayer:
+        """The greedy policy of the network with these weights."""
         return self.player(self.config, weights)
 
-    def thawed(self, weights: Arrays) -> BoardPlayer:
+    def snapshot_from(self, weights: Arrays) -> BoardPlayer:
         """The snapshot with these weights."""
-        return self.played(weights)
+        return self.policy_from(weights)
 
     def policy(self) -> BoardPlayer:
         """The greedy policy of the network."""
-        return self.played(self.model())
+        return self.policy_from(self.model())
 
     def start_round(self, steps: int) -> None:
         """Add a snapshot to the opponents if one is due; called at the start of each rollout."""
@@ -170,6 +173,7 @@ class Rounds(BaseCallback):
 
 def environment(config: TaskConfig) -> TicTacToeVecEnv:
     """The games of a task, seeded."""
+    win, draw, loss = config.rewards
     env = TicTacToeVecEnv(
         config.num_envs,
         config.exploring_starts,
@@ -177,7 +181,7 @@ def environment(config: TaskConfig) -> TicTacToeVecEnv:
         **config.rules.to_json(),
         side="random" if config.side == "both" else config.side,
         early_draw=config.early_draw,
-        rewards=dict(zip(("win", "draw", "loss"), config.rewards, strict=True)),
+        rewards={"win": win, "draw": draw, "loss": loss},
         observation="planes",
     )
     env.seed(config.seed)
@@ -186,9 +190,10 @@ def environment(config: TaskConfig) -> TicTacToeVecEnv:
 
 def policy_of(kind: Any, config: Any, **options: Any) -> Any:
     """A policy of this class with random weights, on the CPU. The global generator stays."""
-    seen = observation_space(config.rules, "planes"), spaces.Discrete(config.rules.cells)
+    observations = observation_space(config.rules, "planes")
+    actions = spaces.Discrete(config.rules.cells)
     with torch.random.fork_rng(devices=[]):
-        return kind(*seen, lambda _: config.learning_rate, **options)
+        return kind(observations, actions, lambda _: config.learning_rate, **options)
 
 
 def export_zip(
@@ -200,11 +205,11 @@ def export_zip(
     repository are in the zip as code, so it loads where only `tictactoe_env[sb3]` is installed, by
     the Python version that wrote it (3.11 by 3.11).
     """
-    algorithm = build(config.but(device="cpu"))
+    algorithm = build(config.replace(device="cpu"))
     for name in networks:
         load_weights(getattr(algorithm, name), model)
     pages = type(algorithm.policy).__module__.partition(".")[0]
-    packages = [sys.modules[name] for name in (pages, "training")]
+    packages = [sys.modules[pages], sys.modules["training"]]
     for package in packages:
         cloudpickle.register_pickle_by_value(package)
     try:

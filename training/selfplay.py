@@ -3,8 +3,8 @@
 In "random:0.5,minimax:0.25,self:0.25" half of the games are against random play, a quarter against
 perfect play, and a quarter against the snapshots (`self`), each of which gets an equal share. Until
 the first snapshot is added, random play takes their place. In the same way `rival` means snapshots
-of another learner (`training.rivals`). `best-response` is the exact best reply to what the learner
-plays at its newest snapshot: see `tictactoe_env.exact.responses`.
+of another learner (`training.rivals`). `best-response` is the exact best reply to the learner's
+policy at its newest snapshot: see `tictactoe_env.exact.responses`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ OPPONENTS = (
 """The sentence of an option `opponents` for `SelfPlay`."""
 Rows = NDArray[np.intp]
 """Row numbers of positions, or other whole numbers."""
-Thaw = Callable[[dict[str, NDArray[Any]]], Policy]
+FromWeights = Callable[[dict[str, NDArray[Any]]], Policy]
 """Makes a snapshot from the weights of its network."""
 
 
@@ -44,13 +44,15 @@ class SelfPlay:
 
     Snapshots of another learner share the weight of `rival` in the same way. size: how many
     snapshots of each are kept, unless the text says `self-keep=N`; `self-replace=oldest` says which
-    one makes room for a further one, see `tictactoe_env.pool.Snapshots`. epsilon:
-    probability that a snapshot makes a random legal move. thaw: the snapshot of the learner with
-    given weights, for snapshots that are no tables; `thaw_rival` is that of a rival, and
-    `thaw_best` makes what the learner plays without exploration. sides: those that the learner
-    plays. limit: that of the proofs for "best-response", unless the text says
-    `best-response-positions=N`. answers: whether the best response is computed even if it is not an
-    opponent, for its counterexamples. Raises ValueError for an unknown opponent.
+    one makes room for a further one, see `tictactoe_env.pool.Snapshots`. epsilon: probability that
+    a snapshot makes a random legal move. sides: those that the learner plays. limit: of the proofs
+    for "best-response", unless the text says `best-response-positions=N`. answers: whether the best
+    response is computed even if it is not an opponent, for its counterexamples. Raises ValueError
+    for an unknown opponent.
+
+    Snapshots that are no tables are saved as the weights of their networks. `snapshot_from` makes a
+    snapshot of the learner from its weights again, `rival_from` one of the rival, and `policy_from`
+    the policy without exploration, which a best response answers.
 
     response: the best response to the newest snapshot, with the boards from which that one can
     still be beaten; None without one, and if its proof would be beyond the limit, where the
@@ -64,7 +66,7 @@ class SelfPlay:
         size: int = 8,
         seed: int = 0,
         epsilon: float = 0.0,
-        thaw: Thaw | None = None,
+        snapshot_from: FromWeights | None = None,
         sides: tuple[str, ...] = SIDES,
         limit: Limit | None = None,
         answers: bool = False,
@@ -72,16 +74,20 @@ class SelfPlay:
         own, others = split_member(parse_pool(opponents), SELF, Snapshots, keep=size)
         self.responder, others = split_member(others, BEST_RESPONSE, Responder)
         other, others = split_member(others, RIVAL, Snapshots, keep=size)
-        self.own, self.other = own or Snapshots(0.0, size), other or Snapshots(0.0, size)
+        self.own = own or Snapshots(0.0, size)
+        self.other = other or Snapshots(0.0, size)
         known = (SELF, BEST_RESPONSE)
         self.fixed = [(make_opponent(name, rules, also=known), weight) for name, weight in others]
-        self.rules, self.epsilon = rules, epsilon
-        self.thaw, self.thaw_rival, self.thaw_best = thaw, thaw, thaw
+        self.rules = rules
+        self.epsilon = epsilon
+        self.snapshot_from = snapshot_from
+        self.rival_from = snapshot_from
+        self.policy_from = snapshot_from
         self.sides = sides
         positions = self.responder.positions if self.responder else PROOF_POSITIONS
         self.limit = limit if positions == PROOF_POSITIONS else Limit(positions)
         self.answers = answers or self.responder is not None
-        # What it answers, and who plays elsewhere.
+        # The policy that the response answers, and the snapshot that plays off its lines.
         self.answered: tuple[Policy, Policy] | None = None
         self.response: BestResponsePlayer | None = None
         self.rng = np.random.default_rng(seed)
@@ -95,11 +101,12 @@ class SelfPlay:
     def add(self, snapshot: Policy, best: Policy | None = None) -> None:
         """Add a snapshot of the learner, in place of another one if the pool is full.
 
-        best: what the learner plays without exploration, which the best response answers; by
-        default the snapshot itself.
+        best: the learner's policy without exploration, which the best response answers; by default
+        the snapshot itself.
         """
         if self.own.weight > 0 or not self.answers:
-            self.own, self._opponents = self.own.with_snapshot(snapshot, self.rng)[0], None
+            self.own, _ = self.own.with_snapshot(snapshot, self.rng)
+            self._opponents = None
         if self.answers:
             self._answer(best or snapshot, snapshot)
 
@@ -111,7 +118,8 @@ class SelfPlay:
 
     def add_rival(self, snapshot: Policy) -> None:
         """Add a snapshot of another learner in the same way."""
-        self.other, self._opponents = self.other.with_snapshot(snapshot, self.rng)[0], None
+        self.other, _ = self.other.with_snapshot(snapshot, self.rng)
+        self._opponents = None
 
     def pool(self) -> Pool:
         """The opponents and their weights, with the present snapshots."""
@@ -151,23 +159,27 @@ class SelfPlay:
 
     def restore(self, state: dict[str, Any]) -> None:
         """Continue from `state`. Raises ValueError for tables that do not fit the board."""
-        own = tuple(self._read(saved, self.thaw) for saved in state["snapshots"])
-        rivals = tuple(self._read(saved, self.thaw_rival) for saved in state["rivals"])
+        own = tuple(self._read(saved, self.snapshot_from) for saved in state["snapshots"])
+        rivals = tuple(self._read(saved, self.rival_from) for saved in state["rivals"])
         self.own = replace(self.own, snapshots=own)
         self.other = replace(self.other, snapshots=rivals)
-        self.rng, self._opponents = state["rng"], None
+        self.rng = state["rng"]
+        self._opponents = None
         if state["answered"]:
-            best, snapshot = state["answered"]
-            self._answer(self._read(best, self.thaw_best), self._read(snapshot, self.thaw))
+            saved_best, saved_snapshot = state["answered"]
+            best = self._read(saved_best, self.policy_from)
+            snapshot = self._read(saved_snapshot, self.snapshot_from)
+            self._answer(best, snapshot)
 
-    def _read(self, saved: Any, thaw: Thaw | None) -> Policy:
-        """The snapshot that was saved as a table, or by its weights."""
+    def _read(self, saved: Any, from_weights: FromWeights | None) -> Policy:
+        """The snapshot that was saved as a table, or by its weights: see `_compact`."""
         if isinstance(saved, dict):
-            if thaw is None:
+            if from_weights is None:
                 raise ValueError("expected snapshots as tables, got weights of networks")
-            return thaw(saved)
-        probs = one_hot(saved.astype(np.intp), self.rules.cells) if saved.ndim == 1 else saved
-        return TabularPolicy(self.rules, probs)
+            return from_weights(saved)
+        if saved.ndim == 1:
+            saved = one_hot(saved.astype(np.intp), self.rules.cells)
+        return TabularPolicy(self.rules, saved)
 
 
 class PoolLearner(Learner):
@@ -193,13 +205,13 @@ class PoolLearner(Learner):
                 self.take_snapshot()
 
     def take_snapshot(self) -> None:
-        """Add what it plays now to the opponents, if its snapshots are among them."""
+        """Add the present policy to the opponents, if snapshots are among them."""
         if self.pool.takes_snapshots:
             self.pool.add(self.policy())
 
-    def meet(self, rival: BoardPlayer) -> None:
+    def add_rival(self, snapshot: BoardPlayer) -> None:
         """Add a snapshot of another learner to the opponents."""
-        self.pool.add_rival(rival)
+        self.pool.add_rival(snapshot)
 
 
 class ExploringPolicy(NamedTuple):
@@ -220,14 +232,16 @@ class ExploringPolicy(NamedTuple):
 
 
 def _compact(player: Any) -> Any:
-    """The moves (U,) uint8 of a deterministic table, the probabilities (U, cells) of another one.
+    """A snapshot as it is saved: of a deterministic table the moves (U,) uint8.
 
-    Of a network its weights, by name.
+    Of another table the probabilities (U, cells), of a network its weights by name.
     """
     if not isinstance(player, TabularPolicy):
         return player.weights
-    is_sure = bool((player.table.max(axis=1) == 1).all())
-    return player.table.argmax(axis=1).astype(np.uint8) if is_sure else player.table
+    is_deterministic = bool((player.table.max(axis=1) == 1).all())
+    if is_deterministic:
+        return player.table.argmax(axis=1).astype(np.uint8)
+    return player.table
 
 
 class Moves(NamedTuple):
@@ -248,11 +262,15 @@ def play_out(
     Positions are rows of `positions`. move: the cells (B,) for games (B,) and their positions (B,).
     An illegal move ends the game, in the position -1.
     """
-    rows, going, plies = starts.copy(), np.arange(len(starts)), []
+    rows = starts.copy()
+    going = np.arange(len(starts))  # the games that are not over
+    plies = []
     while len(going):
         before = rows[going]
-        plies.append(Moves(going, before, move(going, before)))
-        rows[going] = after = positions.children[before, plies[-1].cells]
+        cells = move(going, before)
+        plies.append(Moves(going, before, cells))
+        after = positions.children[before, cells]
+        rows[going] = after
         going = going[(after >= 0) & ~positions.is_over[after]]
     return plies, rows
 
@@ -271,32 +289,37 @@ def play_games(
     for each game (G,). which: the opponents (G,), as indices into the pool. starts: (G,), by
     default the empty board. A result is 1, 0 or -1; who makes an illegal move loses.
     """
-    positions, moves = opponents.positions, []
+    positions = opponents.positions
+    moves: list[Moves] = []
     was_own = np.zeros(len(is_x), dtype=bool)  # whether the learner made the last move
 
     def move(games: Rows, rows: Rows) -> Rows:
         own = positions.x_to_move[rows] == is_x[games]
+        others = ~own
         cells = np.empty(len(games), dtype=np.intp)
         cells[own] = choose(rows[own])
-        cells[~own] = opponents.move(which[games[~own]], rows[~own], rng)
+        cells[others] = opponents.move(which[games[others]], rows[others], rng)
         moves.append(Moves(games[own], rows[own], cells[own]))
         was_own[games] = own
         return cells
 
-    starts = np.zeros(len(is_x), dtype=np.intp) if starts is None else starts
+    if starts is None:
+        starts = np.zeros(len(is_x), dtype=np.intp)
     _, ends = play_out(starts, move, positions)
     results = positions.outcome_x[ends] * np.where(is_x, 1, -1)
-    return moves, np.where(ends < 0, np.where(was_own, -1, 1), results)
+    results_by_illegal_move = np.where(was_own, -1, 1)
+    return moves, np.where(ends < 0, results_by_illegal_move, results)
 
 
 class Opponents:
     """A pool as tables, which moves in many games at a time."""
 
     def __init__(self, pool: Pool, positions: Positions):
-        self.pool, self.positions = pool, positions
+        self.pool = pool
+        self.positions = positions
         tables = [tabulate(policy, positions.rules).by_row() for policy in pool.policies]
-        self.sums = np.stack([table.cumsum(axis=1) for table in tables])
+        self.cumulative = np.stack([table.cumsum(axis=1) for table in tables])
 
     def move(self, which: Rows, rows: Rows, rng: np.random.Generator) -> Rows:
         """The moves (B,) of the opponents `which` (B,) in the positions `rows` (B,)."""
-        return draw(self.sums[which, rows].T, rng.random(len(rows)))
+        return draw(self.cumulative[which, rows].T, rng.random(len(rows)))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from tictactoe_env.exact.positions import Positions
 
@@ -18,11 +21,17 @@ class Representatives:
     """
 
     def __init__(self, positions: Positions, symmetry: bool):
-        size, unfinished = len(positions), positions.unfinished
-        shown = positions.canonical if symmetry else np.arange(size)
-        self.rows, index = np.unique(shown[unfinished], return_inverse=True)
+        size = len(positions)
+        if symmetry:
+            canonical: NDArray[Any] = positions.canonical
+            to_canonical = positions.to_canonical
+            self.symmetries = positions.rules.symmetries
+        else:
+            canonical = np.arange(size)
+            to_canonical = np.zeros(size, dtype=np.intp)
+            self.symmetries = positions.rules.symmetries[:1]
+        unfinished = positions.unfinished
+        self.rows, index = np.unique(canonical[unfinished], return_inverse=True)
         self.index = np.full(size, -1)
         self.index[unfinished] = index
-        self.symmetries = positions.rules.symmetries[: None if symmetry else 1]
-        which = positions.to_canonical if symmetry else np.zeros(size, dtype=np.intp)
-        self.cells = self.symmetries[which]
+        self.cells = self.symmetries[to_canonical]

@@ -10,7 +10,6 @@ WINDOW = 1_000  # games
 # Columns of metrics.csv. They hold the results of the last complete window.
 WINS, DRAWS, LOSSES = (f"{result}_in_{WINDOW}_games" for result in ("wins", "draws", "losses"))
 MOST = f"most_wins_in_{WINDOW}_games"
-WINDOW_COLUMNS = (WINS, DRAWS, LOSSES, MOST)
 
 
 @dataclass
@@ -29,18 +28,21 @@ class Tally:
     def add(self, infos: Iterable[Mapping[str, Any]]) -> None:
         """Count, in this order, the games that have ended.
 
-        infos: those of a `VecEnv`, which have a "terminal_observation" where a game ended.
+        infos: one of each game of a `VecEnv`, with a "terminal_observation" where it ended and an
+        "outcome" of 1, 0 or -1 for the learner.
         """
         for info in infos:
             if "terminal_observation" in info:
                 self.games += 1
-                self.now[1 - int(info["outcome"])] += 1
+                place = 1 - int(info["outcome"])  # 0 for a win, 1 for a draw, 2 for a loss
+                self.now[place] += 1
                 if self.games % WINDOW == 0:
-                    self.last, self.now = self.now, [0, 0, 0]
-                    self.best = max(self.best, self.last[0])
+                    self.last = self.now
+                    self.now = [0, 0, 0]
+                    wins, _, _ = self.last
+                    self.best = max(self.best, wins)
 
     def notes(self) -> dict[str, float]:
         """The numbers to show and to write into metrics.csv."""
-        return dict(
-            zip(("games", *WINDOW_COLUMNS), (self.games, *self.last, self.best), strict=True)
-        )
+        wins, draws, losses = self.last
+        return {"games": self.games, WINS: wins, DRAWS: draws, LOSSES: losses, MOST: self.best}

@@ -1,4 +1,4 @@
-"""The task of a learner: which games it plays, and what their results are worth to it."""
+"""The task of a learner: the games that it plays, and its rewards for their results."""
 
 from __future__ import annotations
 
@@ -35,45 +35,61 @@ Table = TypeVar("Table", bound=TabularPolicy)
 
 
 class TaskConfig(BoardConfig):
-    """The options of a task. A page adds those of its learning."""
+    """The options of a task. A page adds the options of its learning."""
 
     CELLS: ClassVar[int] = MAX_BITS  # any board: a network is asked for the boards that come up
 
     steps: Count = option(3_000_000, "Environment steps after which training ends.")
     judge_every: Count = option(
-        8_192, "Environment steps between two exact evaluations.", larger=32_768
+        8_192, "Environment steps between two exact evaluations.", larger=32_768, rare=True
     )
-    device: Device = option("cpu", "Device on which the network is trained.")
-    num_envs: Size = option(256, "Number of games played in parallel.")
-    exploring_starts: Share = option(0.0, STARTS)
+    device: Device = option("cpu", "Device on which the network is trained.", rare=True)
+    num_envs: Size = option(256, "Number of games played in parallel.", rare=True)
+    exploring_starts: Share = option(0.0, STARTS, rare=True)
     counterexamples: Share = option(
         0.0,
         "Share of the games that start from a board from which the learner's newest snapshots can "
         "still be beaten.",
         larger=0.5,
+        rare=True,
     )
     side: Literal["both", "X", "O"] = option(
-        "both", "Side that is learned; exploring starts use boards of both sides in any case."
+        "both",
+        "Side that is learned; exploring starts use boards of both sides in any case.",
+        rare=True,
     )
     opening: str = option(
         "",
         "Cell in which the learner must open as X, such as b2; random for any cell, all equally "
         "likely; empty for the cell that it chooses.",
+        rare=True,
     )
-    rewards: Rewards = option((1.0, 0.0, -1.0), REWARDS)
+    rewards: Rewards = option((1.0, 0.0, -1.0), REWARDS, rare=True)
     proof_positions: Count = option(
         3_000_000,
         "Positions of the largest proof in an evaluation, on boards of more than 12 cells; a side "
         "that can meet more is sampled against random play, and nothing is proven of it.",
+        rare=True,
     )
-
-    early_draw: bool = False  # whether a game ends where neither side can complete a line
-    encoding: Literal["planes", "grid"] = "planes"  # of a board: training/board_network.py
-    symmetry: bool = True  # whether symmetric boards are one board to the network
-    discount: Share = 1.0  # for each move of the learner
-    activation: Literal["relu", "tanh"] = "relu"
-    snapshots: Kept = 8  # that are kept as opponents
-    threads: Threads = 1  # of torch; one is the fastest for small networks
+    early_draw: bool = option(
+        False, "Whether a game ends where neither side can complete a line.", rare=True
+    )
+    encoding: Literal["planes", "grid"] = option(
+        "planes",
+        "Inputs of the network: planes of own and other marks, or a grid of 1, -1 and 0.",
+        rare=True,
+    )
+    symmetry: bool = option(
+        True, "Whether symmetric boards are one board to the network.", rare=True
+    )
+    discount: Share = option(1.0, "Discount factor for each move of the learner.", rare=True)
+    activation: Literal["relu", "tanh"] = option(
+        "relu", "Activation function of the hidden layers.", rare=True
+    )
+    snapshots: Kept = option(8, "Number of snapshots that are kept as opponents.", rare=True)
+    threads: Threads = option(
+        1, "Threads of torch; one is the fastest for small networks.", rare=True
+    )
 
     def check(self) -> None:
         """Raises ValueError for options that do not fit together or the board."""
@@ -102,7 +118,8 @@ class TaskConfig(BoardConfig):
         """
         if self.opening != RANDOM:
             return policy
-        changed, table = copy.copy(policy), policy.table.copy()
+        changed = copy.copy(policy)
+        table = policy.table.copy()
         empty = np.zeros((1, self.rules.cells), dtype=np.int8)  # the first unfinished position
         table[0] = RandomPolicy(self.rules).probs(empty)[0]
         table.setflags(write=False)

@@ -4,20 +4,22 @@ A trial trains the agent with some options, once for each of a few seeds. Its sc
 the scores of these trainings, and the lowest is the best:
 
     0 to 1          the goal was proven: its steps, as a share of the steps that were allowed
-    above 1         it was not: 1, and what the best model lacks, see `shortfall`
+    above 1         it was not: 1 plus the `shortfall` of the best model
 
-The figures are those of `evaluate_or_sample`: exact, unless a proof is beyond its limit. The
-trainings of a trial advance together, from one evaluation to the next, so that a bad trial is
-pruned before any of its seeds has used all steps. Optuna holds the trials in FOLDER/study.db.
+The figures are exact, unless a proof is beyond its limit (see `evaluate_or_sample`). The trainings
+of a trial advance together, from one evaluation to the next, so that a bad trial is pruned before
+any of its seeds has used all steps. Optuna holds the trials in FOLDER/study.db.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 
 import numpy as np
 import optuna
@@ -39,18 +41,21 @@ FAILURES = (ValueError, ArithmeticError)  # of options that cannot be trained, s
 def shortfall(results: Evaluation, side: str = "both") -> float:
     """Regret of a policy: 0 at best, and it falls as `Evaluation.rank` grows.
 
-    The best number of sides in a rank (an X that wins against everybody counts as two, but then no
-    O is unbeatable) less the policy's, plus a fraction from 0 to 1 that falls with the wins minus
-    losses against random play.
+    It is the largest number of unbeatable sides less the policy's number, plus a fraction from 0 to
+    1 that falls with its wins minus losses against random play. An X that wins against everybody
+    counts as two sides, since no O is unbeatable then.
     """
     unbeatable, value = results.rank(side)
+    most_unbeatable = 1 if side == "O" else 2
     sides = 2 if side == "both" else 1
-    return (1 if side == "O" else 2) - unbeatable + (sides - value) / (2 * sides)
+    missing_value = (sides - value) / (2 * sides)
+    return most_unbeatable - unbeatable + missing_value
 
 
 def trained(page: Page, config: BoardConfig, until: str) -> Iterator[float]:
     """Train a seed of a trial without files: after each evaluation its score if it ended now."""
-    learner, side = page.begin(config), getattr(config, "side", "both")
+    learner = page.begin(config)
+    side = getattr(config, "side", "both")
     best: Evaluation | None = None
     for _ in evaluations(learner, config):
         policy = learner.policy()
@@ -66,8 +71,9 @@ def trained(page: Page, config: BoardConfig, until: str) -> Iterator[float]:
 class Search:
     """The objective of a search over the options of an agent that aren't fixed; Optuna calls it.
 
-    config: the configuration of all trials but for the options that are searched. seeds: how many a
-    trial trains; the first is that of the configuration. fixed: the options that were given.
+    config: the configuration of all trials, apart from the options that are searched. seeds: how
+    many a trial trains; the first is the seed of the configuration. fixed: the options that were
+    given.
     """
 
     page: Page
@@ -83,6 +89,8 @@ class Search:
         An option whose value is outside its range keeps it, such as one that the board requires.
         """
         known: SearchSpace = getattr(self.page, "SEARCH", {})
+        if not known:
+            raise ValueError(f"{self.page.AGENT} cannot be searched: its page has no SEARCH")
         found = {
             name: place
             for name, place in known.items()
@@ -95,14 +103,15 @@ class Search:
     @property
     def name(self) -> str:
         """The name of Optuna's study: another one for each search with other options."""
-        own = self.page.AGENT, self.until, self.seeds, self.space, self.fixed
-        config = {name: one for name, one in self.config if name not in self.space}
-        return f"{self.page.AGENT}-{sha256(repr((own, config)).encode()).hexdigest()[:8]}"
+        own = (self.page.AGENT, self.until, self.seeds, self.space, self.fixed)
+        config = {name: value for name, value in self.config if name not in self.space}
+        digest = sha256(repr((own, config)).encode()).hexdigest()
+        return f"{self.page.AGENT}-{digest[:8]}"
 
     @property
     def rounds(self) -> int:
         """The evaluations of a training that does not reach its goal."""
-        return -(-self.config.steps // self.config.judge_every)
+        return math.ceil(self.config.steps / self.config.judge_every)
 
     def study(self, path: Path) -> optuna.Study:
         """The study in a file of SQLite. Its first trial has the options of the configuration.
@@ -111,11 +120,10 @@ class Search:
         """
         storage = f"sqlite:///{path}?timeout={WAIT_SECONDS}"
         pruner = optuna.pruners.MedianPruner(FIRST_TRIALS, self.rounds // 3)
-        own = dict(self.config)
-        first = {
-            name: text_of(own[name]) if isinstance(place, tuple) else own[name]
-            for name, place in self.space.items()
-        }
+        first: dict[str, Any] = {}
+        for name, place in self.space.items():
+            value = getattr(self.config, name)
+            first[name] = text_of(value) if isinstance(place, tuple) else value
         try:
             study = optuna.create_study(
                 storage=storage, pruner=pruner, study_name=self.name, load_if_exists=True
@@ -130,25 +138,23 @@ class Search:
     def __call__(self, trial: optuna.Trial) -> float:
         """Train with options that Optuna suggests, once for each seed; the score.
 
-        A seed that has ended keeps its score in the rounds that are left, with which those of other
-        trials are compared. Options that cannot be trained end the trial as a pruned one.
+        A seed that has ended keeps its score in the rounds that are left, so that other trials are
+        compared with it. Options that cannot be trained end the trial as a pruned one.
         """
         # By its number, so that no two processes suggest the same.
-        state = np.random.SeedSequence([self.config.seed, trial.number]).generate_state(1)
-        trial.study.sampler = optuna.samplers.TPESampler(seed=int(state[0]))
+        (seed,) = np.random.SeedSequence([self.config.seed, trial.number]).generate_state(1)
+        trial.study.sampler = optuna.samplers.TPESampler(seed=int(seed))
         texts = {name: suggested(trial, name, place) for name, place in self.space.items()}
         trial.set_user_attr("options", texts)
-        known = options_of(self.page.Config)
         scores = [np.inf] * self.seeds
         try:
-            options = {
-                name: typed(known[name].rebuild_annotation(), text) for name, text in texts.items()
-            }
-            first = self.config.but(**options)
-            configs = [first.but(seed=first.seed + number) for number in range(self.seeds)]
-            trainings = [trained(self.page, config, self.until) for config in configs]
+            trainings = [
+                trained(self.page, config, self.until) for config in self.configs_of(texts)
+            ]
             for number in range(self.rounds):
-                scores = [next(*one) for one in zip(trainings, scores, strict=True)]
+                scores = [
+                    next(training, last) for training, last in zip(trainings, scores, strict=True)
+                ]
                 trial.report(fmean(scores), number)
                 if trial.should_prune():
                     raise optuna.TrialPruned
@@ -156,6 +162,15 @@ class Search:
             raise optuna.TrialPruned(f"{type(error).__name__}: {error}") from error
         trial.set_user_attr("scores", scores)
         return fmean(scores)
+
+    def configs_of(self, texts: Mapping[str, str]) -> list[BoardConfig]:
+        """The configurations of the seeds of a trial, with options as they are typed, by name."""
+        known = options_of(self.page.Config)
+        options = {
+            name: typed(known[name].rebuild_annotation(), text) for name, text in texts.items()
+        }
+        first = self.config.replace(**options)
+        return [first.replace(seed=first.seed + number) for number in range(self.seeds)]
 
 
 def suggested(trial: optuna.Trial, name: str, place: Range | tuple[str, ...]) -> str:

@@ -25,18 +25,32 @@ from tictactoe_env.policy import one_hot
 from tictactoe_env.rules import Boards, Rules
 
 FILE = "values.npz"
-MEANING = "its own value of each move"  # of values that say no more
 FORMAT = 1
 MAX_BYTES = 64 << 20  # of a file
 
 
-class OwnValues(NamedTuple):
-    """The values of the moves in all unfinished positions, and what they are.
+class Scale(NamedTuple):
+    """The scale of a player's values.
 
-    values: (U, cells), for the side to move; a move without a value has NaN or an infinity.
     meaning: what the numbers are, in words, such as "expected reward: win 1, draw 0, loss -1".
     low, high: the values of a sure loss and of a sure win.
-    known: (U,) bool, whether the position came up in training; None if the player does not know.
+    """
+
+    meaning: str
+    low: float = -1.0
+    high: float = 1.0
+
+
+MEANING = "its own value of each move"  # of values that say no more
+UNNAMED = Scale(MEANING)
+
+
+class OwnValues(NamedTuple):
+    """The values of the moves in all unfinished positions, with their scale.
+
+    values: (U, cells), for the side to move; a move without a value has NaN or an infinity.
+    meaning, low, high: see `Scale`.
+    known: (U,) bool, whether the position came up in training; None if the player did not note it.
     """
 
     values: NDArray[Any]
@@ -56,7 +70,8 @@ class ValuedPolicy(TabularPolicy):
     def __init__(self, rules: Rules, table: Any, own: OwnValues):
         super().__init__(rules, table)
         self.own = checked(own, rules)
-        self.meaning, self.scale = self.own.meaning, (self.own.low, self.own.high)
+        self.meaning = self.own.meaning
+        self.scale = (self.own.low, self.own.high)
 
     def q_values(self, boards: Boards) -> NDArray[np.float32]:
         """The values of the moves (B, cells) on unfinished boards (B, cells), NaN without one."""
@@ -64,10 +79,13 @@ class ValuedPolicy(TabularPolicy):
 
     def is_new(self, boards: Boards) -> NDArray[np.bool_]:
         """True where a board (B,) never came up in training; False if that isn't known."""
-        at, known = self._at(boards), self.own.known
-        return np.zeros(len(at), dtype=bool) if known is None else ~known[at]
+        rows = self._at(boards)
+        if self.own.known is None:
+            return np.zeros(len(rows), dtype=bool)
+        return ~self.own.known[rows]
 
     def _at(self, boards: Boards) -> NDArray[np.intp]:
+        """The rows (B,) of unfinished boards in the values."""
         self.probs(boards)  # ValueError for finished and impossible boards
         positions = positions_of(self.rules)
         return np.searchsorted(positions.unfinished, positions.rows(boards))
@@ -77,8 +95,8 @@ class ValuedTable(ValuedPolicy):
     """The policy that makes the move with the highest value; among equal ones, the lowest cell.
 
     values: (U, cells) floats, the values of the moves in the unfinished positions, for the side to
-    move. They are -inf for illegal moves, unless the player does not know the rules.
-    worth: what they are, in words, and the values of a sure loss and of a sure win.
+    move. They are -inf for illegal moves, unless the player has to learn the rules. worth: their
+    scale.
     """
 
     moves_by_values = True
@@ -87,7 +105,7 @@ class ValuedTable(ValuedPolicy):
         self,
         rules: Rules,
         values: NDArray[np.floating[Any]],
-        worth: tuple[str, float, float] = (MEANING, -1.0, 1.0),
+        worth: Scale = UNNAMED,
     ):
         best = one_hot(values.argmax(axis=1), rules.cells)
         super().__init__(rules, best, OwnValues(values, *worth))
@@ -102,47 +120,57 @@ class ValuedTable(ValuedPolicy):
 def checked(own: OwnValues, rules: Rules) -> OwnValues:
     """Values as float32, NaN where illegal and for infinities. ValueError for other shapes."""
     positions = positions_of(rules)
-    boards, values = positions.boards[positions.unfinished], np.asarray(own.values)
-    if values.shape != boards.shape or (own.known is not None and len(own.known) != len(boards)):
+    boards = positions.boards[positions.unfinished]
+    values = np.asarray(own.values)
+    has_known = own.known is None or len(own.known) == len(boards)
+    if values.shape != boards.shape or not has_known:
         raise ValueError(f"values and known need {boards.shape[0]} rows, got {values.shape}")
-    shown = np.isfinite(values) & rules.legal_cells(boards)
-    kept = np.where(shown, values, np.nan).astype(np.float32)
+    has_value = np.isfinite(values) & rules.legal_cells(boards)
+    kept = np.where(has_value, values, np.nan).astype(np.float32)
     kept.setflags(write=False)
     return own._replace(values=kept)
 
 
 def own_in(data: bytes, rules: Rules) -> tuple[OwnValues, dict[str, Any]]:
-    """The values of a file as they stand in it, and all that it says of them."""
+    """The values of a file as they stand in it, and the entries that describe them."""
     with np.load(io.BytesIO(data), allow_pickle=False) as content:
-        values, bits, text = (content[name] for name in ("values", "known", "about"))
-    about = json.loads(text.tobytes())
-    rows = len(positions_of(rules).unfinished)
-    known = np.unpackbits(bits)[:rows].astype(bool) if len(bits) else None
+        values = content["values"]
+        bits = content["known"]
+        about = json.loads(content["about"].tobytes())
+    known = None
+    if len(bits):
+        rows = len(positions_of(rules).unfinished)
+        known = np.unpackbits(bits)[:rows].astype(bool)
     return OwnValues(values, about["meaning"], about["low"], about["high"], known), about
 
 
-def reward_scale(rewards: Sequence[float], discount: float = 1.0) -> tuple[str, float, float]:
-    """The meaning of such values in words, and the values of a sure loss and a sure win."""
-    names = zip(("win", "draw", "loss"), rewards, strict=True)
-    meaning = f"expected reward: {', '.join(f'{name} {reward:g}' for name, reward in names)}"
+def reward_scale(rewards: Sequence[float], discount: float = 1.0) -> Scale:
+    """The scale of values that are expected rewards."""
+    win, draw, loss = rewards
+    meaning = f"expected reward: win {win:g}, draw {draw:g}, loss {loss:g}"
     if discount != 1:
         meaning += f", times {discount:g} for each later move of its own"
-    low, high = min(rewards), max(rewards)
-    return meaning, low, high if high > low else low + 1
+    low = min(rewards)
+    high = max(rewards)
+    if high == low:
+        high = low + 1  # a scale has a length
+    return Scale(meaning, low, high)
 
 
 def write_values(own: OwnValues, sha256_of_moves: str, path: str | os.PathLike[str]) -> None:
     """Write checked values. After a crash the file is the old one or the new one.
 
-    sha256_of_moves: that of the certificate to which they belong. The same values give the same
-    bytes.
+    sha256_of_moves: states to which certificate they belong. The same values give the same bytes.
     """
     about = {
-        **{"format": FORMAT, "meaning": own.meaning, "low": own.low, "high": own.high},
+        "format": FORMAT,
+        "meaning": own.meaning,
+        "low": own.low,
+        "high": own.high,
         "sha256_of_moves": sha256_of_moves,
     }
-    known = np.zeros(0, dtype=bool) if own.known is None else own.known
     text = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
+    known = np.zeros(0, dtype=bool) if own.known is None else own.known
     bits = np.packbits(known)
     write_file(
         Path(path),
@@ -155,8 +183,7 @@ def read_values(
 ) -> ValuedPolicy:
     """The policy of a certificate with its own values, from the file beside it.
 
-    Raises FileNotFoundError, and ValueError for a damaged file and for the values of other
-    moves.
+    Raises FileNotFoundError, and ValueError for a damaged file and for the values of other moves.
     """
     data = read_file(path, MAX_BYTES)
     try:

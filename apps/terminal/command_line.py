@@ -26,7 +26,7 @@ from typing import Annotated, Any, Literal, NoReturn
 from cyclopts import App, CycloptsError, Group, Parameter, UnusedCliTokensError
 
 from tictactoe_env.errors import printable
-from training.options import adapter, typed
+from training.options import adapter, schema_of_items, typed
 
 Kind = Literal["value", "flag", "switch", "optional", "argument", "arguments"]
 
@@ -231,7 +231,7 @@ class CommandLine:
 
 def metavar_of(kind: Any) -> str:
     """The placeholder of a value of this type in `--help`: INT, TEXT, "INT,INT" or "relu|tanh"."""
-    schema = adapter(kind).json_schema()
-    inner = schema.get("items") or schema.get("prefixItems", [schema])[0]
-    word = "|".join(inner.get("enum", ())) or METAVARS.get(inner.get("type", ""), "TEXT")
-    return f"{word},{word}" if schema.get("type") == "array" else word
+    schema = schema_of_items(kind)
+    word = "|".join(schema.get("enum", ())) or METAVARS.get(schema.get("type", ""), "TEXT")
+    is_list = adapter(kind).json_schema().get("type") == "array"
+    return f"{word},{word}" if is_list else word

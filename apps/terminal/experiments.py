@@ -9,12 +9,22 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pydantic.fields import FieldInfo
+
 import agents
 from apps.terminal.command_line import CommandLine, Option
 from tictactoe_env.errors import unknown_name
 from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.notation import parse_size
-from training.options import check_unchanged, options_of, read_config
+from training.options import (
+    bounds_of,
+    check_unchanged,
+    is_rare,
+    larger_default,
+    options_of,
+    read_config,
+)
+from training.search_space import text_of
 
 AGENT = Option("agent", "the agent to train", kind="argument")
 OF_AGENTS = [
@@ -28,8 +38,6 @@ OF_AGENTS = [
     ),
     Option("help_all", "show all options of the agent, and its presets", kind="flag"),
 ]
-USUAL = {"seed", "steps", "opponents"}  # of the options that agents share
-LARGER = " On boards of more than"  # begins what the help leaves out unless it is a whole one
 USAGE = "train.py AGENT [options], or train.py --resume RUN [options]"
 ABOUT = "Train an agent against a pool of opponents, and prove how well it plays."
 
@@ -44,22 +52,9 @@ def general_line(general: Sequence[Option]) -> CommandLine:
 def command_line(page: Any, general: Sequence[Option], is_whole: bool = False) -> CommandLine:
     """The command line of an agent: general options, and the fields of its Config.
 
-    Options that other agents have too are rare, but for those in USUAL. is_whole: see CommandLine.
+    is_whole: see CommandLine.
     """
-    shared = {*options_of(page.Config.__base__)} - USUAL
-    options = [
-        Option(
-            name,
-            sentence if is_whole else sentence.partition(LARGER)[0],
-            known.rebuild_annotation(),
-            known.default,
-            kind="switch" if known.annotation is bool else "value",
-            group="Configuration",
-            is_rare=name in shared,
-        )
-        for name, known in options_of(page.Config).items()
-        if (sentence := known.description)
-    ]
+    options = [option_of(name, field, is_whole) for name, field in options_of(page.Config).items()]
     presets = {
         name: preset.sentence + (" (a copy, weaknesses included)" if preset.weak else "")
         for name, preset in agents.presets(page.AGENT).items()
@@ -70,6 +65,29 @@ def command_line(page: Any, general: Sequence[Option], is_whole: bool = False) -
     epilog = f"boards of {page.AGENT}: {size}\npresets of {page.AGENT}: {names}"
     given = [AGENT, *general, *OF_AGENTS, *options]
     return CommandLine("train.py", given, USAGE, "", epilog, is_whole)
+
+
+def option_of(name: str, field: FieldInfo, is_whole: bool) -> Option:
+    """The option of a field of a Config. A whole help also says bounds and larger boards' default.
+
+    is_whole: see CommandLine.
+    """
+    kind = field.rebuild_annotation()
+    sentence = str(field.description)
+    larger = larger_default(field)
+    if is_whole and larger is not None:
+        sentence += f" On boards of more than {TABULATED} cells the default is {text_of(larger)}."
+    if is_whole and (bounds := bounds_of(kind)):
+        sentence += f" [{bounds}]"
+    return Option(
+        name,
+        sentence,
+        kind,
+        field.default,
+        kind="switch" if field.annotation is bool else "value",
+        group="Configuration",
+        is_rare=is_rare(field),
+    )
 
 
 def typed_in(line: CommandLine, arguments: Sequence[str]) -> dict[str, Any]:
@@ -89,7 +107,7 @@ def listed(sentences: Mapping[str, str]) -> str:
 
 def saved_config(folder: Path) -> dict[str, Any]:
     """The content of a run's config.json: agent, config, versions. DamagedFileError for another."""
-    from training.run import read_config_file
+    from training.run_files import read_config_file
 
     return read_config_file(folder)
 
@@ -118,7 +136,7 @@ def experiment_of(page: Any, typed: Mapping[str, Any], saved: dict[str, Any]) ->
         folder: Path = typed["resume"]
         before = read_config(page.Config, saved["config"], folder / "config.json")
         chosen.pop("learn_from", None)  # more games
-        config = before.but(**chosen)
+        config = before.replace(**chosen)
         check_unchanged(config, before, folder)
         return Experiment(page, config, saved.get("preset"))
     presets, preset = agents.presets(page.AGENT), typed.get("preset")

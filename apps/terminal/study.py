@@ -24,7 +24,8 @@ from training.goals import check_goal
 from training.metrics import FILE as METRICS
 from training.metrics import Row, read_metrics, results_of
 from training.options import BoardConfig, check_unchanged, read_config
-from training.run import CONFIG, Run, read_config_file
+from training.run import Run
+from training.run_files import CONFIG, read_config_file
 
 
 def train_run(
@@ -86,7 +87,7 @@ def train(
     console = Console()
     check_goal(config, until)
     calls = [
-        (folder.absolute() / f"seed-{seed:02d}", agent, config.but(seed=seed), preset, until)
+        (folder.absolute() / f"seed-{seed:02d}", agent, config.replace(seed=seed), preset, until)
         for seed in seeds
     ]
     check_folder(folder, calls)

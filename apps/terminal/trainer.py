@@ -16,6 +16,7 @@ from rich.console import Console
 from apps.terminal import battle, progress, report
 from apps.terminal.interpreter import command
 from tictactoe_env.certificates.certificate import FILE as CERTIFICATE
+from tictactoe_env.certificates.content import Certificate
 from tictactoe_env.errors import printable
 from tictactoe_env.exact.proof import Limit
 from tictactoe_env.rules import SIDES
@@ -29,20 +30,20 @@ if TYPE_CHECKING:
 
 
 def new_folder(name: str, seed: int, console: Console) -> Path:
-    """runs/NAME-SEED, followed by the time if that or its rival's run exists, which is said."""
+    """runs/NAME-SEED, followed by the time if it or its rival's run exists, which is printed."""
     folder = Path("runs") / f"{name}-{seed}"
-    known = [one for one in (folder, rival_folder(folder)) if one.exists()]
-    if not known:
-        return folder
-    new = folder.with_name(f"{folder.name}-{time.strftime('%Y%m%d-%H%M%S')}")
-    go_on = command("train.py", "--resume", str(known[0]))
-    text = f"{known[0]} exists ({go_on} continues it), so this run of seed {seed} is {new}"
-    report.say(printable(text), console)
-    return new
+    for known in (folder, rival_folder(folder)):
+        if known.exists():
+            new = folder.with_name(f"{folder.name}-{time.strftime('%Y%m%d-%H%M%S')}")
+            go_on = command("train.py", "--resume", str(known))
+            text = f"{known} exists ({go_on} continues it), so this run of seed {seed} is {new}"
+            report.say(printable(text), console)
+            return new
+    return folder
 
 
 def rival_folder(folder: Path) -> Path:
-    """The folder of the learner that is trained against that of a folder."""
+    """The folder of the second learner, beside the first one's."""
     return folder.with_name(f"{folder.name}-{RIVAL}")
 
 
@@ -58,8 +59,10 @@ def warnings_on(console: Console) -> Iterator[None]:
 
 def to_go_on(run: Run, *options: str) -> str:
     """The command that continues a run."""
-    until = [] if run.until == "steps" else ["--until", run.until]
-    return printable(command("train.py", "--resume", str(run.folder), *options, *until))
+    arguments = ["--resume", str(run.folder), *options]
+    if run.until != "steps":
+        arguments += ["--until", run.until]
+    return printable(command("train.py", *arguments))
 
 
 @contextmanager
@@ -71,10 +74,21 @@ def way_to_go_on(run: Run) -> Iterator[None]:
         if error.errno is None:  # it is of our own, and says what to do
             raise
         first = "make room there" if error.errno == errno.ENOSPC else "solve that"
-        way = (
-            f"continue with {to_go_on(run)}" if run.is_saved else "train again, or elsewhere: --out"
-        )
+        way = "train again, or elsewhere: --out"
+        if run.files.is_saved:
+            way = f"continue with {to_go_on(run)}"
         raise OSError(f"{error}: {first}, and {way}") from error
+
+
+@contextmanager
+def held(runs: tuple[Run, ...], console: Console) -> Iterator[None]:
+    """Hold the folders of runs, print warnings on the console, and explain errors of the disk."""
+    with ExitStack() as stack:
+        stack.enter_context(warnings_on(console))
+        stack.enter_context(way_to_go_on(runs[0]))
+        for run in runs:
+            stack.enter_context(run.files.held())
+        yield
 
 
 def train(
@@ -89,99 +103,151 @@ def train(
 
     0: the goal was reached, by both if there are two, or there was none; 1: it was not reached;
     130: a second Ctrl-C ended the training at once. Raises KeyboardInterrupt if nothing was saved
-    by then. learn_from: games that a resumed run takes in, if it learns from games.
+    by then. learn_from: games that a resumed run learns, if it learns from games.
     """
     runs: tuple[Run, ...] = training.runs
-    first, page = runs[0], cast(Any, runs[0].page)
-    if export_sb3 and not hasattr(page, "export_sb3"):
-        raise ValueError(f"{page.AGENT} is not of Stable-Baselines3: leave --export-sb3 out")
+    first = runs[0]
+    check(runs, is_resumed=is_resumed, export_sb3=export_sb3)
     if goal := report.goal_text(first.until, first.config.rules):
         report.say(goal, console)
-    if not is_resumed:
-        for run in runs:
-            run.check_folder()
-    with ExitStack() as held:
-        held.enter_context(warnings_on(console))
-        held.enter_context(way_to_go_on(first))
-        for run in runs:
-            held.enter_context(run.held())
+    with held(runs, console):
         try:
             if is_resumed:
-                counts = training.resume(learn_from).items()
-                if counts:
-                    learned = ", ".join(f"{count:,} {what}" for what, count in counts)
-                    report.say(f"games of others: {learned}", console)
+                resume(training, learn_from, console)
             else:
                 for run in runs:
                     run.start()
-            if not training.is_at_its_end:
-                with progress.shown(runs, console) as displays:
-                    training.train(*displays)
+            advance(training, console)
         except KeyboardInterrupt:
-            if not first.is_saved:
+            if not first.files.is_saved:
                 raise
             print(f"train.py: ended at once; continue with: {to_go_on(first)}", file=sys.stderr)
             return 130
-        if training.is_complete:
-            for run in runs:
-                steps = f"{run.rows[-1]['steps']:,} steps"
-                text = f"complete: {run.folder} has trained {steps}; --steps makes more"
-                report.say(text, console)
-        else:
-            finish(runs, console)
-    if export_sb3:
-        page.export_sb3(*checkpoint.load_model(page, first.folder), export_sb3)
-        report.say(f"Stable-Baselines3's own file: {printable(export_sb3)}", console)
+        finish(training, console)
+    if export_sb3 is not None:
+        export(first, export_sb3, console)
     return end(runs, console)
 
 
-def finish(runs: tuple[Run, ...], console: Console) -> None:
-    """Write the files of runs that have ended, and show how they play and what is proven."""
+def check(runs: tuple[Run, ...], *, is_resumed: bool, export_sb3: Path | None) -> None:
+    """Raise ValueError for a model that cannot be exported, and for a new run's folder in use."""
+    page = runs[0].page
+    if export_sb3 is not None and not hasattr(page, "export_sb3"):
+        raise ValueError(f"{page.AGENT} is not of Stable-Baselines3: leave --export-sb3 out")
+    if not is_resumed:
+        for run in runs:
+            run.files.check_folder()
+
+
+def resume(training: Run | Rivals, learn_from: str, console: Console) -> None:
+    """Continue from the checkpoint, and print how many games of others were learned."""
+    counts = training.resume(learn_from)
+    if counts:
+        learned = ", ".join(f"{count:,} {what}" for what, count in counts.items())
+        report.say(f"games of others: {learned}", console)
+
+
+def advance(training: Run | Rivals, console: Console) -> None:
+    """Train up to the end, unless it was reached before, and show the progress."""
+    if not training.is_at_its_end:
+        with progress.shown(training.runs, console) as displays:
+            training.train(*displays)
+
+
+def export(run: Run, path: Path, console: Console) -> None:
+    """Write the best model of a run as Stable-Baselines3's own file."""
+    page = cast(Any, run.page)
+    config, arrays = checkpoint.load_model(page, run.folder)
+    page.export_sb3(config, arrays, path)
+    report.say(f"Stable-Baselines3's own file: {printable(path)}", console)
+
+
+def finish(training: Run | Rivals, console: Console) -> None:
+    """Write the last files of the runs, and print how they play and what is proven.
+
+    Of runs that were complete before, only their steps are printed.
+    """
+    runs: tuple[Run, ...] = training.runs
+    if training.is_complete:
+        for run in runs:
+            text = f"complete: {run.folder} has trained {steps_of(run)}; --steps makes more"
+            report.say(text, console)
+        return
     certificates = []
     for run in runs:
         charts.draw(run)
         certificates.append(run.finish())
-    if len(runs) == 1:
-        battle.example_of(runs[0].best_player, runs[0].side, runs[0].name, console)
-        values = progress.first_moves(runs[0].best_player)
-        if values and runs[0].side != "O":
-            report.say(values, console)
-    else:
-        players = {run.name: run.best_player for run in runs}
-        sides = {run.name: SIDES if run.side == "both" else run.side for run in runs}
-        table = report.cross_table(players, report.exact_rates, sides)
-        report.print_cross_table(table, console)
+    show_play(runs, console)
     for run, certificate in zip(runs, certificates, strict=True):
-        if certificate is None:
-            most = f"more than {(limit_of(run.config) or Limit()).positions:,} positions"
-            text = f"no certificate: the best model can meet {most} on each side that it learns"
-            report.say(f"{text}; train longer, or raise --proof-positions", console, "bold")
-        else:
-            report.say(f"\n{certificate.claim}", console, "bold")
-            report.certificate(certificate, console)
+        show_certificate(run, certificate, console)
         report.say(f"saved: {printable(run.folder)}", console)
+
+
+def show_play(runs: tuple[Run, ...], console: Console) -> None:
+    """Show how the best models play: one in an example game, two in a table of their results."""
+    if len(runs) == 1:
+        (run,) = runs
+        player = run.best_player
+        battle.example_of(player, run.side, run.name, console)
+        values = progress.first_moves(player)
+        if values and run.side != "O":
+            report.say(values, console)
+        return
+    players = {run.name: run.best_player for run in runs}
+    sides = {run.name: SIDES if run.side == "both" else run.side for run in runs}
+    table = report.cross_table(players, report.exact_rates, sides)
+    report.print_cross_table(table, console)
+
+
+def show_certificate(run: Run, certificate: Certificate | None, console: Console) -> None:
+    """Print what is proven of the best model of a run, or that nothing is."""
+    if certificate is not None:
+        report.say(f"\n{certificate.claim}", console, "bold")
+        report.certificate(certificate, console)
+        return
+    limit = limit_of(run.config) or Limit()
+    report.say(
+        f"no certificate: the best model can meet more than {limit.positions:,} positions on each "
+        "side that it learns; train longer, or raise --proof-positions",
+        console,
+        "bold",
+    )
 
 
 def end(runs: tuple[Run, ...], console: Console) -> int:
     """Print what can be done with the runs, and how to continue to a missed goal; the exit code.
 
-    The goal of a run that is trained as one side is that of its side. A run that is optimal is
+    A run that is trained as one side has to reach the goal of this side. A run that is optimal is
     done whatever its goal is: more training cannot improve it.
     """
     until = runs[0].until
     report.say(f"look: {command('evaluate.py', *(str(run.folder) for run in runs))}", console)
     for run in runs:
         if (run.folder / CERTIFICATE).exists():
-            line = command("play.py", "--x" if run.side == "X" else "--o", str(run.folder))
-            report.say(f"play {run.name}: {line}", console)
-    missed = [run for run in runs if not {until, "optimal"} & set(run.first_reached)]
-    if missed:
-        made = [run.rows[-1]["steps"] for run in runs]
-        has_made = all(run.config.steps <= steps for run, steps in zip(runs, made, strict=True))
-        more = ["--steps", str(2 * max(made) or 1_000)] if has_made else []
-        report.say(f"continue with: {to_go_on(runs[0], *more)}", console)
-    for run in missed if until != "steps" else ():
-        steps = f"{run.rows[-1]['steps']:,} steps"
+            option = "--x" if run.side == "X" else "--o"
+            report.say(f"play {run.name}: {command('play.py', option, str(run.folder))}", console)
+    missed = [run for run in runs if not {until, "optimal"} & set(run.record.first_reached)]
+    if not missed:
+        return 0
+    report.say(f"continue with: {to_go_on(runs[0], *more_steps(runs))}", console)
+    if until == "steps":  # no goal
+        return 0
+    for run in missed:
         side = "" if run.side == "both" else f" as {run.side}"
-        report.say(f"{until}{side} was not reached by {run.name} within {steps}", console)
-    return int(bool(missed) and until != "steps")
+        text = f"{until}{side} was not reached by {run.name} within {steps_of(run)}"
+        report.say(text, console)
+    return 1
+
+
+def more_steps(runs: tuple[Run, ...]) -> list[str]:
+    """The option that doubles the steps, if all runs have made theirs."""
+    made = [run.record.last["steps"] for run in runs]
+    have_made_theirs = all(run.record.last["steps"] >= run.config.steps for run in runs)
+    if not have_made_theirs:
+        return []
+    return ["--steps", str(2 * max(made) or 1_000)]
+
+
+def steps_of(run: Run) -> str:
+    """The steps that a run has made, as text."""
+    return f"{run.record.last['steps']:,} steps"

@@ -7,7 +7,6 @@ is off by 1 % of all games with a chance above 99 %.
 """
 
 from collections import Counter
-from dataclasses import asdict
 from fractions import Fraction
 from math import sqrt
 
@@ -79,9 +78,9 @@ def test_replies_have_the_stated_probabilities(rules, opponent, place, mode, see
     game, (name, law) = plain(rules), opponent
     board, options = position(game, place, rules)
     if mode == "single":
-        env, times = TicTacToeEnv(name, **asdict(rules)), SINGLE
+        env, times = TicTacToeEnv(name, **rules.to_json()), SINGLE
     else:
-        env = TicTacToeVectorEnv(DRAWS // 4, name, autoreset_mode=mode, **asdict(rules))
+        env = TicTacToeVectorEnv(DRAWS // 4, name, autoreset_mode=mode, **rules.to_json())
         times = 4
     env.reset(seed=seed)
     counts = np.zeros(rules.cells, dtype=int)
@@ -106,7 +105,7 @@ def test_random_play_has_the_stated_results(rules, pool, mode, seed):
                 law[side, outcome] += Fraction(weight, whole) * chance
     counts, rng = Counter(), np.random.default_rng(seed)
     names = [(name, weight) for (name, _), weight in pool]
-    env = TicTacToeVectorEnv(DRAWS // 10, names, autoreset_mode=mode, **asdict(rules))
+    env = TicTacToeVectorEnv(DRAWS // 10, names, autoreset_mode=mode, **rules.to_json())
     env.reset(seed=seed)
     for _ in range(10):
         counts.update(first_results(env, rng, mode))
@@ -133,7 +132,7 @@ def first_results(env, rng, mode):
 def test_random_starts_are_all_unfinished_positions_alike(rules, side, seed):
     game = plain(rules)
     boards = [board for board in game.unfinished if side in ("random", "XO"[game.mover(board) < 0])]
-    env = TicTacToeVectorEnv(DRAWS, "random", side, start="random", **asdict(rules))
+    env = TicTacToeVectorEnv(DRAWS, "random", side, start="random", **rules.to_json())
     env.reset(seed=seed)
     counts = Counter(map(tuple, env.boards.tolist()))
     check_law(dict.fromkeys(boards, Fraction(1, len(boards))), counts)

@@ -9,7 +9,7 @@ games, and what is returned must be the caller's own.
 import copy
 import math
 import pickle
-from dataclasses import asdict, astuple, dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from functools import partial
 from random import Random
 from typing import Any, NamedTuple
@@ -133,7 +133,7 @@ def referees(draw):
     made = {
         "opponent": draw(st.sampled_from(opponents)),
         "side": draw(st.sampled_from(SIDES)),
-        **asdict(rules),
+        **rules.to_json(),
         "illegal": draw(st.sampled_from(("lose", "raise"))),
         "rewards": {name: draw(rewards) for name in ("win", "draw", "loss")} | {"illegal": -7.0},
         "observation": draw(st.sampled_from(("planes", "grid", "flat"))),
@@ -367,8 +367,9 @@ class Games(RuleBasedStateMachine):
         masks = masks_of(self.boards)
         assert infos["action_mask"].tolist() == self.env.action_masks().tolist() == masks
         assert all((array == 7).all() for array in self.given), "written into after it was returned"
-        seen[...] = infos["action_mask"][...] = 7
+        seen[...] = infos["action_mask"][...] = self.env.boards[...] = 7
         self.given = [seen, infos["action_mask"]]
+        assert self.env.action_masks().tolist() == masks
         assert [tuple(board) for board in self.env.boards.tolist()] == self.boards
 
 

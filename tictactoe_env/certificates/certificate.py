@@ -21,12 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from tictactoe_env.certificates.content import (
-    Certificate,
-    SideResults,
-    seems_to_win,
-    sides_of,
-)
+from tictactoe_env.certificates.content import Certificate, SideResults, seems_to_win, sides_of
 from tictactoe_env.certificates.lines import (
     LinesPolicy,
     compressed,

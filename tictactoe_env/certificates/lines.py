@@ -12,7 +12,7 @@ import json
 import reprlib
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain, islice
+from itertools import compress, islice
 from typing import Any
 
 import numpy as np
@@ -20,10 +20,11 @@ from numpy.typing import NDArray
 
 from tictactoe_env.certificates.stated import CertificateError, is_number
 from tictactoe_env.exact.position_index import NONE, PositionIndex, distinct
-from tictactoe_env.exact.positions import Ply
+from tictactoe_env.exact.positions import NO_CELL, Ply
 from tictactoe_env.exact.proof import BoardReach, Limit, Progress
 from tictactoe_env.exact.symmetry import CanonicalPolicy, canonical_forms
 from tictactoe_env.files import json_value, without_repeats
+from tictactoe_env.notation import board_text
 from tictactoe_env.policy import Policy, Probs, RandomPolicy
 from tictactoe_env.rules import SIDES, Boards, Rules
 
@@ -42,24 +43,23 @@ class LinesPolicy:
     """
 
     def __init__(self, reaches: Mapping[str, BoardReach], rules: Rules):
-        self.rules, self.sides = rules, tuple(reaches)
+        self.rules = rules
+        self.sides = tuple(reaches)
         self.is_symmetric = all(reach.is_symmetric for reach in reaches.values())
-        self.symmetric_probs = LinesPolicy.probs if self.is_symmetric else None
         self._forms = canonical_forms(rules, self.is_symmetric)
-        plies = [
-            (ply.x, ply.o, cells, probs)
-            for reach in reaches.values()
-            for ply, cells, probs in _decided(reach)
-        ]
-        x, o = (np.concatenate([NONE, *(ply[part] for ply in plies)]) for part in (0, 1))
+        decided = [one for reach in reaches.values() for one in _decided(reach)]
+        x = np.concatenate([NONE, *(ply.x for ply, _, _ in decided)])
+        o = np.concatenate([NONE, *(ply.o for ply, _, _ in decided)])
         self._index = PositionIndex(*distinct(x, o, rules), rules)
-        width = max((cells.shape[1] for _, _, cells, _ in plies), default=1)
-        self._cells = np.zeros((len(x), width), dtype=np.int8)
-        self._shares = np.zeros((len(x), width))
-        for marks_x, marks_o, cells, shares in plies:
-            place = self._index.find(marks_x, marks_o)
-            self._cells[place, : cells.shape[1]] = cells
-            self._shares[place, : cells.shape[1]] = shares
+        # One row for each position. A row with fewer moves than others ends in cell 0 with share 0.
+        most_moves = max((cells.shape[1] for _, cells, _ in decided), default=1)
+        self._cells = np.zeros((len(x), most_moves), dtype=np.int8)
+        self._shares = np.zeros((len(x), most_moves))
+        for ply, cells, shares in decided:
+            rows = self._index.find(ply.x, ply.o)
+            moves = cells.shape[1]
+            self._cells[rows, :moves] = cells
+            self._shares[rows, :moves] = shares
 
     def __len__(self) -> int:
         """The number of positions, of both sides, in which its moves are known."""
@@ -74,28 +74,44 @@ class LinesPolicy:
         False for a board that it does not meet, such as one after a move that it does not make, and
         for finished boards.
         """
-        return self._places(np.asarray(boards, dtype=np.int8))[0] >= 0
+        rows, _ = self._find(np.asarray(boards, dtype=np.int8))
+        return rows >= 0
 
     def probs(self, boards: Boards) -> Probs:
         """Its probabilities (B, cells) on boards that it knows, elsewhere those of random play."""
         boards = np.asarray(boards, dtype=np.int8)
-        place, seen = self._places(boards)
-        known, unknown = np.flatnonzero(place >= 0)[:, None], place < 0
-        cells = seen[known, self._cells[place[known[:, 0]]]]
+        rows, own_cells = self._find(boards)
         probs = np.zeros(boards.shape)
-        np.add.at(probs, (known, cells), self._shares[place[known[:, 0]]])
+        known = np.flatnonzero(rows >= 0)
+        moves = self._cells[rows[known]]
+        cells = own_cells[known[:, None], moves]
+        # Shares are added because cell 0 also fills up the rows with fewer moves.
+        np.add.at(probs, (known[:, None], cells), self._shares[rows[known]])
+        unknown = rows < 0
         if unknown.any():
             probs[unknown] = RandomPolicy(self.rules).probs(boards[unknown])
         return probs
 
-    def _places(self, boards: Boards) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """The places (B,) of boards, -1 for unknown ones, and (B, cells) what their cells mean."""
+    @property
+    def symmetric_probs(self) -> Any:
+        """`probs` of this class if it plays alike on symmetric boards, else None.
+
+        `plays_symmetrically` compares it with the `probs` of a policy's own class, so a subclass
+        with other `probs` does not claim to play alike.
+        """
+        return LinesPolicy.probs if self.is_symmetric else None
+
+    def _find(self, boards: Boards) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """The rows (B,) of boards (B, cells), -1 for unknown ones, and the cells of the boards.
+
+        Positions may be stored in canonical form: its cell c is cell `cells[b, c]` of board b.
+        """
         x, o, cells = self._forms.to_form(boards)
         return self._index.find(x, o), cells
 
 
 def _decided(reach: BoardReach) -> Iterator[tuple[Ply, NDArray[np.int8], Probs]]:
-    """The plies in which the policy decides, with its moves (B, M) and their probabilities."""
+    """The plies in which the policy moves, its moves (B, M) as cells, and their probabilities."""
     for ply in reach.plies:
         if ply.cells is not None and ply.probs is not None:
             yield ply, ply.cells, ply.probs
@@ -108,22 +124,33 @@ def moves_text(reaches: Mapping[str, BoardReach]) -> str:
     """The decisions of a policy as JSON: {side: [decisions of each ply, in the order of a reach]}.
 
     A decision is the number of a cell, or {cell: probability} unless one cell has probability 1.
+    Raises ValueError for a policy that makes no move in a position.
     """
     found = {}
     for side, reach in reaches.items():
         plies: dict[int, list[Any]] = {}
-        for ply, cells, probs in _decided(reach):
+        for ply, cells, probs in _decided(reach):  # a large ply comes in parts
+            is_none = (cells == NO_CELL).any(axis=1)
+            if is_none.any():
+                board = reach.rules.to_boards(ply.x, ply.o)[is_none.argmax()]
+                raise ValueError(
+                    f'a certificate needs a move in each position, got none on "'
+                    f'{board_text(board, reach.rules)}": take evaluate(), which counts it as a loss'
+                )
             plies.setdefault(ply.number, []).extend(_decisions(cells, probs))
         found[side] = list(plies.values())
     return json.dumps(found, separators=(",", ":"))
 
 
 def _decisions(cells: NDArray[np.int8], probs: Probs) -> list[Any]:
-    rows, best = np.arange(len(cells)), probs.argmax(axis=1)
-    decisions: list[Any] = cells[rows, best].tolist()
+    """A decision for each position, from the cells (B, M) of its moves and their probabilities."""
+    rows = np.arange(len(cells))
+    likeliest = probs.argmax(axis=1)
+    decisions: list[Any] = cells[rows, likeliest].tolist()
     # A share of 1e-300 beside one that is 1.0 is a move too.
-    sure = (probs[rows, best] == 1) & ((probs > 0).sum(axis=1) == 1)
-    for row in np.flatnonzero(~sure).tolist():
+    has_one_move = (probs > 0).sum(axis=1) == 1
+    is_sure = has_one_move & (probs[rows, likeliest] == 1)
+    for row in np.flatnonzero(~is_sure).tolist():
         pairs = zip(cells[row].tolist(), probs[row].tolist(), strict=True)
         decisions[row] = {str(cell): share for cell, share in sorted(pairs) if share > 0}
     return decisions
@@ -181,38 +208,46 @@ def reaches_of(
 class _Recorded:
     """Decisions in the order in which a BoardReach asks for them, ply by ply.
 
-    plies: the decisions of each ply of `side`, as in `moves_text`.
+    It is a policy that does not look at the boards, only at their number and ply. plies: the
+    decisions of each ply of `side`, as in `moves_text`. Raises CertificateError for other values.
     """
 
     def __init__(self, plies: Any, side: str, rules: Rules):
-        self.side, self.rules = side, rules
-        if not isinstance(plies, list) or not all(isinstance(ply, list) and ply for ply in plies):
+        self.side = side
+        self.rules = rules
+        is_right = isinstance(plies, list) and all(isinstance(ply, list) and ply for ply in plies)
+        if not is_right:
             raise CertificateError(f"the moves of {side} must be a list of one list for each ply")
-        self._plies = [iter(ply) for ply in plies]
+        self._plies = [iter(ply) for ply in plies]  # those that are left of each ply
         self._cells = {str(cell): cell for cell in range(rules.cells)}
 
     def probs(self, boards: Boards) -> Probs:
-        """The next decisions (B, cells), which are those of these boards."""
-        number = int(np.count_nonzero(boards[0]))
-        where = f"of {self.side} with {number} marks"
-        left = chain.from_iterable(self._plies[number // 2 : number // 2 + 1])
+        """The next decisions (B, cells), which are those of these boards.
+
+        Raises CertificateError if there are too few, or for one that cannot be.
+        """
+        marks = int(np.count_nonzero(boards[0]))  # on each of the boards
+        where = f"of {self.side} with {marks} marks"
+        own_ply = marks // 2  # the other side moves in every second ply
+        left = self._plies[own_ply] if own_ply < len(self._plies) else iter(())
         decisions = list(islice(left, len(boards)))
-        if missing := len(boards) - len(decisions):
+        missing = len(boards) - len(decisions)
+        if missing:
             raise CertificateError(f"{missing:,} decisions {where} are missing")
         probs = np.zeros(boards.shape)
-        sure = np.array([type(one) is int and 0 <= one < self.rules.cells for one in decisions])
-        cells = [one for one in decisions if type(one) is int] if not sure.all() else decisions
-        for row in np.flatnonzero(~sure):
+        are_cells = [type(one) is int and 0 <= one < self.rules.cells for one in decisions]
+        is_cell = np.array(are_cells)
+        for row in np.flatnonzero(~is_cell):
             for cell, share in shares_of(decisions[row], self._cells, where).items():
                 probs[row, cell] = share
-        probs[np.flatnonzero(sure), cells] = 1
+        probs[np.flatnonzero(is_cell), list(compress(decisions, are_cells))] = 1
         return probs
 
     def check_all_used(self) -> None:
         """Raises CertificateError if there are more decisions than positions."""
-        for number, left in enumerate(self._plies):
-            if any(True for _ in left):
-                marks = 2 * number + SIDES.index(self.side)
+        for own_ply, left in enumerate(self._plies):
+            if list(left):
+                marks = 2 * own_ply + SIDES.index(self.side)
                 where = f"of {self.side} with {marks} marks"
                 raise CertificateError(f"there are more decisions {where} than such positions")
 
@@ -224,10 +259,10 @@ def shares_of(decision: Any, cells: Mapping[str, int], where: str) -> dict[int, 
     shares that are not above 0, and for sums that are not 1.
     """
     if not isinstance(decision, dict) or not decision.keys() <= cells.keys():
-        first, *_, last = [*cells, *cells]
+        names = list(cells)
         raise CertificateError(
-            f"a decision {where} must be a cell from {first} to {last}, or an object of cells, got "
-            f"{reprlib.repr(decision)}"
+            f"a decision {where} must be a cell from {names[0]} to {names[-1]}, or an object of "
+            f"cells, got {reprlib.repr(decision)}"
         )
     for name, share in decision.items():
         if not is_number(share) or not 0 < share <= 1:

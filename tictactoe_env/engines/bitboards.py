@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tictactoe_env.rules import Rules, runs
+from tictactoe_env.rules import Rules
 
 _PART = 16  # cells of a part of the board
 BYTE = 8  # cells of a part of the board of one game
@@ -65,12 +65,18 @@ def _starts_of_lines(rules: Rules) -> dict[int, int]:
 
 def line_finder(rules: Rules) -> Callable[[int], int]:
     """A function of a set that is not 0 if k cells of the set are in a line."""
-    steps, k = list(_starts_of_lines(rules).items()), rules.k
+    directions = [
+        ([stride * step for stride in rules.strides], first_cells)
+        for step, first_cells in _starts_of_lines(rules).items()
+    ]
 
     def find_lines(cells: int) -> int:
         found = 0
-        for step, first_cells in steps:
-            found |= runs(cells, step, k) & first_cells
+        for shifts, first_cells in directions:
+            line = cells
+            for shift in shifts:
+                line &= line >> shift
+            found |= line & first_cells
         return found
 
     return find_lines
@@ -104,7 +110,7 @@ class _Bitboards:
     """
 
     def __init__(self, rules: Rules):
-        self.cells, self._k = rules.cells, rules.k
+        self.cells, self._strides = rules.cells, rules.strides
         self.full = (1 << rules.cells) - 1
         self.legal = legal_finder(rules)
         self.bits = np.left_shift(1, np.arange(rules.cells, dtype=np.int64))
@@ -124,8 +130,10 @@ class _Bitboards:
         return self._find_lines(sets)
 
     def _find_lines(self, sets: _Sets) -> NDArray[np.bool_]:
-        starts = runs(sets, self._steps, self._k) & self._line_starts  # (directions, B)
-        found: NDArray[np.bool_] = starts.any(axis=0)
+        lines: Any = sets
+        for stride in self._strides:
+            lines = lines & lines >> stride * self._steps  # (directions, B)
+        found: NDArray[np.bool_] = (lines & self._line_starts).any(axis=0)
         return found
 
     def is_dead(self, own: _Sets, other: _Sets) -> NDArray[np.bool_]:

@@ -28,14 +28,7 @@ from tictactoe_env.engines.bitboards import (
 from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.observation import observation_space
-from tictactoe_env.policy import (
-    Numbers,
-    Policy,
-    RandomPolicy,
-    Uniforms,
-    checked_ends,
-    draw,
-)
+from tictactoe_env.policy import Numbers, Policy, RandomPolicy, Uniforms, checked_ends, draw
 from tictactoe_env.rules import (
     DRAW,
     ILLEGAL,
@@ -309,7 +302,7 @@ class BitGame(_BitEngine):
         self._full, self._nth = (1 << rules.cells) - 1, nth_cells()
         self._lines, self._has_line = line_table(rules), line_finder(rules)
         # None where the legal moves are the free cells, which takes no call.
-        self._legal = None if rules.all_free_are_legal else legal_finder(rules)
+        self._find_legal = None if rules.all_free_are_legal else legal_finder(rules)
         self._is_grid = observation == "grid"
         space = observation_space(rules, observation)
         self._shape, self._dtype, self._cells = space.shape, space.dtype, rules.cells
@@ -333,15 +326,15 @@ class BitGame(_BitEngine):
         """
         own, other, seat = state
         legal, lines, result = self._full ^ (own | other), self._lines, ONGOING
-        if self._legal:
-            legal = self._legal(own | other)
+        if find_legal := self._find_legal:
+            legal = find_legal(own | other)
         if cell is not None:
             bit = 1 << cell
             if not legal & bit:
                 result = ILLEGAL
             else:
                 own |= bit
-                legal = self._legal(own | other) if self._legal else legal ^ bit
+                legal = find_legal(own | other) if find_legal else legal ^ bit
                 if lines[own] if lines else self._has_line(own):
                     result = self._own_line
                 elif not legal or (self._early_draw and self._is_dead(own, other)):
@@ -364,13 +357,13 @@ class BitGame(_BitEngine):
                 result = OPPONENT_ILLEGAL
             else:
                 other |= bit
-                legal = self._legal(own | other) if self._legal else legal ^ bit
+                legal = find_legal(own | other) if find_legal else legal ^ bit
                 if lines[other] if lines else self._has_line(other):
                     result = self._their_line
                 elif not legal or (self._early_draw and self._is_dead(own, other)):
                     result = DRAW
         state = own, other, seat
-        observation, mask = self.view(state)
+        observation, mask = self._view(state, legal)
         return state, result, observation, mask
 
     def _waits(self, state: State) -> bool:
@@ -388,10 +381,15 @@ class BitGame(_BitEngine):
 
     def view(self, state: State) -> tuple[NDArray[Any], NDArray[np.int8]]:
         """The observation from the learner's seat and the mask (cells,) int8; both are fresh."""
+        taken = state[0] | state[1]
+        return self._view(
+            state, self._find_legal(taken) if self._find_legal else self._full ^ taken
+        )
+
+    def _view(self, state: State, legal: int) -> tuple[NDArray[Any], NDArray[np.int8]]:
+        """The view of a state, with these legal moves."""
         own, other, _ = state
-        legal, seen = self._full ^ (own | other), self._seen
-        if self._legal:
-            legal = self._legal(own | other)
+        seen = self._seen
         if self._is_two_bytes:  # 9 to 16 cells: the loop below takes five times as long
             (low, high), (low_mask, high_mask) = seen, self._mask
             parts = [

@@ -6,10 +6,9 @@
     found.x.win, found.unbeatable, found.best_responses["O"].losing_line
     exploitability(policy)      # 0 for perfect play
 
-On boards of up to 12 cells the results are computed from the policy's table of all positions: on
-3x3 this takes milliseconds, on 3x4 tenths of a second. On larger boards they are computed from the
-positions that the policy can meet, see `proof`: for one that makes one move in each position, this
-takes about a second on 4x4.
+The results are computed from the positions that the policy can meet, see `proof`, and it is asked
+for no others, each once: some 500 to 800 on 3x3 if it makes one move in each position. A table
+needs milliseconds on 3x3, tenths of a second on 3x4, and about a second on 4x4.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from tictactoe_env.exact import match
 from tictactoe_env.exact.match import BestResponse, Result
 from tictactoe_env.exact.positions import TABULATED, can_enumerate
 from tictactoe_env.exact.proof import Limit, Progress, ProofLimitError, reach_of
-from tictactoe_env.exact.provable import provable
+from tictactoe_env.exact.provable import to_be_met
 from tictactoe_env.exact.solver import solve
 from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.exact.verdict import Proven, verdict
@@ -58,6 +57,8 @@ class Evaluation:
     that's not known, as on boards of more than 16 cells.
     sampled: the sides whose results come from sampled games, because nothing is proven of them.
     rules: the board.
+    asked: the positions in which it had to move in the proof, on both sides; symmetric ones count
+    once for a CanonicalPolicy. 0 in an evaluation that was read from a table of metrics.
     """
 
     x: Result
@@ -73,6 +74,7 @@ class Evaluation:
     best_play_x: int | None = None
     sampled: tuple[str, ...] = ()
     rules: Rules = Rules()
+    asked: int = field(default=0, compare=False)
 
     @property
     def unbeatable(self) -> bool:
@@ -135,9 +137,9 @@ class Evaluation:
 
     @property
     def _lost(self) -> dict[str, tuple[int, ...]]:
-        """The shortest game that it can lose, by side."""
+        """The shortest game that it can lose, by side; of those with a move."""
         lines = {side: response.losing_line for side, response in self.best_responses.items()}
-        return {side: line for side, line in lines.items() if line is not None}
+        return {side: line for side, line in lines.items() if line}
 
     def __str__(self) -> str:
         """The verdict, and below it a table of the results: a few lines of at most 80 columns."""
@@ -195,13 +197,15 @@ def evaluate(
 ) -> Evaluation:
     """The exact evaluation of a policy.
 
-    The board is that of a policy with `rules`, such as a TabularPolicy, or `rules`, or 3x3. On
-    boards of more than 12 cells the positions that the policy can meet must be within `limit`, and
-    `progress` is called after each ply: see `proof`. Raises ProofLimitError beyond the limit, and
-    ValueError for a policy that is no function of the board: see `provable`.
+    The board is that of a policy with `rules`, such as a TabularPolicy, or `rules`, or 3x3. The
+    policy is asked for each position that it can meet, once, all of a ply in one call; the answer
+    says how many they were (`asked`). `progress(side, plies, positions)` is called after each ply.
+    If the policy doesn't say `varies = ""`, some positions are asked for again. On boards of more
+    than 12 cells the positions must be within `limit`: see `proof`. Raises ProofLimitError beyond
+    it, and ValueError for a policy that is no function of the board: see `provable`.
     """
     rules = match.board_of(rules, policy)
-    policy = provable(policy, rules)
+    policy = to_be_met(policy, rules)
     return evaluation_of(
         {side: evaluate_side(policy, side, rules, limit, progress) for side in SIDES}, rules
     )
@@ -212,12 +216,13 @@ class SideEvaluation(NamedTuple):
 
     result: against uniformly random play. response: the best response; None if the result is that
     of sampled games, so that nothing is proven. wins_most: see `match.wins_most`; False on boards
-    of more than 12 cells.
+    of more than 12 cells. asked: see `Evaluation`.
     """
 
     result: Result
     response: BestResponse | None = None
     wins_most: bool = False
+    asked: int = 0
 
 
 def evaluate_side(
@@ -233,7 +238,8 @@ def evaluate_side(
     """
     reach = reach_of({side: policy}, side, rules, limit, progress)
     is_best = rules.cells <= TABULATED and match.wins_most(reach)
-    return SideEvaluation(match.result_of(reach), match.best_response(reach), is_best)
+    asked = reach.asked(policy)
+    return SideEvaluation(match.result_of(reach), match.best_response(reach), is_best, asked)
 
 
 def evaluate_or_sample(
@@ -284,6 +290,7 @@ def evaluation_of(sides: Mapping[str, SideEvaluation], rules: Rules) -> Evaluati
         best_play_x=best_play_x(rules) if proven is None else proven,  # solving 4x4 takes a second
         sampled=tuple(side for side in SIDES if side not in responses),
         rules=rules,
+        asked=sum(one.asked for one in sides.values()),
     )
 
 

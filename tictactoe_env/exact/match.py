@@ -16,24 +16,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tictactoe_env.errors import unknown_name, whole_number
-from tictactoe_env.exact.positions import positions_of
+from tictactoe_env.exact.positions import NO_CELL, positions_of
 from tictactoe_env.exact.proof import Limit, Progress, Reach, TableReach, reach_of
-from tictactoe_env.exact.provable import provable
+from tictactoe_env.exact.provable import to_be_met
 from tictactoe_env.exact.solver import solve
 from tictactoe_env.exact.symmetry import canonical_forms
 from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.policy import Model, Policy, checked_probs, sample
-from tictactoe_env.rules import (
-    ONGOING,
-    OUTCOME_NUMBERS,
-    SIDES,
-    Boards,
-    Rules,
-    checked_rules,
-)
+from tictactoe_env.rules import ONGOING, OUTCOME_NUMBERS, SIDES, Boards, Rules, checked_rules
 
 _Values = NDArray[np.float64]
 
+_ENDS = 4  # a game that ends leads to one of the last rows of a reach, -4 to -1: see `proof`
 _UNSAFE = -np.inf  # in place of a probability, where a side cannot avoid losing to perfect play
 ROUNDING = 1e-12  # error of a result, a sum of some thousand float64 terms; never of what is proven
 
@@ -79,35 +73,49 @@ def exact_result(
     reach must be within `limit`: see `proof`. Raises ProofLimitError beyond it, and ValueError for
     a policy that is no function of the board: see `provable`.
     """
-    rules, other = board_of(rules, policy, opponent), "O" if _mark(side) > 0 else "X"
-    players = {side: provable(policy, rules), other: provable(opponent, rules)}
+    rules = board_of(rules, policy, opponent)
+    other_side = _other(side)
+    players = {side: to_be_met(policy, rules), other_side: to_be_met(opponent, rules)}
     return result_of(reach_of(players, side, rules, limit, progress))
 
 
 def result_of(reach: Reach) -> Result:
-    """The exact result for the side of a reach; a side without a policy plays at random."""
+    """The exact result for the side of a reach; a side without a policy plays at random.
+
+    The probability of each position is passed on to the positions after its moves, ply by ply.
+    """
     share = np.zeros(len(reach.outcome_x))  # of the games that lead to each position
     share[0] = 1
     illegal = {"X": 0.0, "O": 0.0}
     for ply in reach.plies:
         legal = ply.legal
-        probs = legal / legal.sum(axis=1, keepdims=True) if ply.probs is None else ply.probs
-        flow = share[ply.rows, None] * probs
-        illegal[ply.side] += float(flow[~legal].sum())
-        children, flow = ply.children[legal], flow[legal]
+        probs = ply.probs
+        if probs is None:
+            probs = legal / legal.sum(axis=1, keepdims=True)
+        passed = share[ply.rows, None] * probs  # of the games that make each move
+        illegal[ply.side] += float(passed[~legal].sum())
+        children = ply.children[legal]
+        passed = passed[legal]
         is_end = children < 0
         if is_end.any():
-            share[-4:] += np.bincount(children[is_end] + 4, flow[is_end], minlength=4)
-            children, flow = children[~is_end], flow[~is_end]
-        if len(children):
-            first, last = int(children.min()), int(children.max())
-            share[first : last + 1] += np.bincount(children - first, flow)
+            ends = children[is_end] + _ENDS
+            share[-_ENDS:] += np.bincount(ends, passed[is_end], minlength=_ENDS)
+            children = children[~is_end]
+            passed = passed[~is_end]
+        if len(children):  # all in the next ply, whose rows lie together
+            first = int(children.min())
+            last = int(children.max())
+            share[first : last + 1] += np.bincount(children - first, passed)
     x_lines, o_lines = (float(share[reach.outcome_x == mark].sum()) for mark in (1, -1))
     drawn = float(share[reach.is_over & (reach.outcome_x == 0)].sum())
-    found = Result(
-        x_lines + illegal["O"], drawn, o_lines + illegal["X"], illegal["X"], illegal["O"]
+    of_x = Result(
+        win=x_lines + illegal["O"],
+        draw=drawn,
+        loss=o_lines + illegal["X"],
+        illegal=illegal["X"],
+        illegal_other=illegal["O"],
     )
-    return found if reach.side == "X" else found.other_side
+    return of_x if reach.side == "X" else of_x.other_side
 
 
 @dataclass(frozen=True)
@@ -117,7 +125,8 @@ class BestResponse:
     value: the policy's smallest expected result (win - loss) against any opponent.
     loss: the policy's largest probability of losing against any opponent.
     losing_line: the cells of the shortest game of a positive probability that it loses, an illegal
-    move of the policy included; None if there is no such game.
+    move of the policy included; it ends where the policy makes no move. None if there is no such
+    game.
     always_wins: True if the policy wins every game that has a positive probability.
     """
 
@@ -146,7 +155,7 @@ def best_responses(
     the board: see `provable`.
     """
     rules = board_of(rules, policy)
-    policy = provable(policy, rules)
+    policy = to_be_met(policy, rules)
     return {
         side: best_response(reach_of({side: policy}, side, rules, limit, progress))
         for side in SIDES
@@ -155,24 +164,34 @@ def best_responses(
 
 def best_response(reach: Reach) -> BestResponse:
     """The exact best response to a policy on the side whose positions these are."""
-    value, loss, line = float(values_of(reach)[0]), 0.0, _shortest_line(reach)
+    value = float(values_of(reach)[0])
+    line = _shortest_line(reach)
+    loss = 0.0
     if line is not None:
-        lost = np.where(reach.outcome_x * _mark(reach.side) < 0, -1.0, 0.0)
-        loss = 0.0 - float(_backward(reach, lost, -1.0)[0])
+        # The opponent brings about the least value, so a loss is -1 and all else 0.
+        minus_lost = np.where(_own_outcomes(reach) < 0, -1.0, 0.0)
+        loss = abs(float(_backward(reach, minus_lost, -1.0)[0]))
     # A policy of a smaller value draws or loses too often for a rounding.
     wins = value >= 1 - ROUNDING and bool(worst_outcomes(reach)[0] > 0)
     return BestResponse(reach.side, value, loss, line, wins)
 
 
 def _backward(
-    reach: Reach, ends: NDArray[Any], illegal: float, of_all: bool = False, more: float = 0.0
+    reach: Reach,
+    ends: NDArray[Any],
+    illegal: float,
+    at_worst: bool = False,
+    of_each_ply: float = 0.0,
 ) -> _Values:
     """The least value that a side without a policy can bring about: (N,) float64, by row.
 
-    ends: (N,), the values of finished positions; illegal: after an illegal move of the reach's own
-    side, negative for one of the other side. of_all: whether the value before a policy's move is
-    the least after any of its moves that has a positive probability; otherwise it is the mean.
-    more: what each ply adds.
+    Backward induction: the value before a move of a side without a policy is the least after its
+    legal moves, the value before a policy's move is the mean after its moves. at_worst: it is the
+    least there too, of the moves that have a positive probability.
+
+    ends: (N,), the values of finished positions. illegal: the value after an illegal move of the
+    reach's own side; after one of the other side it is the negative. of_each_ply: what each ply
+    adds to the value.
     """
     values = ends.astype(np.float64)
     for ply in reversed(reach.plies):
@@ -181,17 +200,22 @@ def _backward(
             found = np.where(ply.legal, after, np.inf).min(axis=1)
         else:
             after = np.where(ply.legal, after, illegal if ply.side == reach.side else -illegal)
-            if of_all:
+            if at_worst:
                 found = np.where(ply.probs > 0, after, np.inf).min(axis=1)
             else:
                 found = (ply.probs * after).sum(axis=1)
-        values[ply.rows] = found + more
+        values[ply.rows] = found + of_each_ply
     return values
+
+
+def _own_outcomes(reach: Reach) -> NDArray[np.int8]:
+    """The outcome of each position for the side of a reach: (N,) int8, -1 lost, +1 won, else 0."""
+    return reach.outcome_x if reach.side == "X" else -reach.outcome_x
 
 
 def values_of(reach: Reach) -> _Values:
     """The smallest expected result (win - loss) of a side from each position on: (N,) float64."""
-    return _backward(reach, reach.outcome_x * _mark(reach.side), -1.0)
+    return _backward(reach, _own_outcomes(reach), -1.0)
 
 
 def worst_outcomes(reach: Reach) -> _Values:
@@ -200,34 +224,42 @@ def worst_outcomes(reach: Reach) -> _Values:
     It is that of the games that have a positive probability, however small it is; a mean such as
     `values_of` would not show a loss that is rare enough. An illegal move is a loss.
     """
-    return _backward(reach, reach.outcome_x * _mark(reach.side), -1.0, of_all=True)
+    return _backward(reach, _own_outcomes(reach), -1.0, at_worst=True)
 
 
 def _shortest_line(reach: Reach) -> tuple[int, ...] | None:
     """The shortest game that ends in a loss, the lowest cell among equals; None if there is none.
 
-    An illegal move of the policy is a loss in one ply. In a reach in canonical form the moves are
-    turned back to the board as it is.
+    From the start on, each move is one after which the loss is a ply nearer. An illegal move of the
+    policy is a loss in one ply; where it makes no move, the line ends before it. In a reach in
+    canonical form the moves are turned back to the board as it is.
     """
-    lost = np.where(reach.outcome_x * _mark(reach.side) < 0, 0.0, np.inf)
-    plies_to_loss = _backward(reach, lost, 0.0, of_all=True, more=1.0)
+    lost = np.where(_own_outcomes(reach) < 0, 0.0, np.inf)
+    plies_to_loss = _backward(reach, lost, 0.0, at_worst=True, of_each_ply=1.0)
     if not np.isfinite(plies_to_loss[0]):
         return None
     line: list[int] = []
-    board, row = np.zeros((1, reach.rules.cells), dtype=np.int8), 0
+    board = np.zeros((1, reach.rules.cells), dtype=np.int8)
+    row = 0
     for ply in reach.plies:
-        for at in np.flatnonzero(np.r_[ply.rows] == row):  # one, or none
-            children, legal = ply.children[at], ply.legal[at]
-            after = np.where(legal, plies_to_loss[children], 0.0)
-            # An illegal move of the policy ends the game.
-            possible = legal if ply.probs is None else ply.probs[at] > 0
-            move = int(np.argmax(possible & (after == plies_to_loss[row] - 1)))
-            cell = move if ply.cells is None else int(ply.cells[at, move])
-            if reach.is_symmetric:
-                cell = int(canonical_forms(reach.rules).to_form(board)[2][0, cell])
-            line.append(cell)
-            board[0, cell] = 1 if ply.side == "X" else -1
-            row = int(children[move])  # in no ply if the game is over
+        places = np.flatnonzero(np.r_[ply.rows] == row)  # of the position in this ply: one or none
+        if not len(places):
+            continue
+        at = places[0]
+        children = ply.children[at]
+        legal = ply.legal[at]
+        after = np.where(legal, plies_to_loss[children], 0.0)  # an illegal move ends the game
+        possible = legal if ply.probs is None else ply.probs[at] > 0
+        move = int(np.argmax(possible & (after == plies_to_loss[row] - 1)))
+        cell = move if ply.cells is None else int(ply.cells[at, move])
+        if cell == NO_CELL:
+            break
+        if reach.is_symmetric:
+            _, _, cells = canonical_forms(reach.rules).to_form(board)
+            cell = int(cells[0, cell])
+        line.append(cell)
+        board[0, cell] = _mark(ply.side)
+        row = int(children[move])  # in no ply if the game is over
     return tuple(line)
 
 
@@ -247,8 +279,9 @@ def optimal_share(policy: Policy | Model, rules: Rules | None = None) -> Optimal
     """The share of a policy's probability that is on optimal moves."""
     rules = board_of(rules, policy)
     positions = positions_of(rules)
-    table, best = tabulate(policy, rules), solve(rules).optimal(positions.boards)
-    optimal = (table.by_row() * best).sum(axis=1)
+    table = tabulate(policy, rules)
+    is_best = solve(rules).optimal(positions.boards)
+    optimal = (table.by_row() * is_best).sum(axis=1)
     reachable = np.zeros(len(positions), dtype=bool)
     for side in SIDES:
         for ply in TableReach({side: table}, side, rules).plies:
@@ -266,12 +299,11 @@ def best_achievable(rules: Rules) -> dict[str, Result | None]:
     Such a policy wins as often as possible and draws the rest: on 3x3 X wins 191/192 and O 866/945.
     None for a side that cannot avoid losing to perfect play. For boards of up to 12 cells.
     """
-    wins = {
-        side: float(_most_wins(side, rules)[0] / np.prod(_shares(side, rules))) for side in SIDES
-    }
-    return {
-        side: None if win == _UNSAFE else Result(win, 1 - win, 0.0) for side, win in wins.items()
-    }
+    results: dict[str, Result | None] = {}
+    for side in SIDES:
+        win = float(_most_wins(side, rules)[0] / np.prod(_shares(side, rules)))
+        results[side] = None if win == _UNSAFE else Result(win, 1 - win, 0.0)
+    return results
 
 
 def wins_most(reach: Reach) -> bool:
@@ -291,23 +323,25 @@ def wins_most(reach: Reach) -> bool:
 
 @lru_cache(maxsize=16)
 def _most_wins(side: str, rules: Rules) -> _Values:
-    """How often a player that never loses can win against random replies: (N,) float64.
+    """How often a player that never loses can win against random replies: (N,) float64, by row.
 
-    Of the product of `_shares` from a position's ply on. UNSAFE where perfect play beats `side`.
-    They are whole numbers, at most 46,080 on 3x4, so they are exact. A game that ends early counts
-    for all replies that could have followed.
+    Counted are the ways in which the replies can be drawn from a position on: as many as the
+    product of `_shares` from its ply on. So the numbers are whole, at most 46,080 on 3x4, and
+    exact. A game that ends early counts for all replies that could have followed. UNSAFE where
+    perfect play beats `side`.
     """
-    positions, shares = positions_of(rules), _shares(side, rules)
-    wins = np.cumprod([1, *shares[::-1]])[::-1]  # from each ply on
+    positions = positions_of(rules)
+    shares = _shares(side, rules)
+    ways = np.cumprod([1, *shares[::-1]])[::-1]  # from each ply on
     outcome = positions.outcome_x * _mark(side)
-    most = np.choose(outcome + 1, [_UNSAFE, 0.0, wins[positions.ply]])
+    most = np.choose(outcome + 1, [_UNSAFE, 0.0, ways[positions.ply]])  # lost, drawn, won
     for ply in reversed(positions.plies):
         after = most.take(ply.children, axis=0)
         if ply.side == side:
             most[ply.rows] = np.where(ply.legal, after, _UNSAFE).max(axis=1)
         else:
-            of_each = shares[ply.number] // ply.legal.sum(axis=1)
-            most[ply.rows] = np.where(ply.legal, after, 0.0).sum(axis=1) * of_each
+            shares_of_each = shares[ply.number] // ply.legal.sum(axis=1)
+            most[ply.rows] = np.where(ply.legal, after, 0.0).sum(axis=1) * shares_of_each
     most.setflags(write=False)
     return most
 
@@ -315,7 +349,8 @@ def _most_wins(side: str, rules: Rules) -> _Values:
 def _shares(side: str, rules: Rules) -> NDArray[np.int64]:
     """Into how many shares the random replies to `side` are divided in each ply: (cells,).
 
-    A reply has a whole number of them in each position; 1 where `side` itself moves.
+    It is the least number that the number of replies divides in every position of the ply, so each
+    reply has a whole number of shares; 1 where `side` itself moves.
     """
     shares = np.ones(rules.cells, dtype=np.int64)
     for ply in positions_of(rules).plies:
@@ -339,10 +374,12 @@ def action_values(
     """
     rules = board_of(rules, policy, opponent)
     positions = positions_of(rules)
-    start = 0 if board is None else int(positions.rows(np.asarray(board)[None])[0])
+    start = 0
+    if board is not None:
+        start = int(positions.rows(np.asarray(board)[None])[0])
     if positions.is_over[start]:
         raise ValueError("a finished board has no moves: give an unfinished one")
-    players = {side: policy, "O" if _mark(side) > 0 else "X": opponent}
+    players = {side: policy, _other(side): opponent}
     values = values_of(TableReach(players, side, rules, everywhere=True))
     children = positions.children[start]
     return np.where(children >= 0, values[children], np.nan)
@@ -370,35 +407,51 @@ def sampled_result(
 
     The same seed gives the same games.
     """
-    games, rng = whole_number(games, "games", 1), np.random.default_rng(seed)
-    own = _mark(side)
-    players = (policy, opponent)[::own]
+    games = whole_number(games, "games", 1)
+    rng = np.random.default_rng(seed)
+    other_side = _other(side)
+    players = {side: policy, other_side: opponent}
     boards = np.zeros((games, rules.cells), dtype=np.int8)
-    outcome = np.zeros(games, dtype=np.int8)  # for X
-    going, illegal = np.arange(games), [0, 0]
+    outcome_x = np.zeros(games, dtype=np.int8)
+    illegal = {"X": 0, "O": 0}
+    going = np.arange(games)  # the games that are not over
     for ply in range(rules.cells):
-        mover, mark = players[ply % 2], 1 - 2 * (ply % 2)
-        cells = sample(checked_probs(mover.probs(boards[going]), (len(going), rules.cells)), rng)
-        wrong = ~rules.legal_cells(boards[going])[np.arange(len(going)), cells]
-        illegal[ply % 2] += int(wrong.sum())
-        outcome[going[wrong]] = -mark
-        going, cells = going[~wrong], cells[~wrong]
-        boards[going, cells] = mark
+        mover = SIDES[ply % 2]
+        mark = _mark(mover)
+        probs = players[mover].probs(boards[going])
+        probs = checked_probs(probs, (len(going), rules.cells), may_be_none=True)
+        cells = sample(probs, rng)
+        no_move = np.zeros((len(going), 1), dtype=bool)
+        legal = np.concatenate([rules.legal_cells(boards[going]), no_move], axis=1)
+        is_legal = legal[np.arange(len(going)), cells]
+        illegal[mover] += int((~is_legal).sum())
+        outcome_x[going[~is_legal]] = -mark
+        going = going[is_legal]
+        boards[going, cells[is_legal]] = mark
         results = rules.results(boards[going])
-        outcome[going] = mark * OUTCOME_NUMBERS[results]
+        outcome_x[going] = mark * OUTCOME_NUMBERS[results]
         going = going[results == ONGOING]
         if len(going) == 0:
             break
-    marks = {"win": own, "draw": 0, "loss": -own}
-    counts = {name: int((outcome == mark).sum()) for name, mark in marks.items()}
-    result = Result(*(count / games for count in (*counts.values(), *illegal[::own])))
+    outcome = outcome_x * _mark(side)
+    counts = {
+        "win": int((outcome > 0).sum()),
+        "draw": int((outcome == 0).sum()),
+        "loss": int((outcome < 0).sum()),
+    }
+    result = Result(
+        **{name: count / games for name, count in counts.items()},
+        illegal=illegal[side] / games,
+        illegal_other=illegal[other_side] / games,
+    )
     intervals = {name: wilson_interval(count, games) for name, count in counts.items()}
     return SampledResult(result, games, intervals)
 
 
 def wilson_interval(count: int, total: int, z: float = 1.959963984540054) -> tuple[float, float]:
     """The Wilson score interval of the rate count / total, 95 % by default. It holds the rate."""
-    rate, spread = count / total, z * z / total
+    rate = count / total
+    spread = z * z / total
     centre = (rate + spread / 2) / (1 + spread)
     half = z / (1 + spread) * math.sqrt(rate * (1 - rate) / total + spread / (4 * total))
     # Without rounding errors the rate would be inside anyway.
@@ -422,3 +475,8 @@ def _mark(side: str) -> int:
     if side not in SIDES:
         raise unknown_name("side", side, SIDES)
     return 1 if side == "X" else -1
+
+
+def _other(side: str) -> str:
+    """The other side; ValueError for anything but "X" and "O"."""
+    return "O" if _mark(side) > 0 else "X"

@@ -20,6 +20,7 @@ from tictactoe_env.rules import ONGOING, OUTCOME_NUMBERS, SIDES, Boards, Rules
 ENUMERABLE = 16  # cells of a board whose positions can be listed; 3^16 table entries are 172 MB
 TABULATED = 12  # cells of a board whose positions are all tabulated: 3x4 has 111,973
 NO_CHILD = -1  # in place of the row after an illegal move
+NO_CELL = -1  # in place of the cell, where a policy makes no move
 ROWS_AT_ONCE = 1 << 20  # where an array (N, cells) would not fit the cache
 
 
@@ -79,7 +80,8 @@ class Ply(NamedTuple):
     side: the side to move, "X" or "O". rows: (B,) or a slice. x, o: (B,) bitboards. children:
     (B, M) int32, the row after each of M moves, NO_CHILD where a move is illegal. probs: (B, M),
     the probabilities of the moves where they are known. cells: (B, M) int8 of the moves; None if
-    move m is cell m, as in `Positions`.
+    move m is cell m, as in `Positions`. If a policy makes no move, that is an illegal one on
+    NO_CELL.
     """
 
     number: int

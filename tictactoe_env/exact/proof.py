@@ -10,7 +10,8 @@ position, however they were reached. If the policy is a `CanonicalPolicy`, posit
 under symmetry are one as well.
 
 On boards of up to 12 cells the rows are those of `positions.Positions`, on larger ones a reach has
-rows of its own. Either way its plies are walked, forwards or backwards: see `match`.
+rows of its own. Either way a policy is asked for the positions of each ply at once, each position
+once, and the plies are walked, forwards or backwards: see `match`.
 """
 
 from __future__ import annotations
@@ -23,13 +24,15 @@ from numpy.typing import NDArray
 
 from tictactoe_env.errors import whole_number
 from tictactoe_env.exact.position_index import PositionIndex, distinct, fits_one_number
-from tictactoe_env.exact.positions import NO_CHILD, TABULATED, Ply, positions_of
+from tictactoe_env.exact.positions import NO_CELL, NO_CHILD, TABULATED, Ply, positions_of
+from tictactoe_env.exact.provable import Asked, varies
 from tictactoe_env.exact.symmetry import CanonicalPolicy, canonical_forms, plays_symmetrically
-from tictactoe_env.exact.tables import tabulate
+from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.policy import (
     Model,
     Policy,
     Probs,
+    RandomPolicy,
     as_policy,
     checked_probs,
     possible_cells,
@@ -78,12 +81,17 @@ def reach_of(
     """The positions that a policy can meet as `side`, against every reply.
 
     players: the policies by side; a side without one makes every reply. limit: not used on boards
-    of up to 12 cells. Raises ProofLimitError beyond it.
+    of up to 12 cells. Raises ProofLimitError beyond it, and on boards of up to 12 cells ValueError
+    for a policy that gives other answers when it is asked again: see `provable.Asked`.
     """
-    if rules.cells <= TABULATED:
-        return TableReach(players, side, rules)
     known = {one: as_policy(player, rules) for one, player in players.items()}
-    return BoardReach(known, side, rules, limit, progress)
+    if rules.cells > TABULATED:
+        return BoardReach(known, side, rules, limit, progress)
+    unsure = {one: Asked(player) for one, player in known.items() if varies(player) is None}
+    reach = TableReach({**known, **unsure}, side, rules, progress=progress)
+    for player in unsure.values():
+        player.check()
+    return reach
 
 
 class Reach:
@@ -109,12 +117,25 @@ class Reach:
         """The number of positions in which the policy has to move."""
         return sum(len(ply.x) for ply in self.plies if ply.side == self.side)
 
+    def asked(self, policy: Policy | Model) -> int:
+        """The number of positions for which the policy was asked, or looked up if it is a table.
+
+        Symmetric positions are one for a CanonicalPolicy.
+        """
+        is_one = plays_symmetrically(policy) and not isinstance(policy, RandomPolicy)
+        if self.is_symmetric or not is_one:
+            return self.decisions
+        canonical = positions_of(self.rules).canonical
+        own = [ply.rows for ply in self.plies if ply.side == self.side]
+        return sum(len(np.unique(canonical[rows])) for rows in own)
+
 
 class TableReach(Reach):
     """A reach on a board whose positions are tabulated; the rows are those of `Positions`.
 
+    A policy that is no table is asked for the positions that it can meet, ply by ply.
     everywhere: whether all unfinished positions belong to it, also those that the players cannot
-    meet.
+    meet; then each policy is asked for all positions at once. progress: called after each ply.
     """
 
     def __init__(
@@ -123,9 +144,15 @@ class TableReach(Reach):
         side: str,
         rules: Rules,
         everywhere: bool = False,
+        progress: Progress | None = None,
     ):
         positions = positions_of(rules)
-        tables = {one: tabulate(player, rules).by_row() for one, player in players.items()}
+        asked = {one: as_policy(player, rules) for one, player in players.items()}
+        tables = {
+            one: tabulate(player, rules).by_row()
+            for one, player in asked.items()
+            if everywhere or isinstance(player, TabularPolicy)
+        }
         self.side, self.rules, self.is_symmetric = side, rules, False
         self.outcome_x, self.is_over = positions.outcome_x, positions.is_over
         reached = np.full(len(positions), everywhere)
@@ -138,10 +165,28 @@ class TableReach(Reach):
                 ply = Ply(ply.number, ply.side, *(part[met] for part in parts))
             possible = ply.legal
             if ply.side in tables:
-                probs = tables[ply.side].take(ply.rows, axis=0)
-                ply, possible = ply._replace(probs=probs), possible & (probs > 0)
+                ply = ply._replace(probs=tables[ply.side].take(ply.rows, axis=0))
+            elif ply.side in asked and len(ply.x):
+                boards = positions.boards[ply.rows]
+                probs = checked_probs(asked[ply.side].probs(boards), boards.shape, True)
+                ply = _with_probs(ply, probs)
+            if ply.probs is not None:
+                possible = ply.legal & (ply.probs > 0)
             reached[ply.children[possible]] = True
             self.plies.append(ply)
+            if progress is not None and len(ply.x):
+                progress(side, ply.number + 1, int((reached & ~self.is_over).sum()))
+
+
+def _with_probs(ply: Ply, probs: Probs) -> Ply:
+    """The ply of a board with a policy's moves (B, cells), of which rows of zeros are no move."""
+    is_none = ~probs.any(axis=1)
+    if not is_none.any():
+        return ply._replace(probs=probs)
+    cells = np.tile(np.arange(probs.shape[1], dtype=np.int8), (len(probs), 1))
+    children = ply.children.copy()
+    cells[is_none], children[is_none], probs[is_none, 0] = NO_CELL, NO_CHILD, 1
+    return ply._replace(children=children, probs=probs, cells=cells)
 
 
 class BoardReach(Reach):
@@ -214,7 +259,8 @@ class BoardReach(Reach):
         The children of moves that do not end the game are 0; there is one position for each.
         """
         cells, probs = self._moves(number, x, o)
-        bits = np.array(self.rules.cell_bits, dtype=np.uint64)[cells]
+        # The last entry is that of NO_CELL, which is no legal cell.
+        bits = np.array([*self.rules.cell_bits, 0], dtype=np.uint64)[cells]
         own, other = (x, o) if number % 2 == 0 else (o, x)
         after = own[:, None] | bits
         ends = _ENDED[number % 2].take(self.rules.result(after, other[:, None]))
@@ -239,9 +285,12 @@ class BoardReach(Reach):
             if self.rules.all_free_are_legal:  # of which all positions of a ply have as many
                 return np.nonzero(legal)[1].reshape(len(x), -1).astype(np.int8), None
             return possible_cells(legal).astype(np.int8), None
-        probs = checked_probs(player.probs(boards), boards.shape)
+        probs = checked_probs(player.probs(boards), boards.shape, True)
         cells = possible_cells(probs > 0)
-        return cells.astype(np.int8), np.take_along_axis(probs, cells, axis=1)
+        probs = np.take_along_axis(probs, cells, axis=1)
+        is_none = ~probs.any(axis=1)
+        cells[is_none], probs[is_none, :1] = NO_CELL, 1
+        return cells.astype(np.int8), probs
 
     def _check(self, number: int, further: int) -> None:
         """Raises ProofLimitError where the positions, or their memory, are beyond the limit."""

@@ -4,6 +4,9 @@ A proof holds for the moves that were asked for. It says nothing of a player tha
 numbers of its own, remembers earlier boards, or looks at its clock, because it may play otherwise
 the next time. Such a player is refused. It can be proven if it gives the probabilities of its
 moves: then the proof holds for every draw.
+
+A policy that says `varies = ""` is believed, and asked for each position once. So a player that
+takes its time can be proven for what it answered: see `text.TextPolicy`, which keeps its answers.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ from tictactoe_env.policy import Model, Policy, Probs, as_policy, checked_probs
 from tictactoe_env.rules import Boards, Rules
 
 GAMES = 100  # random games from which the positions are taken
+AGAIN = 50  # positions of a reach that are asked for again
 _SAME = 1e-4  # probabilities this close are equal: networks compute float32 in the order of a batch
 _FEW = 0.01  # share of positions in which rounding may turn the choice between equal moves
 
@@ -33,14 +37,70 @@ def provable(policy: Policy | Model, rules: Rules) -> Policy:
     found = policy if reason or rules.cells > TABULATED else tabulate(policy, rules)
     if reason is None:
         boards = _random_positions(rules)
-        reason = _difference(policy, boards, checked_probs(found.probs(boards), boards.shape))
+        reason = _difference(policy, boards, _answers(found, boards))
+    _refuse(reason)
+    return found
+
+
+def to_be_met(policy: Policy | Model, rules: Rules) -> Policy:
+    """A policy for a proof of what it can meet: see `proof.reach_of`.
+
+    On boards of more than 12 cells it is `provable`. On smaller ones nothing is asked here:
+    `reach_of` asks again for some of the positions that the policy has met. Raises ValueError if
+    the policy says by `varies` that its moves may be others.
+    """
+    if rules.cells > TABULATED:
+        return provable(policy, rules)
+    policy = as_policy(policy, rules)
+    _refuse(varies(policy))
+    return policy
+
+
+class Asked:
+    """A policy that remembers its answers, so that `check` can ask for some of them again."""
+
+    def __init__(self, policy: Policy):
+        self.policy = policy
+        self._boards: list[Boards] = []
+        self._answers: list[Probs] = []
+
+    def probs(self, boards: Boards) -> Probs:
+        """The answers of the policy: (B, cells). They are checked and kept."""
+        self._boards.append(boards)
+        self._answers.append(_answers(self.policy, boards))
+        return self._answers[-1]
+
+    def check(self) -> None:
+        """Raise ValueError if the policy answers otherwise than it did.
+
+        It is asked for at most AGAIN of its positions, evenly spread, and for the empty board,
+        because many players vary in their first move only.
+        """
+        if not self._boards:
+            return
+        boards, answers = np.concatenate(self._boards), np.concatenate(self._answers)
+        some = np.linspace(0, len(boards) - 1, min(AGAIN, len(boards))).astype(np.intp)
+        boards, answers = boards[some], answers[some]
+        if boards[0].any():
+            empty = np.zeros_like(boards[:1])
+            boards = np.concatenate([empty, boards])
+            answers = np.concatenate([_answers(self.policy, empty), answers])
+        _refuse(_difference(self.policy, boards, answers))
+
+
+def _refuse(reason: str | None) -> None:
+    """Raise ValueError if there is a reason why nothing can be proven."""
     if reason:
         raise ValueError(
             f"this player is no function of the board, so nothing can be proven of it: {reason}; "
             "give it as a table of its moves, or sample its games (sampled_result, evaluate.py "
             "--battle N)"
         )
-    return found
+
+
+def _answers(policy: Policy, boards: Boards) -> Probs:
+    """What a policy answers for boards (B, cells), checked."""
+    return checked_probs(policy.probs(boards), boards.shape, may_be_none=True)
 
 
 def varies(policy: Any) -> str | None:
@@ -65,10 +125,7 @@ def _difference(policy: Policy, boards: Boards, first: Probs) -> str:
     asked = np.concatenate(parts)
 
     def answers() -> Probs:
-        shape = boards.shape[1]
-        return np.concatenate(
-            [checked_probs(policy.probs(boards[part]), (len(part), shape)) for part in parts]
-        )
+        return np.concatenate([_answers(policy, boards[part]) for part in parts])
 
     again, once_more = answers(), answers()
     for what, found, expected, few in (

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tictactoe_env.exact.position_index import PositionIndex, distinct
 from tictactoe_env.policy import Policy, Probs, RandomPolicy, as_policy
 from tictactoe_env.rules import Boards, Rules, checked_rules
 
@@ -147,21 +148,26 @@ def turned_back(found: NDArray[Any], cells: NDArray[np.intp]) -> NDArray[Any]:
 class CanonicalPolicy:
     """A policy that sees every board in canonical form, so it plays alike on symmetric boards.
 
-    `policy` is asked about canonical boards only; its moves are turned back to the board as it is.
-    Proofs are smaller by a factor of up to eight for such a policy, since positions that are equal
-    under symmetry count once: see `proof`.
+    `policy` is asked about canonical boards only, in each call about each of them once; its moves
+    are turned back to the board as it is. Proofs are smaller by a factor of up to eight for such a
+    policy, since positions that are equal under symmetry count once: see `proof`.
     """
 
     def __init__(self, policy: Any, rules: Rules):
         self.rules = checked_rules(rules)
         self.policy: Policy = as_policy(policy, rules)
 
+    @property
+    def varies(self) -> str | None:
+        """The `varies` of the policy, see `provable`."""
+        return getattr(self.policy, "varies", None)
+
     def probs(self, boards: Boards) -> Probs:
         """Probabilities (B, cells) on unfinished boards (B, cells)."""
-        boards = np.asarray(boards, dtype=np.int8)
-        _, _, cells = canonical_forms(self.rules).to_form(boards)
-        seen = np.asarray(self.policy.probs(np.take_along_axis(boards, cells, axis=1)))
-        return turned_back(seen.astype(np.float64), cells)
+        x, o, cells = canonical_forms(self.rules).to_form(np.asarray(boards, dtype=np.int8))
+        forms = distinct(x, o, self.rules)
+        found = np.asarray(self.policy.probs(self.rules.to_boards(*forms)), dtype=np.float64)
+        return turned_back(found[PositionIndex(*forms, self.rules).find(x, o)], cells)
 
 
 def plays_symmetrically(policy: Any) -> bool:

@@ -23,13 +23,7 @@ from urllib.parse import quote, unquote
 
 from tictactoe_env.errors import one_of, unknown_name, whole_number
 from tictactoe_env.files import json_value
-from tictactoe_env.notation import (
-    game_text,
-    parse_cells,
-    parse_variant,
-    replay,
-    variant_words,
-)
+from tictactoe_env.notation import game_text, parse_cells, parse_variant, replay, variant_words
 from tictactoe_env.rules import SIDES, Boards, Rules, Standing, standing
 
 # A person; a player known by its name, such as minimax; a saved run; not recorded.

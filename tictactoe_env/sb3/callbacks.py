@@ -54,13 +54,7 @@ class _EveryNSteps(BaseCallback):
     `learn(reset_num_timesteps=False)` continues the schedule.
     """
 
-    def __init__(
-        self,
-        every: int,
-        deterministic: bool,
-        policy: _MakePolicy | None,
-        verbose: int,
-    ):
+    def __init__(self, every: int, deterministic: bool, policy: _MakePolicy | None, verbose: int):
         super().__init__(verbose)
         self.every = whole_number(every, "every, the environment steps between two times,", 1)
         self.deterministic, self.policy = deterministic, policy

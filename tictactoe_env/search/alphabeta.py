@@ -327,17 +327,9 @@ class _LawSearch(_Search):
     There are no threats.
     """
 
-    def negamax(
-        self,
-        own: int,
-        other: int,
-        own_threats: int,
-        other_threats: int,
-        alpha: int,
-        beta: int,
-        depth: int,
-    ) -> int:
+    def negamax(self, own: int, other: int, *further: int) -> int:
         """The score for the side to move, which has the marks `own`: see `_Search.negamax`."""
+        _, _, alpha, beta, depth = further
         result = self.rules.result(other & self.full, own & self.full)
         if result != ONGOING:
             return -_SCORES[result]

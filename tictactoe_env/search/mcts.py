@@ -73,6 +73,7 @@ class Graph:
         self.lines_of = {
             bit: tuple(line for line in lines if line & bit) for bit in rules.cell_bits
         }
+        self.all_free_are_legal = rules.all_free_are_legal
         self.of_line = int(OUTCOME_NUMBERS[rules.line_result])  # for the side that completes it
 
     def node(self, x: int, o: int) -> Node:
@@ -154,7 +155,7 @@ class Graph:
                 if line & marks[side] == line:
                     return self.of_line * (1 - 2 * side)
             side = 1 - side
-            if not self.rules.all_free_are_legal:
+            if not self.all_free_are_legal:
                 moves = self.legal(marks)
         return 0
 

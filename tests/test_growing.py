@@ -1,0 +1,139 @@
+"""Documents that were written before `Rules` got a further field are read, and written alike."""
+
+import json
+import pickle
+from dataclasses import replace
+
+import pytest
+from any_games import game
+from grown import grown, ran
+from sample_players import fixed_table
+from text_cases import refuses
+
+from tictactoe_env import Rules, TicTacToeEnv, TicTacToeVectorEnv
+from tictactoe_env.certificates import Certificate, CertificateError, certify, write
+from tictactoe_env.exact import MinimaxPolicy
+from tictactoe_env.games import Game, GameStore
+from tictactoe_env.games.game import json_text, parse_json
+from tictactoe_env.notation import parse_size, rules_text
+from tictactoe_env.trained import packed
+
+RECTANGLE = Rules(2, 3, 2)
+GAMES = [game(), game("a1 a2 b1", RECTANGLE), game("b2 b2", ended="illegal")]
+PROGRAM = """
+import json, pickle, sys
+from pathlib import Path
+import tictactoe_env
+from tictactoe_env import Rules, TicTacToeVectorEnv, certificates
+from tictactoe_env.games import Game, GameStore, read_games
+from tictactoe_env.games.game import json_text
+from tictactoe_env.notation import parse_size, rules_text
+from tictactoe_env.trained import packed
+
+assert Path(tictactoe_env.__file__).parent.parent == Path.cwd()
+assert Rules().variant == {}
+before, after = map(Path, sys.argv[1:])
+for path in before.glob("*.certificate.json"):
+    found = certificates.read(path)
+    assert not found.rules.wrapped
+    certificates.verify(found)
+    certificates.write(found, after / path.name)
+for name in packed.trained_names():
+    content = packed.certificate_of(name).to_json()
+    (after / f"{name}.packed").write_text(json.dumps(content))
+for rules in (Rules(4, 4, 4), Rules(5, 5, 4)):
+    for name in packed.trained_names(rules):
+        found = packed.certificate_of(name, rules)
+        certificates.write(found, after / (name + packed.ending(rules)))
+lines = [f"{one.line()}\\n" for one in read_games(before / "games.txt")]
+(after / "games.txt").write_text("".join(lines))
+(after / "games.json").write_text(json_text(read_games(before / "games.json")))
+with GameStore(after / "games.db") as store:
+    store.add_many(read_games(before / "games.db"))
+envs = TicTacToeVectorEnv(4, "minimax")
+envs.load_state_dict(pickle.loads((before / "state").read_bytes()))
+(after / "state").write_bytes(pickle.dumps(envs.state_dict()))
+
+# What is a variant says so, everywhere.
+wrapped = Rules(2, 3, 2, wrapped=True)
+assert wrapped != Rules(2, 3, 2) and "wrapped" in str(wrapped)
+assert parse_size(rules_text(wrapped)) == wrapped and "wrapped" in packed.ending(wrapped)
+lost = Game(moves=(0, 5, 1), rules=wrapped, origin="web")
+assert Game.parse(lost.line()) == lost == Game.from_json(lost.as_json())
+with GameStore(after / "wrapped.db") as store:
+    number = store.add(lost)
+    assert store.get(number).rules == wrapped
+made = certificates.certify(tictactoe_env.RandomPolicy(), "random", wrapped)
+certificates.write(made, after / "wrapped.json")
+assert certificates.read(after / "wrapped.json") == made
+print(lost.line())
+"""
+
+
+def rows_of(path):
+    """The rows of a store as they are in the file."""
+    with GameStore(path, read_only=True) as store:
+        return store._rows("SELECT * FROM games")
+
+
+def test_a_version_with_a_further_field_reads_all_documents_and_writes_them_alike(tmp_path):
+    before, after = tmp_path / "before", tmp_path / "after"
+    for folder in (before, after, tmp_path / "grown"):
+        folder.mkdir()
+    perfect, fixed = MinimaxPolicy(RECTANGLE), fixed_table(Rules(3, 3, 3))
+    write(certify(perfect, "perfect", RECTANGLE), before / "table.certificate.json")
+    lines = certify(fixed, "fixed", lines_only=True)
+    write(lines, before / "lines.certificate.json")
+    (before / "games.txt").write_text("".join(f"{one.line()}\n" for one in GAMES))
+    (before / "games.json").write_text(json_text(GAMES))
+    with GameStore(before / "games.db") as store:
+        store.add_many(GAMES)
+    envs = TicTacToeVectorEnv(4, "minimax")
+    envs.reset(seed=0)
+    (before / "state").write_bytes(pickle.dumps(envs.state_dict()))
+    line = ran(grown(tmp_path / "grown"), "-c", PROGRAM, before, after)
+    for path in before.iterdir():
+        if path.suffix == ".db":
+            assert rows_of(after / path.name) == rows_of(path)
+        else:
+            assert (after / path.name).read_bytes() == path.read_bytes(), path.name
+    larger = list(packed.FOLDER.glob("*.json"))
+    assert larger
+    for path in larger:
+        assert (after / path.name).read_bytes() == path.read_bytes(), path.name
+    for name in packed.trained_names():
+        known = json.dumps(packed.certificate_of(name).to_json())
+        assert (after / f"{name}.packed").read_text() == known
+    # This version refuses what it does not know, by its name.
+    with refuses("wrapped", error=CertificateError):
+        Certificate.from_json(json.loads((after / "wrapped.json").read_text()))
+    with refuses("wrapped"):
+        Game.parse(line)
+
+
+def unknown(**further):
+    """A board with a further field, as JSON."""
+    return {**Rules().to_json(), **further}
+
+
+@pytest.mark.parametrize(
+    ("read", "error"),
+    [
+        (lambda: parse_size("3x3x3-wild=true"), ValueError),
+        (lambda: Game.parse("a1 b1 a2 b2 a3 wild=true"), ValueError),
+        (
+            lambda: list(parse_json(json.dumps([{**game().as_json(), "board": unknown(wild=1)}]))),
+            ValueError,
+        ),
+        (lambda: TicTacToeEnv(wild=True), TypeError),
+        (lambda: TicTacToeVectorEnv(2, wild=True), TypeError),
+    ],
+)
+def test_a_field_that_no_board_has_is_refused_by_name(read, error):
+    with refuses("wild", error=error):
+        read()
+
+
+def test_the_text_of_a_board_is_that_of_its_sizes():
+    assert rules_text(RECTANGLE) == "2x3x2"
+    assert replace(RECTANGLE, k=3).to_json() == {"rows": 2, "cols": 3, "k": 3}
