@@ -111,4 +111,3 @@ def test_games_are_counted_and_the_same_seed_makes_the_same_moves(typed):
     first, again, other = (typed(words, "random", games=12, seed=seed) for seed in (7, 7, 8))
     assert rows("".join(first)) == rows("".join(again)) != rows("".join(other))
     assert "12 games: " in first[-1]
-    assert len({str(rows(part)) for part in "".join(first).split(" of 12")}) > 2, "each differs"
