@@ -119,8 +119,11 @@ class TableReach(Reach):
     ):
         positions = positions_of(rules)
         tables = {one: tabulate(player, rules).by_row() for one, player in players.items()}
-        self.side, self.rules, self.is_symmetric = side, rules, False
-        self.outcome_x, self.is_over = positions.outcome_x, positions.is_over
+        self.side = side
+        self.rules = rules
+        self.is_symmetric = False
+        self.outcome_x = positions.outcome_x
+        self.is_over = positions.is_over
         reached = np.full(len(positions), everywhere)
         reached[0] = True
         self.plies = []
@@ -132,7 +135,8 @@ class TableReach(Reach):
             possible = ply.legal
             if ply.side in tables:
                 probs = tables[ply.side].take(ply.rows, axis=0)
-                ply, possible = ply._replace(probs=probs), possible & (probs > 0)
+                ply = ply._replace(probs=probs)
+                possible &= probs > 0
             reached[ply.children[possible]] = True
             self.plies.append(ply)
 
@@ -153,18 +157,21 @@ class BoardReach(Reach):
         limit: Limit | None = None,
         progress: Progress | None = None,
     ):
-        self.side, self.rules, self._limit = side, rules, checked_limit(limit)
+        self.side = side
+        self.rules = rules
+        self._limit = checked_limit(limit)
         self.is_symmetric = all(plays_symmetrically(player) for player in players.values())
         # On boards that fit 32 bits, marks that wait to be looked up are kept in half the memory.
         self._marks = np.uint32 if fits_one_number(rules) else np.uint64
-        self._players = {
-            side: player.policy
-            if self.is_symmetric and isinstance(player, CanonicalPolicy)
-            else player
-            for side, player in players.items()
-        }
+        self._players = dict(players)
+        if self.is_symmetric:  # the positions are canonical already
+            for one, player in players.items():
+                if isinstance(player, CanonicalPolicy):
+                    self._players[one] = player.policy
         self.plies = []
-        self._found, self._bytes, number = 1, 0, 0  # positions found, memory of those in `plies`
+        self._found = 1  # positions
+        self._bytes = 0  # memory of those in `plies`
+        number = 0
         x, o = (np.zeros(1, dtype=np.uint64) for _ in SIDES)
         while len(x):
             x, o = self._add_layer(number, x, o)
@@ -178,15 +185,18 @@ class BoardReach(Reach):
 
     def _add_layer(self, number: int, x: _Marks, o: _Marks) -> tuple[_Marks, _Marks]:
         """Add the positions with `number` marks, sorted; returns those after them, sorted."""
-        first, further = self._found - len(x), 0
-        moved, found = [], []
+        first = self._found - len(x)
+        further = 0
+        moved = []
+        found = []
         for begin in range(0, len(x), POSITIONS_AT_ONCE):
             part = slice(begin, begin + POSITIONS_AT_ONCE)
             ply, after_x, after_o = self._moved(number, first + begin, x[part], o[part])
             found.append(distinct(after_x, after_o, self.rules))
             after: list[Any] = [marks.astype(self._marks) for marks in (after_x, after_o)]
             moved.append((ply, after))
-            further += ply.bytes + 2 * after[0].nbytes + 2 * found[-1][0].nbytes
+            marks_bytes = 2 * after[0].nbytes + 2 * found[-1][0].nbytes
+            further += ply.bytes + marks_bytes
             self._check(number, further)
         next_x, next_o = (np.concatenate(marks) for marks in zip(*found, strict=True))
         next_x, next_o = distinct(next_x, next_o, self.rules)

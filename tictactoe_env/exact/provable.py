@@ -70,7 +70,8 @@ def _difference(policy: Policy, boards: Boards, first: Probs) -> str:
             [checked_probs(policy.probs(boards[part]), (len(part), shape)) for part in parts]
         )
 
-    again, once_more = answers(), answers()
+    again = answers()
+    once_more = answers()
     for what, found, expected, few in (
         ("asked twice for the same boards", once_more, again, 0),
         ("asked in another order", again, first[asked], _FEW * len(asked)),
