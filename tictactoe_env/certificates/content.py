@@ -181,7 +181,8 @@ class Certificate:
         if not is_of_lines and found.rules.cells > TABULATED:
             raise CertificateError(f"format 1 is for at most {TABULATED} cells, got {found.rules}")
         for name in ("unbeatable",) if is_of_lines else ("unbeatable", "optimal"):
-            whole, stated = getattr(found, name), take(name)
+            whole = getattr(found, name)
+            stated = take(name)
             if whole is not stated:
                 raise CertificateError(
                     f"{name} is {whole} by the results of the sides, but {reprlib.repr(stated)} in "
@@ -279,7 +280,8 @@ def _typed(kind: Any, value: Any, place: str, names: Sequence[str] = ()) -> Any:
     if isinstance(kind, UnionType):
         return None if value is None else _typed(get_args(kind)[0], value, place)
     if isinstance(kind, type) and is_dataclass(kind):
-        entries, kinds = _typed(dict, value, place), get_type_hints(kind)
+        entries = _typed(dict, value, place)
+        kinds = get_type_hints(kind)
         names = names or _entries(kind, entries)
         parts = {n: _typed(kinds[n], entries.get(n, _MISSING), f"{place}.{n}") for n in names}
         _check_known(set(entries) - set(names), f"{place}.")

@@ -35,7 +35,8 @@ ENDINGS = ("line", "full", "early", "illegal", "resigned")
 ORIGINS = ("human", "battle", "web", "training", "file")
 SQUARE = Rules()
 rules_of = lru_cache(maxsize=256, typed=True)(Rules)  # a Rules object computes its lines once
-MAX_NAME, MAX_SOURCE = 100, 1000  # characters
+MAX_NAME = 100  # characters
+MAX_SOURCE = 1000
 MAX_SEED = 2**63 - 1  # the largest whole number of SQLite
 MAX_LINE = 64_000  # characters of a game as text; the longest has fewer than 30,000
 
@@ -252,7 +253,7 @@ def parse_lines(lines: Iterable[str], rules: Rules = SQUARE, source: str = "") -
     with `source`, the name of the file.
     """
     for number, line in enumerate(lines, 1):
-        where = f"line {number}{source and f' of {source}'}"
+        where = f"line {number} of {source}" if source else f"line {number}"
         if len(line) > MAX_LINE:
             raise ValueError(f"{where}: a game has at most {MAX_LINE:,} characters")
         if line.partition("#")[0].strip():

@@ -86,7 +86,8 @@ class TicTacToeVecEnv(VecEnv):
         options = next((options for options in self._options if options), None)
         observations, infos = self.games.reset(seed=seed, options=options)
         self.reset_infos = _by_game(infos)
-        self._returns[:], self._lengths[:] = 0, 0
+        self._returns[:] = 0
+        self._lengths[:] = 0
         self._reset_seeds()
         self._reset_options()
         return observations
@@ -105,7 +106,8 @@ class TicTacToeVecEnv(VecEnv):
         self._returns += rewards
         self._lengths += 1
         if "final_obs" in info:
-            final, last = info["final_obs"], info["final_info"]
+            final = info["final_obs"]
+            last = info["final_info"]
             for game in np.flatnonzero(dones).tolist():
                 infos[game] = {
                     "terminal_observation": final[game],
@@ -117,7 +119,8 @@ class TicTacToeVecEnv(VecEnv):
                     },
                     **{key: last[key][game] for key in INFO_KEYS},
                 }
-            self._returns[dones], self._lengths[dones] = 0, 0
+            self._returns[dones] = 0
+            self._lengths[dones] = 0
         return observations, rewards.astype(np.float32), dones, infos
 
     def action_masks(self) -> NDArray[np.bool_]:
