@@ -187,7 +187,7 @@ import agents
 from tictactoe_env import Rules
 from tictactoe_env.certificates import read
 from training import checkpoint
-from training.run import read_config_file
+from training.run_files import read_config_file
 
 run, page = Path(sys.argv[1]), agents.page("mcts")
 assert "wrapped" in Rules.further_fields() and not agents.load(run).rules.wrapped
