@@ -78,9 +78,9 @@ def test_where_all_actions_are_legal_an_update_is_that_of_dqn(limit):
     """By plain steps, which show the size of a gradient, with its limit and without."""
     masker = partial(ActionMasker, action_mask_fn=lambda env: np.ones(2, dtype=bool))
     env = make_vec_env("CartPole-v1", 1, wrapper_class=masker)
-    rates = {"learning_rate": lambda left: 0.1 * left, "max_grad_norm": limit, "seed": 0, **SMALL}
+    rates = {"learning_rate": lambda left: 0.2 - 0.1 * left, "max_grad_norm": limit, "seed": 0}
     rates["policy_kwargs"] = {"optimizer_class": torch.optim.SGD}
-    model, plain = (kind("MlpPolicy", env, **rates) for kind in (MaskableDQN, DQN))
+    model, plain = (kind("MlpPolicy", env, **SMALL, **rates) for kind in (MaskableDQN, DQN))
     model.learn(100)
     plain.learn(0).set_parameters(model.get_parameters())
     plain._current_progress_remaining, updates = model._current_progress_remaining, model._n_updates
