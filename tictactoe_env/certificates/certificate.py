@@ -43,11 +43,12 @@ from tictactoe_env.exact.proof import (
 )
 from tictactoe_env.exact.provable import provable
 from tictactoe_env.exact.solver import MinimaxPolicy
+from tictactoe_env.exact.symmetry import plays_symmetrically
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.files import json_value, read_file, without_repeats, write_file
 from tictactoe_env.notation import board_text, cell_text, game_text, parse_cells
 from tictactoe_env.policy import Model, Policy
-from tictactoe_env.rules import SIDES, Rules, standing
+from tictactoe_env.rules import SIDES, Boards, Rules, standing
 
 FILE = "certificate.json"
 MAX_BYTES = 32 << 20  # of a certificate that is read; 3x4 with probabilities needs up to 24 MB
@@ -319,8 +320,20 @@ def _loses(policy: TabularPolicy | LinesPolicy, side: str, line: Sequence[str]) 
     if end.winner in (side, None) or len(end.moves) + (end.ended == "illegal") != len(cells):
         return False
     own = range(SIDES.index(side), len(cells), 2)  # the plies in which the policy moves
-    boards = {ply: standing(cells[:ply], policy.rules).board[None] for ply in own}
-    return all(policy.probs(board)[0, cells[ply]] > 0 for ply, board in boards.items())
+    boards = {ply: standing(cells[:ply], policy.rules).board for ply in own}
+    return all(_may_mark(policy, board, cells[ply]) for ply, board in boards.items())
+
+
+def _may_mark(policy: TabularPolicy | LinesPolicy, board: Boards, cell: int) -> bool:
+    """True if a policy may make this move on a board (cells,).
+
+    Of canonical positions, a move on a board that some symmetries leave as it is stands for its
+    images under these.
+    """
+    cells = policy.rules.symmetries
+    kept = plays_symmetrically(policy) & (board[cells] == board).all(axis=1)
+    kept[0] = True
+    return bool((policy.probs(board[None])[0, cells[kept, cell]] > 0).any())
 
 
 def check_digest(certificate: Certificate) -> None:

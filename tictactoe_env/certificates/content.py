@@ -133,10 +133,15 @@ class Certificate:
         )
 
     @property
+    def is_proven(self) -> bool:
+        """True if the player can't be beaten as any side whose results it holds."""
+        return all(found.unbeatable for found in self.results.values())
+
+    @property
     def unbeatable(self) -> bool | None:
         """True if the player can't be beaten; None if that isn't known of a side."""
-        never = all(found.unbeatable for found in self.results.values())
-        return None if never and len(self.results) < len(SIDES) else never
+        is_known = len(self.results) == len(SIDES) or not self.is_proven
+        return self.is_proven if is_known else None
 
     @property
     def optimal(self) -> bool:
@@ -244,6 +249,24 @@ def seems_to_win(found: SideResults) -> bool:
     Against random play every reply can come, so what never happens then never happens at all.
     """
     return found.unbeatable and found.vs_random.draw == found.vs_random.loss == 0
+
+
+PROVEN_HELP = (
+    "also ask whether the players can be beaten: the exit code is 0 if none can, as any side that "
+    "its certificate states, 3 if one can, and 1 if a certificate is refused"
+)
+
+
+def exit_code(found: Sequence[Certificate | None], proven: bool) -> int:
+    """The exit code of a verifier, as PROVEN_HELP says.
+
+    found: the certificates, None for those that are refused. proven: whether --proven is given; if
+    not, it's 0 or 1.
+    """
+    verified = [certificate for certificate in found if certificate is not None]
+    if len(verified) < len(found):
+        return 1
+    return 3 if proven and not all(one.is_proven for one in verified) else 0
 
 
 # --- from JSON ------------------------------------------------------------------------------------

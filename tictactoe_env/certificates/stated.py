@@ -27,7 +27,10 @@ _MAX_NUMBER = 2**128  # above all seeds of NumPy
 _AMOUNTS = ("steps", "seconds", "games", "entries")  # of `training`, at any depth
 _POINTS = ("best_at", "first_unbeatable", "first_optimal")  # {"steps": ..., "seconds": ...}
 _PACKAGES = ["tictactoe-env", "numpy", "gymnasium", "stable-baselines3", "sb3-contrib", "torch"]
-_NAME = "letters, digits and _.:=+ -, at most 100, with single spaces between words"
+_NAME = (
+    "letters, digits and _.:=+ -, at most 100, with single spaces between words and without "
+    '"proven", which is for verdicts'
+)
 
 
 class CertificateError(ValueError):
@@ -87,14 +90,18 @@ class Stated:
 
 
 def is_name(value: Any) -> bool:
-    """True if a value is plain words of at most 100 letters with one space between them."""
+    """True if a value is plain words of at most 100 letters with one space between them.
+
+    Without "proven", so that a name can't be taken for the verdict beside which it's printed.
+    """
     words = "[A-Za-z0-9_.:=+-]+(?: [A-Za-z0-9_.:=+-]+)*"
-    return isinstance(value, str) and len(value) <= MAX_NAME and bool(re.fullmatch(words, value))
+    is_plain = isinstance(value, str) and len(value) <= MAX_NAME and re.fullmatch(words, value)
+    return bool(is_plain) and "proven" not in value.lower()
 
 
 def name_of(text: str) -> str:
     """A text as a name: the last 100 letters, with "_" for what a name may not hold."""
-    plain = re.sub("[^A-Za-z0-9_.:=+ -]", "_", text)[-MAX_NAME:]
+    plain = re.sub("(?i:proven)|[^A-Za-z0-9_.:=+ -]", "_", text)[-MAX_NAME:]
     return " ".join(plain.split()) or "_"
 
 

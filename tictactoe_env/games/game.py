@@ -74,7 +74,8 @@ class Participant:
 def _check_text(what: str, text: Any, low: int, high: int) -> None:
     is_plain = isinstance(text, str) and text.isprintable() and text == text.strip()
     if not is_plain or not low <= len(text) <= high:
-        raise ValueError(f"the {what} of a player has {low} to {high} letters, got {text!r:.120}")
+        expected = f"{low} to {high} printable letters, without blanks around them"
+        raise ValueError(f"the {what} of a player must be {expected}, got {text!r:.120}")
 
 
 UNKNOWN = Participant("unknown", "unknown")
