@@ -107,7 +107,7 @@ class BitGames(_BitEngine):
         """States (4, B) and results (B,) after the learner's moves and the opponents' replies."""
         after = states.copy()
         own, other, legal, _ = after
-        illegal, has_line = self._marked(after, own, self._board.bits.take(cells))
+        illegal, has_line = self._marked(own, other, legal, self._board.bits.take(cells))
         moving = ~(has_line | self._drawn(own, other, legal))
         for ended in (illegal, waiting):
             if ended is not None:
@@ -166,14 +166,14 @@ class BitGames(_BitEngine):
         return self._start
 
     def _marked(
-        self, states: States, marks: _Sets, bits: _Sets, is_legal: bool = False
+        self, marks: _Sets, others: _Sets, legal: _Sets, bits: _Sets, is_legal: bool = False
     ) -> tuple[NDArray[np.bool_] | None, NDArray[np.bool_]]:
         """The illegal moves (B,), None for none, and those that make a line (B,).
 
-        marks (B,): those of the side that moves, a row of the states. bits (B,): the moves as sets
-        of at most one cell, added to the marks in place.
+        marks, others, legal (B,): the marks of the side that moves, those of the other side, and
+        the legal moves, rows of the states. bits (B,): the moves as sets of at most one cell, added
+        to the marks in place.
         """
-        own, other, legal, _ = states
         illegal = None
         if not is_legal:
             possible = legal & bits
@@ -184,7 +184,7 @@ class BitGames(_BitEngine):
         if self._all_free_are_legal:
             legal ^= bits
         else:
-            legal[:] = self._board.legal(own | other)
+            legal[:] = self._board.legal(marks | others)
         return illegal, self._board.has_line(marks)
 
     def _answered(
@@ -195,7 +195,7 @@ class BitGames(_BitEngine):
         has_line (B,): whether the learner has one.
         """
         own, other, legal, status = states
-        refused, answered = self._marked(states, other, bits, is_legal)
+        refused, answered = self._marked(other, own, legal, bits, is_legal)
         result: NDArray[np.int8] = self._own_line * has_line.view(np.int8)
         result += self._their_line * answered.view(np.int8)
         drawn = self._drawn(own, other, legal) > (has_line | answered)

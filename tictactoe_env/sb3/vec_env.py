@@ -124,11 +124,13 @@ class TicTacToeVecEnv(VecEnv):
         return observations, rewards.astype(np.float32), dones, infos
 
     def action_masks(self) -> NDArray[np.bool_]:
-        """The free cells: (num_envs, cells) bool; before the first reset those after `opening`."""
+        """The legal moves: (num_envs, cells) bool; before the first reset those after `opening`."""
         try:
             return self.games.action_masks()
         except ResetNeeded:  # programs ask early whether there are masks, and of which shape
-            return np.tile(self.games.config.start_board == 0, (self.num_envs, 1))
+            config = self.games.config
+            legal = config.rules.legal_cells(config.start_board)
+            return np.tile(legal, (self.num_envs, 1))
 
     def close(self) -> None:
         """Close the games."""
