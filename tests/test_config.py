@@ -175,7 +175,8 @@ def test_each_game_has_as_many_steps_as_its_limit(mode, expected):
 
 @pytest.mark.parametrize("arguments", [{}, {"opening": "b2 c3"}, {"start": "random"}])
 def test_options_count_for_one_game_only_and_override_opening_and_start(make, arguments):
-    options = {"side": "O", "opponent": CellPlayer(8), "board": "X../.O./..."}
+    pool = [[CellPlayer(0), 0], [CellPlayer(8), 1]]
+    options = {"side": "O", "opponent": pool, "board": "X../.O./..."}
     env = make(side="X", opponent=CellPlayer(0), **arguments)
     assert set(sides_of(env.reset(options=options))) == {"O"}
     assert boards_of(env)[0].tolist() == [1, 0, 0, 0, -1, 0, 0, 0, 1]

@@ -20,7 +20,7 @@ from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.rules import Rules
 from tictactoe_env.search.alphabeta import SearchPolicy
 from tictactoe_env.search.mcts import MCTSPolicy
-from training.values import OwnValues, checked, read_values, write_values
+from training.values import OwnValues, checked, read_values, reward_scale, write_values
 
 RULES = Rules(2, 3, 2)
 POSITIONS = positions_of(RULES)
@@ -46,7 +46,8 @@ def test_values_come_back_with_their_meaning(path, known):
     expected = np.where(BOARDS == 0, some_values().values, np.nan).astype(np.float32)
     assert np.array_equal(policy.q_values(BOARDS), expected, equal_nan=True)
     assert (policy.meaning, policy.scale) == (ABOUT["meaning"], (-1.0, 2.0))
-    assert (policy.is_new(BOARDS) == (False if known is None else ~known)).all()
+    assert (policy.is_new(BOARDS[::-1]) == (False if known is None else ~known[::-1])).all()
+    assert reward_scale((1.0, 1.0, 1.0))[1:] == (1.0, 2.0)
     with refuses("finished board"):
         policy.q_values(POSITIONS.boards[POSITIONS.is_over][:1])
 

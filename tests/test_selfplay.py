@@ -64,10 +64,12 @@ def test_what_is_played_without_exploration_is_answered_and_the_snapshot_plays_f
     assert opponents.pool().policies == (snapshot,)
 
 
-@pytest.mark.parametrize(("cell", "results"), [(0, [1, -1]), (1, [-1, 1])])
-def test_who_marks_a_taken_cell_has_lost(cell, results):
+@pytest.mark.parametrize(
+    ("first", "later", "results"), [(0, 0, [1, -1]), (1, 1, [-1, 1]), (0, 1, [1, 1])]
+)
+def test_who_marks_a_taken_cell_has_lost(first, later, results):
     """The opponent always marks a1; the learner is X in the first game and O in the second."""
     opponents = pool_with("self:1", [tabulate(CellPlayer(0), RULES)]).opponents()
-    learner, which = lambda rows: np.full(len(rows), cell), np.zeros(2, dtype=int)
+    learner, which = lambda rows: np.where(rows == 0, first, later), np.zeros(2, dtype=int)
     played = play_games(learner, np.array([True, False]), opponents, which, np.random.default_rng())
     assert played[1].tolist() == results

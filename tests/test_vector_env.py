@@ -38,6 +38,7 @@ def assert_same_infos(infos, expected, rows):
     for key in infos if rows.all() else expected:
         if key == "final_info":
             assert_same_infos(infos[key], expected[key], infos["_final_info"])
+            assert np.array_equal(infos[key]["_side"], infos["_final_info"])
             continue
         valid = rows if key.startswith("_") else infos["_" + key] & rows
         assert np.array_equal(infos[key][valid], np.array(list(expected[key][valid]))), key
