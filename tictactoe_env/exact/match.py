@@ -1,7 +1,7 @@
-"""Exact results of policies on boards that can be enumerated, sampled results on larger boards.
+"""Exact results of policies, and sampled results where a board is too large.
 
 On a board that can be enumerated, two policies define the probability of every position. So the
-result of a match is computed, not played. Results are X's unless stated otherwise. Probability on a
+result of a match is computed, not played. Each function says whose view it takes. Probability on a
 taken cell counts as a loss by illegal move, and is also reported separately.
 """
 
