@@ -170,6 +170,24 @@ def test_an_entry_that_says_the_same_is_accepted(player, path, value, number):
     assert accepted(changed(made(player, number), path, value))
 
 
+# --- boards that there are not --------------------------------------------------------------------
+
+
+def test_a_board_that_is_too_large_or_has_no_such_line_is_refused_even_if_all_results_hold():
+    """With k = 5 nobody completes a line on ROW, as with no lines at all; with k = 1 X wins."""
+    for number in (1, 2):
+        long = certified(Player(first), "test", Rules(1, 5, 5), lines_only=number == 2)
+        assert accepted(long)
+        assert not any(accepted(changed(long, "board.k", k)) for k in (0, 6))
+    wide = certified(Player(first), "test", Rules(1, 63, 1), lines_only=True, sides=("X",))
+    assert accepted(wide)
+    assert not accepted(changed(wide, "board.cols", 64))
+    small = certified(Player(first), "test", Rules(1, 12, 1))
+    assert accepted(small)
+    larger = changed(small, "board.cols", 13)
+    assert not accepted(sealed(with_moves(larger, {"." * 13: "a1"})))
+
+
 # --- format 1 -------------------------------------------------------------------------------------
 
 TABLE_ENTRIES = [
