@@ -74,7 +74,7 @@ class Evaluation:
     best_play_x: int | None = None
     sampled: tuple[str, ...] = ()
     rules: Rules = Rules()
-    asked: int = field(default=0, compare=False)
+    asked: int = field(default=0, compare=False, repr=False)
 
     @property
     def unbeatable(self) -> bool:
