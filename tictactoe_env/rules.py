@@ -260,8 +260,9 @@ class Rules:
         """The legal moves (B, cells) bool on boards (B, cells), or (cells,) of one board."""
         if self.all_free_are_legal:
             return boards == 0
-        x, o = self.to_bits(boards)
-        return self.to_cells(self.legal(x | o)) > 0
+        x, o = self.to_bits(np.atleast_2d(boards))  # NumPy 1 takes no single uint64 beside an int
+        found: NDArray[np.bool_] = self.to_cells(self.legal(x | o)) > 0
+        return found.reshape(boards.shape)
 
     def results(self, boards: Boards, early_draw: bool = False) -> NDArray[np.int8]:
         """The results (B,) of boards (B, cells) for the sides that moved last: see `result`."""

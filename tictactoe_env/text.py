@@ -50,7 +50,7 @@ def board_prompt(board: Boards, rules: Rules) -> str:
     rows = notation.board_text(board, rules).replace("/", "\n")
     legal = " ".join(names[cell] for cell in np.flatnonzero(rules.legal_cells(board)))
     todo = f"Legal cells: {legal}.\nAnswer with the cell that you mark."
-    if rules.is_over(*rules.to_bits(board)):
+    if rules.is_over(*rules.to_bits(board[None])).any():
         todo = "The game is over."
     size = f"the board {notation.rules_text(rules)}: rows x columns x marks in a row."
     corners = f"a1 is the cell at the top left, {names[-1]} at the bottom right."
