@@ -36,7 +36,7 @@ with explained("evaluate.py", "play"):
         read,
         verify,
     )
-    from tictactoe_env.certificates.content import Certificate
+    from tictactoe_env.certificates.content import PROVEN_HELP, Certificate, exit_code
     from tictactoe_env.certificates.stated import Stated, name_of
     from tictactoe_env.errors import printable
     from tictactoe_env.exact.evaluation import evaluate
@@ -67,6 +67,7 @@ LINE = CommandLine(
             default=False,
             without=("json", "board", "position", "from_model", "games", "battle"),
         ),
+        Option("proven", PROVEN_HELP, kind="flag", default=False, needs="verify"),
         Option(
             "board",
             "rows, columns and marks in a row (default: those of the first run, or 3x3x3)",
@@ -152,7 +153,8 @@ def main(arguments: list[str] | None = None) -> int:
             return 2
         if given.verify:
             limit = limit_of(given, VERIFIED)
-            return max(print_verified(Path(path), limit) for path in given.agents)
+            found = [verified(Path(path), limit) for path in given.agents]
+            return exit_code(found, given.proven)
         if given.json is not None and (given.json.is_dir() or not given.json.parent.is_dir()):
             raise ValueError(f"--json must be a file in a folder that exists, got {given.json}")
         rules = given.board or board_of(given.agents) or Rules()
@@ -189,17 +191,17 @@ def limit_of(given: SimpleNamespace, default: Limit = Limit()) -> Limit:  # noqa
     return Limit(given.max_positions or default.positions, given.max_megabytes or default.megabytes)
 
 
-def print_verified(path: Path, limit: Limit) -> int:
-    """Verify a certificate. Returns 0 if every result in it follows from its moves, else 1."""
+def verified(path: Path, limit: Limit) -> Certificate | None:
+    """A certificate that is verified, and printed; None if a result does not follow from moves."""
     try:
         certificate = read(path)
         with report.proving(path.name, certificate.rules) as progress:
             verify(certificate, limit, progress)
     except (ValueError, OSError) as error:
         print(f"evaluate.py: {printable(path)}: {error_text(error)}", file=sys.stderr)
-        return 1
+        return None
     print(certificate.verified_text(printable(path)))
-    return 0
+    return certificate
 
 
 def evaluate_program(given: SimpleNamespace, console: PipedConsole) -> None:

@@ -3,9 +3,10 @@
 After Silver et al. 2018 (https://doi.org/10.1126/science.aar6404), with the search of Danihelka et
 al. 2022 (https://openreview.net/forum?id=bERaNdoegnO), which learns from few simulations. The
 network says of a board how likely each move is, P, and what the result will be. A search adds to
-log P of each move a multiple of its value: the mean of the simulations through it or, without any,
-of all of them and the network's own value. The softmax of these sums is the improved policy, which
-P learns. No solver plays.
+log P of each move a multiple of the move's value. That is the mean result of the simulations that
+made the move. A move that none has made gets the value of the board: the mean of the network's own
+value and of all simulations through the board. The softmax of these sums is the improved policy,
+which P learns. No solver plays.
 
 Self-play adds Gumbel noise to the sums, but P learns them without it. A search considers fewer and
 fewer moves (sequential halving): the best 16, 8, 4 and 2 in its four quarters, which it visits
@@ -51,15 +52,17 @@ TITLE = "AlphaZero"
 STORY = "A network guesses good moves. A search improves on them, and the network learns from it."
 UNIT = "games"
 GOAL = "unbeatable"
+# Options for a quick test.
 SMALL = "--games 32 --self-play-simulations 8 --judge-every 64 --steps 192 --hidden 16 --updates 5"
-SEARCH = {
+SEARCH = {  # ranges for `train.py alphazero --optimize`; the tree search is not meant
     "updates": Range(20, 400, log=True),
     "learning_rate": Range(5e-4, 1e-2, log=True),
 }
 MOST_CONSIDERED = 16  # moves of the root in the first quarter of a search
 VALUE_SCALE = 0.1  # as in mctx
 FIRST_VISITS = 50  # as in mctx, where it's called maxvisit_init
-SEARCHED_AT_ONCE = 1_024  # boards of a player, to save memory
+SEARCHED_AT_ONCE = 1_024  # boards that a player searches at once: each has a tree in memory
+ROUNDS_PER_PROOF = 8  # with `counterexamples`
 
 Floats = NDArray[np.float32]
 Numbers = NDArray[np.signedinteger[Any]]  # of cells, trees and nodes
@@ -68,7 +71,7 @@ Numbers = NDArray[np.signedinteger[Any]]  # of cells, trees and nodes
 class Config(BoardConfig):
     """The options of a training. A step is a game."""
 
-    CELLS = MAX_BITS
+    CELLS = MAX_BITS  # any board: a network is asked for the boards that come up
 
     steps: Count = option(10_240, "Games after which training ends.", larger=102_400)
     judge_every: Count = option(
@@ -110,7 +113,7 @@ class Prediction(NamedTuple):
 
 
 class Network(torch.nn.Module):
-    """A perceptron with an output for each cell, and one for the value."""
+    """A perceptron with an output for each cell, and a last one for the value."""
 
     def __init__(self, config: Config):
         super().__init__()
@@ -138,6 +141,7 @@ def predict(network: Network, boards: Boards) -> Prediction:
     """The outputs of a network for boards (B, cells), as arrays."""
 
     def columns(planes: torch.Tensor) -> torch.Tensor:
+        """Both outputs as one tensor (B, cells + 1), since `scores_of` takes one."""
         return torch.column_stack(network(planes))
 
     outputs = scores_of(columns, boards, network.rules)
@@ -176,7 +180,7 @@ def search(
     every_tree = np.arange(len(boards))
     add_node(tree, network, every_tree, 0, boards)
     for simulation in range(simulations):
-        quarter = 4 * simulation // simulations
+        quarter = 4 * simulation // simulations  # 0 to 3
         considered = MOST_CONSIDERED >> quarter  # 16, 8, 4, 2
         path = select(tree, root_moves(tree, legal, noise, considered))
         values = expand(tree, network, path, node=simulation + 1)
@@ -217,7 +221,8 @@ class Tree:
         self.totals = np.zeros(of_moves, dtype=np.float32)
 
 
-# As an index of a tree's arrays: the root of every tree.
+# As an index of a tree's arrays: the root of every tree. Where a function takes trees and nodes,
+# `*ROOT` passes both: all trees (a slice), and node 0.
 ROOT = np.s_[:, 0]
 
 
@@ -247,7 +252,8 @@ class Improved(NamedTuple):
 def improved(tree: Tree, trees: Any, nodes: Any) -> Improved:
     """The improved policy at nodes of trees, by the simulations so far.
 
-    The values are completed: a move that was not visited has the mean value of its node.
+    trees, nodes: (M,) each, or `*ROOT`. The values are completed: a move that was not visited has
+    the mean value of its node.
     """
     visits = tree.visits[trees, nodes]
     totals = tree.totals[trees, nodes]
@@ -255,9 +261,10 @@ def improved(tree: Tree, trees: Any, nodes: Any) -> Improved:
     all_visits = visits.sum(axis=1, keepdims=True)
     all_totals = totals.sum(axis=1, keepdims=True)
     node_value = (predicted + all_totals) / (1 + all_visits)
-    values = np.where(visits > 0, totals / np.maximum(visits, 1), node_value)
+    means = totals / np.maximum(visits, 1)  # without visits 0 / 1, which is not used
+    values = np.where(visits > 0, means, node_value)
     scale = VALUE_SCALE * (FIRST_VISITS + visits.max(axis=1, keepdims=True))
-    logits = tree.log_p[trees, nodes] + scale * (values + 1) / 2
+    logits = tree.log_p[trees, nodes] + scale * (values + 1) / 2  # values from 0 to 1
     policies = torch.from_numpy(logits).softmax(dim=1).numpy()
     return Improved(logits, policies, values)
 
@@ -269,6 +276,7 @@ def root_moves(
 
     legal, noise: (B, cells). considered: how many moves are among the best ones.
     """
+    # Illegal moves are the last in the order, but among the best if few are legal: never take them.
     visits = np.where(legal, tree.visits[ROOT], np.inf)
     order = (-(noise + improved(tree, *ROOT).logits)).argsort(axis=1, kind="stable")
     best = order[:, :considered]
@@ -277,9 +285,10 @@ def root_moves(
 
 
 def interior_moves(tree: Tree, trees: Numbers, nodes: Numbers) -> Numbers:
-    """The moves (M,) of the next simulations below the roots, at these nodes.
+    """The moves (M,) of the next simulations at these nodes (M,), which are below the roots.
 
-    The share of a move among the visits is the one furthest below its improved probability.
+    At each node it is the move whose share of the visits is furthest below its improved
+    probability.
     """
     visits = tree.visits[trees, nodes]
     shares = visits / (1 + visits.sum(axis=1, keepdims=True))
@@ -289,7 +298,8 @@ def interior_moves(tree: Tree, trees: Numbers, nodes: Numbers) -> Numbers:
 def select(tree: Tree, first: Numbers) -> list[Step]:
     """Go down every tree, to a new board or to the end of a game: the moves on the way.
 
-    first: (B,) the moves at the roots.
+    first: (B,) the moves at the roots. Step n of the path has the moves at depth n, of the trees
+    that go down so far.
     """
     trees = np.arange(len(first))
     nodes: Numbers = np.zeros(len(first), dtype=np.intp)
@@ -306,19 +316,19 @@ def select(tree: Tree, first: Numbers) -> list[Step]:
 
 
 def expand(tree: Tree, network: Network, path: list[Step], node: int) -> Floats:
-    """Add the new boards at the ends of a path as this node.
+    """Add the new boards at the ends of a path to their trees, each as node number `node`.
 
     Returns the values (B,) of the ends of all trees, for the sides to move there.
     """
     count = len(tree.boards)
     parents = np.zeros(count, dtype=np.intp)
     cells = np.zeros(count, dtype=np.intp)
-    for step in path:  # the last step of each tree stays
+    for step in path:  # later steps overwrite earlier ones: the last step of each tree stays
         parents[step.trees] = step.nodes
         cells[step.trees] = step.cells
     every_tree = np.arange(count)
     ends = tree.children[every_tree, parents, cells]
-    values = tree.results[every_tree, ends]
+    values = tree.results[every_tree, ends]  # of finished games; new boards get theirs below
     new = np.flatnonzero(ends == 0)
     boards = tree.boards[new, parents[new]]
     boards[np.arange(len(new)), cells[new]] = to_move(boards)
@@ -345,16 +355,16 @@ def add_node(tree: Tree, network: Network, trees: Numbers, node: int, boards: Bo
 
 
 def backup(tree: Tree, path: list[Step], values: Floats) -> None:
-    """Add the values (B,) at the ends of a path to all moves on it. The values change."""
+    """Add the values (B,) at the ends of a path to all moves on it. Changes `values` in place."""
     for step in reversed(path):
-        values[step.trees] *= -1  # from here on for the side that made the move
+        values[step.trees] *= -1  # from the side to move after this move to the one that made it
         tree.visits[step] += 1
         tree.totals[step] += values[step.trees]
 
 
 def results_of(boards: Boards, rules: Rules) -> Floats:
     """The results of boards (B, cells) for the sides to move: 1, 0 or -1; NaN if unfinished."""
-    outcomes = rules.results(boards)  # for the other side
+    outcomes = rules.results(boards)  # for the sides that moved last
     return np.where(outcomes == ONGOING, np.nan, -OUTCOME_NUMBERS[outcomes]).astype(np.float32)
 
 
@@ -362,13 +372,19 @@ def results_of(boards: Boards, rules: Rules) -> Floats:
 
 
 def player(config: Config, model: Arrays) -> TabularPolicy | LivePolicy:
-    """The player of a network, or of a search, which moves alike on symmetric boards."""
+    """The player of a network or, with `simulations`, of a search: a table on small boards.
+
+    It moves alike on symmetric boards.
+    """
     rules = config.rules
     network = Network(config)
     load_weights(network, model)
 
     def scores(planes: torch.Tensor) -> torch.Tensor:
-        """The logarithms of P (B, cells), or 1 for the move of a search, else 0."""
+        """The scores (B, cells) of the moves, of which the player makes the highest.
+
+        Without a search log P, else 1 for the move of the search and 0 for the others.
+        """
         if config.simulations == 0:
             log_p: torch.Tensor = network(planes).log_p
             return log_p
@@ -384,7 +400,7 @@ def player(config: Config, model: Arrays) -> TabularPolicy | LivePolicy:
 
 def boards_of(planes: torch.Tensor) -> Boards:
     """The boards (B, cells) as planes (B, 2, rows, cols), with the side to move in plane 0."""
-    own, other = planes.flatten(2).numpy().astype(np.int8).swapaxes(0, 1)
+    own, other = planes.flatten(2).numpy().astype(np.int8).swapaxes(0, 1)  # (B, cells) each
     x_moves = own.sum(axis=1) == other.sum(axis=1)
     return (own - other) * np.where(x_moves, 1, -1)[:, None]
 
@@ -406,14 +422,16 @@ class Examples(NamedTuple):
 
 def joined(parts: Sequence[Examples]) -> Examples:
     """The examples of all parts, one after the other."""
-    return Examples(*map(np.concatenate, zip(*parts, strict=True)))
+    boards, policies, values = map(np.concatenate, zip(*parts, strict=True))
+    return Examples(boards, policies, values)
 
 
 class AlphaZero(Learner):
     """The network that plays, the student that learns, and the examples of the last rounds.
 
-    memory: one entry for each round. beatable: of the last 16 proofs, boards from which it could be
-    beaten.
+    memory: one entry for each round. beatable: one entry for each of the last 16 proofs, the boards
+    (N, cells) from which the network could be beaten. counterexamples: how many of these the newest
+    proof has found; -1 if there is none.
     """
 
     STATE = ("memory", "beatable", "counterexamples", "losses", "rng")
@@ -438,16 +456,18 @@ class AlphaZero(Learner):
             self.memory = [*self.memory, self.play()][-config.memory :]
             self.learn()
             self.steps += config.games
-            if config.counterexamples and self.steps % (8 * config.games) == 0:
+            if config.counterexamples and self.steps % (ROUNDS_PER_PROOF * config.games) == 0:
                 self.find_counterexamples()
 
     def play(self) -> Examples:
         """Play a round of games with searches: an example for each board on which it moved."""
         config = self.config
-        seats = np.ones(config.games, dtype=np.int8)  # ignored: it plays both sides
+        # `starts` wants to know as which side the learner plays. It plays both, so this and the
+        # second result mean nothing here.
+        seats = np.ones(config.games, dtype=np.int8)
         boards, _ = self.starts(seats, self.rng, self.beatable)
-        games = np.arange(len(boards))  # that go on
-        results_x = np.zeros(len(boards))  # NaN while a game goes on
+        games = np.arange(len(boards))  # the numbers of the games that go on
+        results_x = np.full(len(boards), np.nan)  # for X; NaN while a game goes on
         turns = []
         while len(games):
             now = boards[games]
@@ -455,7 +475,7 @@ class AlphaZero(Learner):
             turns.append((games, now, found))
             movers = to_move(now)
             boards[games, found.moves] = movers
-            ends = results_of(boards[games], self.rules)  # for the other side
+            ends = results_of(boards[games], self.rules)  # for the side that moves next
             results_x[games] = -ends * movers
             games = games[np.isnan(ends)]
         parts = []
@@ -484,7 +504,7 @@ class AlphaZero(Learner):
         symmetries = self.rules.symmetries
         rows = self.rng.integers(len(examples.boards), size=self.config.batch_size)
         which = self.rng.integers(len(symmetries), size=self.config.batch_size)
-        permutations = symmetries[which]
+        permutations = symmetries[which]  # of the cells, alike for the board and its policy
         return Examples(
             boards=np.take_along_axis(examples.boards[rows], permutations, axis=1),
             policies=np.take_along_axis(examples.policies[rows], permutations, axis=1),
@@ -497,6 +517,7 @@ class AlphaZero(Learner):
         found = self.student(planes)
         policies = torch.from_numpy(batch.policies)
         values = torch.from_numpy(batch.values)
+        # The cross-entropy. Illegal moves, of about -3e38, add nothing: their target is 0.
         policy_loss = -(policies * found.log_p).sum(dim=1).mean()
         value_loss = (found.values - values).square().mean()
         optimizer.zero_grad()
@@ -510,11 +531,15 @@ class AlphaZero(Learner):
         With `averaging` the network that plays is a moving average, which is less noisy.
         """
         averages = self.network.parameters()
+        share_of_new = 1 - self.config.averaging
         for average, new in zip(averages, self.student.parameters(), strict=True):
-            average.detach().lerp_(new.detach(), 1 - self.config.averaging)
+            average.detach().lerp_(new.detach(), share_of_new)  # in place
 
     def find_counterexamples(self) -> None:
-        """Find boards from which the network can be beaten; of a side beyond the limit none."""
+        """Find the boards from which the network, to move, can be beaten, and remember them.
+
+        A side whose proof would be beyond the limit adds none.
+        """
         limit = Limit(self.config.proof_positions)
         network = player(self.config.replace(simulations=0), self.model())
         found = list[Boards]()
@@ -532,7 +557,7 @@ class AlphaZero(Learner):
         return player(self.config, self.model())
 
     def notes(self) -> dict[str, float]:
-        """The losses of the last round, and how many counterexamples; -1 without a proof."""
+        """The losses of the last round, and the number of counterexamples; -1 without a proof."""
         return {**self.losses, "counterexamples": self.counterexamples}
 
     def model(self) -> Arrays:
@@ -540,7 +565,7 @@ class AlphaZero(Learner):
         return weights_of(self.network)
 
     def state(self) -> State:
-        """The memory, the generator and the student."""
+        """The attributes `STATE`, and the weights of the student."""
         return {**super().state(), "student": weights_of(self.student)}
 
     def restore(self, model: Arrays, state: State) -> None:

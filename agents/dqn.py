@@ -1,15 +1,17 @@
 """DQN: a network learns the value of every move from moves kept in a replay buffer.
 
 Deep Q-learning (Mnih et al. 2015, https://www.nature.com/articles/nature14236): the value of a move
-is the expected reward at the end if its best moves follow, against the same opponents. The player
+is the expected reward at the end if the best moves follow, against the same opponents. The player
 makes the move with the highest value. By default three quarters of the games on small boards are
-against perfect play with 80 % random moves (`minimax-slip=0.8`), a quarter against its snapshots.
-The next board follows the opponent's reply. Differences from the `DQN` of Stable-Baselines3:
+against perfect play with 80 % random moves (`minimax-slip=0.8`), a quarter against snapshots of the
+player. The opponent is part of the environment: the next board is the one after its reply.
+Differences from the `DQN` of Stable-Baselines3:
 
 - Occupied cells, read from the board, are left out of exploration, greedy moves and targets.
 - Double Q-learning (van Hasselt et al. 2016, https://arxiv.org/abs/1509.06461): the maximum of
   noisy values is too high, so the network picks the next move and the target network values it.
-- By default the target network is a running average of the network. It is less noisy, so it plays.
+- By default the target network is a running average of the network. It is less noisy, so it is the
+  target network that plays.
 - With `symmetry` the network sees one board for all its rotations and reflections.
 - Each game explores with probability epsilon on its own, instead of all together. Epsilon and the
   learning rate depend on the steps made, not on their share of the training run.
@@ -132,8 +134,10 @@ class BoardQNetwork(QNetwork):
         """
         planes = obs.float()
         find = self.canonical.distinct if distinct else self.canonical.each
-        boards, which, cells = find(planes)  # (U, ...), (B,), (B, cells)
-        values = super().forward(boards)[which].gather(1, cells)
+        # The canonical boards (U, ...), the one (B,) of each board, and the cells (B, cells) on it.
+        boards, which, cells = find(planes)
+        canonical_values = super().forward(boards)[which]
+        values = canonical_values.gather(1, cells)  # turned back to the boards as they are
         return values.masked_fill(self.opening.forbidden(planes), -torch.inf)
 
 
@@ -145,7 +149,7 @@ class BoardDQNPolicy(DQNPolicy):
         super().__init__(*arguments, **options)
 
     def make_q_net(self) -> BoardQNetwork:
-        """A new network."""
+        """A new network, as in the base class but with the arguments `board`."""
         options = self._update_features_extractor(self.net_args, features_extractor=None)
         return BoardQNetwork(**options, **self.board).to(self.device)
 
@@ -179,7 +183,7 @@ def player(config: Config, model: Arrays) -> ValuedTable | LivePolicy:
     if rules.cells > TABULATED:
         return live_policy(config, model, partial(network, distinct=False), worth=worth)
     with torch.no_grad():
-        values = network(planes_of(rules)).numpy()
+        values = network(planes_of(rules)).numpy()  # of all unfinished positions
     return config.opened(ValuedTable(rules, values, worth))
 
 
@@ -208,13 +212,14 @@ class MoveBuffer(ReplayBuffer):
 
     def sample(self, batch_size: int, env: Any = None) -> ReplayBufferSamples:
         """A batch of moves, sampled with replacement."""
+        # The arrays are (steps, games, ...). Moves are numbered by step, then by game.
         moves = self.rng.integers(self.size() * self.n_envs, size=batch_size)
         step, game = np.divmod(moves, self.n_envs)
         return ReplayBufferSamples(
             observations=self.to_torch(self.observations[step, game]),
             actions=self.to_torch(self.actions[step, game]),
             next_observations=self.to_torch(self.next_observations[step, game]),
-            dones=self.to_torch(self.dones[step, game, None]),
+            dones=self.to_torch(self.dones[step, game, None]),  # (B, 1), as the values of the moves
             rewards=self.to_torch(self.rewards[step, game, None]),
         )
 
@@ -341,7 +346,7 @@ def build(config: Config) -> BoardDQN:
 
 
 def epsilon_at(config: Config, steps: int) -> float:
-    """The probability of a random move after some steps."""
+    """The probability of a random move after some steps: it falls linearly, or by a factor."""
     if config.epsilon_decay == 0:
         ends = [config.epsilon, config.epsilon_end]
         return float(np.interp(steps, [0, config.epsilon_steps], ends))
@@ -352,7 +357,7 @@ def epsilon_at(config: Config, steps: int) -> float:
 class DQNLearner(SB3Learner):
     """Both networks, the replay buffer and the generator of random moves.
 
-    network: the one that plays, which is the model. other: the one beside it.
+    network: the one that plays, which is the model. other: the one that does not play.
     """
 
     algorithm: BoardDQN
@@ -370,16 +375,16 @@ class DQNLearner(SB3Learner):
         algorithm = self.algorithm
         algorithm.exploration_rate = epsilon_at(config, steps)
         after = steps + self.round_steps  # the update comes after this round's moves
-        left = max(0.0, 1.0 - after / config.anneal_steps)  # from 1 to 0
-        rate = LinearSchedule(config.learning_rate, config.learning_rate_end, end_fraction=1.0)
-        algorithm.lr_schedule = FloatSchedule(rate(left))
+        left = max(0.0, 1.0 - after / config.anneal_steps)  # share of the annealing: from 1 to 0
+        rate_at = LinearSchedule(config.learning_rate, config.learning_rate_end, end_fraction=1.0)
+        algorithm.lr_schedule = FloatSchedule(rate_at(left))  # constant until the next round
         if config.target_every and crossed(steps, after, config.target_every):
             algorithm.q_net_target.load_state_dict(algorithm.q_net.state_dict())
 
     def notes(self) -> dict[str, float]:
         """The results of the games, epsilon, and the value of the empty board."""
         found = {**super().notes(), "epsilon": epsilon_at(self.config, self.steps)}
-        if self.config.side != "O":  # who never moves on the empty board
+        if self.config.side != "O":  # O never moves on the empty board
             empty = torch.zeros(1, 2, self.config.rows, self.config.cols)
             values = self.network(empty.to(self.algorithm.device))
             found["Q(start)"] = values.max().item()
@@ -403,4 +408,5 @@ class DQNLearner(SB3Learner):
 
 
 begin = DQNLearner
-export_sb3 = partial(export_zip, build, ("q_net", "q_net_target"))  # for `DQN.load`
+# For `DQN.load`. Both networks get the weights of the one that plays.
+export_sb3 = partial(export_zip, build, ("q_net", "q_net_target"))

@@ -1,4 +1,3 @@
-import copy
 import functools
 import json
 import platform
@@ -6,7 +5,7 @@ import sys
 
 import numpy as np
 import pytest
-from json_certificates import certified, sealed, verified, write_json
+from json_certificates import GONE, certified, changed, sealed, verified, write_json
 from sample_players import random_probs
 from text_cases import refuses
 
@@ -34,7 +33,6 @@ RECTANGLE, ROW = Rules(2, 3, 3), Rules(1, 4, 3)  # draws: both sides have all re
 
 RESULTS = ("unbeatable", "optimal", "optimal_moves.everywhere", "as_x", "as_x.losing_line")
 RESULTS += ("as_o.unbeatable", "as_o.worst_case_value", "as_o.vs_random", "as_o.vs_minimax.win")
-GONE = object()
 
 
 def stochastic(rules):
@@ -47,17 +45,6 @@ def stated(name, rules):
     """The certificate of an opponent or of the stochastic player, not to be changed."""
     player = stochastic(rules) if name == "stochastic" else make_opponent(name, rules)
     return certified(player, name, rules)
-
-
-def changed(content, path, value):
-    """A copy with another value at the end of a path such as "as_x.optimal", or without it."""
-    content = copy.deepcopy(content)
-    *groups, name = path.split(".", 1 if path.startswith("moves.") else -1)
-    group = functools.reduce(lambda found, key: found[key], groups, content)
-    group[name] = value
-    if value is GONE:
-        del group[name]
-    return content
 
 
 @pytest.mark.parametrize("rules", [RECTANGLE, Rules(2, 3, 2)], ids=str)

@@ -54,6 +54,7 @@ def test_the_example_becomes_unbeatable_and_is_found_by_all_programs(tree):
     assert (run / "growth.png").exists()
 
 
+@pytest.mark.slow
 def test_the_tests_that_go_through_all_agents_pass_with_the_example(tree):
     """A test that demands more of an agent than CONTRIBUTING.md does is seen by no other test."""
     files = [

@@ -175,6 +175,15 @@ def test_several_certificates_are_verified_at_once_and_each_wrong_one_is_named(c
     assert "optimal" in err
 
 
+def test_whether_certificates_prove_what_they_are_asked_for_is_the_exit_code(capsys, tmp_path):
+    safe = certified(tmp_path / "safe.json", make_opponent("minimax", RECTANGLE), RECTANGLE)
+    beaten = certified(tmp_path / "beaten.json", RandomPolicy(), RECTANGLE)
+    for files, code in (([safe], 0), ([safe, beaten], 3), ([beaten, "none.json"], 1)):
+        assert called(evaluate, ["--verify", *files, "--proven"], capsys)[0] == code
+    assert called(evaluate, ["--verify", beaten], capsys)[0] == 0
+    assert called(evaluate, [safe, "--proven"], capsys)[0] == 2
+
+
 def test_a_model_makes_the_certified_moves_or_is_found_out(capsys, run, tmp_path):
     assert "all 4,520 positions" in shown(capsys, run, "minimax --from-model")
     folder = shutil.copytree(run, tmp_path / "run")

@@ -90,6 +90,11 @@ def test_a_player_is_checked(fields):
     assert str(told.value).isprintable()
 
 
+def test_a_short_name_that_is_not_printable_is_refused_for_that_reason():
+    with refuses("printable", repr("a\u202eb")):
+        Participant("human", "a\u202eb")
+
+
 def test_times_become_utc_or_now_if_none_is_given_and_numbers_of_numpy_plain_ones():
     assert game(time="2026-05-09T09:35:25.900+02:00").time == TIME
     assert game(time="2026-05-09T07:35:25z").time == TIME

@@ -5,13 +5,13 @@ Those that tests/fuzz/fuzz_certificates.py draws and forges are accepted by both
 
 import base64
 import hashlib
-import itertools
 import json
 import subprocess
 import sys
 import zlib
 from fractions import Fraction
 from functools import partial
+from math import inf
 
 import json_certificates
 import pytest
@@ -19,11 +19,11 @@ from fuzz import fuzz_certificates as drawn
 from hypothesis import settings
 from json_certificates import verified
 from sample_players import LineCounter
+from text_cases import refuses
 
 from tictactoe_env import plain_proof
 from tictactoe_env.exact.symmetry import CanonicalPolicy
 from tictactoe_env.opponents import make_opponent
-from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.rules import Rules
 
 SMALL, SQUARE = Rules(2, 3, 3), Rules(4, 4, 4)
@@ -49,23 +49,42 @@ HALF = {"win": Fraction(737, 1260), "draw": Fraction(8, 63), "loss": Fraction(12
 def test_the_numbers_of_three_by_three_are_those_that_are_known():
     meetings = accepted(certified(make_opponent("random", Rules()), Rules()))
     x, o = (meetings[side].result() for side in "XO")
-    assert x == {**HALF, "illegal": 0}
-    assert o == {"win": HALF["loss"], "draw": HALF["draw"], "loss": HALF["win"], "illegal": 0}
+    swapped = {"win": HALF["loss"], "draw": HALF["draw"], "loss": HALF["win"]}
+    for found, exact in ((x, HALF), (o, swapped)):
+        assert found == pytest.approx({**exact, "illegal": 0}, rel=1e-15)
     game = meetings["X"].game
-    assert (len(game.values), game.value(".../.../...")) == (4_520, 0)
-    assert [game.limit(side)["win"] for side in "XO"] == [Fraction(191, 192), Fraction(866, 945)]
+    assert (len(game.values), game.value(0)) == (4_520, 0)
+    assert [game.most_wins(side)[0] for side in "XO"] == [Fraction(191, 192), Fraction(866, 945)]
     assert (meetings["X"].start.nearest, meetings["O"].start.nearest) == (6, 5)
+
+
+def test_the_numbers_of_a_player_that_draws_no_moves_are_exact():
+    meetings = accepted(certified(make_opponent("maskable_ppo", Rules()), Rules(), lines_only=True))
+    found = [meetings[side].result()["win"] for side in "XO"]
+    assert found == [Fraction(191, 192), Fraction(866, 945)]
 
 
 @pytest.mark.parametrize(("sizes", "value"), [((2, 3, 2), 1), ((2, 4, 3), 0)])
 def test_the_values_of_boards_are_those_that_are_known(sizes, value):
     game = plain_proof.Game(*sizes)
-    assert game.value(game.empty) == value
+    assert game.value(0) == value
 
 
-def test_the_first_image_of_a_board_is_known_and_has_its_shape():
-    assert plain_proof.Game(2, 3, 3).canonical("..X/O..") == "X../..O"
-    assert plain_proof.Game(3, 3, 3).canonical("..O/..X/...") == "OX./.../..."
+@pytest.mark.parametrize(
+    ("sizes", "board", "first", "images"),
+    [
+        ((2, 3, 3), "..X/O..", "X../..O", 4),
+        ((3, 3, 3), "..O/..X/...", "OX./.../...", 8),
+        ((1, 3, 3), ".OX", "XO.", 2),
+    ],
+)
+def test_the_first_image_of_a_board_is_known_and_has_its_shape(sizes, board, first, images):
+    game = plain_proof.Game(*sizes, is_canonical=True)
+    letters = enumerate(board.replace("/", ""))
+    marks = [game.marks[letter][cell].images[0] for cell, letter in letters if letter != "."]
+    found = game.images(sum(marks))
+    assert (game.text(min(found)), game.text(found[0])) == (first, board)
+    assert len(found) == len(set(found)) == images
 
 
 def test_a_player_that_counts_lines_decides_in_as_many_positions_as_are_known():
@@ -80,11 +99,12 @@ EXAMPLE = '{"X":[[1],[2,0,0]],"O":[[1,0,0,2],[3,2,1,2,0]]}'  # of docs/certifica
 def test_the_example_of_the_documentation_has_the_positions_that_it_states():
     content = {"format": 2, "board": {"rows": 1, "cols": 4, "k": 2}, "canonical": False}
     content["moves"] = base64.b64encode(zlib.compress(EXAMPLE.encode())).decode()
+    content |= {"as_x": {"positions": 5}, "as_o": {"positions": 14}}
     content["sha256_of_moves"] = hashlib.sha256(EXAMPLE.encode()).hexdigest()
     meetings = plain_proof.meetings_of({**content, "sides": ["X", "O"]})
     x, o = meetings["X"], meetings["O"]
-    assert (x.start.value, len(x.known), len(x.decisions)) == (1, 5, 4)
-    assert (o.start.nearest, len(o.known), len(o.decisions)) == (3, 14, 9)
+    assert (x.always_wins, x.positions, len(x.decisions)) == (True, 5, 4)
+    assert (o.start.nearest, o.positions, len(o.decisions)) == (3, 14, 9)
 
 
 # --- certificates of the package ------------------------------------------------------------------
@@ -110,7 +130,7 @@ def canonical(rules):
 @pytest.mark.parametrize("lines_only", [False, True])
 def test_a_certificate_is_accepted_by_both(make, rules, is_beaten, lines_only):
     meetings = accepted(certified(make(rules), rules, lines_only=lines_only))
-    assert any(meeting.start.nearest is not None for meeting in meetings.values()) == is_beaten
+    assert any(meeting.start.nearest < inf for meeting in meetings.values()) == is_beaten
 
 
 @pytest.mark.parametrize("rules", [Rules(6, 6, 3), Rules(4, 8, 3)], ids=str)
@@ -118,7 +138,7 @@ def test_a_certificate_of_a_board_of_more_than_32_bits_is_accepted_by_both(rules
     """X wins in a few moves there, so that it meets few of the positions."""
     player = LineCounter(rules, (1, 12, 100_000, 0), (0, 10, 10_000, 0))
     for policy in (player, CanonicalPolicy(player, rules)):
-        assert accepted(certified(policy, rules, sides=("X",)))["X"].start.value == 1
+        assert accepted(certified(policy, rules, sides=("X",)))["X"].always_wins
 
 
 few = settings(max_examples=25)
@@ -151,13 +171,70 @@ def test_as_a_program_it_needs_nothing_but_its_file_and_refuses_in_one_line(
     assert b"as O" in subprocess.check_output(program)
 
 
-@pytest.mark.parametrize("lines_only", [False, True])
-def test_both_accept_any_shortest_lost_game_and_no_other(lines_only):
-    content = certified(RandomPolicy(), Rules(2, 3, 2), lines_only=lines_only)
-    found = []
-    for cells in itertools.permutations(content["as_x"]["losing_line"]):
-        content["as_x"]["losing_line"] = list(cells)
-        package, plainly = drawn.verdicts(json.dumps(content).encode())
-        assert (package is None) == (plainly is None)
-        found.append(package is None)
-    assert 1 < sum(found) < len(found)
+# --- its limits -----------------------------------------------------------------------------------
+
+
+def asked(content, monkeypatch):
+    """Why a certificate is refused, and in how many positions moves were made until then."""
+    game, number = type(plain_proof.Game(1, 1, 1)), []
+    after = game.after
+    with monkeypatch.context() as patch:
+        patch.setattr(game, "after", lambda *about: number.append(1) or after(*about))
+        with pytest.raises(plain_proof.Refused) as told:
+            plain_proof.check(content)
+    return str(told.value), len(number)
+
+
+def test_more_positions_than_are_stated_are_not_followed_and_too_many_must_not_be_stated(
+    monkeypatch,
+):
+    content = certified(LineCounter(Rules()), Rules(), lines_only=True)
+    x, o = (content[side]["positions"] for side in ("as_x", "as_o"))
+    for positions in (1, 20, x // 2):
+        content["as_x"]["positions"] = positions
+        told, number = asked(content, monkeypatch)
+        assert "as X" in told
+        assert 0 < number <= positions + len(plain_proof.ENDS)
+    content["as_x"]["positions"] = x
+    monkeypatch.setattr(plain_proof, "MOST_POSITIONS", x + o)
+    plain_proof.check(content)
+    monkeypatch.setattr(plain_proof, "MOST_POSITIONS", x + o - 1)
+    told, number = asked(content, monkeypatch)
+    assert f"{x + o - 1:,}" in told
+    assert number == 0
+    content["as_o"]["positions"] = -o  # so that the sum is small
+    assert asked(content, monkeypatch)[1] == 0
+
+
+def test_the_limits_of_a_file_and_its_moves_are_kept(tmp_path, monkeypatch):
+    content = certified(LineCounter(SMALL), SMALL, lines_only=True)
+    file = tmp_path / "certificate.json"
+    file.write_text(json.dumps(content))
+    size = file.stat().st_size
+    signs = sum(file.read_text().count(sign) for sign in ',"[{')
+    text = len(zlib.decompress(base64.b64decode(content["moves"])))
+    assert text < size
+    for name, number in (("MOST_BYTES", size), ("MOST_SIGNS", signs)):
+        monkeypatch.setattr(plain_proof, name, number)
+        assert plain_proof.read(file) == content
+        monkeypatch.setattr(plain_proof, name, number - 1)
+        with refuses(f"{number - 1:,}", error=plain_proof.Refused):
+            plain_proof.read(file)
+        monkeypatch.undo()
+    monkeypatch.setattr(plain_proof, "MOST_SIGNS", signs)  # the moves have some too
+    with refuses(f"{signs:,}", error=plain_proof.Refused):
+        plain_proof.check(content)
+    monkeypatch.undo()
+    monkeypatch.setattr(plain_proof, "MOST_BYTES", text - 1)
+    with refuses(f"{text - 1:,}", error=plain_proof.Refused):
+        plain_proof.check(content)
+
+
+def test_without_memory_it_ends_in_one_line_too(tmp_path, monkeypatch, capsys):
+    def check(_):
+        raise MemoryError
+
+    (tmp_path / "a.json").write_text("{}")
+    monkeypatch.setattr(plain_proof, "check", check)
+    assert plain_proof.main([str(tmp_path / "a.json")]) == 1
+    assert "memory" in capsys.readouterr().out

@@ -8,7 +8,9 @@ from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_suppo
 from stable_baselines3.common.vec_env import VecMonitor
 from text_cases import refuses
 
+from tictactoe_env import config
 from tictactoe_env.observation import observe
+from tictactoe_env.rules import Rules
 from tictactoe_env.sb3 import MaskableDQN, TicTacToeVecEnv
 from tictactoe_env.sb3.vec_env import INFO_KEYS
 from tictactoe_env.vector_env import TicTacToeVectorEnv
@@ -62,6 +64,23 @@ def test_before_the_first_reset_the_masks_are_those_of_the_board_that_games_star
     masks = env.env_method("action_masks")
     assert np.flatnonzero(~masks[0]).tolist() == [0, 4]
     assert (masks.dtype, masks.shape) == (bool, (2, 9))
+
+
+class LastColumn(Rules):
+    """Only cells of the last column may be taken."""
+
+    @property
+    def all_free_are_legal(self):
+        return False
+
+    def legal(self, taken):
+        return super().legal(taken) & sum(self.cell_bits[self.cols - 1 :: self.cols])
+
+
+def test_before_the_first_reset_the_masks_go_by_the_law(monkeypatch):
+    monkeypatch.setattr(config, "Rules", LastColumn)
+    masks = TicTacToeVecEnv(2, opening="c2").action_masks()
+    assert [np.flatnonzero(mask).tolist() for mask in masks] == [[2, 8], [2, 8]]
 
 
 def test_attributes_are_answered_for_each_game_and_unknown_names_raise():

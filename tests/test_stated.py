@@ -6,13 +6,23 @@ from text_cases import HOSTILE, refuses
 
 from tictactoe_env.certificates import certificate
 from tictactoe_env.certificates.certificate import CertificateError, certify
+from tictactoe_env.certificates.stated import is_name, name_of
 from tictactoe_env.errors import printable
 from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.rules import Rules
 
 ROW = Rules(1, 4, 3)
 UNPRINTABLE = [text for text in HOSTILE if not text.isprintable()]
-FORGED = ('dqn"), 4 positions\u2800PROVEN', "dqn)", "H\u00e9l\u00e8ne", "a\u0336", "\u05d0", "a/b")
+FORGED = (
+    'dqn"), 4 positions\u2800PROVEN',
+    "PROVEN on 3x3",
+    "unproven",
+    "dqn)",
+    "H\u00e9l\u00e8ne",
+    "a\u0336",
+    "\u05d0",
+    "a/b",
+)
 ODD = ("", " dqn", "dqn ", "two  spaces", "x" * 101, None, 3, ["dqn"], {"a": 1})
 NO_NAMES = (*UNPRINTABLE, *FORGED, *ODD)
 DEEP = [[]]
@@ -73,6 +83,11 @@ def test_what_is_stated_must_be_printable_finite_and_of_its_form(entries, name, 
 def test_an_agent_that_is_no_short_words_is_not_certified():
     with refuses("agent", error=CertificateError):
         certify(RandomPolicy(), "two  spaces", ROW)
+
+
+def test_any_text_becomes_a_name():
+    for text in (*NO_NAMES[:-4], "runs/Proven-dqn"):
+        assert is_name(name_of(text)), text
 
 
 def test_a_configuration_of_any_texts_can_be_certified(tmp_path):

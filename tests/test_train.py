@@ -187,7 +187,7 @@ import agents
 from tictactoe_env import Rules
 from tictactoe_env.certificates import read
 from training import checkpoint
-from training.run import read_config_file
+from training.run_files import read_config_file
 
 run, page = Path(sys.argv[1]), agents.page("mcts")
 assert "wrapped" in Rules.further_fields() and not agents.load(run).rules.wrapped
@@ -199,6 +199,14 @@ config = checkpoint.read_model(folder / checkpoint.MODEL, "mcts", page.Config).c
 learner = page.begin(config)
 checkpoint.restore(folder, "mcts", config, learner)
 checkpoint.save(run / "again", "mcts", config, learner)
+"""
+VARIANT = """
+import train
+
+try:
+    train.main(["mcts", "--board", "3x3x3-wrapped=true"])
+except SystemExit as error:
+    print(error.code)
 """
 
 
@@ -212,3 +220,9 @@ def test_a_version_with_a_further_field_of_the_rules_goes_on_with_a_run_and_save
     ran(grown(copy, "training", "agents"), "-c", GROWN, run)
     for path in (run / "again").iterdir():
         assert path.read_bytes() == (run / "checkpoint" / path.name).read_bytes(), path.name
+
+
+def test_a_variant_of_the_board_is_refused_by_an_agent_without_an_option_for_it(tmp_path, capfd):
+    """Otherwise the agent would learn the plain board without a word."""
+    copy = grown(tmp_path, "training", "agents", "apps", "train.py")
+    assert ran(copy, "-c", VARIANT) == "2\n"

@@ -8,6 +8,7 @@ from json_certificates import certified, verified, write_json
 from sample_players import LineCounter
 from text_cases import refuses
 
+from tictactoe_env import plain_proof
 from tictactoe_env.certificates.__main__ import main
 from tictactoe_env.certificates.certificate import Certificate, certify, verify, write
 from tictactoe_env.certificates.stated import CertificateError
@@ -15,9 +16,10 @@ from tictactoe_env.exact import proof
 from tictactoe_env.exact.proof import BoardReach
 from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.opponents import make_opponent
+from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.rules import Rules
 
-WON = Rules(1, 3, 2)
+WON, DRAWN = Rules(1, 3, 2), Rules(2, 3, 3)
 
 
 @pytest.fixture
@@ -48,6 +50,41 @@ def test_the_verdict_of_each_certificate_is_printed_and_what_is_wrong_or_missing
     assert missing.startswith(f"REFUSED: {paths[1]}: ")
     assert wrong.startswith(f"REFUSED: {paths[3]}: ")
     assert "as_x.vs_random.win" in wrong
+
+
+@pytest.mark.parametrize("verifier", [main, plain_proof.main])
+@pytest.mark.parametrize(
+    ("files", "code", "code_if_proven"),
+    [
+        (["safe"], 0, 0),
+        (["one side"], 0, 0),
+        (["beaten"], 0, 3),
+        (["wins as X, loses as O"], 0, 3),
+        (["safe", "beaten", "safe"], 0, 3),
+        (["wrong"], 1, 1),
+        (["wrong", "safe"], 1, 1),
+        (["beaten", "missing", "safe"], 1, 1),
+    ],
+)
+def test_the_exit_code_says_whether_no_certificate_is_refused_or_nobody_can_be_beaten(
+    verifier, files, code, code_if_proven, tmp_path, capsys
+):
+    safe = certified(MinimaxPolicy(DRAWN), "safe", DRAWN)
+    contents = {
+        "safe": safe,
+        "one side": certified(MinimaxPolicy(WON), "X", WON, lines_only=True, sides=("X",)),
+        "beaten": certified(RandomPolicy(), "random", DRAWN),
+        "wins as X, loses as O": certified(MinimaxPolicy(WON), "both", WON),
+        "wrong": {**safe, "unbeatable": False},
+    }
+    for name, content in contents.items():
+        write_json(content, tmp_path / name)
+    paths = [str(tmp_path / name) for name in files]
+    assert verifier(paths) == code
+    assert verifier(["--proven", *paths]) == code_if_proven
+    with pytest.raises(SystemExit) as ended:
+        verifier(["--proven"])
+    assert ended.value.code == 2
 
 
 def test_the_entries_of_a_certificate_have_types_and_what_always_wins_follows_from_the_rates():

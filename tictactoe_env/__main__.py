@@ -50,9 +50,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="replace" if stream is sys.stdin else "backslashreplace")
     given = _parsed(arguments)
     try:
-        rules, games = parse_size(given.board), whole_number(given.games, "games", 1)
+        rules = parse_size(given.board)
+        games = whole_number(given.games, "games", 1)
         seed = secrets.randbits(32) if given.seed is None else whole_number(given.seed, "seed", 0)
-        name, side = given.opponent or easy_opponent(rules), other(given.side)
+        name = given.opponent or easy_opponent(rules)
+        side = other(given.side)
         players = {given.side: Participant("human", PERSON), side: Participant("agent", name)}
         session = GameSession(rules, players, {side: make_opponent(name, rules)}, Talk())
     except ValueError as error:

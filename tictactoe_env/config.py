@@ -30,8 +30,12 @@ RENDER_MODES = ("human", "ansi", "rgb_array")
 _REWARDS = {"win": 1, "draw": 0, "loss": -1, "illegal": -1}
 # Arguments with which the best achievable reward stays the same.
 _SAME_THRESHOLD = {
-    *("observation", "render_mode", "illegal", "autoreset_mode"),
-    *("num_envs", "vectorization_mode"),
+    "observation",
+    "render_mode",
+    "illegal",
+    "autoreset_mode",
+    "num_envs",
+    "vectorization_mode",
 }
 RESET_OPTIONS = ("side", "opponent", "board")
 BOARD_OPTIONS = ("board",)  # where the caller moves for both sides
@@ -151,8 +155,9 @@ class Config:
         array = np.asarray(value)
         is_right = array.shape == shape and array.dtype.kind in "iu"
         if not is_right or (np.abs(array) > 1).any() or (np.abs(array) < least).any():
+            numbers = "+1 and -1, or 0," if least == 0 else "+1 and -1"
             raise ValueError(
-                f"start: {name} must be of +1 and -1{', or 0,' * (not least)} in the shape "
+                f"start: {name} must be of {numbers} in the shape "
                 f"{shape}, got {array.dtype} {array.shape}: {array.tolist()!r:.100}"
             )
         return array.astype(np.int8)
@@ -177,7 +182,8 @@ class Config:
         side = given.get("side", self.side)
         if board is None or (side in SIDES and mark_of(side) == to_move(board)):
             return
-        cells, mover = np.arange(self.rules.cells), to_move(board)
+        cells = np.arange(self.rules.cells)
+        mover = to_move(board)
         after = np.repeat(board[None], self.rules.cells, axis=0)
         after[cells, cells] = mover
         ends = self.ended(after) | ~self.rules.legal_cells(board)

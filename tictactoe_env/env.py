@@ -29,7 +29,8 @@ from tictactoe_env.rules import ILLEGAL, ONGOING, OUTCOME_NUMBERS, Boards, to_mo
 
 _NO_OPTIONS: Mapping[str, Any] = {}
 _OUTCOME = tuple(OUTCOME_NUMBERS)  # of a result: np.int8
-ZERO, ONE = np.int8(0), np.int8(1)
+ZERO = np.int8(0)
+ONE = np.int8(1)
 _MARKS = {1: np.int8(1), -1: np.int8(-1)}
 
 
@@ -203,7 +204,8 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
             render_mode=render_mode,
             **variant,
         )
-        self.rules, self.render_mode = config.rules, render_mode
+        self.rules = config.rules
+        self.render_mode = render_mode
         self._window: Any = None
         if render_mode == "human":
             from tictactoe_env.render import Window  # imported here because most users never draw
@@ -252,18 +254,24 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
         Raises ValueError, changing nothing, for a wrong seed or wrong options.
         """
         self._check_open()
-        given, pool, replies = _NO_OPTIONS, self._pool, self._replies
+        given = _NO_OPTIONS
+        pool = self._pool
+        replies = self._replies
         if seed is not None or options is not None:
             given, pool, replies = self._options(seed, options)
         if self._uniforms.rng is not self._np_random:  # reseeded, or replaced by the user
             self._uniforms = Uniforms(self.np_random)
-        self._state, self._running = None, False  # a start that is refused leaves no game
+        # A start that is refused leaves no game.
+        self._state = None
+        self._running = False
         if replies:
             which = 0 if len(replies) == 1 else int(pool.draw(self.np_random, 1)[0])
-            self._reply, self._which = replies[which], None if "opponent" in given else which
+            self._reply = replies[which]
+            self._which = None if "opponent" in given else which
         before, side = self._start(given)
         if self._both_sides:
-            state, (observation, mask) = before, self._game.view(before)
+            state = before
+            observation, mask = self._game.view(before)
         else:
             state, result, observation, mask = self._game.advance(
                 before, None, self._reply, self._uniforms
@@ -271,7 +279,10 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
             if result != ONGOING:
                 raise ValueError("the opponent's first move ended the game: change sides")
         self._games_begun += 1
-        self._before, self._state, self._side, self._running = before, state, side, True
+        self._before = before
+        self._state = state
+        self._side = side
+        self._running = True
         if self._window is not None:
             self.render()
         info = {"action_mask": mask, "side": side, "outcome": ZERO, "illegal_move": ZERO}
@@ -280,8 +291,10 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
     def _options(self, seed: Any, options: Any) -> tuple[Mapping[str, Any], Pool, list[Any]]:
         """The checked options of a reset, and the opponents of its game; seeds the generator."""
         known = BOARD_OPTIONS if self._both_sides else RESET_OPTIONS
-        seed, given = checked_seed(seed), self.config.options(options, known)
-        pool, replies = self._checked_pool(given.get("opponent", self._pool), given), self._replies
+        seed = checked_seed(seed)
+        given = self.config.options(options, known)
+        pool = self._checked_pool(given.get("opponent", self._pool), given)
+        replies = self._replies
         if "opponent" in given:
             replies = [self._game.prepare(policy) for policy in pool.policies]
         if seed is not None:
@@ -291,7 +304,9 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
 
     def _start(self, given: Mapping[str, Any]) -> tuple[GameState, np.int8]:
         """A new game, and the learner's mark: that of the mover, if the caller moves for both."""
-        side, start, seat = given.get("side", self.config.side), self.config.start, 1
+        side = given.get("side", self.config.side)
+        start = self.config.start
+        seat = 1
         if not self._both_sides:
             if side == "random":
                 seat = 1 if self._uniforms.draw() < 0.5 else -1
@@ -318,13 +333,17 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
             self._refuse()
         if type(action) is not int or not 0 <= action <= self._last_cell:  # excludes bool
             action = self._cell(action)
-        before, game, side = self._state, self._game, self._side
+        before = self._state
+        game = self._game
+        side = self._side
         after, result, observation, mask = game.advance(before, action, self._reply, self._uniforms)
         if self._both_sides:
             side = -side
         if result == ILLEGAL and self.config.illegal == "raise":
             check_move(self.board, action, self.rules)
-        self._before, self._state, self._side = before, after, side
+        self._before = before
+        self._state = after
+        self._side = side
         if self._window is not None:
             self.render()
         info = {"action_mask": mask, "side": side, "outcome": ZERO, "illegal_move": ZERO}
@@ -395,7 +414,8 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
         """
         if (draw := picture_of(self.render_mode)) is None:
             return None
-        board, before = self.board, self._game.board(self._before)
+        board = self.board
+        before = self._game.board(self._before)
         picture = draw(board, self.rules, last=last_move(before, board, int(self._side)))
         return picture if self._window is None else self._window.show(picture)
 
@@ -403,4 +423,6 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
         """Close the environment; a later reset or step raises ClosedEnvironmentError."""
         if self._window is not None:
             self._window.close()
-        self.closed, self._running, self._state = True, False, None
+        self.closed = True
+        self._running = False
+        self._state = None

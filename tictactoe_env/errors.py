@@ -12,7 +12,7 @@ import math
 import operator
 import re
 from collections.abc import Collection, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -29,7 +29,8 @@ def unknown_name(what: str, name: object, known: Iterable[str]) -> ValueError:
     Names are near that have nearly the same letters, in capitals or not, or have the name as one
     of their words ("ppo" in "maskable_ppo").
     """
-    known, wanted = sorted(known), str(name).lower()
+    known = sorted(known)
+    wanted = str(name).lower()
 
     def likeness(spelling: str) -> float:
         is_word = wanted in re.split("[-_]", spelling.lower())
@@ -102,6 +103,9 @@ def printable(text: object, lines: bool = False) -> str:
 
 def in_one_line(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
     """A parser of a command line that says its errors in one line, without its usage."""
-    tell = lambda message: parser.exit(2, f"{parser.prog}: {message}\n")  # noqa: E731
-    parser.error = tell  # type: ignore[method-assign]
+
+    def error(message: str) -> NoReturn:
+        parser.exit(2, f"{parser.prog}: {message}\n")
+
+    parser.error = error  # type: ignore[method-assign]
     return parser

@@ -183,7 +183,8 @@ def check_move(board: Boards, cell: int, rules: Rules) -> None:
     The message names the board, the side to move and the legal cells.
     """
     x, o = (int(bits) for bits in rules.to_bits(board))
-    lines, legal = (rules.has_line(x), rules.has_line(o)), rules.legal_cells(board)
+    lines = (rules.has_line(x), rules.has_line(o))
+    legal = rules.legal_cells(board)
     text = board_text(board, rules)
     if any(lines) or not legal.any():
         winner = SIDES[lines[1] if rules.line_result == WIN else lines[0]]

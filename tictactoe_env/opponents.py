@@ -46,7 +46,9 @@ if TYPE_CHECKING:
     from tictactoe_env.certificates.content import Certificate
 
 _GROUP = "tictactoe_env.opponents"
-SELF, BEST_RESPONSE, LATEST = "self", "best-response", "latest:"
+SELF = "self"
+BEST_RESPONSE = "best-response"
+LATEST = "latest:"
 LEARNED = (SELF, BEST_RESPONSE)  # made from the learner, so only where one is trained
 _RESERVED = (*LEARNED, "human", "latest", "learner", "rival")
 EASY = "minimax-slip=0.3"  # perfect play that often slips
@@ -258,9 +260,8 @@ def saved_path(
     """The path of the saved run that a text names; None for the name of any other player.
 
     It is the folder of the run, or a certificate without a run. `latest:AGENT` is the newest run of
-    this agent, on the board `rules` if there is one. what: what
-    an error calls the player. also: further names that the error lists. Raises ValueError if there
-    is no such run and no such name.
+    this agent, on the board `rules` if there is one. what: what an error calls the player. also:
+    further names that the error lists. Raises ValueError if there is no such run and no such name.
     """
     from tictactoe_env.certificates import runs
 

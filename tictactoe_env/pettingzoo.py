@@ -161,7 +161,8 @@ class TicTacToeAECEnv(AECEnv):  # type: ignore[misc,unused-ignore]
         super().__init__()
         self.max_cycles = None if max_cycles is None else whole_number(max_cycles, "max_cycles", 1)
         self.game = TicTacToeEnv(opponent=None, observation=observation, **arguments)
-        self.rules, self.render_mode = self.game.rules, self.game.render_mode
+        self.rules = self.game.rules
+        self.render_mode = self.game.render_mode
         self.agents: list[str] = []
         self.possible_agents = list(AGENTS)
         self.action_spaces = {agent: gym.spaces.Discrete(self.rules.cells) for agent in AGENTS}
@@ -238,7 +239,8 @@ class TicTacToeAECEnv(AECEnv):  # type: ignore[misc,unused-ignore]
         mover, seen, mask = self._started()
         seat = _MARKS[one_of("agent", agent, AGENTS)]
         if agent != mover:  # one that waits, or is stepped once more after the end of the game
-            board, kind = self.game.board[None], self.game.config.observation
+            board = self.game.board[None]
+            kind = self.game.config.observation
             seen = observe(board, self.rules, kind, np.array([seat]))[0]
         mask = mask if agent == self.agent_selection else np.zeros_like(mask)
         return {"observation": seen.copy(), "action_mask": mask.copy()}

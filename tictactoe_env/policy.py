@@ -94,7 +94,9 @@ class PredictPolicy:
     def __init__(
         self, model: Any, rules: Rules, deterministic: bool = True, normalizer: Any = None
     ):
-        self.model, self.rules, self.deterministic = model, rules, deterministic
+        self.model = model
+        self.rules = rules
+        self.deterministic = deterministic
         find = getattr(model, "get_vec_normalize_env", None)
         self.normalizer = find() if normalizer is None and callable(find) else normalizer
         space = getattr(model, "observation_space", None)
@@ -214,7 +216,8 @@ class FunctionPolicy:
         if not callable(function):
             raise ValueError(f"a FunctionPolicy needs a function, got {function!r}")
         one_of("observation", observation, OBSERVATIONS)
-        self.function, self.rules = function, checked_rules(rules)
+        self.function = function
+        self.rules = checked_rules(rules)
         self.observation = observation
 
     def probs(self, boards: Boards) -> Probs:

@@ -70,8 +70,8 @@ def snapshot(player: Any, rules: Rules, deterministic: bool = False) -> Policy:
     player: an object with `probs(boards)`, or with Stable-Baselines3's `predict`. deterministic:
     True if the copy always plays the most probable move, of equal ones the lowest cell. Otherwise
     it plays by its probabilities, as PPO, A2C and MaskablePPO of Stable-Baselines3 have them. A DQN
-    plays its best action either way. On larger boards
-    the copy of a CanonicalPolicy is one too, so that proofs of it remain small.
+    plays its best action either way. On larger boards the copy of a CanonicalPolicy is one too, so
+    that proofs of it remain small.
     Raises ValueError for an object that is not a player or cannot be copied.
     """
     policy = as_policy(player, checked_rules(rules), deterministic)
@@ -130,7 +130,8 @@ class Snapshots:
         self, player: Policy, rng: np.random.Generator
     ) -> tuple[Snapshots, int | None]:
         """The member with a further snapshot, and the place of that which made room for it."""
-        kept, place = list(self.snapshots), None
+        kept = list(self.snapshots)
+        place = None
         if len(kept) >= self.keep:
             is_oldest = self.replace == "oldest" or (self.replace == "mixed" and rng.random() < 0.5)
             place = 0 if is_oldest else int(rng.integers(len(kept)))
@@ -202,7 +203,9 @@ class Pool:
         the snapshot, for the member "best-response"; if there is none, the snapshot itself plays in
         its place. Raises ValueError for a pool with neither "self" nor "best-response".
         """
-        moved, own, responder = np.arange(len(self.policies)), self.own, self.responder
+        moved = np.arange(len(self.policies))
+        own = self.own
+        responder = self.responder
         if own is None and responder is None:
             raise ValueError('no opponent is "self" or "best-response", so no snapshot would play')
         if responder is not None:
@@ -255,7 +258,8 @@ def split_member(
     make: called as `make(weight, **options)` with the options in the text, or else the defaults.
     Raises ValueError if the name is there twice.
     """
-    found, others = [], []
+    found = []
+    others = []
     for opponent, weight in pairs:
         own, options = split_options(opponent) if isinstance(opponent, str) else (None, [])
         if own == name:
@@ -321,7 +325,8 @@ class Pooled:
         The keys are `snapshots`, the number of them, with the opponent "self" its options `keep`
         and `replace`, and with "best-response" `best_response`, whether there is one yet.
         """
-        own, responder = self._pool.own, self._pool.responder
+        own = self._pool.own
+        responder = self._pool.responder
         found: dict[str, Any] = {}
         if own:
             found = {"keep": own.keep, "replace": own.replace, "snapshots": len(own.snapshots)}

@@ -27,8 +27,13 @@ _ENDS = {"full": ": a draw", "illegal": " is taken"}  # of a game, after its mov
 
 # Colours that colour-blind readers can tell apart (Okabe and Ito, "Color Universal Design").
 COLOURS = {"X": "#0072b2", "O": "#d55e00"}
-POSITIVE, NEGATIVE = "#009e73", "#cc79a7"
-BACKGROUND, TILE, LAST, INK, LABEL = "#e4e8ec", "#ffffff", "#ffe9a3", "#26323b", "#66737d"
+POSITIVE = "#009e73"
+NEGATIVE = "#cc79a7"
+BACKGROUND = "#e4e8ec"
+TILE = "#ffffff"
+LAST = "#ffe9a3"
+INK = "#26323b"
+LABEL = "#66737d"
 
 _CROSS = ((0.27 + 0.27j, 0.73 + 0.73j), (0.73 + 0.27j, 0.27 + 0.73j))  # strokes of an X
 
@@ -140,12 +145,14 @@ def svg_games(games: Mapping[str, Sequence[int]], rules: Rules, *, cell_pixels: 
     parts: list[str] = []
     width = top = 0
     for name, cells in games.items():
-        middle, top = top + cell_pixels / 2, top + cell_pixels
+        middle = top + cell_pixels / 2
+        top += cell_pixels
         boards, wide, high = _boards(cells, rules, cell_pixels, top)
         heading = _caption(name, cell_pixels * 3 / 8, middle, cell_pixels)
         bold = '<text text-anchor="start" font-weight="bold"'
         parts += [heading.replace("<text", bold), *boards]
-        width, top = max(width, wide), top + high
+        width = max(width, wide)
+        top += high
     title = "; ".join(f"{name}: {game_text(cells, rules)}" for name, cells in games.items())
     return _document(width, top, title, parts)
 
@@ -278,7 +285,8 @@ def _boards(cells: Sequence[int], rules: Rules, size: int, top: int) -> tuple[li
     rows = math.ceil(len(cells) / _GAME_COLUMNS)
     columns = math.ceil(len(cells) / rows)  # rows of about the same length
     _, wide, high = _picture(game.board, rules, None, None, size)
-    caption, parts = size // 2, []
+    caption = size // 2
+    parts = []
     for ply, cell in enumerate(cells):
         state = standing(cells[: ply + 1], rules)
         row, column = divmod(ply, columns)
@@ -348,7 +356,8 @@ def _distance(shape: _Shape, pixels: _Points) -> NDArray[np.float64]:
     if kind == "O":
         return np.abs(np.abs(middle) - 0.25 * unit) - thickness / 2
     start, end = at + unit * np.array(strokes).T
-    along, from_start = end - start, pixels[..., None] - start
+    along = end - start
+    from_start = pixels[..., None] - start
     share = (from_start * along.conj()).real / np.maximum(np.abs(along) ** 2, 1e-9)
     nearest = np.abs(from_start - np.clip(share, 0, 1) * along)
     return nearest.min(axis=-1) - thickness / 2
@@ -377,10 +386,11 @@ GLYPHS = {
 @lru_cache(maxsize=512)
 def _letters(text: str) -> tuple[tuple[complex, complex], ...]:
     """A text in the stroke font: the ends of its strokes, from the middle of its digits on."""
-    found, left = [], 0
+    found = []
+    left = 0
     for letter in text:
         strokes = [
-            [complex(left + int(x), int(y) - 3) for x, y in zip(*[iter(word)] * 2, strict=True)]
+            [complex(left + int(x), int(y) - 3) for x, y in zip(word[::2], word[1::2], strict=True)]
             for word in GLYPHS[letter].split()
         ]
         found += [ends for points in strokes for ends in pairwise(points)]
@@ -412,7 +422,8 @@ class Window:
         except ImportError as error:
             install = 'pip install "tictactoe-env[render]"'
             raise DependencyNotInstalled(f'render_mode="human" needs pygame: {install}') from error
-        screen, size = pygame.display.get_surface(), picture.shape[1::-1]
+        screen = pygame.display.get_surface()
+        size = picture.shape[1::-1]
         if screen is None or screen.get_size() != size:
             pygame.init()
             screen = pygame.display.set_mode(size)

@@ -64,7 +64,8 @@ class Rules:
     def __post_init__(self) -> None:
         for name in SIZES:
             object.__setattr__(self, name, whole_number(getattr(self, name), name, 1))
-        size, longest = f"{self.rows}x{self.cols}", max(self.rows, self.cols)
+        size = f"{self.rows}x{self.cols}"
+        longest = max(self.rows, self.cols)
         if (bits := self.rows * (self.cols + 1)) > MAX_BITS:
             needs = f"needs rows * (cols + 1) = {bits} bits, more than {MAX_BITS}"
             raise ValueError(f"a board of {size} {needs}; use a smaller one, for example 7x8")
@@ -99,7 +100,8 @@ class Rules:
 
         So what was written before a field existed is written alike.
         """
-        return {**{name: getattr(self, name) for name in SIZES}, **self.variant}
+        sizes = {name: getattr(self, name) for name in SIZES}
+        return sizes | self.variant
 
     @property
     def cells(self) -> int:
@@ -168,7 +170,8 @@ class Rules:
 
     def is_dead(self, x: _Bits, o: _Bits) -> Any:
         """True if every line has marks of both sides, so nobody can complete one: or (B,) bool."""
-        open_to_x, open_to_o = self.has_line(o ^ self.full), self.has_line(x ^ self.full)
+        open_to_x = self.has_line(o ^ self.full)
+        open_to_o = self.has_line(x ^ self.full)
         is_open = open_to_x | open_to_o
         return ~is_open if isinstance(is_open, np.ndarray) else not is_open
 
@@ -355,10 +358,13 @@ def standing(cells: Sequence[int], rules: Rules, early_draw: bool = False) -> St
     early_draw: the game is drawn as soon as every line holds marks of both sides.
     Raises ValueError for a number that is no cell of the board.
     """
-    bits, shortest = rules.cell_bits, 1 if early_draw else rules.shortest
+    bits = rules.cell_bits
+    shortest = 1 if early_draw else rules.shortest
     own, other = 0, 0  # marks of the side to move, and of the side that moved last
     moves: list[int] = []
-    ended, result, illegal = "", ONGOING, None
+    ended = ""
+    result = ONGOING
+    illegal = None
     legal = rules.legal(0)
     for ply, cell in enumerate(cells):
         if type(cell) is not int or not 0 <= cell < len(bits):
@@ -366,7 +372,8 @@ def standing(cells: Sequence[int], rules: Rules, early_draw: bool = False) -> St
         if ended or not legal & bits[cell]:
             illegal = ply
             if not ended:
-                ended, result = "illegal", WIN  # of the side that moved last
+                ended = "illegal"
+                result = WIN  # for the side that moved last
             break
         own, other = other, own | bits[cell]
         legal = rules.legal(own | other)

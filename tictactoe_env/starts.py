@@ -36,7 +36,8 @@ class ExploringStarts:
         if self.share + self.counterexamples > 1:
             shares = f"{share} of exploring starts and {counterexamples} of counterexamples"
             raise ValueError(f"the shares must be at most 1 together, got {shares}")
-        self.rules, self.early_draw = rules, early_draw
+        self.rules = rules
+        self.early_draw = early_draw
         if rules.cells > TABULATED:
             return
         positions = positions_of(rules)

@@ -15,14 +15,11 @@ import re
 import string
 from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
-from gymnasium.error import ResetNeeded
-from gymnasium.utils import RecordConstructorArgs
 
 from tictactoe_env import notation
 from tictactoe_env.errors import one_of, whole_number
@@ -89,7 +86,7 @@ class TextPolicy:
         batch: int = 8,
     ):
         self.ask, self.rules = ask, checked_rules(rules)
-        self.prompt = prompt or partial(board_prompt, rules=rules)
+        self.prompt = prompt or (lambda board: board_prompt(board, rules))
         self.batch = whole_number(batch, "batch", 1)
         self.symmetric_probs = TextPolicy.probs if symmetric else None  # see `plays_symmetrically`
         self._forms = canonical_forms(rules, symmetric)
@@ -132,8 +129,9 @@ class TextPolicy:
             part = prompts[first : first + self.batch]
             answers = [*self.ask(part)]
             if len(answers) != len(part) or not all(isinstance(one, str) for one in answers):
-                got = f"{answers!r:.200} for {len(part)}"
-                raise ValueError(f"ask must return a text for each of its prompts, got {got}")
+                raise ValueError(
+                    f"ask must return {len(part)} texts in a list, got {answers!r:.200}"
+                )
             found = dict(zip(part, answers, strict=True))
             self.answers |= found
             if self.file is not None:
@@ -202,7 +200,7 @@ def _text(one: Any) -> str:
     return one if isinstance(one, str) else "\n".join(part["content"] or "" for part in one)
 
 
-class TextEnv(gym.Wrapper, RecordConstructorArgs):
+class TextEnv(gym.Wrapper, gym.utils.RecordConstructorArgs):
     """An environment of this package that is seen and played as text, by agents that speak.
 
     An observation is the `board_prompt` of the board, and an action any text that names a cell. A
@@ -211,7 +209,7 @@ class TextEnv(gym.Wrapper, RecordConstructorArgs):
     """
 
     def __init__(self, env: gym.Env[Any, Any]):
-        RecordConstructorArgs.__init__(self)
+        gym.utils.RecordConstructorArgs.__init__(self)
         gym.Wrapper.__init__(self, env)
         self._config = env.get_wrapper_attr("config")
         space = gym.spaces.Text(4_096, min_length=0, charset=string.printable)
@@ -228,7 +226,7 @@ class TextEnv(gym.Wrapper, RecordConstructorArgs):
     def step(self, action: str) -> tuple[str, Any, bool, bool, dict[str, Any]]:
         """Make the move that the text names."""
         if self._info is None:
-            raise ResetNeeded("no game is running: call reset() to start one")
+            raise gym.error.ResetNeeded("no game is running: call reset() to start one")
         cell = notation.named_cell(action, self._config.rules)
         if cell is None and self._config.illegal == "raise":
             raise IllegalMoveError(f"an action must name a cell such as b2, got {action!r:.200}")

@@ -93,7 +93,8 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
         if render_mode is not None:
             one_of("render mode of many games", render_mode, self.metadata["render_modes"])
         self.config = config = Config.of(side=side, render_mode=render_mode, **arguments)
-        self.rules, self.render_mode = config.rules, render_mode
+        self.rules = config.rules
+        self.render_mode = render_mode
         if not isinstance(autoreset_mode, AutoresetMode):
             known = {text: mode for mode in AutoresetMode for text in (mode.name, mode.value)}
             autoreset_mode = known[one_of("autoreset mode", autoreset_mode, known)]
@@ -120,7 +121,8 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
 
     def _use(self, pool: Pool, moved: NDArray[np.intp] | None = None) -> None:
         if moved is None:
-            self._which, self._extra = pool.draw(self.np_random, self.num_envs), []
+            self._which = pool.draw(self.np_random, self.num_envs)
+            self._extra = []
         else:
             extra = np.arange(len(self._extra)) + len(pool.policies)
             self._which = np.concatenate([moved, extra])[self._which]
@@ -168,7 +170,8 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
             extra += pool.policies
         if extra or self._extra:
             self._replies = self._games.prepare([*self._pool.policies, *extra])
-        self._which, self._extra = np.searchsorted(kept, which), extra
+        self._which = np.searchsorted(kept, which)
+        self._extra = extra
         return 0 if pool is self._pool else len(kept)
 
     def _reset_mask(self, mask: Any) -> NDArray[np.bool_]:
@@ -185,7 +188,9 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
         self, games: NDArray[np.intp], given: Mapping[str, Any], pool: Pool, first_opponent: int = 0
     ) -> None:
         """Start the games with these indices; where the opponent moves first, it moves."""
-        rng, count, side = self.np_random, len(games), given.get("side", self.config.side)
+        rng = self.np_random
+        count = len(games)
+        side = given.get("side", self.config.side)
         current = self._started()
         self._states = None  # a start that is refused leaves no games
         if side == "random":
@@ -208,7 +213,9 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
         settled, result = self._games.begin(states, self._replies, which, rng, same_board)
         if np.count_nonzero(result):  # not ONGOING
             raise ValueError("the opponent's first move ended a game: change sides")
-        current[..., games], self._which[games], self._over[games] = settled, which, False
+        current[..., games] = settled
+        self._which[games] = which
+        self._over[games] = False
         self._begun[games] += 1
         if self._limit is not None:
             self._steps[games] = 0
@@ -232,8 +239,10 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
         actions: whole numbers (num_envs,). Returns observations, rewards, terminated, truncated
         (False without `max_episode_steps`) and infos.
         """
-        before, cells = self._started(), self._cells(actions)
-        mode, games = self.autoreset_mode, self._games
+        before = self._started()
+        cells = self._cells(actions)
+        mode = self.autoreset_mode
+        games = self._games
         waiting = self._over.nonzero()[0] if mode is not AutoresetMode.SAME_STEP else None
         if waiting is not None and len(waiting) and mode is AutoresetMode.DISABLED:
             raise ResetNeeded(f"the games {waiting.tolist()} are over: reset them by reset_mask")
@@ -246,7 +255,8 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
             result[waiting] = ONGOING
         ended = result != ONGOING
         rewards = self.config.reward_table.take(result)
-        self._before, self._states = before, after
+        self._before = before
+        self._states = after
         truncated = self._truncated(ended)
         if waiting is None:
             return self._same_step(result, rewards, ended, truncated)
@@ -265,7 +275,8 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
 
     def _same_step(self, result: Any, rewards: Any, ended: Any, truncated: Any) -> Any:
         """Start the next games where one ended; add its last observation and info."""
-        games, states = self._games, self._started()
+        games = self._games
+        states = self._started()
         finished = ended | truncated
         over = finished.nonzero()[0]
         if len(over) == 0:
@@ -273,10 +284,14 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
         last = states.take(over, axis=-1)
         self._begin(over, {}, self._pool)
         # One call for the new games and the finished ones; these come last.
-        both, count = np.concatenate([states, last], axis=-1), self.num_envs
-        observations, masks, seats = games.observe(both), games.legal(both), games.seats(both)
+        both = np.concatenate([states, last], axis=-1)
+        count = self.num_envs
+        observations = games.observe(both)
+        masks = games.legal(both)
+        seats = games.seats(both)
         final_obs = np.zeros((count, *observations.shape[1:]), observations.dtype)
-        final_masks, final_seats = masks[:count].copy(), seats[:count].copy()
+        final_masks = masks[:count].copy()
+        final_seats = seats[:count].copy()
         _set_rows(final_obs, over, observations[count:])
         _set_rows(final_masks, over, masks[count:])
         final_seats[over] = seats[count:]
@@ -290,7 +305,8 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
         return observations[:count], rewards, ended, truncated, infos
 
     def _info(self) -> dict[str, Any]:
-        games, states = self._games, self._states
+        games = self._games
+        states = self._states
         every = np.ones(self.num_envs, dtype=bool)
         return _infos(games.legal(states), games.seats(states), games.result(states), every)
 
@@ -343,7 +359,8 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
         proofs, and `generator` is the state of the random generator, as JSON values. Opponents are
         not part of it. Raises ResetNeeded before the first reset.
         """
-        states, games = self._started(), self._games
+        states = self._started()
+        games = self._games
         return {
             "boards": games.boards(states),
             "seats": games.seats(states),
@@ -374,7 +391,8 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
         counterexamples = [np.array(one) for one in state["counterexamples"]]
         states = self._games.start(boards, found["seats"], found["results"])
         self.np_random.bit_generator.state = state["generator"]
-        self._states, self._before = states, states.copy()
+        self._states = states
+        self._before = states.copy()
         for name in _OWN:
             setattr(self, f"_{name}", found[name])
         self._counterexamples = counterexamples
@@ -431,7 +449,8 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
         """One picture for each game: text ("ansi") or uint8 (height, width, 3) ("rgb_array")."""
         if (draw := picture_of(self.render_mode)) is None:
             return None
-        games, states = self._games, self._started()
+        games = self._games
+        states = self._started()
         rows = zip(games.boards(self._before), self.boards, games.seats(states), strict=True)
         return tuple(
             draw(board, self.rules, last=last_move(before, board, int(seat)))
@@ -443,7 +462,8 @@ def _array_of(
     state: Mapping[str, Any], name: str, dtype: DTypeLike, shape: tuple[int, ...]
 ) -> NDArray[Any]:
     """A copy of an array of a state. Raises ValueError if its shape or its dtype is another."""
-    found, expected = np.array(state.get(name)), np.dtype(dtype)
+    found = np.array(state.get(name))
+    expected = np.dtype(dtype)
     if found.shape != shape or found.dtype != expected:
         raise ValueError(f"{name} must be {expected} {shape}, got {found.dtype} {found.shape}")
     return found
@@ -457,7 +477,8 @@ def _infos(masks: Any, seats: Any, results: Any, rows: NDArray[np.bool_]) -> dic
     if results is None:
         outcome, illegal = np.zeros((2, len(rows)), dtype=np.int8)
     else:
-        outcome, illegal = OUTCOME_NUMBERS.take(results), (results >= ILLEGAL).view(np.int8)
+        outcome = OUTCOME_NUMBERS.take(results)
+        illegal = (results >= ILLEGAL).view(np.int8)
     infos = {"action_mask": masks, "side": seats, "outcome": outcome, "illegal_move": illegal}
     return infos | {f"_{name}": rows for name in infos}
 

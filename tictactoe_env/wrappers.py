@@ -149,7 +149,8 @@ class VectorMaskInObservation(_MaskGiver, VectorWrapper):
         dtype: DTypeLike = "int8",
     ):
         super().__init__(env)
-        seen, keys = env.single_observation_space, (observation, mask)
+        seen = env.single_observation_space
+        keys = (observation, mask)
         self.single_observation_space = self._space(
             seen, env.single_action_space, keys, _dtype_name(dtype)
         )

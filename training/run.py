@@ -102,7 +102,7 @@ class Run:
 
     @property
     def runs(self) -> tuple[Run, ...]:
-        """The run itself; two rivals have two."""
+        """The runs of this training: this one alone, where `rivals.Rivals` has two."""
         return (self,)
 
     @property
@@ -119,7 +119,7 @@ class Run:
         record = self.record
         if record.rows and record.last["steps"] >= self.config.steps:
             return True
-        return self.until in record.first_reached
+        return self.until in record.first_reached  # never true of "steps"
 
     @property
     def is_interrupted(self) -> bool:
@@ -156,7 +156,7 @@ class Run:
     def read(self) -> None:
         """Restore the learner and the record of the checkpoint. Changes no file that is whole."""
         self.files.recover_checkpoint()
-        is_sealed = self.files.is_sealed
+        is_sealed = self.files.is_sealed  # first, as it raises for a damaged file of the run
         self._earlier_seconds = self.files.read_checkpoint(self.learner, self.record)
         self.is_complete = is_sealed and self.is_at_its_end
 
@@ -166,7 +166,10 @@ class Run:
         self._last_checkpoint = time.monotonic()
 
     def _resume_with_games(self, learner: GamesLearner, learn_from: str) -> Counter[str]:
-        """Go on from the checkpoint that was read, with the games that are new since then."""
+        """Learn the games that are new since the checkpoint that was read, and go on from there.
+
+        The best model learns them too, is evaluated again, and is saved with the checkpoint.
+        """
         before = learner.state()
         counts = learner.learn_games(self.folder, learn_from)
         if counts["learned"]:
@@ -179,9 +182,9 @@ class Run:
         return counts
 
     def _with_games(self, best: Best, before: State, learn_from: str) -> Best:
-        """The best model once it has learned the games that its learner has learned, too.
+        """The best model after it has learned the new games too, with its new results.
 
-        before: the state of the learner without these games.
+        before: the state of the run's learner before it learned these games.
         """
         learner = self.page.begin(self.config)
         assert isinstance(learner, GamesLearner)
@@ -201,7 +204,10 @@ class Run:
 
     @contextmanager
     def observed(self, observer: Observer) -> Iterator[None]:
-        """Tell of the progress, and let Ctrl-C stop the training."""
+        """Within this context the observer is told of the progress, and Ctrl-C stops the training.
+
+        It starts the clock of `seconds` and of the checkpoints anew.
+        """
         self._began = time.monotonic()
         self._last_checkpoint = self._began
         self._observer = observer
@@ -209,9 +215,10 @@ class Run:
             yield
 
     def evaluate(self) -> bool:
-        """Evaluate exactly, save and show the results; True if training should stop now.
+        """Evaluate exactly and show the results; True if training should stop now.
 
-        It should stop at the goal `until`, and after Ctrl-C.
+        It should stop at the goal `until`, and after Ctrl-C. The checkpoint is written then, after
+        the last step, and when it is due.
         """
         results = self.judge()
         is_over = results.reached(self.until, self.side) or self.is_interrupted
@@ -221,7 +228,10 @@ class Run:
         return is_over
 
     def judge(self) -> Evaluation:
-        """Evaluate exactly, keep the best model, and show the results."""
+        """Evaluate exactly, keep the best model, write the learner's tables, and show the results.
+
+        Call it within `observed`.
+        """
         policy, results = self.add_to_record(self._observer.prove)
         self.files.write_tables(self.learner)
         self._observer.show(self.record.last, results, policy, self.learner.scalars())
@@ -244,11 +254,12 @@ class Run:
         return policy, results
 
     def _judged(self, policy: BoardPlayer, progress: Progress | None = None) -> Evaluation:
+        """The results of a policy on the side that counts: exact, or sampled beyond the limit."""
         limit = limit_of(self.config)
         return evaluate_or_sample(policy, policy.rules, self.side, limit, progress)
 
     def _candidate(self, learner: Learner, results: Evaluation) -> Best:
-        """The learner as it is now, to keep as the best model."""
+        """The learner as it is now, in copies, to keep as the best model."""
         arrays = {name: array.copy() for name, array in learner.model().items()}
         return Best(Model(self.config, arrays, learner.steps), results, learner.about())
 
@@ -280,23 +291,25 @@ class Run:
         self.files.publish(self.record)
 
     def finish(self) -> Certificate | None:
-        """Write tables, and certificate and values of the best model.
+        """Write the learner's tables, and the certificate of the best model with its values.
 
-        The manifest of the run is written last. Returns the certificate; None if there is none,
-        since nothing is proven of the best model.
+        The manifest of the run is written last. Returns the certificate; None if nothing is proven
+        of the best model, which then has none.
         """
         self.files.write_tables(self.learner)
         player = self.best_player
         certificate = certificate_of(player, self.page.AGENT, self.config, self.preset, self.record)
         if certificate is not None:
-            # On larger boards a player computes its values when it is asked.
-            self.files.write_certificate(certificate, getattr(player, "own", None))
+            # A `ValuedTable` has its values in `own`. Other players have none that could be
+            # written; on larger boards they are computed when the player is asked.
+            values = getattr(player, "own", None)
+            self.files.write_certificate(certificate, values)
         self.files.seal()
         return certificate
 
     def write_untrained(self) -> None:
         """Write a run that has made no step: it can play, and `--resume` trains it."""
         self.start()
-        self.add_to_record()
+        self.add_to_record()  # not `judge`: nobody observes
         self.save()
         self.finish()

@@ -153,9 +153,11 @@ def results_of(facts: Certificate) -> str:
     shares = {side: one.vs_random.win for side, one in facts.trained.items()}
     wins = [f"{100 * win:.1f} %".replace(".0 %", " %") for win in shares.values()]
     if facts.only:
-        won = f"As {facts.only} it wins {wins[0]} against random moves"
+        (own,) = wins
+        won = f"As {facts.only} it wins {own} against random moves"
     else:
-        won = f"It wins {wins[0]} as X and {wins[1]} as O against random moves"
+        as_x, as_o = wins
+        won = f"It wins {as_x} as X and {as_o} as O against random moves"
     if any(one.vs_random.illegal > 0 for one in facts.trained.values()):
         return f"{won}, and often loses by a move on a taken cell."
     sides = {side: one.proven._replace(optimal=False) for side, one in facts.trained.items()}

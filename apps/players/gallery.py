@@ -229,7 +229,8 @@ def grouped(entries: Iterable[Entry]) -> list[tuple[str, list[Entry]]]:
     found: dict[str, list[Entry]] = {group: [] for group in about.GROUPS}
     for entry in entries:
         found[entry.group].append(entry)
-    return [(about.GROUPS[group][0], members) for group, members in found.items() if members]
+    headings = {group: heading for group, (heading, _) in about.GROUPS.items()}
+    return [(headings[group], members) for group, members in found.items() if members]
 
 
 def _named_entry(id: str) -> Entry | None:

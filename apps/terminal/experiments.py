@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,7 +12,7 @@ from pydantic.fields import FieldInfo
 
 import agents
 from apps.terminal.command_line import CommandLine, Option
-from tictactoe_env.errors import unknown_name
+from tictactoe_env.errors import one_of, unknown_name
 from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.notation import parse_size
 from training.options import (
@@ -91,10 +90,17 @@ def option_of(name: str, field: FieldInfo, is_whole: bool) -> Option:
 
 
 def typed_in(line: CommandLine, arguments: Sequence[str]) -> dict[str, Any]:
-    """The options that were typed, with the size in --board as `rows`, `cols` and `k`."""
+    """The options that were typed, with the board in --board as `rows`, `cols` and `k`.
+
+    Fields that make the board a variant are options too. Raises ValueError if the agent has none.
+    """
     typed = line.parse(arguments)
-    size = typed.pop("board", None)
-    return typed if size is None else {**typed, **asdict(size)}
+    board = typed.pop("board", None)
+    if board is None:
+        return typed
+    for name in board.variant:
+        one_of("option of this agent", name, line.defaults)
+    return {**typed, **board.to_json()}
 
 
 def listed(sentences: Mapping[str, str]) -> str:

@@ -220,7 +220,9 @@ class Api:
 
 def groups() -> list[Json]:
     """The groups of a list of players."""
-    return [{"id": id, "heading": group[0], "about": group[1]} for id, group in GROUPS.items()]
+    return [
+        {"id": id, "heading": heading, "about": about} for id, (heading, about) in GROUPS.items()
+    ]
 
 
 def boards_of(entries: Iterable[Entry]) -> list[Rules]:

@@ -66,6 +66,11 @@ def tables(gallery: Gallery) -> Json:
     entries = [one for one in gallery.entries() if one.id not in SEARCHES and one.learned is None]
     boards = [BOARD.to_json()]
     worths = [GameValue(value, plies) for value in (-1, 0, 1) for plies in range(BOARD.cells + 1)]
+    texts = {}
+    for before in worths:
+        for after in worths:
+            key = f"{before.value},{before.plies},{after.value},{after.plies}"
+            texts[key] = Verdict(0, 0, "X", before, after, threw_away=False).text
     return {
         "agents": [
             {**described(one), **proof(one.certificate()), "boards": boards} for one in entries
@@ -75,11 +80,7 @@ def tables(gallery: Gallery) -> Json:
         "positions": table_boards(),
         "players": {one.id: table(one) for one in entries},
         "worths": {f"{one.value},{one.plies}": one.text for one in worths},
-        "verdicts": {
-            ",".join(map(str, (*before, *after))): Verdict(0, 0, "X", before, after, False).text
-            for before in worths
-            for after in worths
-        },
+        "verdicts": texts,
     }
 
 

@@ -135,7 +135,8 @@ def serve(store: Path, port: int) -> None:
             raise ValueError(f"port {port} cannot be used ({why}): give another --port") from None
         # Connections inherit this. Nagle's algorithm delays answers by 40 ms.
         listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        address = f"http://{HOST}:{listening.getsockname()[1]}/"
+        _, free = listening.getsockname()
+        address = f"http://{HOST}:{free}/"
         where = f"games are kept in {printable(store)}; Ctrl-C ends"
         print(f"tic-tac-toe: {address}   ({where})", flush=True)
         sys.setswitchinterval(0.0005)  # seconds a quick answer waits for a thread that searches

@@ -1,7 +1,5 @@
 """Certificates of drawn players, true and forged: the package and the plain verifier agree."""
 
-import base64
-import hashlib
 import json
 import zlib
 from contextlib import suppress
@@ -13,13 +11,12 @@ import numpy as np
 from fuzz.damage import changed, damaged
 from hypothesis import given
 from hypothesis import strategies as st
-from json_certificates import certified
+from json_certificates import canonical, certified, moves_text, sealed, with_moves
 from sample_players import random_probs
 
 from tictactoe_env import plain_proof
 from tictactoe_env.certificates.certificate import CertificateError, read, verify
 from tictactoe_env.exact.proof import ProofLimitError
-from tictactoe_env.exact.symmetry import CanonicalPolicy
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.opponents import make_opponent
 from tictactoe_env.rules import Rules
@@ -55,17 +52,10 @@ def certificates(draw):
         cell = draw(st.integers(0, table.shape[1] - 1))
         table[row] = (1 - share) * table[row] + share * np.eye(table.shape[1])[cell]
     policy = TabularPolicy(known.rules, table)
-    policy = CanonicalPolicy(policy, known.rules) if draw(st.booleans()) else policy
     sides = draw(st.sampled_from((None, ("X", "O"), ("X",), ("O",))))
+    if sides is not None and draw(st.booleans()):
+        return canonical(policy, known.rules, sides)
     return certified(policy, "drawn", lines_only=sides is not None, sides=sides)
-
-
-def moves_text(content):
-    """The text of the moves of a certificate."""
-    moves = content.get("moves")
-    if isinstance(moves, str):
-        return zlib.decompress(base64.b64decode(moves))
-    return json.dumps(moves, sort_keys=True, separators=(",", ":")).encode()
 
 
 @st.composite
@@ -74,11 +64,7 @@ def forged(draw):
     content = draw(certificates())
     kind = draw(st.sampled_from(("moves", "results", "anything")))
     if kind == "moves":
-        moves = draw(changed(json.loads(moves_text(content))))
-        if content["format"] == 2:
-            packed = zlib.compress(json.dumps(moves, separators=(",", ":")).encode())
-            moves = base64.b64encode(packed).decode()
-        content = {**content, "moves": moves}
+        content = with_moves(content, draw(changed(json.loads(moves_text(content)))))
     elif kind == "results":
         results = {name: content[name] for name in RESULTS if name in content}
         content = {**content, **draw(changed(results).filter(lambda made: isinstance(made, dict)))}
@@ -86,8 +72,7 @@ def forged(draw):
         content = draw(changed(content))
     if isinstance(content, dict) and draw(st.integers(0, 9)):
         with suppress(ValueError, zlib.error):
-            digest = hashlib.sha256(moves_text(content)).hexdigest()
-            content = {**content, "sha256_of_moves": digest}
+            content = sealed(content)
     return json.dumps(content).encode()
 
 

@@ -43,11 +43,12 @@ from tictactoe_env.exact.proof import (
 )
 from tictactoe_env.exact.provable import provable
 from tictactoe_env.exact.solver import MinimaxPolicy
+from tictactoe_env.exact.symmetry import plays_symmetrically
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.files import json_value, read_file, without_repeats, write_file
 from tictactoe_env.notation import board_text, cell_text, game_text, parse_cells
 from tictactoe_env.policy import Model, Policy
-from tictactoe_env.rules import SIDES, Rules, standing
+from tictactoe_env.rules import SIDES, Boards, Rules, standing
 
 FILE = "certificate.json"
 MAX_BYTES = 32 << 20  # of a certificate that is read; 3x4 with probabilities needs up to 24 MB
@@ -60,10 +61,12 @@ def exact_results(table: TabularPolicy) -> dict[str, SideResults]:
 
     Raises CertificateError (a ValueError) if a chance of not winning is too small for a number.
     """
-    best, minimax = match.best_achievable(table.rules), MinimaxPolicy(table.rules)
+    best = match.best_achievable(table.rules)
+    minimax = MinimaxPolicy(table.rules)
     sides = {}
     for side in SIDES:
-        reach, limit = TableReach({side: table}, side, table.rules), best[side]
+        reach = TableReach({side: table}, side, table.rules)
+        limit = best[side]
         sides[side] = replace(
             _results(reach),
             optimal=match.wins_most(reach),
@@ -123,14 +126,16 @@ def certify(
     Raises CertificateError (a ValueError) for a name that is none, ValueError for a policy that is
     no function of the board, and ProofLimitError beyond `limit`.
     """
-    rules, stated = match.board_of(rules, policy), Stated.of(agent, **about)
+    rules = match.board_of(rules, policy)
+    stated = Stated.of(agent, **about)
     if lines_only or rules.cells > TABULATED:
         chosen = sides_of(stated.config) if sides is None else sides
         return certify_lines(lines_of(policy, rules, chosen, limit, progress), stated)
     if sides is not None and {*sides} != {*SIDES}:
         raise ValueError(f"sides={sides!r} needs lines_only=True: all positions are of both sides")
     table = tabulate(provable(policy, rules), rules)
-    moves, shares = moves_of(table), match.optimal_share(table)
+    moves = moves_of(table)
+    shares = match.optimal_share(table)
     return Certificate(rules, moves, _digest(moves), exact_results(table), stated, shares)
 
 
@@ -158,7 +163,8 @@ def lines_of(
 
 def certify_lines(reaches: Mapping[str, BoardReach], stated: Stated) -> Certificate:
     """The certificate of a policy by the positions of `lines_of`: see `certify`."""
-    moves, results = compressed(moves_text(reaches)), _line_results(reaches)
+    moves = compressed(moves_text(reaches))
+    results = _line_results(reaches)
     one = next(iter(reaches.values()))
     return Certificate(
         one.rules, moves, _digest(moves), results, stated, canonical=one.is_symmetric
@@ -185,7 +191,8 @@ def table_of(certificate: Certificate) -> TabularPolicy:
     Raises CertificateError if a position is missing or unknown or has no valid move, if the moves
     were changed, and for a certificate of lines: see `policy_in`.
     """
-    moves, rules = certificate.moves, certificate.rules
+    moves = certificate.moves
+    rules = certificate.rules
     if isinstance(moves, str):
         raise CertificateError(
             "this certificate has the moves in the positions that the agent can meet, which are no "
@@ -237,7 +244,8 @@ def _reaches_in(
     certificate: Certificate, limit: Limit | None, progress: Progress | None
 ) -> dict[str, BoardReach]:
     """The positions that follow from the moves of a certificate of lines, by side."""
-    limit, stated = VERIFIED if limit is None else limit, certificate.results
+    limit = VERIFIED if limit is None else limit
+    stated = certificate.results
     for side, found in stated.items():
         if found.positions > limit.positions:
             raise ProofLimitError(
@@ -286,11 +294,13 @@ def verify(
     policy: TabularPolicy | LinesPolicy
     if certificate.is_of_lines:
         reaches = _reaches_in(certificate, limit, progress)
-        policy, shares = LinesPolicy(reaches, certificate.rules), None
+        policy = LinesPolicy(reaches, certificate.rules)
+        shares = None
         results = _line_results(reaches)
     else:
         policy = table_of(certificate)
-        results, shares = exact_results(policy), match.optimal_share(policy)
+        results = exact_results(policy)
+        shares = match.optimal_share(policy)
     for side, found in results.items():
         line = certificate.results[side].losing_line
         if line and len(line) == len(found.losing_line or ()) and _loses(policy, side, line):
@@ -310,8 +320,20 @@ def _loses(policy: TabularPolicy | LinesPolicy, side: str, line: Sequence[str]) 
     if end.winner in (side, None) or len(end.moves) + (end.ended == "illegal") != len(cells):
         return False
     own = range(SIDES.index(side), len(cells), 2)  # the plies in which the policy moves
-    boards = {ply: standing(cells[:ply], policy.rules).board[None] for ply in own}
-    return all(policy.probs(board)[0, cells[ply]] > 0 for ply, board in boards.items())
+    boards = {ply: standing(cells[:ply], policy.rules).board for ply in own}
+    return all(_may_mark(policy, board, cells[ply]) for ply, board in boards.items())
+
+
+def _may_mark(policy: TabularPolicy | LinesPolicy, board: Boards, cell: int) -> bool:
+    """True if a policy may make this move on a board (cells,).
+
+    Of canonical positions, a move on a board that some symmetries leave as it is stands for its
+    images under these.
+    """
+    cells = policy.rules.symmetries
+    kept = plays_symmetrically(policy) & (board[cells] == board).all(axis=1)
+    kept[0] = True
+    return bool((policy.probs(board[None])[0, cells[kept, cell]] > 0).any())
 
 
 def check_digest(certificate: Certificate) -> None:

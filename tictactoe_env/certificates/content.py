@@ -133,10 +133,15 @@ class Certificate:
         )
 
     @property
+    def is_proven(self) -> bool:
+        """True if the player can't be beaten as any side whose results it holds."""
+        return all(found.unbeatable for found in self.results.values())
+
+    @property
     def unbeatable(self) -> bool | None:
         """True if the player can't be beaten; None if that isn't known of a side."""
-        never = all(found.unbeatable for found in self.results.values())
-        return None if never and len(self.results) < len(SIDES) else never
+        is_known = len(self.results) == len(SIDES) or not self.is_proven
+        return self.is_proven if is_known else None
 
     @property
     def optimal(self) -> bool:
@@ -181,7 +186,8 @@ class Certificate:
         if not is_of_lines and found.rules.cells > TABULATED:
             raise CertificateError(f"format 1 is for at most {TABULATED} cells, got {found.rules}")
         for name in ("unbeatable",) if is_of_lines else ("unbeatable", "optimal"):
-            whole, stated = getattr(found, name), take(name)
+            whole = getattr(found, name)
+            stated = take(name)
             if whole is not stated:
                 raise CertificateError(
                     f"{name} is {whole} by the results of the sides, but {reprlib.repr(stated)} in "
@@ -245,6 +251,24 @@ def seems_to_win(found: SideResults) -> bool:
     return found.unbeatable and found.vs_random.draw == found.vs_random.loss == 0
 
 
+PROVEN_HELP = (
+    "also ask whether the players can be beaten: the exit code is 0 if none can, as any side that "
+    "its certificate states, 3 if one can, and 1 if a certificate is refused"
+)
+
+
+def exit_code(found: Sequence[Certificate | None], proven: bool) -> int:
+    """The exit code of a verifier, as PROVEN_HELP says.
+
+    found: the certificates, None for those that are refused. proven: whether --proven is given; if
+    not, it's 0 or 1.
+    """
+    verified = [certificate for certificate in found if certificate is not None]
+    if len(verified) < len(found):
+        return 1
+    return 3 if proven and not all(one.is_proven for one in verified) else 0
+
+
 # --- from JSON ------------------------------------------------------------------------------------
 
 
@@ -279,7 +303,8 @@ def _typed(kind: Any, value: Any, place: str, names: Sequence[str] = ()) -> Any:
     if isinstance(kind, UnionType):
         return None if value is None else _typed(get_args(kind)[0], value, place)
     if isinstance(kind, type) and is_dataclass(kind):
-        entries, kinds = _typed(dict, value, place), get_type_hints(kind)
+        entries = _typed(dict, value, place)
+        kinds = get_type_hints(kind)
         names = names or _entries(kind, entries)
         parts = {n: _typed(kinds[n], entries.get(n, _MISSING), f"{place}.{n}") for n in names}
         _check_known(set(entries) - set(names), f"{place}.")

@@ -35,7 +35,7 @@ _SUM_TOLERANCE = 1e-12  # largest error of the sum of a decision's probabilities
 class LinesPolicy:
     """A policy that is known on its lines only; elsewhere every legal move is equally likely.
 
-    `knows` tells on which boards it is known. sides: those as which it is known. is_symmetric:
+    `knows` tells on which boards it is known. sides: the sides on which it is known. is_symmetric:
     whether it plays alike on symmetric boards, so that a proof of it takes canonical positions.
     The object never changes, so `copy.deepcopy` returns it.
 
@@ -48,6 +48,7 @@ class LinesPolicy:
         self.is_symmetric = all(reach.is_symmetric for reach in reaches.values())
         self._forms = canonical_forms(rules, self.is_symmetric)
         decided = [one for reach in reaches.values() for one in _decided(reach)]
+        # NONE has no positions, but lets a policy that never moves be concatenated.
         x = np.concatenate([NONE, *(ply.x for ply, _, _ in decided)])
         o = np.concatenate([NONE, *(ply.o for ply, _, _ in decided)])
         self._index = PositionIndex(*distinct(x, o, rules), rules)
@@ -83,8 +84,8 @@ class LinesPolicy:
         rows, own_cells = self._find(boards)
         probs = np.zeros(boards.shape)
         known = np.flatnonzero(rows >= 0)
-        moves = self._cells[rows[known]]
-        cells = own_cells[known[:, None], moves]
+        moves = self._cells[rows[known]]  # as cells of the stored positions
+        cells = own_cells[known[:, None], moves]  # as cells of the boards as they are
         # Shares are added because cell 0 also fills up the rows with fewer moves.
         np.add.at(probs, (known[:, None], cells), self._shares[rows[known]])
         unknown = rows < 0
@@ -102,9 +103,10 @@ class LinesPolicy:
         return LinesPolicy.probs if self.is_symmetric else None
 
     def _find(self, boards: Boards) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """The rows (B,) of boards (B, cells), -1 for unknown ones, and the cells of the boards.
+        """The rows (B,) of boards (B, cells), -1 for unknown ones, and the cells (B, cells).
 
-        Positions may be stored in canonical form: its cell c is cell `cells[b, c]` of board b.
+        Positions may be stored in canonical form. Cell c of a stored position is cell `cells[b, c]`
+        of board b.
         """
         x, o, cells = self._forms.to_form(boards)
         return self._index.find(x, o), cells
@@ -130,9 +132,10 @@ def moves_text(reaches: Mapping[str, BoardReach]) -> str:
     for side, reach in reaches.items():
         plies: dict[int, list[Any]] = {}
         for ply, cells, probs in _decided(reach):  # a large ply comes in parts
-            is_none = (cells == NO_CELL).any(axis=1)
-            if is_none.any():
-                board = reach.rules.to_boards(ply.x, ply.o)[is_none.argmax()]
+            lacks_a_move = (cells == NO_CELL).any(axis=1)
+            if lacks_a_move.any():
+                first = lacks_a_move.argmax()
+                board = reach.rules.to_boards(ply.x, ply.o)[first]
                 raise ValueError(
                     f'a certificate needs a move in each position, got none on "'
                     f'{board_text(board, reach.rules)}": take evaluate(), which counts it as a loss'
@@ -198,18 +201,20 @@ def reaches_of(
         raise CertificateError(f"the moves must be an object with the sides {', '.join(sides)}")
     found = {}
     for side in sides:
-        recorded = _Recorded(moves.pop(side), side, rules)
+        recorded = _RecordedPolicy(moves.pop(side), side, rules)
+        # The moves of a symmetric policy are those on the canonical boards, each of them once.
         policy: Policy = CanonicalPolicy(recorded, rules) if is_symmetric else recorded
         found[side] = BoardReach({side: policy}, side, rules, limit, progress)
         recorded.check_all_used()
     return found
 
 
-class _Recorded:
-    """Decisions in the order in which a BoardReach asks for them, ply by ply.
+class _RecordedPolicy:
+    """A policy that reads out decisions in the order in which a BoardReach asks for them.
 
-    It is a policy that does not look at the boards, only at their number and ply. plies: the
-    decisions of each ply of `side`, as in `moves_text`. Raises CertificateError for other values.
+    Of the boards it looks only at their number and their ply, so it can be asked only once. plies:
+    the decisions of each ply of `side`, as in `moves_text`. Raises CertificateError for other
+    values.
     """
 
     def __init__(self, plies: Any, side: str, rules: Rules):
@@ -218,7 +223,7 @@ class _Recorded:
         is_right = isinstance(plies, list) and all(isinstance(ply, list) and ply for ply in plies)
         if not is_right:
             raise CertificateError(f"the moves of {side} must be a list of one list for each ply")
-        self._plies = [iter(ply) for ply in plies]  # those that are left of each ply
+        self._plies = [iter(ply) for ply in plies]  # the decisions of each ply that are left
         self._cells = {str(cell): cell for cell in range(rules.cells)}
 
     def probs(self, boards: Boards) -> Probs:
@@ -235,28 +240,33 @@ class _Recorded:
         if missing:
             raise CertificateError(f"{missing:,} decisions {where} are missing")
         probs = np.zeros(boards.shape)
+        # By `type`, since True is an `int` too.
         are_cells = [type(one) is int and 0 <= one < self.rules.cells for one in decisions]
         is_cell = np.array(are_cells)
         for row in np.flatnonzero(~is_cell):
             for cell, share in shares_of(decisions[row], self._cells, where).items():
                 probs[row, cell] = share
-        probs[np.flatnonzero(is_cell), list(compress(decisions, are_cells))] = 1
+        sure_rows = np.flatnonzero(is_cell)
+        sure_cells = list(compress(decisions, are_cells))
+        probs[sure_rows, sure_cells] = 1
         return probs
 
     def check_all_used(self) -> None:
         """Raises CertificateError if there are more decisions than positions."""
         for own_ply, left in enumerate(self._plies):
-            if list(left):
+            surplus = list(left)
+            if surplus:
                 marks = 2 * own_ply + SIDES.index(self.side)
                 where = f"of {self.side} with {marks} marks"
                 raise CertificateError(f"there are more decisions {where} than such positions")
 
 
 def shares_of(decision: Any, cells: Mapping[str, int], where: str) -> dict[int, float]:
-    """The probability of each cell of a decision that is an object; `cells` are those by name.
+    """The probability of each cell of a decision that is an object {cell: probability}.
 
-    Raises CertificateError, which says where it stands, for anything else, for other names, for
-    shares that are not above 0, and for sums that are not 1.
+    cells: the number of each cell by its name, which is that number as text. where: the place of
+    the decision, for the message of an error. Raises CertificateError for anything but an object,
+    for other names, for shares that are not above 0, and for sums that are not 1.
     """
     if not isinstance(decision, dict) or not decision.keys() <= cells.keys():
         names = list(cells)

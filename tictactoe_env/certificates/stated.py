@@ -27,7 +27,10 @@ _MAX_NUMBER = 2**128  # above all seeds of NumPy
 _AMOUNTS = ("steps", "seconds", "games", "entries")  # of `training`, at any depth
 _POINTS = ("best_at", "first_unbeatable", "first_optimal")  # {"steps": ..., "seconds": ...}
 _PACKAGES = ["tictactoe-env", "numpy", "gymnasium", "stable-baselines3", "sb3-contrib", "torch"]
-_NAME = "letters, digits and _.:=+ -, at most 100, with single spaces between words"
+_NAME = (
+    "letters, digits and _.:=+ -, at most 100, with single spaces between words and without "
+    '"proven", which is for verdicts'
+)
 
 
 class CertificateError(ValueError):
@@ -54,11 +57,11 @@ class Stated:
         _check("agent", self.agent, is_name(self.agent), _NAME)
         is_seed = self.seed is None or (type(self.seed) is int and 0 <= self.seed < _MAX_NUMBER)
         _check("seed", self.seed, is_seed, "a whole number from 0 to 2**128 - 1, or null")
-        left = [_MAX_ENTRIES]
+        entries = 0
         for group in ("config", "training", "versions"):
             content = getattr(self, group)
             _check(group, content, isinstance(content, Mapping), "an object")
-            _check_value(content, group, left)
+            entries = _check_value(content, group, entries)
         _check("training.preset", self.preset, is_name(self.training.get("preset", "none")), _NAME)
         for name in _POINTS:
             point = self.training.get(name, {})
@@ -87,14 +90,18 @@ class Stated:
 
 
 def is_name(value: Any) -> bool:
-    """True if a value is plain words of at most 100 letters with one space between them."""
+    """True if a value is plain words of at most 100 letters with one space between them.
+
+    Without "proven", so that a name can't be taken for the verdict beside which it's printed.
+    """
     words = "[A-Za-z0-9_.:=+-]+(?: [A-Za-z0-9_.:=+-]+)*"
-    return isinstance(value, str) and len(value) <= MAX_NAME and bool(re.fullmatch(words, value))
+    is_plain = isinstance(value, str) and len(value) <= MAX_NAME and re.fullmatch(words, value)
+    return bool(is_plain) and "proven" not in value.lower()
 
 
 def name_of(text: str) -> str:
     """A text as a name: the last 100 letters, with "_" for what a name may not hold."""
-    plain = re.sub("[^A-Za-z0-9_.:=+ -]", "_", text)[-MAX_NAME:]
+    plain = re.sub("(?i:proven)|[^A-Za-z0-9_.:=+ -]", "_", text)[-MAX_NAME:]
     return " ".join(plain.split()) or "_"
 
 
@@ -114,29 +121,31 @@ def _as_stated(value: Any) -> Any:
     return printable(value) if isinstance(value, str) else value
 
 
-def _check_value(value: Any, place: str, left: list[int], depth: int = 0) -> None:
-    """Raises CertificateError for what is no JSON value, or not of its form.
+def _check_value(value: Any, place: str, entries: int, depth: int = 0) -> int:
+    """Count the entries up to the end of this value, after so many before it.
 
-    left: the number of entries that may still come. depth: of the objects around the value.
+    depth: of the objects around the value. Raises CertificateError for what is no JSON value, or
+    not of its form.
     """
-    left[0] -= 1
+    entries += 1
     most = f"one of at most {_MAX_ENTRIES:,} entries in objects {_MAX_DEPTH} deep"
-    _check(place, value, left[0] >= 0 and depth <= _MAX_DEPTH, most)
+    _check(place, value, entries <= _MAX_ENTRIES and depth <= _MAX_DEPTH, most)
     if isinstance(value, Mapping):
         for name, part in value.items():
             _check(f"a name in {place}", name, is_name(name), _NAME)
             if name in _AMOUNTS and place.partition(".")[0] == "training":
                 is_amount = is_number(part) and part >= 0
                 _check(f"{place}.{name}", part, is_amount, "a finite number of at least 0")
-            _check_value(part, f"{place}.{name}", left, depth + 1)
+            entries = _check_value(part, f"{place}.{name}", entries, depth + 1)
     elif isinstance(value, list):
         for number, part in enumerate(value):
-            _check_value(part, f"{place}[{number}]", left, depth + 1)
+            entries = _check_value(part, f"{place}[{number}]", entries, depth + 1)
     elif isinstance(value, str):
         is_text = len(value) <= MAX_TEXT and value.isprintable()
         _check(place, value, is_text, f"printable text of at most {MAX_TEXT:,} letters")
     elif value is not None and not isinstance(value, bool):
         _check(place, value, is_number(value), "a finite number, text, or another JSON value")
+    return entries
 
 
 def _check(place: str, value: Any, is_right: bool, expected: str) -> None:

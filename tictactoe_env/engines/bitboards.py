@@ -110,13 +110,15 @@ class _Bitboards:
     """
 
     def __init__(self, rules: Rules):
-        self.cells, self._strides = rules.cells, rules.strides
+        self.cells = rules.cells
+        self._strides = rules.strides
         self.full = (1 << rules.cells) - 1
         self.legal = legal_finder(rules)
         self.bits = np.left_shift(1, np.arange(rules.cells, dtype=np.int64))
         self.is_one_part = rules.cells <= _PART
         self._part_starts = np.arange(0, rules.cells, _PART)[:, None]
-        self._counts, self._nth = _counts(), _nth()
+        self._counts = _counts()
+        self._nth = _nth()
         by_step = np.array([*_starts_of_lines(rules).items()], dtype=np.int64)
         self._steps, self._line_starts = by_step.T[:, :, None]  # (directions, 1) each
         if self.is_one_part:

@@ -44,7 +44,8 @@ States = NDArray[np.int64]  # (4, B): the learner's marks, the opponent's, legal
 _Sets = NDArray[np.int64]
 
 # A status is the result, plus 8 if the learner plays O, plus 16 if the opponent begins.
-PLAYS_O, OPPONENT_BEGINS = 8, 16
+PLAYS_O = 8
+OPPONENT_BEGINS = 16
 _STATUSES = np.arange(32)
 _RESULT = (_STATUSES % 8).astype(np.int8)
 _SEAT = np.where(_STATUSES & PLAYS_O, -1, 1).astype(np.int8)
@@ -63,7 +64,9 @@ class _BitEngine:
     """A board, and what its games look like. Copies share the tables of the board."""
 
     def __init__(self, rules: Rules, early_draw: bool, observation: str):
-        self.rules, self._early_draw, self._observation = rules, early_draw, observation
+        self.rules = rules
+        self._early_draw = early_draw
+        self._observation = observation
         # The results for the learner where it completes a line, and where its opponent does.
         self._own_line = rules.line_result
         self._their_line = OF_OTHER_SIDE[rules.line_result]
@@ -104,7 +107,7 @@ class BitGames(_BitEngine):
         """States (4, B) and results (B,) after the learner's moves and the opponents' replies."""
         after = states.copy()
         own, other, legal, _ = after
-        illegal, has_line = self._marked(after, own, self._board.bits.take(cells))
+        illegal, has_line = self._marked(own, other, legal, self._board.bits.take(cells))
         moving = ~(has_line | self._drawn(own, other, legal))
         for ended in (illegal, waiting):
             if ended is not None:
@@ -115,7 +118,8 @@ class BitGames(_BitEngine):
             uniforms[moving] = rng.random(np.count_nonzero(moving))
             bits = np.left_shift(moving, self._board.draw(legal, uniforms))
         else:
-            bits, games = np.zeros(len(moving), dtype=np.int64), moving.nonzero()[0]
+            bits = np.zeros(len(moving), dtype=np.int64)
+            games = moving.nonzero()[0]
             drawn = self._replies(after, games, replies, which, rng)
             bits[games] = self._board.bits.take(drawn)
         result = self._answered(after, bits, has_line, is_random)
@@ -133,7 +137,8 @@ class BitGames(_BitEngine):
         same_board: bool = False,
     ) -> tuple[States, NDArray[np.int8]]:
         """States (4, B) and results (B,) after the first moves of the opponents that begin."""
-        games, after = (states[3] >= OPPONENT_BEGINS).nonzero()[0], states.copy()
+        games = (states[3] >= OPPONENT_BEGINS).nonzero()[0]
+        after = states.copy()
         if len(games) and same_board:
             start = self._start_of(after[:, games[:1]])
             cells = self._replies(after, games, replies, which, rng, start)
@@ -153,31 +158,33 @@ class BitGames(_BitEngine):
     def _start_of(self, state: States) -> _Start:
         """The possible replies in one game (4, 1); kept, since most games start alike."""
         if self._start is None or self._start.key != state.tobytes():
-            count, board = self.rules.cells, self.boards(state)
+            count = self.rules.cells
+            board = self.boards(state)
             moves = self._first_moves(state.repeat(count, axis=1), np.arange(count))
             legal = np.flatnonzero(self.legal(state))
             self._start = _Start(state.tobytes(), board, legal, moves)
         return self._start
 
     def _marked(
-        self, states: States, marks: _Sets, bits: _Sets, is_legal: bool = False
+        self, marks: _Sets, others: _Sets, legal: _Sets, bits: _Sets, is_legal: bool = False
     ) -> tuple[NDArray[np.bool_] | None, NDArray[np.bool_]]:
         """The illegal moves (B,), None for none, and those that make a line (B,).
 
-        marks (B,): those of the side that moves, a row of the states. bits (B,): the moves as sets
-        of at most one cell, added to the marks in place.
+        marks, others, legal (B,): the marks of the side that moves, those of the other side, and
+        the legal moves, rows of the states. bits (B,): the moves as sets of at most one cell, added
+        to the marks in place.
         """
-        own, other, legal, _ = states
         illegal = None
         if not is_legal:
             possible = legal & bits
             if np.count_nonzero(possible) != np.count_nonzero(bits):  # rarely
-                illegal, bits = possible != bits, possible
+                illegal = possible != bits
+                bits = possible
         marks |= bits
         if self._all_free_are_legal:
             legal ^= bits
         else:
-            legal[:] = self._board.legal(own | other)
+            legal[:] = self._board.legal(marks | others)
         return illegal, self._board.has_line(marks)
 
     def _answered(
@@ -188,7 +195,7 @@ class BitGames(_BitEngine):
         has_line (B,): whether the learner has one.
         """
         own, other, legal, status = states
-        refused, answered = self._marked(states, other, bits, is_legal)
+        refused, answered = self._marked(other, own, legal, bits, is_legal)
         result: NDArray[np.int8] = self._own_line * has_line.view(np.int8)
         result += self._their_line * answered.view(np.int8)
         drawn = self._drawn(own, other, legal) > (has_line | answered)
@@ -215,7 +222,8 @@ class BitGames(_BitEngine):
         start: _Start | None = None,
     ) -> Numbers:
         """The opponents' moves in these games: cells (games,). start: that of all of them."""
-        cells, theirs = np.empty(len(games), dtype=np.intp), slice(None)
+        cells = np.empty(len(games), dtype=np.intp)
+        theirs = slice(None)
         for number, reply in enumerate(replies):
             if len(replies) > 1:
                 theirs = (which.take(games) == number).nonzero()[0]
@@ -245,7 +253,8 @@ class BitGames(_BitEngine):
             own, other = (self._board.members(marks) for marks in states[:2])
             return (own - other).reshape(-1, rules.rows, rules.cols)
         pairs = np.empty((states.shape[1], 2), dtype=np.int64)
-        pairs[:, 0], pairs[:, 1] = states[0], states[1]
+        pairs[:, 0] = states[0]
+        pairs[:, 1] = states[1]
         planes = self._board.members(pairs)
         if self._observation == "flat":
             return planes.reshape(-1, 2 * rules.cells).astype(np.float32)
@@ -275,7 +284,8 @@ class _BitReply:
         self.is_random = type(policy) is RandomPolicy
         if rules.cells <= TABULATED and not self.is_random:
             policy = tabulate(policy, rules)
-        self._policy, self._boards = policy, b""
+        self._policy = policy
+        self._boards = b""
 
     def cells(self, boards: Boards, uniforms: NDArray[np.float64]) -> Numbers:
         """One cell for each of the numbers (B,) in [0, 1), on boards (B, cells) or on one board.
@@ -299,16 +309,21 @@ class BitGame(_BitEngine):
 
     def __init__(self, rules: Rules, early_draw: bool, observation: str):
         super().__init__(rules, early_draw, observation)
-        self._full, self._nth = (1 << rules.cells) - 1, nth_cells()
-        self._lines, self._has_line = line_table(rules), line_finder(rules)
+        self._full = (1 << rules.cells) - 1
+        self._nth = nth_cells()
+        self._lines = line_table(rules)
+        self._has_line = line_finder(rules)
         # None where the legal moves are the free cells, which takes no call.
         self._find_legal = None if rules.all_free_are_legal else legal_finder(rules)
         self._is_grid = observation == "grid"
         space = observation_space(rules, observation)
-        self._shape, self._dtype, self._cells = space.shape, space.dtype, rules.cells
+        self._shape = space.shape
+        self._dtype = space.dtype
+        self._cells = rules.cells
         self._seen = cell_bytes(rules.cells, np.float32 if observation == "flat" else np.int8)
         self._mask = cell_bytes(rules.cells, np.int8)
-        self._is_two_bytes, self._join = len(self._mask) == 2, bytearray().join
+        self._is_two_bytes = len(self._mask) == 2
+        self._join = bytearray().join
         self._mask_at = 2 * rules.cells * (4 if observation == "flat" else 1)
 
     def start(self, board: Boards, seat: int) -> State:
@@ -325,7 +340,9 @@ class BitGame(_BitEngine):
         There are few calls in it: with functions for a move and for a draw it takes twice the time.
         """
         own, other, seat = state
-        legal, lines, result = self._full ^ (own | other), self._lines, ONGOING
+        legal = self._full ^ (own | other)
+        lines = self._lines
+        result = ONGOING
         if find_legal := self._find_legal:
             legal = find_legal(own | other)
         if cell is not None:
@@ -344,7 +361,9 @@ class BitGame(_BitEngine):
         elif result == ONGOING and (cell is not None or self._waits(state)):
             uniform = uniforms.pop() if uniforms else uniforms.draw()
             if reply.is_random:
-                wanted, part, start = int(uniform * legal.bit_count()), legal & 255, 0
+                wanted = int(uniform * legal.bit_count())
+                part = legal & 255
+                start = 0
                 while (size := part.bit_count()) <= wanted:
                     wanted -= size
                     start += BYTE
@@ -391,7 +410,8 @@ class BitGame(_BitEngine):
         own, other, _ = state
         seen = self._seen
         if self._is_two_bytes:  # 9 to 16 cells: the loop below takes five times as long
-            (low, high), (low_mask, high_mask) = seen, self._mask
+            low, high = seen
+            low_mask, high_mask = self._mask
             parts = [
                 low[own & 255],
                 high[own >> 8],

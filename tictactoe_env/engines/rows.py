@@ -46,7 +46,8 @@ class _RowTables:
     def __init__(self, rules: Rules, early_draw: bool, observation: str):
         positions = positions_of(rules)
         size = len(positions)
-        self.rules, self.size = rules, size
+        self.rules = rules
+        self.size = size
         self.playing = 2 * size  # number of states without an illegal move
         over = positions.is_over | (positions.is_dead if early_draw else False)
         standing = [
@@ -61,7 +62,8 @@ class _RowTables:
         self.observations = observe(self.boards, rules, observation, self.seats)
         self.legal = rules.legal_cells(self.boards).astype(np.int8)
         # An illegal cell leads to the copy for illegal moves of the learner, two copies further.
-        rows, seats = np.tile(np.arange(size), 2), np.repeat([0, 1], size)
+        rows = np.tile(np.arange(size), 2)
+        seats = np.repeat([0, 1], size)
         children = positions.children[rows]
         states = np.arange(2 * size)
         self.children = np.where(
@@ -92,7 +94,8 @@ class _RowEngine:
     """A board, and what its games look like. Copies share the tables of the board."""
 
     def __init__(self, rules: Rules, early_draw: bool, observation: str):
-        self.rules, self._arguments = rules, (rules, early_draw, observation)
+        self.rules = rules
+        self._arguments = (rules, early_draw, observation)
         self.tables = row_tables(rules, early_draw, observation)
 
     def __reduce__(self) -> Any:
@@ -183,7 +186,8 @@ class _RowReplies:
     """
 
     def __init__(self, tables: _RowTables, policies: list[Any]):
-        self._cells, self._states = tables.rules.cells, 6 * tables.size
+        self._cells = tables.rules.cells
+        self._states = 6 * tables.size
         self._several = len(policies) > 1
         # There is no reply after an illegal move: such a state leads to itself.
         ended = np.repeat(np.arange(tables.playing, self._states)[:, None], self._cells, axis=1)
@@ -195,7 +199,8 @@ class _RowReplies:
         )
         self._uniform = bool((accept >= 1).all())
         if not self._uniform:
-            self._accept, self._alias = accept, alias
+            self._accept = accept
+            self._alias = alias
 
     def draw(self, states: States, which: Numbers, uniform: NDArray[np.float64]) -> States:
         """The states after the replies, from one number in [0, 1) each."""
@@ -218,7 +223,8 @@ def _alias_table(
 
     A state without a reply leads to itself.
     """
-    cells, moving = tables.rules.cells, np.flatnonzero(tables.opponent_moves)
+    cells = tables.rules.cells
+    moving = np.flatnonzero(tables.opponent_moves)
     probs = tabulate(policy, tables.rules).by_row()[moving % tables.size]
     illegal = (moving + 4 * tables.size)[:, None]
     next_states = np.where(tables.legal[moving] > 0, tables.children[moving], illegal)
@@ -227,8 +233,10 @@ def _alias_table(
     next_states = np.take_along_axis(next_states, order, axis=1)
     width = np.ones(tables.playing)
     target = np.repeat(np.arange(tables.playing)[:, None], cells, axis=1)
-    width[moving], target[moving] = (probs > 0).sum(axis=1), next_states
-    accept, alias = np.ones(target.shape), target.copy()
+    width[moving] = (probs > 0).sum(axis=1)
+    target[moving] = next_states
+    accept = np.ones(target.shape)
+    alias = target.copy()
     scaled = probs * width[moving, None]
     pending = (probs > 0) & (np.abs(scaled - 1) > _EVEN)
     while True:  # each round fills the smallest column of each row from the largest
@@ -237,7 +245,8 @@ def _alias_table(
         rows = np.flatnonzero(pending.any(axis=1) & (small != large))
         if len(rows) == 0:
             return width, target, accept, alias
-        s, g = small[rows], large[rows]
+        s = small[rows]
+        g = large[rows]
         accept[moving[rows], s] = scaled[rows, s]
         alias[moving[rows], s] = next_states[rows, g]
         scaled[rows, g] -= 1 - scaled[rows, s]
@@ -255,7 +264,9 @@ class RowGame(_RowEngine):
         self._children, self._result, self._views = tables.lists
         self._size = tables.size
         seen = tables.observations
-        self._shape, self._dtype, self._mask_at = seen.shape[1:], seen.dtype, seen[0].nbytes
+        self._shape = seen.shape[1:]
+        self._dtype = seen.dtype
+        self._mask_at = seen[0].nbytes
         self._view_size = self._mask_at + rules.cells
 
     def start(self, board: Boards, seat: int) -> int:

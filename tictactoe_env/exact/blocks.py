@@ -38,7 +38,10 @@ class Block:
     """
 
     def __init__(self, ply: int, parts: tuple[_Part, _Part], groups: tuple[_Counts, _Counts]):
-        self.ply, self.side, self._parts, self._groups = ply, SIDES[ply % 2], parts, groups
+        self.ply = ply
+        self.side = SIDES[ply % 2]
+        self._parts = parts
+        self._groups = groups
         self.high, self.low = (part.codes[group] for part, group in zip(parts, groups, strict=True))
 
     @property
@@ -53,8 +56,10 @@ class Block:
             for side, low in enumerate(self._parts[1].bits)
         )
         last, other = (lines[o], lines[x]) if self.side == "X" else (lines[x], lines[o])
-        going = np.int8(FULL if self.ply == len(lines).bit_length() - 1 else GOING)
-        return np.where(other > 0, UNREACHED, np.where(last > 0, last, going)).astype(np.int8)
+        cells = sum(len(part.cells) for part in self._parts)
+        without_line = np.int8(FULL if self.ply == cells else GOING)
+        by_last = np.where(last > 0, last, without_line)
+        return np.where(other > 0, UNREACHED, by_last).astype(np.int8)
 
     def after(self, following: dict[tuple[_Counts, _Counts], _Scores]) -> After:
         """The scores after each move; following: those of the next ply, by their groups."""
@@ -62,10 +67,8 @@ class Block:
         upper, lower = self._parts
         for cell in lower.cells:
             if move := lower.move(low, cell, self.side):
-                yield (
-                    (slice(None), move.places),
-                    following[high, move.group].take(move.targets, axis=1),
-                )
+                columns = (slice(None), move.places)
+                yield columns, following[high, move.group].take(move.targets, axis=1)
         for cell in upper.cells:
             if move := upper.move(high, cell, self.side):
                 yield move.places, following[move.group, low].take(move.targets, axis=0)
@@ -80,12 +83,15 @@ def backward_by_blocks(
     returns the scores of the positions (H, L). Raises ValueError above 16 cells.
     """
     check_enumerable(rules)
-    parts, lines = _parts(rules.cells), _lines(rules)
+    parts = _parts(rules.cells)
+    lines = _lines(rules)
     following: dict[tuple[_Counts, _Counts], _Scores] = {}
     for ply in reversed(range(rules.cells + 1)):
         found = {}
+        x_marks = (ply + 1) // 2
+        o_marks = ply // 2
         for high in parts[0].codes:
-            low = ((ply + 1) // 2 - high[0], ply // 2 - high[1])
+            low = (x_marks - high[0], o_marks - high[1])
             if low in parts[1].codes:
                 block = Block(ply, parts, (high, low))
                 found[high, low] = rule(block, block.standing(lines), block.after(following))
@@ -119,7 +125,8 @@ class _Part:
 
     def _move(self, group: _Counts, cell: int, side: str) -> _Move | None:
         """The moves of a side onto a cell; None where it is taken in the whole group."""
-        codes, digit = self.codes[group], cell - self.cells.start
+        codes = self.codes[group]
+        digit = cell - self.cells.start
         places = np.flatnonzero(self._digits[codes, digit] == 0)
         if not len(places):
             return None
@@ -147,5 +154,6 @@ def _lines(rules: Rules) -> NDArray[np.int8]:
         marks = np.concatenate([marks, marks | np.uint64(bit)])
     found = np.where(rules.has_line(marks), np.int8(UNREACHED), np.int8(0))
     for bit in rules.cell_bits:
-        found[(found > 0) & ~rules.has_line(marks & ~np.uint64(bit))] = LINE
+        without_bit = marks & ~np.uint64(bit)
+        found[(found > 0) & ~rules.has_line(without_bit)] = LINE
     return found

@@ -74,7 +74,7 @@ class Evaluation:
     best_play_x: int | None = None
     sampled: tuple[str, ...] = ()
     rules: Rules = Rules()
-    asked: int = field(default=0, compare=False)
+    asked: int = field(default=0, compare=False, repr=False)
 
     @property
     def unbeatable(self) -> bool:
@@ -256,7 +256,8 @@ def evaluate_or_sample(
     limit; `Evaluation.sampled` names these sides.
     """
     if rules.cells <= TABULATED:
-        policy, side = tabulate(policy, rules), "both"
+        policy = tabulate(policy, rules)
+        side = "both"
 
     def found(one: str) -> SideEvaluation:
         if side in ("both", one):
@@ -277,7 +278,11 @@ def evaluation_of(sides: Mapping[str, SideEvaluation], rules: Rules) -> Evaluati
     }
     safe = {side: not response.can_lose for side, response in responses.items()}
     always_wins_x = "X" in responses and responses["X"].always_wins
-    proven = 1 if always_wins_x else 0 if safe.get("O") else None
+    proven = None
+    if always_wins_x:
+        proven = 1
+    elif safe.get("O"):
+        proven = 0
     return Evaluation(
         sides["X"].result,
         sides["O"].result,

@@ -1,7 +1,7 @@
-"""Exact results of policies on boards that can be enumerated, sampled results on larger boards.
+"""Exact results of policies, and sampled results where a board is too large.
 
 On a board that can be enumerated, two policies define the probability of every position. So the
-result of a match is computed, not played. Results are X's unless stated otherwise. Probability on a
+result of a match is computed, not played. Each function says whose view it takes. Probability on a
 taken cell counts as a loss by illegal move, and is also reported separately.
 """
 
@@ -27,8 +27,8 @@ from tictactoe_env.rules import ONGOING, OUTCOME_NUMBERS, SIDES, Boards, Rules, 
 
 _Values = NDArray[np.float64]
 
-_ENDS = 4  # a game that ends leads to one of the last rows of a reach, -4 to -1: see `proof`
-_UNSAFE = -np.inf  # in place of a probability, where a side cannot avoid losing to perfect play
+_END_ROWS = 4  # on large boards a game that ends leads to one of these last rows: see `proof`
+_UNSAFE = -np.inf  # in place of a number of wins, where a side cannot avoid losing to perfect play
 ROUNDING = 1e-12  # error of a result, a sum of some thousand float64 terms; never of what is proven
 
 
@@ -96,22 +96,22 @@ def result_of(reach: Reach) -> Result:
         illegal[ply.side] += float(passed[~legal].sum())
         children = ply.children[legal]
         passed = passed[legal]
-        is_end = children < 0
+        is_end = children < 0  # of the last rows, counted from the end; none on small boards
         if is_end.any():
-            ends = children[is_end] + _ENDS
-            share[-_ENDS:] += np.bincount(ends, passed[is_end], minlength=_ENDS)
+            ends = children[is_end] + _END_ROWS
+            share[-_END_ROWS:] += np.bincount(ends, passed[is_end], minlength=_END_ROWS)
             children = children[~is_end]
             passed = passed[~is_end]
         if len(children):  # all in the next ply, whose rows lie together
             first = int(children.min())
             last = int(children.max())
             share[first : last + 1] += np.bincount(children - first, passed)
-    x_lines, o_lines = (float(share[reach.outcome_x == mark].sum()) for mark in (1, -1))
+    x_wins, o_wins = (float(share[reach.outcome_x == mark].sum()) for mark in (1, -1))
     drawn = float(share[reach.is_over & (reach.outcome_x == 0)].sum())
     of_x = Result(
-        win=x_lines + illegal["O"],
+        win=x_wins + illegal["O"],
         draw=drawn,
-        loss=o_lines + illegal["X"],
+        loss=o_wins + illegal["X"],
         illegal=illegal["X"],
         illegal_other=illegal["O"],
     )
@@ -171,7 +171,7 @@ def best_response(reach: Reach) -> BestResponse:
         # The opponent brings about the least value, so a loss is -1 and all else 0.
         minus_lost = np.where(_own_outcomes(reach) < 0, -1.0, 0.0)
         loss = abs(float(_backward(reach, minus_lost, -1.0)[0]))
-    # A policy of a smaller value draws or loses too often for a rounding.
+    # A value of about 1 may be rounded, so the worst outcome decides; else it need not be asked.
     wins = value >= 1 - ROUNDING and bool(worst_outcomes(reach)[0] > 0)
     return BestResponse(reach.side, value, loss, line, wins)
 
@@ -195,11 +195,13 @@ def _backward(
     """
     values = ends.astype(np.float64)
     for ply in reversed(reach.plies):
+        # Illegal moves, NO_CHILD, take the value of the last row here, and their own below.
         after = values.take(ply.children, axis=0)
         if ply.probs is None:
             found = np.where(ply.legal, after, np.inf).min(axis=1)
         else:
-            after = np.where(ply.legal, after, illegal if ply.side == reach.side else -illegal)
+            after_illegal = illegal if ply.side == reach.side else -illegal
+            after = np.where(ply.legal, after, after_illegal)
             if at_worst:
                 found = np.where(ply.probs > 0, after, np.inf).min(axis=1)
             else:
@@ -242,7 +244,8 @@ def _shortest_line(reach: Reach) -> tuple[int, ...] | None:
     board = np.zeros((1, reach.rules.cells), dtype=np.int8)
     row = 0
     for ply in reach.plies:
-        places = np.flatnonzero(np.r_[ply.rows] == row)  # of the position in this ply: one or none
+        rows = np.r_[ply.rows]  # as an array, also where they are a slice
+        places = np.flatnonzero(rows == row)  # of the position in this ply: one or none
         if not len(places):
             continue
         at = places[0]
@@ -250,7 +253,8 @@ def _shortest_line(reach: Reach) -> tuple[int, ...] | None:
         legal = ply.legal[at]
         after = np.where(legal, plies_to_loss[children], 0.0)  # an illegal move ends the game
         possible = legal if ply.probs is None else ply.probs[at] > 0
-        move = int(np.argmax(possible & (after == plies_to_loss[row] - 1)))
+        is_nearer = after == plies_to_loss[row] - 1
+        move = int(np.argmax(possible & is_nearer))  # the first of them
         cell = move if ply.cells is None else int(ply.cells[at, move])
         if cell == NO_CELL:
             break
@@ -316,7 +320,8 @@ def wins_most(reach: Reach) -> bool:
     for ply in reach.plies:
         if ply.probs is not None:
             after = np.where(ply.legal, most[ply.children], _UNSAFE)
-            if ((ply.probs > 0) & (after < most[ply.rows][:, None])).any():
+            gives_away = after < most[ply.rows][:, None]
+            if ((ply.probs > 0) & gives_away).any():
                 return False
     return bool(most[0] != _UNSAFE)
 
@@ -325,14 +330,15 @@ def wins_most(reach: Reach) -> bool:
 def _most_wins(side: str, rules: Rules) -> _Values:
     """How often a player that never loses can win against random replies: (N,) float64, by row.
 
-    Counted are the ways in which the replies can be drawn from a position on: as many as the
-    product of `_shares` from its ply on. So the numbers are whole, at most 46,080 on 3x4, and
-    exact. A game that ends early counts for all replies that could have followed. UNSAFE where
-    perfect play beats `side`.
+    It is not a probability but the number of ways in which the replies from a position on can be
+    drawn so that the player wins. In all there are as many ways as the product of `_shares` from
+    the ply on: 8 * 6 * 4 * 2 = 384 for X on 3x3, of which 382 win. So the numbers are whole, at
+    most 46,080 on 3x4, and exact. A game that ends early counts for all replies that could have
+    followed. _UNSAFE where perfect play beats `side`.
     """
     positions = positions_of(rules)
     shares = _shares(side, rules)
-    ways = np.cumprod([1, *shares[::-1]])[::-1]  # from each ply on
+    ways = np.cumprod([1, *shares[::-1]])[::-1]  # in all: of each ply the product from there on
     outcome = positions.outcome_x * _mark(side)
     most = np.choose(outcome + 1, [_UNSAFE, 0.0, ways[positions.ply]])  # lost, drawn, won
     for ply in reversed(positions.plies):
@@ -340,17 +346,18 @@ def _most_wins(side: str, rules: Rules) -> _Values:
         if ply.side == side:
             most[ply.rows] = np.where(ply.legal, after, _UNSAFE).max(axis=1)
         else:
-            shares_of_each = shares[ply.number] // ply.legal.sum(axis=1)
+            shares_of_each = shares[ply.number] // ply.legal.sum(axis=1)  # of each reply: (B,)
             most[ply.rows] = np.where(ply.legal, after, 0.0).sum(axis=1) * shares_of_each
-    most.setflags(write=False)
+    most.setflags(write=False)  # all callers get the array that the cache keeps
     return most
 
 
 def _shares(side: str, rules: Rules) -> NDArray[np.int64]:
     """Into how many shares the random replies to `side` are divided in each ply: (cells,).
 
-    It is the least number that the number of replies divides in every position of the ply, so each
-    reply has a whole number of shares; 1 where `side` itself moves.
+    It is the least common multiple of the numbers of replies in the positions of the ply, so each
+    reply has a whole number of shares. On a plain board it is the number of free cells, in which
+    the positions of a ply agree. 1 where `side` itself moves.
     """
     shares = np.ones(rules.cells, dtype=np.int64)
     for ply in positions_of(rules).plies:
@@ -376,7 +383,8 @@ def action_values(
     positions = positions_of(rules)
     start = 0
     if board is not None:
-        start = int(positions.rows(np.asarray(board)[None])[0])
+        one_board = np.asarray(board)[None]  # a batch of one
+        start = int(positions.rows(one_board)[0])
     if positions.is_over[start]:
         raise ValueError("a finished board has no moves: give an unfinished one")
     players = {side: policy, _other(side): opponent}
@@ -421,6 +429,7 @@ def sampled_result(
         probs = players[mover].probs(boards[going])
         probs = checked_probs(probs, (len(going), rules.cells), may_be_none=True)
         cells = sample(probs, rng)
+        # Where a policy makes no move, `sample` returns the cell after the last: never a legal one.
         no_move = np.zeros((len(going), 1), dtype=bool)
         legal = np.concatenate([rules.legal_cells(boards[going]), no_move], axis=1)
         is_legal = legal[np.arange(len(going)), cells]
@@ -429,7 +438,7 @@ def sampled_result(
         going = going[is_legal]
         boards[going, cells[is_legal]] = mark
         results = rules.results(boards[going])
-        outcome_x[going] = mark * OUTCOME_NUMBERS[results]
+        outcome_x[going] = mark * OUTCOME_NUMBERS[results]  # 0 while a game goes on
         going = going[results == ONGOING]
         if len(going) == 0:
             break
@@ -449,7 +458,7 @@ def sampled_result(
 
 
 def wilson_interval(count: int, total: int, z: float = 1.959963984540054) -> tuple[float, float]:
-    """The Wilson score interval of the rate count / total, 95 % by default. It holds the rate."""
+    """The Wilson score interval of the rate count / total, 95 % by default; the rate is in it."""
     rate = count / total
     spread = z * z / total
     centre = (rate + spread / 2) / (1 + spread)

@@ -79,7 +79,8 @@ class MoveSets:
     """
 
     def __init__(self, rules: Rules, x: Marks, o: Marks, moves: Marks):
-        self.rules, (self.x, self.o) = rules, distinct(x, o, rules)
+        self.rules = rules
+        self.x, self.o = distinct(x, o, rules)
         self._index = PositionIndex(self.x, self.o, rules)
         self._found = np.zeros(len(self.x) + 1, dtype=np.uint64)  # the last: for no position
         np.bitwise_or.at(self._found, self._index.find(x, o), moves)
@@ -96,7 +97,8 @@ def distinct(x: Marks, o: Marks, rules: Rules) -> tuple[Marks, Marks]:
         return _unpacked(_sorted(_packed(x, o)))
     order = np.lexsort((o, x))
     x, o = x[order], o[order]
-    is_new = np.append(True, (x[1:] != x[:-1]) | (o[1:] != o[:-1]))[: len(x)]
+    is_new = np.ones(len(x), dtype=bool)
+    is_new[1:] = (x[1:] != x[:-1]) | (o[1:] != o[:-1])
     return x[is_new], o[is_new]
 
 

@@ -127,7 +127,9 @@ class Positions:
     def _enumerate(self) -> None:
         rules = self.rules
         seen = np.zeros(3**rules.cells, dtype=bool)
-        layers, over, outcome = [np.zeros(1, dtype=np.int64)], [], []
+        layers = [np.zeros(1, dtype=np.int64)]
+        over = []
+        outcome = []
         for ply in range(rules.cells + 1):
             codes = layers[ply]
             x, o = self._bits(codes)
@@ -136,9 +138,13 @@ class Positions:
             of_last = OUTCOME_NUMBERS.take(result)
             over.append(result != ONGOING)
             outcome.append(-of_last if x_moves else of_last)
-            going, legal = codes[~over[ply]], rules.legal(x | o)[~over[ply]]
+            goes_on = result == ONGOING
+            going = codes[goes_on]
+            legal = rules.legal(x | o)[goes_on]
+            digit = 1 if x_moves else 2
             for power, bit in zip(self.powers.tolist(), rules.cell_bits, strict=True):
-                seen[going[(legal & bit) != 0] + power * (1 if x_moves else 2)] = True
+                movable = going[(legal & bit) != 0]
+                seen[movable + power * digit] = True
             following = np.flatnonzero(seen)
             seen[following] = False
             layers.append(following)
@@ -275,14 +281,17 @@ def draw_starts(
 def _starts_of(rules: Rules, early_draw: bool) -> tuple[Any, ...]:
     """The positions, and rows and marks to move of the unfinished ones, those of X first.
 
-    Then where the rows begin and end from which a side is drawn, any one at 0, X at 1, O at -1.
+    Then where the rows begin and end from which a side is drawn, by its mark: 0 is any side, 1 X,
+    and -1, the last entry, O.
     """
     positions = positions_of(rules)
     rows = positions.going(early_draw)
     rows = rows[np.argsort(positions.ply[rows] % 2, kind="stable")]
     marks = np.where(positions.x_to_move[rows], 1, -1).astype(np.int8)
-    x_count, count = int((marks > 0).sum()), len(rows)
-    starts, ends = np.array([[0, 0, x_count], [count, x_count, count]])
+    x_count = int((marks > 0).sum())
+    count = len(rows)
+    starts = np.array([0, 0, x_count])
+    ends = np.array([count, x_count, count])
     return positions, rows, marks, starts, ends
 
 

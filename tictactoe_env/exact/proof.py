@@ -153,8 +153,11 @@ class TableReach(Reach):
             for one, player in asked.items()
             if everywhere or isinstance(player, TabularPolicy)
         }
-        self.side, self.rules, self.is_symmetric = side, rules, False
-        self.outcome_x, self.is_over = positions.outcome_x, positions.is_over
+        self.side = side
+        self.rules = rules
+        self.is_symmetric = False
+        self.outcome_x = positions.outcome_x
+        self.is_over = positions.is_over
         reached = np.full(len(positions), everywhere)
         reached[0] = True
         self.plies = []
@@ -185,7 +188,9 @@ def _with_probs(ply: Ply, probs: Probs) -> Ply:
         return ply._replace(probs=probs)
     cells = np.tile(np.arange(probs.shape[1], dtype=np.int8), (len(probs), 1))
     children = ply.children.copy()
-    cells[is_none], children[is_none], probs[is_none, 0] = NO_CELL, NO_CHILD, 1
+    cells[is_none] = NO_CELL
+    children[is_none] = NO_CHILD
+    probs[is_none, 0] = 1
     return ply._replace(children=children, probs=probs, cells=cells)
 
 
@@ -205,18 +210,21 @@ class BoardReach(Reach):
         limit: Limit | None = None,
         progress: Progress | None = None,
     ):
-        self.side, self.rules, self._limit = side, rules, checked_limit(limit)
+        self.side = side
+        self.rules = rules
+        self._limit = checked_limit(limit)
         self.is_symmetric = all(plays_symmetrically(player) for player in players.values())
         # On boards that fit 32 bits, marks that wait to be looked up are kept in half the memory.
         self._marks = np.uint32 if fits_one_number(rules) else np.uint64
-        self._players = {
-            side: player.policy
-            if self.is_symmetric and isinstance(player, CanonicalPolicy)
-            else player
-            for side, player in players.items()
-        }
+        self._players = dict(players)
+        if self.is_symmetric:  # the positions are canonical already
+            for one, player in players.items():
+                if isinstance(player, CanonicalPolicy):
+                    self._players[one] = player.policy
         self.plies = []
-        self._found, self._bytes, number = 1, 0, 0  # positions found, memory of those in `plies`
+        self._found = 1  # positions
+        self._bytes = 0  # memory of those in `plies`
+        number = 0
         x, o = (np.zeros(1, dtype=np.uint64) for _ in SIDES)
         while len(x):
             x, o = self._add_layer(number, x, o)
@@ -230,15 +238,18 @@ class BoardReach(Reach):
 
     def _add_layer(self, number: int, x: _Marks, o: _Marks) -> tuple[_Marks, _Marks]:
         """Add the positions with `number` marks, sorted; returns those after them, sorted."""
-        first, further = self._found - len(x), 0
-        moved, found = [], []
+        first = self._found - len(x)
+        further = 0
+        moved = []
+        found = []
         for begin in range(0, len(x), POSITIONS_AT_ONCE):
             part = slice(begin, begin + POSITIONS_AT_ONCE)
             ply, after_x, after_o = self._moved(number, first + begin, x[part], o[part])
             found.append(distinct(after_x, after_o, self.rules))
             after: list[Any] = [marks.astype(self._marks) for marks in (after_x, after_o)]
             moved.append((ply, after))
-            further += ply.bytes + 2 * after[0].nbytes + 2 * found[-1][0].nbytes
+            marks_bytes = 2 * after[0].nbytes + 2 * found[-1][0].nbytes
+            further += ply.bytes + marks_bytes
             self._check(number, further)
         next_x, next_o = (np.concatenate(marks) for marks in zip(*found, strict=True))
         next_x, next_o = distinct(next_x, next_o, self.rules)
@@ -289,7 +300,8 @@ class BoardReach(Reach):
         cells = possible_cells(probs > 0)
         probs = np.take_along_axis(probs, cells, axis=1)
         is_none = ~probs.any(axis=1)
-        cells[is_none], probs[is_none, :1] = NO_CELL, 1
+        cells[is_none] = NO_CELL
+        probs[is_none, :1] = 1
         return cells.astype(np.int8), probs
 
     def _check(self, number: int, further: int) -> None:

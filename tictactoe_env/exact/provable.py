@@ -127,7 +127,8 @@ def _difference(policy: Policy, boards: Boards, first: Probs) -> str:
     def answers() -> Probs:
         return np.concatenate([_answers(policy, boards[part]) for part in parts])
 
-    again, once_more = answers(), answers()
+    again = answers()
+    once_more = answers()
     for what, found, expected, few in (
         ("asked twice for the same boards", once_more, again, 0),
         ("asked in another order", again, first[asked], _FEW * len(asked)),

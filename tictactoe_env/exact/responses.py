@@ -71,7 +71,8 @@ def best_response_player(
     examples = []
     if rules.cells > TABULATED:
         bits = np.array(rules.cell_bits, dtype=np.uint64)
-        known, is_symmetric = [], True
+        known = []
+        is_symmetric = True
         for side in sides:
             reach = BoardReach({side: as_policy(policy, rules)}, side, rules, limit)
             for ply, best in _best_replies(reach, values_of(reach)):
@@ -82,7 +83,8 @@ def best_response_player(
         replies = MoveSets(rules, *map(np.concatenate, zip(*known, strict=True)))
         player = _ResponsePolicy(replies, is_symmetric, elsewhere or RandomPolicy(rules))
         return BestResponsePlayer(player, np.concatenate(examples))
-    positions, table = positions_of(rules), tabulate(policy, rules)
+    positions = positions_of(rules)
+    table = tabulate(policy, rules)
     weights = np.zeros(positions.boards.shape)
     for side in sides:
         everywhere = TableReach({side: table}, side, rules, everywhere=True)
@@ -154,7 +156,8 @@ class _ResponsePolicy:
     """
 
     def __init__(self, replies: MoveSets, is_symmetric: bool, elsewhere: Policy):
-        self.replies, self.elsewhere = replies, elsewhere
+        self.replies = replies
+        self.elsewhere = elsewhere
         self._forms = canonical_forms(replies.rules, is_symmetric)
 
     def probs(self, boards: Boards) -> Probs:

@@ -140,7 +140,9 @@ class MinimaxPolicy:
 
     def __init__(self, rules: Rules, ties: str = "random", slip: float = 0.0):
         one_of("way to break ties", ties, ("random", "first"))
-        self.rules, self.ties, self.slip = rules, ties, probability(slip, "slip")
+        self.rules = rules
+        self.ties = ties
+        self.slip = probability(slip, "slip")
         check_enumerable(rules)
 
     def probs(self, boards: Boards) -> Probs:

@@ -37,7 +37,8 @@ class _CanonicalForms:
     """
 
     def __init__(self, rules: Rules, permutations: NDArray[np.intp]):
-        self.rules, self.permutations = rules, permutations
+        self.rules = rules
+        self.permutations = permutations
         size = rules.rows * (rules.cols + 1)
         self._parts = range(0, size, _PART_BITS)
         self._images = [self._tables(permutation, size) for permutation in self.permutations]
@@ -102,7 +103,8 @@ class Orientations:
 
     def __init__(self, rules: Rules):
         self.rules = rules
-        bits, turned = rules.cell_bits, rules.symmetries.tolist()
+        bits = rules.cell_bits
+        turned = rules.symmetries.tolist()
         self.size = max(bits).bit_length()
         self.field = (1 << 2 * self.size) - 1
         self.shifts = [2 * self.size * number for number in range(len(turned))]
@@ -134,7 +136,8 @@ class Orientations:
 
     def key(self, own: int, other: int) -> int:
         """The canonical form as a number: equal if and only if two positions are symmetric."""
-        both, field = own << self.size | other, self.field
+        both = own << self.size | other
+        field = self.field
         return min([both >> shift & field for shift in self.shifts])
 
 

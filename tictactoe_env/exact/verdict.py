@@ -32,13 +32,21 @@ def verdict(sides: Mapping[str, Proven], games: bool = True) -> str:
     sides: those of which something is proven. games: name the shortest games that it loses. Where X
     wins against everybody, O is not judged by its losses.
     """
-    if "X" in sides and sides["X"].always_wins:
-        return f"wins against everybody as X{', and O cannot avoid losing' * ('O' in sides)}"
-    beaten = {side: " ".join(one.losing_line or ()) for side, one in sides.items() if not one.word}
-    if beaten:
-        texts = (f"as {side}{f' ({game})' * bool(games and game)}" for side, game in beaten.items())
-        return f"can be beaten {' and '.join(texts)}"
     if not sides:
         return "not proven"
-    as_side = "" if len(sides) == 2 else f" as {' '.join(sides)}"
-    return f"cannot be beaten{as_side}{', optimal' * all(one.optimal for one in sides.values())}"
+    if "X" in sides and sides["X"].always_wins:
+        words = "wins against everybody as X"
+        return f"{words}, and O cannot avoid losing" if "O" in sides else words
+    beaten = []
+    for side, one in sides.items():
+        if not one.word:
+            game = f" ({' '.join(one.losing_line)})" if games and one.losing_line else ""
+            beaten.append(f"as {side}{game}")
+    if beaten:
+        return f"can be beaten {' and '.join(beaten)}"
+    words = "cannot be beaten"
+    if len(sides) == 1:
+        words += f" as {next(iter(sides))}"
+    if all(one.optimal for one in sides.values()):
+        words += ", optimal"
+    return words

@@ -74,7 +74,8 @@ def analyse(board: Boards, rules: Rules) -> Analysis:
 
     Raises ValueError above 16 cells and for a board that play cannot reach.
     """
-    boards, solution = np.asarray(board)[None], solve(rules)
+    boards = np.asarray(board)[None]
+    solution = solve(rules)
     free = int((boards == 0).sum())
 
     def game_value(score: int) -> GameValue:
@@ -111,7 +112,8 @@ class Verdict:
     @property
     def text(self) -> str:
         """The verdict in words, such as "gives away the draw and loses in 2"."""
-        before, after = self.before, self.after
+        before = self.before
+        after = self.after
         sooner = f"in {after.winner_moves} instead of {before.winner_moves}"
         if after == _ILLEGAL:
             return "is taken already: an illegal move loses"
@@ -153,7 +155,9 @@ def turning_point(game: Game) -> str:
     if decisive is None:
         result = "a draw" if game.result == "draw" else f"won for {game.result}"
         return f"nobody made a mistake: the game was {result} throughout"
-    before, after, side = decisive.before, decisive.after, decisive.side
+    before = decisive.before
+    after = decisive.after
+    side = decisive.side
     move = f"{side}'s {cell_text(decisive.cell, game.rules)} (move {decisive.ply + 1})"
     if after == _ILLEGAL:
         return f"{move} was on a taken cell: an illegal move loses"

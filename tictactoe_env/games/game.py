@@ -35,7 +35,8 @@ ENDINGS = ("line", "full", "early", "illegal", "resigned")
 ORIGINS = ("human", "battle", "web", "training", "file")
 SQUARE = Rules()
 rules_of = lru_cache(maxsize=256, typed=True)(Rules)  # a Rules object computes its lines once
-MAX_NAME, MAX_SOURCE = 100, 1000  # characters
+MAX_NAME = 100  # characters
+MAX_SOURCE = 1000
 MAX_SEED = 2**63 - 1  # the largest whole number of SQLite
 MAX_LINE = 64_000  # characters of a game as text; the longest has fewer than 30,000
 
@@ -73,7 +74,8 @@ class Participant:
 def _check_text(what: str, text: Any, low: int, high: int) -> None:
     is_plain = isinstance(text, str) and text.isprintable() and text == text.strip()
     if not is_plain or not low <= len(text) <= high:
-        raise ValueError(f"the {what} of a player has {low} to {high} letters, got {text!r:.120}")
+        expected = f"{low} to {high} printable letters, without blanks around them"
+        raise ValueError(f"the {what} of a player must be {expected}, got {text!r:.120}")
 
 
 UNKNOWN = Participant("unknown", "unknown")
@@ -252,7 +254,7 @@ def parse_lines(lines: Iterable[str], rules: Rules = SQUARE, source: str = "") -
     with `source`, the name of the file.
     """
     for number, line in enumerate(lines, 1):
-        where = f"line {number}{source and f' of {source}'}"
+        where = f"line {number} of {source}" if source else f"line {number}"
         if len(line) > MAX_LINE:
             raise ValueError(f"{where}: a game has at most {MAX_LINE:,} characters")
         if line.partition("#")[0].strip():

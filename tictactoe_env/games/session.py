@@ -78,7 +78,10 @@ class GameSession:
         policies: Mapping[str, Policy],
         talk: Talk,
     ):
-        self.rules, self.players, self.policies, self.talk = rules, players, policies, talk
+        self.rules = rules
+        self.players = players
+        self.policies = policies
+        self.talk = talk
         self.people = [side for side in SIDES if side not in policies]
 
     def play_all(self, games: int, seed: int) -> None:
@@ -100,7 +103,8 @@ class GameSession:
 
     def play(self, seed: int) -> Game | None:
         """A finished game, with the players' moves sampled by a seed; None if a person left it."""
-        rng, cells = np.random.default_rng(seed), list[int]()
+        rng = np.random.default_rng(seed)
+        cells: list[int] = []
         while not (now := standing(cells, self.rules)).ended:
             side = str(now.mover)
             if side in self.policies:
@@ -140,7 +144,8 @@ class GameSession:
 
     def show(self, cells: Sequence[int]) -> None:
         """Show the board after some moves."""
-        board, last = standing(cells, self.rules).board, cells[-1] if cells else None
+        board = standing(cells, self.rules).board
+        last = cells[-1] if cells else None
         print("\n" + ansi(board, self.rules, last=last, colour=_has_colour()) + "\n")
 
     def move(self, side: str, cells: Sequence[int], board: Boards, rng: np.random.Generator) -> int:
@@ -162,7 +167,8 @@ class GameSession:
 
     def answer(self, side: str, board: Boards, plies: int) -> str | int:
         """The cell that a person chooses, or a command that changes the game or what is shown."""
-        last, cells = cell_text(self.rules.cells - 1, self.rules), self.rules.cells
+        last = cell_text(self.rules.cells - 1, self.rules)
+        cells = self.rules.cells
         question = f"{self.who(side)}, your move (such as {last} or {cells}, ? for help):"
         while True:
             answer = self.talk.ask(question, lambda text: self._understand(text, board))
@@ -188,7 +194,8 @@ class GameSession:
         if word not in cells:
             commands = ", ".join(self.commands)
             raise ValueError(f"{text[:40]!r} is no move: type {self._moves}, or {commands}")
-        cell, legal = cells[word], self.rules.legal_cells(board)
+        cell = cells[word]
+        legal = self.rules.legal_cells(board)
         if not legal[cell]:
             known = " ".join(self._names(np.flatnonzero(legal)))
             what = "is taken; free are" if board[cell] else "is not legal; legal are"

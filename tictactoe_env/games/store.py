@@ -9,9 +9,9 @@
     python -m tictactoe_env.games games.db --export json > games.json
     python -m tictactoe_env.games games.db --import games.txt
 
-When `add` returns, the game is on the disk (flushed at every commit). Several
-processes may use a store at the same time. Threads may share a `GameStore`, which admits one thread
-at a time. A forked process must open the store again.
+When `add` returns, the game is on the disk (flushed at every commit). Several processes may use a
+store at the same time. Threads may share a `GameStore`, which admits one thread at a time. A forked
+process must open the store again.
 
 Every row has a checksum, which covers its id, and the moves of a game are replayed whenever it is
 read. A damaged game raises StoreError. A list may lack games whose index is damaged; `check` and
@@ -77,7 +77,8 @@ _SCHEMA = (
 # The last kind of entry by name is "table" in a store; a view or a trigger is none of its entries.
 _KIND = """SELECT (SELECT * FROM pragma_application_id), (SELECT * FROM pragma_user_version),
     (SELECT max(type) FROM sqlite_master)"""
-NEW, STORE = (0, 0, None), (_APPLICATION, _VERSION, "table")
+NEW = (0, 0, None)
+STORE = (_APPLICATION, _VERSION, "table")
 
 
 class StoreError(ValueError):
@@ -97,8 +98,11 @@ class GameStore:
     """
 
     def __init__(self, path: str | os.PathLike[str], read_only: bool = False, timeout: float = 5.0):
-        self.path, self.read_only, self.timeout = Path(path), read_only, timeout
-        self._lock, self._process = threading.RLock(), os.getpid()
+        self.path = Path(path)
+        self.read_only = read_only
+        self.timeout = timeout
+        self._lock = threading.RLock()
+        self._process = os.getpid()
         with self._explained():
             self._connection = self._connect()
         try:
@@ -185,13 +189,15 @@ class GameStore:
         """Every game, oldest first, including those of training."""
         statement = f"SELECT {_COLUMNS} FROM games WHERE id > ? ORDER BY id LIMIT {GAMES_AT_ONCE}"
         counting = "SELECT count(*) FROM games INDEXED BY games_origin"
-        known, last = self._rows(counting)[0][0], 0
+        known = self._rows(counting)[0][0]
+        last = 0
         while rows := self._rows(statement, (last,)):
             for row in rows:
                 if row[0] <= last:
                     raise _damaged(self.path, f"game {row[0]} comes after game {last}")
                 yield self._game(row)
-                last, known = row[0], known - 1
+                last = row[0]
+                known -= 1
         if known > 0:  # games are never removed
             raise _damaged(self.path, f"it lacks {known:,} games")
 

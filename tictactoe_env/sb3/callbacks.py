@@ -57,8 +57,10 @@ class _EveryNSteps(BaseCallback):
     def __init__(self, every: int, deterministic: bool, policy: _MakePolicy | None, verbose: int):
         super().__init__(verbose)
         self.every = whole_number(every, "every, the environment steps between two times,", 1)
-        self.deterministic, self.policy = deterministic, policy
-        self._due, self._board = 0, Rules()
+        self.deterministic = deterministic
+        self.policy = policy
+        self._due = 0
+        self._board = Rules()
 
     @abstractmethod
     def act(self) -> bool:
@@ -171,7 +173,8 @@ class ExactEvaluation(_EveryNSteps):
         self.best_model_save_path = best_model_save_path
         self.evaluations: list[_Judgement] = []
         self.best: _Judgement | None = None
-        self._side, self._is_reached = "both", False
+        self._side = "both"
+        self._is_reached = False
 
     @property
     def last(self) -> _Judgement | None:
@@ -181,7 +184,8 @@ class ExactEvaluation(_EveryNSteps):
     def _init_callback(self) -> None:
         super()._init_callback()
         board = self._board
-        self._side, self._is_reached = self.sides or side_of(self.training_env), False
+        self._side = self.sides or side_of(self.training_env)
+        self._is_reached = False
         if self.stop_at is None:
             return
         if self.stop_at == "optimal" and board.cells > TABULATED:
@@ -226,9 +230,11 @@ class ExactEvaluation(_EveryNSteps):
             print(self._line(judgement, is_best, at_end))
 
     def _scalars(self, judgement: _Judgement) -> dict[str, float]:
-        found, scalars = judgement.evaluation, dict[str, float]()
+        found = judgement.evaluation
+        scalars: dict[str, float] = {}
         for side in self._judged():
-            result, proven = _result(found, side), found.proven.get(side, Proven(False))
+            result = _result(found, side)
+            proven = found.proven.get(side, Proven(False))
             values = {name: getattr(result, name) for name in ("win", "draw", "loss", "illegal")}
             if side in found.best_responses:
                 values["loss_vs_best_response"] = found.best_responses[side].loss
@@ -259,7 +265,10 @@ class ExactEvaluation(_EveryNSteps):
             parts.append(f"{side} %: {rates}, {100 * result.loss:.2f} lost{illegal}")
         judged = {side: one for side, one in found.proven.items() if side in self._judged()}
         parts += [verdict(judged, games=False)] if judged else ["sampled"]
-        parts += ["best so far"] * is_best + [f"{self.stop_at}: stopped"] * self._is_reached
+        if is_best:
+            parts.append("best so far")
+        if self._is_reached:
+            parts.append(f"{self.stop_at}: stopped")
         return "   ".join(parts)
 
 
@@ -273,7 +282,8 @@ def _mean_gain(found: Evaluation, rules: Rules, sides: tuple[str, ...]) -> float
     Of both sides it is the exploitability of `tictactoe_env.exploitability`. None if a side was
     sampled, and for one side of a board of more than 16 cells, whose value is not known.
     """
-    responses, fair = found.best_responses, fair_results(rules)
+    responses = found.best_responses
+    fair = fair_results(rules)
     is_known = len(sides) == 2 or best_play_x(rules) is not None  # of both sides it cancels out
     if not is_known or not set(sides) <= set(responses):
         return None

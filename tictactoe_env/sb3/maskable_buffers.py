@@ -54,7 +54,8 @@ class MaskableReplayBuffer(ReplayBuffer):
         self, batch_inds: Any, env: Any = None
     ) -> MaskableReplayBufferSamples:
         found: Any = super()._get_samples(batch_inds, env)
-        actions, masks = found.actions[:, :1], found.actions[:, 1:].bool()
+        actions = found.actions[:, :1]
+        masks = found.actions[:, 1:].bool()
         return MaskableReplayBufferSamples(
             found.observations, actions, found.next_observations, found.dones, found.rewards, masks
         )

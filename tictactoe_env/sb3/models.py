@@ -80,7 +80,8 @@ class _FrozenPolicy:
     """A policy that does not change any more, so that a copy of it is the policy itself."""
 
     def __init__(self, policy: Policy, rules: Rules):
-        self.policy, self.rules = policy, rules
+        self.policy = policy
+        self.rules = rules
 
     def probs(self, boards: Boards) -> NDArray[np.floating[Any]]:
         """Probabilities (B, cells)."""

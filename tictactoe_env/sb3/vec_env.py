@@ -86,7 +86,8 @@ class TicTacToeVecEnv(VecEnv):
         options = next((options for options in self._options if options), None)
         observations, infos = self.games.reset(seed=seed, options=options)
         self.reset_infos = _by_game(infos)
-        self._returns[:], self._lengths[:] = 0, 0
+        self._returns[:] = 0
+        self._lengths[:] = 0
         self._reset_seeds()
         self._reset_options()
         return observations
@@ -105,7 +106,8 @@ class TicTacToeVecEnv(VecEnv):
         self._returns += rewards
         self._lengths += 1
         if "final_obs" in info:
-            final, last = info["final_obs"], info["final_info"]
+            final = info["final_obs"]
+            last = info["final_info"]
             for game in np.flatnonzero(dones).tolist():
                 infos[game] = {
                     "terminal_observation": final[game],
@@ -117,15 +119,18 @@ class TicTacToeVecEnv(VecEnv):
                     },
                     **{key: last[key][game] for key in INFO_KEYS},
                 }
-            self._returns[dones], self._lengths[dones] = 0, 0
+            self._returns[dones] = 0
+            self._lengths[dones] = 0
         return observations, rewards.astype(np.float32), dones, infos
 
     def action_masks(self) -> NDArray[np.bool_]:
-        """The free cells: (num_envs, cells) bool; before the first reset those after `opening`."""
+        """The legal moves: (num_envs, cells) bool; before the first reset those after `opening`."""
         try:
             return self.games.action_masks()
         except ResetNeeded:  # programs ask early whether there are masks, and of which shape
-            return np.tile(self.games.config.start_board == 0, (self.num_envs, 1))
+            config = self.games.config
+            legal = config.rules.legal_cells(config.start_board)
+            return np.tile(legal, (self.num_envs, 1))
 
     def close(self) -> None:
         """Close the games."""

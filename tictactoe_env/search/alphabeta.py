@@ -74,7 +74,9 @@ class SearchPolicy:
 
     def __init__(self, rules: Rules, ties: str = "random", depth: int = 0, seconds: float = 0.0):
         one_of("way to break ties", ties, _TIES)
-        self.rules, self.ties, self.seconds = rules, ties, not_negative(seconds, "seconds")
+        self.rules = rules
+        self.ties = ties
+        self.seconds = not_negative(seconds, "seconds")
         self.depth = whole_number(depth, "depth", 0)
         self._ahead = self.depth or (rules.cells if self.seconds else 0)  # 0: no limit
         if rules.cells > ENUMERABLE and not self._ahead:
@@ -124,9 +126,12 @@ class _Search:
     """Negamax on one board. `table` holds the proven bounds (low, high) of positions by key."""
 
     def __init__(self, rules: Rules):
-        self.rules, self.full, self.orientations = rules, rules.full, Orientations(rules)
+        self.rules = rules
+        self.full = rules.full
+        self.orientations = Orientations(rules)
         self.key = self.orientations.key
-        bits, images = rules.cell_bits, self.orientations.cells
+        bits = rules.cell_bits
+        images = self.orientations.cells
         self.lines = [sum(bits[cell] for cell in line) for line in rules.lines]
         moves = [
             _Move(cell, bit, images[cell], tuple(line for line in self.lines if line & bit))
@@ -138,7 +143,8 @@ class _Search:
         self.table: dict[int, tuple[int, int]] = {}
         self.history = [0] * rules.cells
         self.nodes = 0
-        self.clock, self.deadline = time.perf_counter, math.inf
+        self.clock = time.perf_counter
+        self.deadline = math.inf
 
     # --- the search ---------------------------------------------------------------------------
 
@@ -186,19 +192,24 @@ class _Search:
         if moves is None:
             best = low = high = WIN_SCORE
         else:
-            best, negamax, bound = -WIN_SCORE, self.negamax, alpha
+            best = -WIN_SCORE
+            negamax = self.negamax
+            bound = alpha
             for move, after in moves:
                 marks = own | move.images
                 score = -negamax(other, marks, other_threats, after, -beta, -bound, depth - 1)
                 if score > best:
-                    best, bound = score, max(score, bound)
+                    best = score
+                    bound = max(score, bound)
                     if best >= beta:
                         self.history[move.cell] += depth * depth
                         break
             if best >= beta:
                 low = best
             else:
-                low, high = (best if best > alpha else low), max(best, low)
+                high = max(best, low)
+            if best > alpha:
+                low = best
         self.table[key] = (low, high)
         return best
 
@@ -221,7 +232,8 @@ class _Search:
             bit = move.bit
             if not allowed & bit:
                 continue
-            own, after = marks | bit, threats
+            own = marks | bit
+            after = threats
             for line in move.lines:
                 rest = line & ~own
                 if not rest & (rest - 1):
@@ -241,7 +253,8 @@ class _Search:
 
     def estimate(self, own: int, other: int) -> int:
         """The estimated score: 4**(marks - 1) for each line with marks of one side only."""
-        score, weights = 0, self.weights
+        score = 0
+        weights = self.weights
         for line in self.lines:
             ours, theirs = line & own, line & other
             if not theirs:
@@ -274,7 +287,9 @@ class _Search:
                 if moves[0].bit & threats:
                     break
         found = dict.fromkeys((move.cell for move in moves), 0)
-        proven, self.table, self.history = self.table, {}, [0] * self.rules.cells
+        proven = self.table
+        self.table = {}
+        self.history = [0] * self.rules.cells
         self.deadline = self.clock() + (seconds or math.inf)
         try:
             for ahead in range(1, min(depth, int((board == 0).sum())) + 1):
@@ -289,7 +304,8 @@ class _Search:
         except _TimeUpError:
             pass
         finally:
-            self.table, self.deadline = proven, math.inf
+            self.table = proven
+            self.deadline = math.inf
         return found
 
     def legal_moves(self, own: int, other: int) -> list[_Move]:
@@ -305,11 +321,15 @@ class _Search:
         The scores of the best moves are exact; unless `exact`, the others are bounds below the best
         score.
         """
-        threats, best, scores = self.threats(other), -WIN_SCORE, {}
+        threats = self.threats(other)
+        best = -WIN_SCORE
+        scores = {}
         for move in moves:
-            score, limit = WIN_SCORE, WIN_SCORE if exact else 1 - best
+            score = WIN_SCORE
+            limit = WIN_SCORE if exact else 1 - best
             if not self.threats(own) & move.bit:
-                marks, after = own | move.images, self.threats(own | move.bit)
+                marks = own | move.images
+                after = self.threats(own | move.bit)
                 score = -self.negamax(other, marks, threats, after, -WIN_SCORE, limit, depth - 1)
             scores[move.cell] = score
             best = max(best, score)
@@ -342,7 +362,8 @@ class _LawSearch(_Search):
         if high <= alpha:
             return high
         self.count_node()
-        best, bound = -WIN_SCORE, max(alpha, low)
+        best = -WIN_SCORE
+        bound = max(alpha, low)
         for move in self.legal_moves(own, other):
             score = -self.negamax(other, own | move.images, 0, 0, -beta, -bound, depth - 1)
             best = max(best, score)

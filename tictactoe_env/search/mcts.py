@@ -53,7 +53,9 @@ class Node:
         self.x, self.o = x, o
         self.result = result  # for X: +1, 0 or -1; None if the game goes on
         self.children: list[Node] | None = None  # see Graph.children
-        self.visits, self.total, self.above = 0, 0.0, 0
+        self.visits = 0
+        self.total = 0.0
+        self.above = 0
 
     @property
     def mean(self) -> float:
@@ -65,7 +67,10 @@ class Graph:
     """The nodes by key, and the playouts that grow them."""
 
     def __init__(self, rules: Rules, rng: random.Random, exploration: float, draws: float):
-        self.rules, self.rng, self.exploration, self.draws = rules, rng, exploration, draws
+        self.rules = rules
+        self.rng = rng
+        self.exploration = exploration
+        self.draws = draws
         self.nodes: dict[int, Node] = {}
         self.orientations = Orientations(rules)
         self.moves = list(zip(rules.cell_bits, self.orientations.cells, strict=True))
@@ -105,7 +110,8 @@ class Graph:
     def moves_from(self, x: int, o: int) -> Iterator[tuple[Node, int, int]]:
         """The node and the marks after each legal move, in the order of the cells."""
         taken = (x | o) & self.rules.full
-        legal, x_moves = self.rules.legal(taken), taken.bit_count() % 2 == 0
+        legal = self.rules.legal(taken)
+        x_moves = taken.bit_count() % 2 == 0
         for bit, images in self.moves:
             if legal & bit:
                 own, other = (x | images, o) if x_moves else (x, o | images)
@@ -113,7 +119,9 @@ class Graph:
 
     def playout(self, root: Node) -> None:
         """Walk from `root` to a new or finished position, value it, and update all nodes passed."""
-        path, node, rng = [root], root, self.rng
+        path = [root]
+        node = root
+        rng = self.rng
         while node.result is None:
             if node.children is None:
                 node.children = self.children(node)
@@ -143,7 +151,8 @@ class Graph:
 
     def rollout(self, node: Node) -> int:
         """The result for X of a game of random moves from here: +1, 0 or -1."""
-        marks, rng = [node.x & self.rules.full, node.o & self.rules.full], self.rng
+        marks = [node.x & self.rules.full, node.o & self.rules.full]
+        rng = self.rng
         side = (marks[0] | marks[1]).bit_count() % 2
         moves = self.legal(marks)
         while moves:
@@ -175,7 +184,9 @@ class DescentGraph(Graph):
 
     def playout(self, root: Node) -> None:
         """Walk from `root` to the end of the game, and update all nodes passed."""
-        node, x, o = root, root.x, root.o
+        node = root
+        x = root.x
+        o = root.o
         path = [root]
         while node.result is None:
             moves = list(self.moves_from(x, o))
@@ -226,15 +237,18 @@ class MCTSPolicy:
         seed: int = 0,
         playout: str = "rollout",
     ):
-        self.rules, self.playout = rules, one_of("playout", playout, PLAYOUTS)
+        self.rules = rules
+        self.playout = one_of("playout", playout, PLAYOUTS)
         self.milliseconds = not_negative(milliseconds, "milliseconds")
         self.playouts = whole_number(playouts, "playouts", 1)
         self.exploration = not_negative(exploration, "exploration")
-        self.draws, self.seed = probability(draws, "draws"), whole_number(seed, "seed", 0)
+        self.draws = probability(draws, "draws")
+        self.seed = whole_number(seed, "seed", 0)
         self.orientations = Orientations(rules)
         self.clock = time.perf_counter
         self._searched: dict[int, dict[int, tuple[int, float]]] = {}
-        self.meaning, self.scale = meaning(draws), (0.0, 1.0)
+        self.meaning = meaning(draws)
+        self.scale = (0.0, 1.0)
         self.varies = "its search is ended by a clock (milliseconds)" if milliseconds else ""
 
     def probs(self, boards: Boards) -> Probs:
@@ -263,7 +277,8 @@ class MCTSPolicy:
 
     def _found(self, board: Boards) -> dict[int, tuple[int, float]]:
         """The visits and the mean success of the search after each move on a board (cells,)."""
-        key, after = self.orientations.key_of(board), self.orientations.keys_after(board)
+        key = self.orientations.key_of(board)
+        after = self.orientations.keys_after(board)
         if key not in self._searched:
             self._searched[key] = self.search(key)
         return {cell: self._searched[key][image] for cell, image in after.items()}
