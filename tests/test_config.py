@@ -248,7 +248,7 @@ def always(board, seat=1):
         ({"start": lambda seats, rng: 3}, "start boards 3"),
         (always([0] * 8), "start boards shape"),
         (always([0.0] * 9), "start float64"),
-        (always([-1] + [0] * 8), "[-1, 0, 0,"),
+        (always([-1] + [0] * 8), "start [-1, 0, 0,"),
         (always([0] * 9, 0), "start seats"),
         (always([1, 1, 1, -1, -1, 0, 0, 0, 0]), '"XXX/OO./..."'),
         (always([1, 1, 0, -1, -1, 0, 1, 0, 0]), "opponent first move"),

@@ -50,7 +50,7 @@ def test_sides_that_cannot_be_beaten_count_more_than_wins():
 
 
 def test_goals_are_reached_by_what_is_proven_and_steps_never_are():
-    found = [evaluation((0.9, 0), (0.8, 0), proven) for proven in ("+---", "++--", "++++")]
+    found = [evaluation((0.9, 0), (0.8, 0), proven) for proven in ("+---", "+++-", "++++")]
     reached = {goal: [one.reached(goal) for one in found] for goal in UNTIL}
     expected = {"steps": [False] * 3, "unbeatable": [False, True, True]}
     assert reached == expected | {"optimal": [False, False, True]}

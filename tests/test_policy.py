@@ -212,7 +212,7 @@ def changed(row, *values):
         ((row for row in np.full((57, 6), 1 / 6)), "generator"),
         ([{}] * 57, "(57, 6)"),
         (changed(3, np.nan, 1, 0, 0, 0, 0), "probabilities"),
-        (changed(3, -0.5, 1.5, 0, 0, 0, 0), "probabilities"),
+        (changed(3, -1e-9, 1, 0, 0, 0, 0), "probabilities"),
         (changed(3, 0.9999, 0, 0, 0, 0, 0), "0.9999"),
     ],
     ids=["short", "generator", "dicts", "NaN", "negative", "little"],

@@ -11,7 +11,7 @@ from text_cases import refuses
 from tictactoe_env import RandomPolicy, Rules, TabularPolicy, make_opponent, snapshot
 from tictactoe_env.notation import parse_board
 from tictactoe_env.policy import one_hot
-from tictactoe_env.pool import Snapshots
+from tictactoe_env.pool import Snapshots, make_pool
 
 ID = "tictactoe_env/TicTacToe-v0"
 SMALL, LARGE = Rules(2, 3, 2), Rules(4, 4, 4)
@@ -134,6 +134,12 @@ def test_the_way_of_replacing_decides_who_makes_room(replace, shares):
     places = [full.with_snapshot(player, rng)[1] for _ in range(2_000)]
     assert np.bincount(places, minlength=3) / 2_000 == pytest.approx(shares, abs=0.04)
     assert room.with_snapshot(player, rng)[1] is None
+
+
+def test_the_response_comes_before_the_snapshots():
+    empty, (one, two) = make_pool("self:0.5,best-response:0.5", SMALL), (Learner(0), Learner(1))
+    pool, _ = empty.with_snapshot(one, np.random.default_rng(0), response=two)
+    assert pool.policies == (two, one)
 
 
 def test_a_snapshot_is_a_table_on_small_boards_and_a_copy_on_large_ones():

@@ -88,6 +88,17 @@ def test_progress_is_told_after_each_ply():
     assert told == [("X", ply, min(ply + 1, last)) for ply in range(1, last + 1)]
 
 
+@pytest.mark.parametrize("rules", [Rules(), Rules(4, 4, 4), Rules(3, 5, 3)], ids=str)
+def test_a_canonical_policy_makes_the_images_of_its_moves_on_the_images_of_a_board(rules):
+    player, rng = CanonicalPolicy(FixedPlayer(0), rules), np.random.default_rng(0)
+    for _ in range(20):
+        board = rng.permutation(np.resize([1, -1, 0, 0], rules.cells)).astype(np.int8)
+        images = board[rules.symmetries]
+        if len(np.unique(images, axis=0)) == len(images):  # else several moves are alike
+            moves = player.probs(board[None])[0]
+            assert np.array_equal(player.probs(images), moves[rules.symmetries])
+
+
 def test_what_a_policy_says_of_its_symmetry_does_not_count():
     class Claiming(FixedPlayer):
         is_symmetric = True

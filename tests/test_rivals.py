@@ -42,9 +42,24 @@ def assert_same_rivals(one, other):
     assert_same(rival_of(one), rival_of(other))
 
 
-def test_a_turn_takes_as_many_steps_as_the_longer_way_between_two_snapshots():
-    ways = (SimpleNamespace(config=SimpleNamespace(snapshot_every=steps)) for steps in (7, 5))
-    assert runs_of_two.Rivals(*ways).turn_steps == 7
+def test_a_turn_is_against_the_other_learner_for_the_longer_way_between_two_snapshots(monkeypatch):
+    met = []
+
+    def made(learner, config):
+        learner.steps = config.steps
+        return []
+
+    def run_of(name, every):
+        config = small_config("tabular_q", snapshot_every=every, steps=20)
+        learner = SimpleNamespace(steps=0, snapshot=lambda: name)
+        learner.add_rival = lambda other: met.append((name, other, learner.steps))
+        return SimpleNamespace(config=config, learner=learner)
+
+    monkeypatch.setattr(runs_of_two, "evaluations", made)
+    both = runs_of_two.Rivals(run_of("one", 7), run_of("two", 5))
+    for _ in range(4):
+        both.turn()
+    assert met == [("one", "two", 0), ("two", "one", 0), ("one", "two", 7), ("two", "one", 7)]
 
 
 @pytest.mark.parametrize("agent", TRAINABLE)

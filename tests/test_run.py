@@ -7,14 +7,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from rich.console import Console
-from sample_players import best_player, fixed_table
+from sample_players import LineCounter, best_player, fixed_table
 from small_runs import metrics
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from text_cases import refuses
 
 from apps.terminal.progress import Display
 from tictactoe_env.certificates.certificate import exact_results, read, table_of, verify
-from tictactoe_env.exact.evaluation import evaluate
+from tictactoe_env.exact.evaluation import evaluate, evaluate_or_sample
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
@@ -128,6 +128,10 @@ def test_a_row_of_metrics_says_where_x_wins_and_must_win():
     for player in (MinimaxPolicy(rules), RandomPolicy()):
         found = evaluate(player, rules)
         assert results_of(row_of(1, 0.0, found, rules), rules) == found
+    long = Rules(1, 13, 3)
+    found = evaluate_or_sample(LineCounter(long), long, "X")
+    assert found.sampled == ("O",)
+    assert results_of(row_of(1, 0.0, found, long), long) == found
 
 
 def test_the_metrics_are_the_exact_results_of_every_evaluation(tmp_path):

@@ -57,6 +57,7 @@ def test_snapshots_may_explore_and_are_saved_in_one_byte_a_board_without_it():
 def test_what_is_played_without_exploration_is_answered_and_the_snapshot_plays_for_the_answer():
     best, snapshot = SNAPSHOTS[:2]
     opponents, alike = (pool_with("best-response:1", []) for _ in range(2))
+    assert opponents.takes_snapshots
     opponents.add(snapshot, best)
     alike.add(best)
     assert np.array_equal(opponents.response.player.table, alike.response.player.table)

@@ -29,6 +29,7 @@ def rules_and_cells(draw):
 @example((Rules(3, 3, 3), [0, 8, 4, 2, 1, 7, 6, 5, 3]), False)  # the ninth mark makes a line
 @example((Rules(), [0, 1, 2, 4, 3, 5, 7, 6, 8]), False)  # full, and drawn only then
 @example((Rules(), [1, 0, 3, 2, 4, 5, 6, 7, 8]), True)  # full, and dead only then
+@example((Rules(1, 3, 3), [0, 1, 2]), False)  # full, with fewer cells than marks of a line
 @example((Rules(2, 3, 3), [0, 1, 3, 4]), True)  # dead before any side can have a line
 @example((Rules(), [0, 3, 1, 4, 2]), True)  # a line, although dead boards end too
 @example((Rules(2, 3, 3), []), True)
