@@ -9,7 +9,7 @@ runs/dqn-0/
     events.out...       the results for TensorBoard, with the learner's losses
     certificate.json    what is proven of the best model
     values.npz          its own values of the moves in all positions, if it has any
-    growth.png          learning curves: wins, draws and losses over the steps
+    growth.png          wins, losses and exploitability over the steps
     manifest.json       the sha256 of every file, written last: the run is complete
 
 The state of a run is its last complete checkpoint, which replaces the one before by renaming. All
