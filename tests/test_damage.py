@@ -78,6 +78,7 @@ READERS = {
     "config.json": lambda path: read_config_file(path.parent),
     "metrics.csv": listed,
     "growth.png": listed,
+    "history.npz": listed,
     MANIFEST: listed,
     **{
         f"checkpoint/{name}": resumed
