@@ -117,6 +117,16 @@ LINE = CommandLine(
             without=("games", "from_model", "json"),
         ),
         Option(
+            "history",
+            "let all policies that the runs have kept play each other, exactly, and say who beats "
+            "whom, what was forgotten, and what ratings would say; the picture is FILE, by default "
+            "history.png of the first run",
+            Path,
+            kind="optional",
+            metavar="FILE.png",
+            without=("verify", "position", "from_model", "games", "battle", "program"),
+        ),
+        Option(
             "program",
             "evaluate a program in any language, which reads a position and answers with a cell, a "
             "line each; no shell runs it",
@@ -167,7 +177,10 @@ def main(arguments: list[str] | None = None) -> int:
         elif given.battle is not None:
             fight(agents, given, rules, console)
         else:
-            results = evaluate_all(agents, given, rules, console)
+            if given.history is not None:
+                results = histories(agents, given, rules, console)
+            else:
+                results = evaluate_all(agents, given, rules, console)
             if given.json is not None:
                 given.json.write_text(json.dumps(results, indent=1), encoding="utf-8")
                 report.say(f"results: {printable(given.json)}", console)
@@ -278,6 +291,21 @@ def evaluate_all(
         results["sampled"] = report.cross_table(players, sampled)
         report.print_cross_table(results["sampled"], console)
     return results
+
+
+def histories(
+    agents: Mapping[str, str], given: SimpleNamespace, rules: Rules, console: PipedConsole
+) -> dict[str, Any]:
+    """Print the history of runs and agents, and return it as a JSON value."""
+    with explained("evaluate.py", "train"):
+        from apps.terminal import history
+
+    picture = given.history
+    if picture is True:
+        folders = (path_of(spec, rules, "agent") for spec in agents.values())
+        folder = next((path for path in folders if path is not None and path.is_dir()), Path())
+        picture = folder / "history.png"
+    return history.show(agents, rules, limit_of(given), picture, console)
 
 
 def proven(

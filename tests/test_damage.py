@@ -85,6 +85,7 @@ READERS = {
         for name in (
             *("best.json", "best.safetensors", "model.json", "model.safetensors"),
             *("state.json", "state.safetensors", "metrics.csv", "progress.json", MANIFEST),
+            "history.npz",
         )
     },
 }

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tictactoe_env.exact.evaluation import best_play_x
 from tictactoe_env.exact.match import best_achievable
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 # Okabe and Ito's palette, which colour-blind readers can tell apart.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999999")
 WIDTH = 8  # inches
+MOST_NAMES = 32  # beside a heat map
 LONG_LABEL = 20  # letters; longer ones are below each other
 TICKS = (0, 1, 5, 10, 20, 40, 60, 80, 100)  # per cent, where small ones matter
 Rows = Sequence[Mapping[str, Any]]
@@ -205,6 +207,25 @@ def chart(table: Table, path: Path) -> None:
 
 def _root(per_cent: Any) -> Any:
     return np.sqrt(np.maximum(per_cent, 0))
+
+
+def heat_map(
+    values: NDArray[np.float64], as_x: Sequence[str], as_o: Sequence[str], path: Path
+) -> None:
+    """Draw X's mean results (P, Q): blue where X wins more, red where O does.
+
+    as_x, as_o: the names of the players, on the sides that they play; of many some are written.
+    """
+    figure, (axes,) = _figure(1)
+    figure.set_figheight(WIDTH * 0.8)
+    image = axes.imshow(100 * values, cmap="RdBu", vmin=-100, vmax=100, aspect="auto")
+    for axis, names in ((axes.yaxis, as_x), (axes.xaxis, as_o)):
+        shown = range(0, len(names), -(-len(names) // MOST_NAMES))
+        axis.set_ticks(list(shown), [names[number] for number in shown], fontsize=8)
+    axes.tick_params(axis="x", rotation=90)
+    axes.set(xlabel="as O", ylabel="as X")
+    figure.colorbar(image, ax=axes, shrink=0.7, label="wins of X minus wins of O, %")
+    _write(figure, path)
 
 
 def _label(axes: Axes, title: str) -> None:
