@@ -209,7 +209,7 @@ def notes_text(steps: int, seconds: float, notes: Numbers) -> str:
     texts = []
     for name, number in numbers.items():
         words = name.replace("_", " ")
-        texts.append(f"{words} {_number(number)}")
+        texts.append(f"{words} {entry_text(number)}")
     return ", ".join(texts)
 
 
@@ -223,8 +223,10 @@ def first_moves(policy: Any) -> str:
     return f"\nown values of the first moves ({policy.meaning})\n{drawn}"
 
 
-def _number(value: float) -> str:
-    """A whole number in full, any other number with four significant digits."""
+def entry_text(value: float | str) -> str:
+    """A text as it is, a whole number in full, any other number with four significant digits."""
+    if isinstance(value, str):
+        return value
     if float(value).is_integer():
         return f"{value:,.0f}"
     return f"{value:,.4g}"
