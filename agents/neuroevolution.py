@@ -467,7 +467,8 @@ class Evolution(Learner):
 
     networks: (N, P) weights. names: (N, 2) the generation in which each was born, and its number
     there. magnitudes, shares: (N,) of their mutations. moves: (N, S) in the positions that they
-    see. fitness: (N,). responses: (R, S) the moves of the best responses, the oldest first. history: the rows of league.csv.
+    see. fitness: (N,). responses: (R, S) the moves of the best responses, the oldest first.
+    history: the rows of league.csv.
     """
 
     MEMBERS = ("networks", "names", "magnitudes", "shares", "moves", "fitness")

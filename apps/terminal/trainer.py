@@ -194,8 +194,8 @@ def show_play(runs: tuple[Run, ...], console: Console) -> None:
         (run,) = runs
         player = run.best_player
         battle.example_of(player, run.side, run.name, console)
-        values = progress.first_moves(player)
-        if values and run.side != "O":
+        values = progress.first_moves(player, run.side)
+        if values:
             report.say(values, console)
         return
     players = {run.name: run.best_player for run in runs}
