@@ -22,6 +22,7 @@ with explained("evaluate.py", "play"):
     from agents import load
     from apps.players.program import SECONDS, Program
     from apps.players.pupil import learns
+    from apps.players.rounds import board_of_histories
     from apps.players.seat import NAMES_TEXT, board_of, path_of, policy_of, seat_of
     from apps.terminal import report
     from apps.terminal.battle import battle
@@ -167,7 +168,10 @@ def main(arguments: list[str] | None = None) -> int:
             return exit_code(found, given.proven)
         if given.json is not None and (given.json.is_dir() or not given.json.parent.is_dir()):
             raise ValueError(f"--json must be a file in a folder that exists, got {given.json}")
-        rules = given.board or board_of(given.agents) or Rules()
+        rules = given.board
+        if rules is None and given.history is not None:
+            rules = board_of_histories(given.agents)
+        rules = rules or board_of(given.agents) or Rules()
         names = report.names_of(given.agents)
         console = PipedConsole()
         agents = dict(zip(names, given.agents, strict=True))

@@ -257,4 +257,5 @@ def _figure(panels: int) -> tuple[Figure, list[Axes]]:
 
 
 def _write(figure: Figure, path: Path) -> None:
-    write_file(path, lambda file: figure.savefig(file, format="png", dpi=160))
+    small = {"optimize": True}  # of Pillow
+    write_file(path, lambda file: figure.savefig(file, format="png", dpi=130, pil_kwargs=small))

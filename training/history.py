@@ -16,6 +16,7 @@ second, fourth and so on: there are never more than MOST, and they take at most 
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,10 +25,10 @@ import numpy as np
 
 from tictactoe_env.exact.tables import TabularPolicy
 from tictactoe_env.files import write_file
-from tictactoe_env.policy import one_hot
+from tictactoe_env.policy import Policy, one_hot
+from tictactoe_env.rules import Rules
 from training.files import DamagedFileError, read_bytes
-from training.learner import Arrays, BoardPlayer, Learner, Page
-from training.options import BoardConfig
+from training.learner import Arrays, BoardPlayer, Learner
 
 FILE = "history.npz"
 EVERY = "every"
@@ -36,19 +37,10 @@ MOST_BYTES = 16 << 20
 
 
 class Kept(NamedTuple):
-    """The policy of an evaluation after so many steps, as arrays."""
+    """The policy of an evaluation after so many steps, as arrays: see `policy_in`."""
 
     steps: int
     arrays: Arrays
-
-    def policy(self, page: Page, config: BoardConfig) -> BoardPlayer:
-        """The policy of a run of this agent. Raises ValueError for arrays that are of no policy."""
-        rules = config.rules
-        if "moves" in self.arrays:
-            return TabularPolicy(rules, one_hot(self.arrays["moves"].astype(int), rules.cells))
-        if "probs" in self.arrays:
-            return TabularPolicy(rules, self.arrays["probs"])
-        return page.player(config, self.arrays)
 
 
 @dataclass
@@ -108,3 +100,12 @@ def arrays_of(policy: BoardPlayer, learner: Learner) -> Arrays:
     if (policy.table == one_hot(moves, policy.rules.cells)).all():
         return {"moves": moves.astype(np.uint8)}
     return {"probs": policy.table}
+
+
+def policy_in(arrays: Arrays, rules: Rules, load: Callable[[Arrays], Policy]) -> Policy:
+    """The policy that was kept as these arrays. load: makes the player of a model."""
+    if "moves" in arrays:
+        return TabularPolicy(rules, one_hot(arrays["moves"].astype(int), rules.cells))
+    if "probs" in arrays:
+        return TabularPolicy(rules, arrays["probs"])
+    return load(arrays)
