@@ -5,7 +5,8 @@ value for the side that has just moved (an afterstate value): the discounted res
 that went through it. Finished boards have exactly 1, 0 or -1. In a level the network plays some ten
 thousand games against itself, in part with random moves, and learns the results of both sides. The
 epoch with the lowest loss on held-out positions is the champion, which plays the next level. The
-first level has random games, or the examples of a file, such as the `dataset.csv` of a run.
+first level has random games, games of the network of another run, or the examples of a file, such
+as the `dataset.csv` of a run.
 
 Differences from that system, which `--preset learnbyplay` switches off:
 
@@ -37,6 +38,7 @@ from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.observation import observe
 from tictactoe_env.policy import Policy, RandomPolicy, sample
 from tictactoe_env.rules import Rules
+from training.checkpoint import MODEL, read_model
 from training.files import read_columns
 from training.learner import Arrays, Learner, Table
 from training.options import BoardConfig, Count, Layers, Positive, Share, Shares, option
@@ -82,6 +84,7 @@ class Config(BoardConfig):
     learning_rate: Positive = option(2e-3, "Adam's learning rate at the first level.")
     dropout: Share = option(0.0, "Share of the hidden units that are dropped at random.")
     dataset: str = option("", "dataset.csv of a run for the first level; empty for random games.")
+    network: str = option("", "Run whose network the first level begins with; empty for a new one.")
     device: Device = option("cpu", "Device on which the network is trained.")
     cut: bool = option(
         True,
@@ -119,6 +122,18 @@ def build(config: Config) -> nn.Sequential:
             network.append(nn.ReLU())
             network.append(nn.Dropout(config.dropout))
         return network.append(nn.Linear(sizes[-1], 1))
+
+
+def network_of(config: Config) -> Arrays:
+    """The weights of the run that the option `network` names.
+
+    Raises FileNotFoundError without a model, ValueError for one of another agent, size or board.
+    """
+    found = read_model(Path(config.network) / MODEL, AGENT, Config)
+    for name, value in (("hidden", config.hidden), ("rules", config.rules)):
+        if (other := getattr(found.config, name)) != value:
+            raise ValueError(f"the network {config.network} has {name} {other}, expected {value}")
+    return found.arrays
 
 
 class Afterstates:
@@ -254,7 +269,9 @@ class ValueNet(Learner):
         rng = np.random.default_rng([config.seed, level])
         before: Policy = RandomPolicy(config.rules)
         values = np.zeros(len(afterstates.positions))
-        if level > 0:
+        if level == 0 and config.network:
+            load_weights(self.network, network_of(config))
+        if level > 0 or config.network:
             values = afterstates.values(self.network)
             before = afterstates.policy(values)
         if config.dataset and level == 0:

@@ -7,6 +7,7 @@ from text_cases import refuses
 
 from agents.value_net import Config, begin
 from tictactoe_env.exact.tables import tabulate
+from training.checkpoint import save
 from training.files import write_csv
 from training.selfplay import ExploringPolicy
 
@@ -77,6 +78,20 @@ def test_earlier_games_count_less_at_each_level():
     games = learner.results.games.sum()
     learner.advance(1)
     assert learner.results.games.sum() == pytest.approx(1.5 * games, rel=0.2)
+
+
+def test_a_training_begins_from_the_network_of_a_run_of_the_same_size_and_board(tmp_path):
+    first = after(2)
+    save(tmp_path, "value_net", first.config, first)
+    again = after(1, network=str(tmp_path), seed=1, learning_rate=1e-12, epsilons=(0.0,))
+    for name, weights in first.model().items():
+        assert again.model()[name] == pytest.approx(weights, abs=1e-6)
+    assert again.match["won"] == pytest.approx(again.match["lost"]), "it met itself"
+    for changes, mentions in (({"hidden": (8,)}, "16 8"), ({"cols": 4}, "3x3 3x4")):
+        with refuses("hidden" if "hidden" in changes else "rules", *mentions.split()):
+            after(1, network=str(tmp_path), **changes)
+    with refuses("no/run", error=FileNotFoundError):
+        after(1, network="no/run")
 
 
 def test_the_first_level_learns_the_dataset_of_another_run_and_no_other_file(tmp_path):
