@@ -27,7 +27,7 @@ with explained("evaluate.py", "play"):
     from apps.terminal import report
     from apps.terminal.battle import battle
     from apps.terminal.command_line import CommandLine, Option
-    from apps.terminal.examine import examine
+    from apps.terminal.examine import MET, examine, remembers, tree_text
     from apps.terminal.report import PipedConsole
     from apps.terminal.talk import seconds
     from tictactoe_env.certificates.certificate import (
@@ -81,6 +81,15 @@ LINE = CommandLine(
             "against random moves, and the exact result of each move",
             metavar="X.O/.X./...",
             without=("battle", "games", "from_model", "json"),
+        ),
+        Option(
+            "tree",
+            "only print the moves of the agents as a tree, N moves deep (default: what fits a "
+            "screen); of a trie the games that it has learned from, with their results",
+            Count,
+            kind="optional",
+            metavar="N",
+            without=("position", "battle", "games", "from_model", "json"),
         ),
         Option(
             "from_model",
@@ -178,6 +187,8 @@ def main(arguments: list[str] | None = None) -> int:
         if given.position is not None:
             seats = {name: seat_of(spec, rules, "agent") for name, spec in agents.items()}
             examine(seats, given.position, rules, console)
+        elif given.tree is not None:
+            print_trees(agents, given, rules, console)
         elif given.battle is not None:
             fight(agents, given, rules, console)
         else:
@@ -295,6 +306,18 @@ def evaluate_all(
         results["sampled"] = report.cross_table(players, sampled)
         report.print_cross_table(results["sampled"], console)
     return results
+
+
+def print_trees(
+    agents: Mapping[str, str], given: SimpleNamespace, rules: Rules, console: PipedConsole
+) -> None:
+    """Print the game tree of each agent, of a trie that of its games."""
+    depth = None if given.tree is True else given.tree
+    for name, spec in agents.items():
+        policy = policy_of(spec, rules, "agent")
+        report.say(name, console, "bold")
+        side = MET if remembers(policy) else "both"
+        report.say(tree_text(policy, rules, depth, side), console)
 
 
 def histories(

@@ -93,7 +93,7 @@ def test_where_x_wins_it_counts_when_x_wins_against_everybody(tmp_path, drawn):
 
 
 def test_a_run_draws_columns_of_its_metrics_and_tables_with_a_title(tmp_path, drawn):
-    league = Table(("round", "all_games"), [(1, 9), (2, 6)], "games")
+    league = Table(("round", "all_games"), [(1, 9), (2, 6)], {"games": ["all_games"]})
     tables = {"league.csv": league, "dataset.csv": Table((), ())}
     learner = SimpleNamespace(CHARTS={"wins.png": ("steps", "x_win")}, tables=lambda: tables)
     config = SimpleNamespace(rules=Rules(), seed=0)

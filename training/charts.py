@@ -39,9 +39,9 @@ def draw(run: Run) -> None:
     title = f"{run.name} on {run.config.rules}, seed {run.config.seed}"
     for name, columns in run.learner.CHARTS.items():
         rows = [[row[column] for column in columns] for row in run.record.rows]
-        chart(Table(columns, rows, title), run.folder / name)
+        chart(Table(columns, rows, {title: columns[1:]}), run.folder / name)
     for name, table in run.learner.tables().items():
-        if table.title:
+        if table.panels:
             chart(table, (run.folder / name).with_suffix(".png"))
     reached = {goal: time["steps"] for goal, time in run.record.first_reached.items()}
     sides = SIDES if run.side == "both" else run.side
@@ -194,14 +194,18 @@ def _colours(count: int) -> Any:
 
 
 def chart(table: Table, path: Path) -> None:
-    """Draw the columns of a table as curves over the first one."""
-    figure, (axes,) = _figure(1)
-    name_of_first, *names = table.names
-    xs, *columns = zip(*table.rows, strict=True)
-    for name, ys in zip(names, columns, strict=True):
-        axes.plot(xs, ys, label=name.replace("_", " "))
-    axes.set(xlabel=name_of_first, title=table.title)
-    figure.legend(loc="outside right center", fontsize=8)
+    """Draw the panels of a table: columns as curves over the first one."""
+    name_of_first = table.names[0]
+    columns = dict(zip(table.names, zip(*table.rows, strict=True), strict=True))
+    figure, all_axes = _figure(len(table.panels))
+    for axes, (title, names) in zip(all_axes, table.panels.items(), strict=True):
+        for name, colour in zip(names, _colours(len(names)), strict=True):
+            label = name.replace("_", " ")
+            axes.plot(columns[name_of_first], columns[name], label=label, color=colour)
+        axes.set(xlabel=name_of_first)
+        axes.set_title(title, fontsize=10)
+        axes.grid(alpha=0.3)
+        axes.legend(loc="best", fontsize=8)
     _write(figure, path)
 
 
