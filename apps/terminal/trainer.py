@@ -178,8 +178,10 @@ def finish(training: Run | Rivals, console: Console) -> None:
         charts.draw(run)
         certificates.append(run.finish())
     show_play(runs, console)
+    for proof in filter(None, certificates):
+        report.certificate(proof, console)
     for run, certificate in zip(runs, certificates, strict=True):
-        show_certificate(run, certificate, console)
+        show_verdict(run, certificate, console)
         report.say(f"saved: {printable(run.folder)}", console)
 
 
@@ -199,11 +201,13 @@ def show_play(runs: tuple[Run, ...], console: Console) -> None:
     report.print_cross_table(table, console)
 
 
-def show_certificate(run: Run, certificate: Certificate | None, console: Console) -> None:
-    """Print what is proven of the best model of a run, or that nothing is."""
+def show_verdict(run: Run, certificate: Certificate | None, console: Console) -> None:
+    """Print what is proven of the best model of a run, or that nothing is.
+
+    It follows the long tables, since a person sees the end of what is printed.
+    """
     if certificate is not None:
         report.say(f"\n{certificate.claim}", console, "bold")
-        report.certificate(certificate, console)
         return
     limit = limit_of(run.config) or Limit()
     report.say(
