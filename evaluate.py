@@ -20,6 +20,7 @@ from apps.terminal.interpreter import explained
 
 with explained("evaluate.py", "play"):
     from agents import load
+    from apps.players.about import id_of
     from apps.players.program import SECONDS, Program
     from apps.players.pupil import learns
     from apps.players.rounds import board_of_histories
@@ -58,7 +59,7 @@ GAMES = 1000  # games of a sampled result, of agents that meet too many position
 LINE = CommandLine(
     "evaluate.py",
     [
-        Option("agents", "the agents to evaluate, see below", kind="arguments", default=()),
+        Option("agents", "the agents to evaluate, see below", id_of, kind="arguments", default=()),
         Option("json", "also write all results to a JSON file", Path, metavar="FILE"),
         Option(
             "verify",

@@ -125,7 +125,7 @@ def main(arguments: list[str] | None = None) -> int:
     if arguments is None:
         arguments = sys.argv[1:]
     line = general_line(GENERAL)
-    if not arguments or arguments[0] in ("--help", "-h"):
+    if not arguments or arguments[0] in ("--help", "-h", "--help-all"):
         line.print_help()
         return 0
     try:

@@ -183,8 +183,10 @@ def finish(training: Run | Rivals, console: Console) -> None:
     show_play(runs, console)
     for run in runs:
         show_tables(run.learner, console)
+    for proof in filter(None, certificates):
+        report.certificate(proof, console)
     for run, certificate in zip(runs, certificates, strict=True):
-        show_certificate(run, certificate, console)
+        show_verdict(run, certificate, console)
         report.say(f"saved: {printable(run.folder)}", console)
 
 
@@ -213,11 +215,13 @@ def show_tables(learner: Learner, console: Console) -> None:
             report.print_table(table.names, rows, console)
 
 
-def show_certificate(run: Run, certificate: Certificate | None, console: Console) -> None:
-    """Print what is proven of the best model of a run, or that nothing is."""
+def show_verdict(run: Run, certificate: Certificate | None, console: Console) -> None:
+    """Print what is proven of the best model of a run, or that nothing is.
+
+    It follows the long tables, since a person sees the end of what is printed.
+    """
     if certificate is not None:
         report.say(f"\n{certificate.claim}", console, "bold")
-        report.certificate(certificate, console)
         return
     limit = limit_of(run.config) or Limit()
     report.say(
