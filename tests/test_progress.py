@@ -10,7 +10,9 @@ from rich.console import Console
 
 from apps.terminal.progress import ASCII_BARS, CURVE, Display, curve, describe
 from tictactoe_env import Rules, evaluate, make_opponent
+from tictactoe_env.exact.positions import positions_of
 from training.tally import Tally
+from training.values import ValuedTable
 
 WIN, DRAW, LOSS = ({"outcome": number, "terminal_observation": ()} for number in (1, 0, -1))
 RANDOM, PERFECT = (make_opponent(name, Rules()) for name in ("random", "minimax"))
@@ -63,6 +65,23 @@ def test_a_log_tells_the_notes_of_a_learner_below_each_line():
         display.show({"steps": steps, "seconds": 1.0, **tally.notes()}, results, RANDOM)
     shown = console.file.getvalue()
     assert re.findall(r"games ([\d,]+), wins in 1000 games 1,000", shown) == ["1,000", "3,000"]
+
+
+@pytest.mark.parametrize("side", ["both", "X", "O"])
+def test_a_log_has_the_values_of_the_first_moves_also_of_a_learner_as_o(side):
+    """Each cell is worth its number, but after the opening b1 all of them are worth 2 less."""
+    positions = positions_of(Rules())
+    boards = positions.boards[positions.unfinished]
+    is_lower = (boards[:, [1]] == 1) & (np.abs(boards).sum(axis=1, keepdims=True) == 1)
+    values = np.where(boards == 0, np.arange(9) - 2 * is_lower, -np.inf)
+    policy = ValuedTable(Rules(), values)
+    console = Console(file=StringIO(), width=100)
+    display = Display("agent", 300, 0, console, side=side)
+    row = {"steps": 300, "seconds": 0.0}
+    display.show(row, evaluate(policy, rules=Rules()), policy)
+    shown = " ".join(console.file.getvalue().split())
+    assert ("after b1" in shown, "1 0.00 1.00 2.00" in shown) == (side == "O", side != "O")
+    assert ("1 -2.00 X 0.00 2 1.00" in shown) == (side == "O")
 
 
 def test_a_long_proof_shows_how_far_it_has_come():

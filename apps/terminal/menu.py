@@ -12,7 +12,7 @@ from rich.table import Table as Columns
 from agents import TRAINABLE
 from apps.players.about import LEARNER, id_of, title_of, unit_of
 from apps.players.gallery import Entry, Gallery, grouped
-from apps.terminal.examine import tree_text
+from apps.terminal.examine import MET, remembers, tree_text
 from apps.terminal.game import TerminalSession, seats_of
 from apps.terminal.interpreter import command
 from apps.terminal.replay import print_list, watch
@@ -142,8 +142,16 @@ class Menu:
 
     def _tree(self) -> None:
         policy: Any = self._choose("Whose game tree?", self._players()).seat(self.rules).policy
-        depth = self._ask("How many moves deep?", number(1, self.rules.cells), "2")
-        side = self._ask("Its moves as X, as O or as both?", one_of(*SIDES, "both"), "both")
+
+        def understand(text: str) -> int | None:
+            return number(1, self.rules.cells)(text) if text else None
+
+        depth = self._ask("How many moves deep, or Enter for what fits a screen?", understand)
+        if remembers(policy):
+            asked = "Its moves as X, as O, as both, or met for all games it has learned from?"
+            side = self._ask(asked, one_of(*SIDES, "both", MET), MET)
+        else:
+            side = self._ask("Its moves as X, as O or as both?", one_of(*SIDES, "both"), "both")
         with self.talk.console.status("searching"):
             text = tree_text(policy, self.rules, depth, side)
         self.talk.say(text)

@@ -27,6 +27,7 @@ from apps.terminal.report import say
 from tictactoe_env.errors import printable
 from tictactoe_env.exact.evaluation import Evaluation
 from tictactoe_env.exact.verdict import verdict
+from tictactoe_env.notation import cell_text
 from tictactoe_env.render import ansi
 from training.metrics import RESULTS
 
@@ -47,7 +48,8 @@ class Display:
     On a terminal a bar, the last evaluation, a curve of the losses and the learner's notes follow
     the training. A line is printed when something is proven that no earlier line has, at each tenth
     of the steps if the results are others, and at the end. Elsewhere the notes follow each line.
-    total: the steps at which training ends. done: the steps made before, in a resumed training.
+    side: that is learned, "X", "O" or "both". total: the steps at which training ends. done: the
+    steps made before, in a resumed training.
     is_live: False where two displays share a terminal: their lines begin with the name.
     """
 
@@ -59,8 +61,10 @@ class Display:
         console: Console,
         is_live: bool = True,
         folder: Path | None = None,
+        side: str = "both",
     ):
         self.console = console
+        self.side = side
         self.total = max(total, 1)
         self._events = Events(folder) if folder else None
         self._prefix = "" if is_live else f"{printable(name)}: "
@@ -107,7 +111,8 @@ class Display:
         if self._live:
             self._losses["X"].append(results.x.loss)
             self._losses["O"].append(results.o.loss)
-            self._below("\n".join([LEGEND, said, self._curves(), told, first_moves(policy)]))
+            values = first_moves(policy, self.side)
+            self._below("\n".join([LEGEND, said, self._curves(), told, values]))
         tenth = 10 * steps // self.total
         now_proven = proven(results)
         is_news = now_proven not in self._proven or (said != self._said and tenth > self._tenth)
@@ -117,8 +122,8 @@ class Display:
             self._proven.add(now_proven)
             self._said = said
             self.say(f"{steps:>10,} {seconds:>7.1f}  {said}")
-            if told and not self._live:
-                self.say(told)
+            if not self._live:
+                self.say(f"{told}\n{first_moves(policy, self.side)}".strip())
         self._tenth = tenth
 
     def _curves(self) -> str:
@@ -185,7 +190,9 @@ def shown(runs: Sequence[Run], console: Console) -> Iterator[list[Display]]:
     """The displays of runs that are trained now; if there are two, neither is live."""
     is_live = len(runs) == 1
     displays = [
-        Display(run.name, run.config.steps, run.learner.steps, console, is_live, run.folder)
+        Display(
+            run.name, run.config.steps, run.learner.steps, console, is_live, run.folder, run.side
+        )
         for run in runs
     ]
     try:
@@ -240,22 +247,37 @@ def notes_text(steps: int, seconds: float, notes: Numbers) -> str:
     texts = []
     for name, number in numbers.items():
         words = name.replace("_", " ")
-        texts.append(f"{words} {_number(number)}")
+        texts.append(f"{words} {entry_text(number)}")
     return ", ".join(texts)
 
 
-def first_moves(policy: Any) -> str:
-    """The values of the first moves, drawn on the board, if a player chooses its moves by them."""
+def first_moves(policy: Any, side: str) -> str:
+    """The values of the first moves, drawn on the board, if a player chooses its moves by them.
+
+    side: "X", "O" or "both". For O they are the values after the opening of X that leaves O least.
+    """
     if not getattr(policy, "moves_by_values", False):
         return ""
-    board = np.zeros(policy.rules.cells, dtype=np.int8)
-    first = policy.q_values(board[None])[0]
-    drawn = ansi(board, policy.rules, values=np.where(np.isfinite(first), first, np.nan))
-    return f"\nown values of the first moves ({policy.meaning})\n{drawn}"
+    rules = policy.rules
+    boards = np.zeros((1, rules.cells), dtype=np.int8)
+    if side == "O":
+        openings = rules.legal_cells(boards[0])
+        boards = np.eye(rules.cells, dtype=np.int8)[openings]
+    values = policy.q_values(boards)
+    values = np.where(np.isfinite(values), values, np.nan)
+    which = int(np.nanmax(values, axis=1).argmin())
+    drawn = ansi(boards[which], rules, values=values[which])
+    after = ""
+    if side == "O":
+        opening = cell_text(int(boards[which].argmax()), rules)
+        after = f" after {opening}, X's best opening by them"
+    return f"\nown values of the first moves{after} ({policy.meaning})\n{drawn}"
 
 
-def _number(value: float) -> str:
-    """A whole number in full, any other number with four significant digits."""
+def entry_text(value: float | str) -> str:
+    """A text as it is, a whole number in full, any other number with four significant digits."""
+    if isinstance(value, str):
+        return value
     if float(value).is_integer():
         return f"{value:,.0f}"
     return f"{value:,.4g}"
