@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from tictactoe_env.exact.proof import Limit, ProofLimitError
     from tictactoe_env.exact.responses import BestResponsePlayer, best_response_player
     from tictactoe_env.exact.solver import MinimaxPolicy, Solution, solve
-    from tictactoe_env.exact.symmetry import CanonicalPolicy
     from tictactoe_env.exact.tables import TabularPolicy, tabulate
+    from tictactoe_env.policy import CanonicalPolicy
 
 __all__ = [
     "BestResponse",
@@ -53,7 +53,7 @@ __all__ = [
 _MODULES = {
     "BestResponse": "match",
     "BestResponsePlayer": "responses",
-    "CanonicalPolicy": "symmetry",
+    "CanonicalPolicy": "proof",
     "Evaluation": "evaluation",
     "Limit": "proof",
     "MinimaxPolicy": "solver",

@@ -1,51 +1,51 @@
-"""Symmetric positions: their canonical form, and policies that play by it.
+"""Symmetric positions: their canonical form, the one image that stands for all of them.
 
 The canonical form of a position is the first of its images under the symmetries of the board, in
-the order of X's bitboard and then O's, compared as numbers. `_CanonicalForms` finds it for many
+the order of X's bitboard and then O's, compared as numbers. `CanonicalForms` finds it for many
 positions at a time, `Orientations` for one, in a search.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tictactoe_env.exact.position_index import PositionIndex, distinct
-from tictactoe_env.policy import Policy, Probs, RandomPolicy, as_policy
-from tictactoe_env.rules import Boards, Rules, checked_rules
+from tictactoe_env.rules import Boards, Rules
 
 _PART_BITS = 11  # of a bitboard that are looked up at once; 2,048 entries stay in the fastest cache
 _Marks = NDArray[np.uint64]
 
 
 @lru_cache(maxsize=8)
-def canonical_forms(rules: Rules, is_symmetric: bool = True) -> _CanonicalForms:
+def canonical_forms(rules: Rules, is_symmetric: bool = True) -> _CanonicalBoards:
     """The canonical forms of a board's positions; the tables are made on first use and kept.
 
     is_symmetric: if False, every position is its own canonical form.
     """
-    return _CanonicalForms(rules, rules.symmetries[: None if is_symmetric else 1])
+    return _CanonicalBoards(rules, rules.symmetries[: None if is_symmetric else 1])
 
 
-class _CanonicalForms:
+class CanonicalForms:
     """The canonical form of many positions.
 
-    permutations: (S, cells), see `Rules.symmetries`; `board[permutations[s]]` is an image.
+    permutations: (S, cells), see `Rules.symmetries`; `board[permutations[s]]` is an image. bits:
+    the bit of each cell, in ascending order; the order of positions is the same for all of them.
     """
 
-    def __init__(self, rules: Rules, permutations: NDArray[np.intp]):
-        self.rules = rules
+    def __init__(self, permutations: NDArray[np.intp], bits: Sequence[int]):
         self.permutations = permutations
-        size = rules.rows * (rules.cols + 1)
+        self._bits = bits
+        size = bits[-1].bit_length()
         self._parts = range(0, size, _PART_BITS)
         self._images = [self._tables(permutation, size) for permutation in self.permutations]
 
     def _tables(self, permutation: NDArray[np.intp], size: int) -> list[_Marks]:
         """The image of the bits of each part of a bitboard, one table for each part."""
-        bits = self.rules.cell_bits
+        bits = self._bits
         bit_of = np.zeros(size, dtype=np.uint64)  # where each bit goes; padding bits are never set
         for cell, image in zip(permutation.tolist(), bits, strict=True):
             bit_of[bits[cell].bit_length() - 1] = image
@@ -73,6 +73,19 @@ class _CanonicalForms:
             which[lower] = symmetry
         return best_x, best_o, which
 
+    def _split(self, marks: _Marks) -> list[NDArray[np.intp]]:
+        """The parts of bitboards (B,), as indices into the tables."""
+        mask = np.uint64((1 << _PART_BITS) - 1)
+        return [((marks >> np.uint64(first)) & mask).astype(np.intp) for first in self._parts]
+
+
+class _CanonicalBoards(CanonicalForms):
+    """The canonical form of many boards, by the bitboards of `Rules`."""
+
+    def __init__(self, rules: Rules, permutations: NDArray[np.intp]):
+        super().__init__(permutations, rules.cell_bits)
+        self.rules = rules
+
     def to_form(self, boards: Boards) -> tuple[_Marks, _Marks, NDArray[np.intp]]:
         """X's and O's bitboards (B,) of boards (B, cells) in canonical form, and the permutations.
 
@@ -80,11 +93,6 @@ class _CanonicalForms:
         """
         x, o, which = self.find(*self.rules.to_bits(boards))
         return x, o, self.permutations[which]
-
-    def _split(self, marks: _Marks) -> list[NDArray[np.intp]]:
-        """The parts of bitboards (B,), as indices into the tables."""
-        mask = np.uint64((1 << _PART_BITS) - 1)
-        return [((marks >> np.uint64(first)) & mask).astype(np.intp) for first in self._parts]
 
 
 def _joined(tables: list[_Marks], parts: list[NDArray[np.intp]]) -> _Marks:
@@ -141,45 +149,35 @@ class Orientations:
         return min([both >> shift & field for shift in self.shifts])
 
 
+def images(boards: Boards, rules: Rules) -> tuple[Boards, NDArray[np.intp]]:
+    """The canonical forms (B, cells) of boards (B, cells), and which of their cells each shows.
+
+    Cell i of the form of board b is cell `cells[b, i]` of the board.
+    """
+    _, _, cells = canonical_forms(rules).to_form(boards)
+    return np.take_along_axis(boards, cells, axis=1), cells
+
+
+def on_images(
+    find: Callable[[Boards], NDArray[Any]], boards: Boards, rules: Rules
+) -> NDArray[np.float64]:
+    """What a function finds on the canonical forms of boards (B, cells), turned back to them.
+
+    find: called once, with each of the forms (U, cells) once; returns an array (U, cells).
+    """
+    x, o, cells = canonical_forms(rules).to_form(boards)
+    order = np.lexsort((o, x))
+    is_first = np.ones(len(order), dtype=bool)
+    is_first[1:] = np.diff(x[order]).astype(bool) | np.diff(o[order]).astype(bool)
+    form_of = np.empty_like(order)
+    form_of[order] = is_first.cumsum() - 1
+    firsts = order[is_first]
+    found = np.asarray(find(rules.to_boards(x[firsts], o[firsts])), dtype=np.float64)
+    return turned_back(found[form_of], cells)
+
+
 def turned_back(found: NDArray[Any], cells: NDArray[np.intp]) -> NDArray[Any]:
     """Turn results on canonical forms (B, cells) to the boards as they are; see `to_form`."""
     turned = np.empty_like(found)
     np.put_along_axis(turned, cells, found, axis=1)
     return turned
-
-
-class CanonicalPolicy:
-    """A policy that sees every board in canonical form, so it plays alike on symmetric boards.
-
-    `policy` is asked about canonical boards only, in each call about each of them once; its moves
-    are turned back to the board as it is. Proofs are smaller by a factor of up to eight for such a
-    policy, since positions that are equal under symmetry count once: see `proof`.
-    """
-
-    def __init__(self, policy: Any, rules: Rules):
-        self.rules = checked_rules(rules)
-        self.policy: Policy = as_policy(policy, rules)
-
-    @property
-    def varies(self) -> str | None:
-        """The `varies` of the policy, see `provable`."""
-        return getattr(self.policy, "varies", None)
-
-    def probs(self, boards: Boards) -> Probs:
-        """Probabilities (B, cells) on unfinished boards (B, cells)."""
-        x, o, cells = canonical_forms(self.rules).to_form(np.asarray(boards, dtype=np.int8))
-        forms = distinct(x, o, self.rules)
-        found = np.asarray(self.policy.probs(self.rules.to_boards(*forms)), dtype=np.float64)
-        return turned_back(found[PositionIndex(*forms, self.rules).find(x, o)], cells)
-
-
-def plays_symmetrically(policy: Any) -> bool:
-    """True if a policy plays alike on symmetric boards by the way in which it is made.
-
-    That is a CanonicalPolicy, random play, and a policy whose `symmetric_probs` is the `probs` of
-    its class, as of a `lines.LinesPolicy`. A subclass with its own `probs` does not count, nor does
-    a wrapper: they may play otherwise, and proofs rely on it.
-    """
-    probs = getattr(type(policy), "probs", None)
-    known = (CanonicalPolicy.probs, RandomPolicy.probs, getattr(policy, "symmetric_probs", None))
-    return probs is not None and probs in known
