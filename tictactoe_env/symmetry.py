@@ -1,13 +1,13 @@
 """Symmetric positions: their canonical form, the one image that stands for all of them.
 
 The canonical form of a position is the first of its images under the symmetries of the board, in
-the order of X's bitboard and then O's, compared as numbers. `CanonicalForms` finds it for many
+the order of X's bitboard and then O's, compared as numbers. `_CanonicalForms` finds it for many
 positions at a time, `Orientations` for one, in a search.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -21,31 +21,30 @@ _Marks = NDArray[np.uint64]
 
 
 @lru_cache(maxsize=8)
-def canonical_forms(rules: Rules, is_symmetric: bool = True) -> _CanonicalBoards:
+def canonical_forms(rules: Rules, is_symmetric: bool = True) -> _CanonicalForms:
     """The canonical forms of a board's positions; the tables are made on first use and kept.
 
     is_symmetric: if False, every position is its own canonical form.
     """
-    return _CanonicalBoards(rules, rules.symmetries[: None if is_symmetric else 1])
+    return _CanonicalForms(rules, rules.symmetries[: None if is_symmetric else 1])
 
 
-class CanonicalForms:
+class _CanonicalForms:
     """The canonical form of many positions.
 
-    permutations: (S, cells), see `Rules.symmetries`; `board[permutations[s]]` is an image. bits:
-    the bit of each cell, in ascending order; the order of positions is the same for all of them.
+    permutations: (S, cells), see `Rules.symmetries`; `board[permutations[s]]` is an image.
     """
 
-    def __init__(self, permutations: NDArray[np.intp], bits: Sequence[int]):
+    def __init__(self, rules: Rules, permutations: NDArray[np.intp]):
+        self.rules = rules
         self.permutations = permutations
-        self._bits = bits
-        size = bits[-1].bit_length()
+        size = rules.rows * (rules.cols + 1)
         self._parts = range(0, size, _PART_BITS)
         self._images = [self._tables(permutation, size) for permutation in self.permutations]
 
     def _tables(self, permutation: NDArray[np.intp], size: int) -> list[_Marks]:
         """The image of the bits of each part of a bitboard, one table for each part."""
-        bits = self._bits
+        bits = self.rules.cell_bits
         bit_of = np.zeros(size, dtype=np.uint64)  # where each bit goes; padding bits are never set
         for cell, image in zip(permutation.tolist(), bits, strict=True):
             bit_of[bits[cell].bit_length() - 1] = image
@@ -73,19 +72,6 @@ class CanonicalForms:
             which[lower] = symmetry
         return best_x, best_o, which
 
-    def _split(self, marks: _Marks) -> list[NDArray[np.intp]]:
-        """The parts of bitboards (B,), as indices into the tables."""
-        mask = np.uint64((1 << _PART_BITS) - 1)
-        return [((marks >> np.uint64(first)) & mask).astype(np.intp) for first in self._parts]
-
-
-class _CanonicalBoards(CanonicalForms):
-    """The canonical form of many boards, by the bitboards of `Rules`."""
-
-    def __init__(self, rules: Rules, permutations: NDArray[np.intp]):
-        super().__init__(permutations, rules.cell_bits)
-        self.rules = rules
-
     def to_form(self, boards: Boards) -> tuple[_Marks, _Marks, NDArray[np.intp]]:
         """X's and O's bitboards (B,) of boards (B, cells) in canonical form, and the permutations.
 
@@ -93,6 +79,11 @@ class _CanonicalBoards(CanonicalForms):
         """
         x, o, which = self.find(*self.rules.to_bits(boards))
         return x, o, self.permutations[which]
+
+    def _split(self, marks: _Marks) -> list[NDArray[np.intp]]:
+        """The parts of bitboards (B,), as indices into the tables."""
+        mask = np.uint64((1 << _PART_BITS) - 1)
+        return [((marks >> np.uint64(first)) & mask).astype(np.intp) for first in self._parts]
 
 
 def _joined(tables: list[_Marks], parts: list[NDArray[np.intp]]) -> _Marks:
