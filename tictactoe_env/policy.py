@@ -84,8 +84,8 @@ class PredictPolicy:
     deterministic: whether the action of `predict(deterministic=True)` has probability 1. Otherwise
     the probabilities are those of the model's action distribution, which the policies of PPO, A2C
     and MaskablePPO have; a model without one, such as a DQN, plays its predicted action either way.
-    symmetric: True if the model was trained with symmetric=True, as its observation space says. It
-    must then be asked about images; `as_policy` turns the boards, and the moves back.
+    symmetric: True if the model learned with symmetric=True, as its observation space or its
+    environment says. It must be asked about images: `as_policy` turns boards, and moves back.
     normalizer: an object whose `normalize_obs` the observations go through before the model; by
     default the `VecNormalize` of the model's environment, if it has one. A model that was trained
     behind one and is loaded without an environment needs it here, or plays otherwise than it did.
@@ -102,7 +102,7 @@ class PredictPolicy:
         find = getattr(model, "get_vec_normalize_env", None)
         self.normalizer = find() if normalizer is None and callable(find) else normalizer
         space = getattr(model, "observation_space", None)
-        self.symmetric = isinstance(space, ImageBox)
+        self.symmetric = isinstance(space, ImageBox) or _plays_on_images(model)
         shapes = {name: observation_space(rules, name).shape for name in OBSERVATIONS}
         self._shape = getattr(space, "shape", shapes["flat"])
         self._dtype = getattr(space, "dtype", np.float32)
@@ -185,6 +185,13 @@ class _FrozenNormalizer:
         """The normalized observations (B, ...)."""
         above = np.where(observations > 0, self._above, self._zero)
         return np.where(observations < 0, self._below, above)
+
+
+def _plays_on_images(model: Any) -> bool:
+    """True if a model of Stable-Baselines3 has an environment that shows it images of boards."""
+    find = getattr(model, "get_env", None)
+    env = find() if callable(find) else None
+    return env is not None and env.has_attr("symmetric") and any(env.get_attr("symmetric"))
 
 
 def _network(model: Any) -> Any:

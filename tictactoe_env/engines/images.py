@@ -8,6 +8,7 @@ same. Small boards need no engine of their own: `rows` has the images in its tab
 
 from __future__ import annotations
 
+from functools import lru_cache
 from struct import Struct
 from typing import Any
 
@@ -19,8 +20,8 @@ from tictactoe_env.engines.bits import BitGame, BitGames, State, States
 from tictactoe_env.policy import Numbers
 from tictactoe_env.rules import Rules
 
+_KEPT = 1 << 14  # images of positions, 5 MB
 _UNPACKED = 32  # cells of the largest board whose position fits 64 bits
-_LAST = np.iinfo(np.int64).max  # later than any set
 _Sets = NDArray[np.int64]
 
 
@@ -34,7 +35,9 @@ class ImageGames(BitGames):
 
     def __init__(self, rules: Rules, early_draw: bool, observation: str):
         super().__init__(rules, early_draw, observation)
-        images = _images_of_cells(rules)
+        number = np.int32 if rules.cells < 32 else np.int64
+        images = _images_of_cells(rules).astype(number)
+        self._last_set = np.iinfo(number).max  # later than any other
         starts = range(0, rules.cells, BYTE)
         self._tables = [_unions(images[:, first : first + BYTE]) for first in starts]
         self._ranks = np.arange(len(images), 0, -1, dtype=np.int8)[:, None]
@@ -68,7 +71,7 @@ class ImageGames(BitGames):
         every_x = self._oriented(np.where(is_x, own, other))
         every_o = self._oriented(np.where(is_x, other, own))
         x = every_x.min(axis=0)
-        np.putmask(every_o, every_x != x, _LAST)
+        np.putmask(every_o, every_x != x, self._last_set)
         o = every_o.min(axis=0)
         # The lowest number of a symmetry that leads there; argmin takes ten times as long.
         which = len(every_o) - (self._ranks * (every_o == o)).max(axis=0)
@@ -115,20 +118,25 @@ class ImageGame(BitGame):
             for image in images[first : first + BYTE]:
                 table += [one | image for one in table]
             self._tables.append(([one << self._half for one in table], table))
-        self._last: State | None = None
+        self._image = lru_cache(maxsize=_KEPT)(self._find_image)
 
     def advance(
         self, state: State, cell: int | None, *opponent: Any
     ) -> tuple[State, int, NDArray[Any], NDArray[np.int8]]:
         """State, result and view after a move onto a cell of the image, and the reply."""
         if cell is not None:
-            if state != self._last:
-                self.view(state)
-            cell = self._permutations[self._symmetry][cell]
+            cell = self._permutations[self._image(state)[2]][cell]
         return super().advance(state, cell, *opponent)
 
     def _view(self, state: State, legal: int) -> tuple[NDArray[Any], NDArray[np.int8]]:
-        """The view of the image of a state; keeps the symmetry to it, for the next move."""
+        """The view of the image of a state."""
+        own, other, _ = self._image(state)
+        taken = own | other
+        legal = self._find_legal(taken) if self._find_legal else self._full ^ taken
+        return super()._view((own, other, state[2]), legal)
+
+    def _find_image(self, state: State) -> tuple[int, int, int]:
+        """The learner's marks and the opponent's on the image, and the symmetry to it."""
         own, other, seat = state
         x, o = (own, other) if seat > 0 else (other, own)
         both = 0
@@ -141,18 +149,15 @@ class ImageGame(BitGame):
         else:
             images = [both >> shift & self._field for shift in self._shifts]
         first = min(images)
-        self._last = state
-        self._symmetry = images.index(first)
+        which = images.index(first)
         x = first >> self._half
         o = first ^ x << self._half
-        own, other = (x, o) if seat > 0 else (o, x)
-        legal = self._find_legal(x | o) if self._find_legal else self._full ^ (x | o)
-        return super()._view((own, other, seat), legal)
+        return (x, o, which) if seat > 0 else (o, x, which)
 
 
 def _unions(images: _Sets) -> _Sets:
     """The union of each set of some images (S, n): (S, 2^n); bit i of the index is for image i."""
-    found = np.zeros((len(images), 1), dtype=np.int64)
+    found = np.zeros_like(images[:, :1])
     for image in images.T[:, :, None]:
         found = np.concatenate([found, found | image], axis=1)
     return found
