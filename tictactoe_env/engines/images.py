@@ -22,7 +22,7 @@ from tictactoe_env.rules import Rules
 
 _KEPT = 1 << 14  # images of positions, 5 MB
 _UNPACKED = 32  # cells of the largest board whose position fits 64 bits
-_Sets = NDArray[np.int64]
+_Sets = NDArray[Any]  # int64, or int32 for many games on boards of fewer than 32 cells
 
 
 def _images_of_cells(rules: Rules) -> _Sets:
@@ -144,6 +144,7 @@ class ImageGame(BitGame):
             both |= of_x[x & 255] | of_o[o & 255]
             x >>= BYTE
             o >>= BYTE
+        images: Sequence[int]
         if self._half == 32:  # in half the time
             images = self._unpack(both.to_bytes(self._bytes, "little"))
         else:

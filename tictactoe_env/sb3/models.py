@@ -45,12 +45,11 @@ def check_observations(policy: Policy, env: VecEnv, seen: Any) -> None:
     policy that is not a `PredictPolicy`, and in environments without boards.
     """
     boards = attributes(env, "board")
-    sees_images = isinstance(policy, CanonicalPolicy)
-    asked = policy.policy if sees_images else policy
+    asked = policy.policy if isinstance(policy, CanonicalPolicy) else policy
     if seen is None or boards is None or not isinstance(asked, PredictPolicy):
         return
     shown = np.stack(boards)
-    if sees_images:
+    if asked is not policy:
         shown, _ = images(shown, asked.rules)
     expected = asked.observations(shown)
     if np.shape(seen) == expected.shape and np.allclose(seen, expected, atol=1e-5):
