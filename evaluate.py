@@ -45,10 +45,9 @@ with explained("evaluate.py", "play"):
     from tictactoe_env.exact.positions import TABULATED, can_enumerate
     from tictactoe_env.exact.proof import Limit, Progress, ProofLimitError
     from tictactoe_env.exact.provable import varies
-    from tictactoe_env.exact.symmetry import CanonicalPolicy, plays_symmetrically
     from tictactoe_env.notation import parse_size
     from tictactoe_env.opponents import is_trained
-    from tictactoe_env.policy import Policy, RandomPolicy
+    from tictactoe_env.policy import CanonicalPolicy, Policy, RandomPolicy, plays_symmetrically
     from tictactoe_env.rules import Rules
     from tictactoe_env.search.mcts import MCTSPolicy
     from tictactoe_env.trained.packed import facts_of

@@ -23,11 +23,10 @@ from tictactoe_env.exact.evaluation import (
 )
 from tictactoe_env.exact.match import BestResponse, Result, sampled_result
 from tictactoe_env.exact.solver import MinimaxPolicy
-from tictactoe_env.exact.symmetry import CanonicalPolicy
 from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.exact.verdict import Proven, verdict
 from tictactoe_env.opponents import make_opponent
-from tictactoe_env.policy import RandomPolicy
+from tictactoe_env.policy import CanonicalPolicy, RandomPolicy
 from tictactoe_env.rules import Rules
 
 X_WINS = Rules(2, 3, 2)  # O must lose to perfect play, so it has no best achievable result
