@@ -242,7 +242,8 @@ def main(seeds: int = 5, correct: int = 20, only: str | None = None) -> None:
         good = [train(seed) for seed in range(correct)]
         seconds = (time.process_time() - begun) / correct
         fewest, allowed = min(found.o.win for found in good), allowed_losses(good)
-        print(f"\n{name}: {seconds:.1f} s of processor each, {allowed} losses of {GAMES} allowed")
+        print(f"\n{name}: {seconds:.1f} processor seconds each; limits of")
+        print(f"{100 * LIMIT:.0f} % losses, {100 * fewest:.2f} % wins, {allowed} losses in {GAMES}")
         print("| fault | loses, % | wins, % | by losses | by wins | by 100 games |")
         print("| --- | --- | --- | --- | --- | --- |")
         print(row("none", good, fewest, allowed), flush=True)

@@ -26,8 +26,8 @@ def correct():
 
 @pytest.mark.parametrize(("name", "fault"), FAULTS)
 def test_a_fault_changes_what_is_learned(name, fault, correct):
-    train, faults = module.LIBRARIES[name]
-    assert train(0, steps=4_096, **faults[fault]) != correct[name]
+    library = module.LIBRARIES[name]
+    assert library.train(0, steps=4_096, **library.faults[fault]) != correct[name]
 
 
 def test_a_correct_training_repeats_and_a_lost_piece_of_the_program_is_told(correct, monkeypatch):
