@@ -5,7 +5,7 @@ import re
 
 def test_the_example_loses_less_after_some_steps(run_example):
     """Random legal moves lose 28 % as X and 58 % as O; unlike TRL's own, no warning is ours."""
-    printed, _ = run_example("trl_grpo.py", 80)
+    printed, _ = run_example("trl_grpo.py", 40)
     before, after = printed.split("after:")
     rows = [re.findall(r"^as . .*", text, re.M) for text in (before, after)]
     lost = [sum(float(row.split()[4]) for row in some) for some in rows]
