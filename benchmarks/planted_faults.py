@@ -244,7 +244,7 @@ def main(seeds: int = 5, correct: int = 20, only: str | None = None) -> None:
         fewest, allowed = min(found.o.win for found in good), allowed_losses(good)
         print(f"\n{name}: {seconds:.1f} processor seconds each; limits of")
         print(f"{100 * LIMIT:.0f} % losses, {100 * fewest:.2f} % wins, {allowed} losses in {GAMES}")
-        print("| fault | loses, % | wins, % | by losses | by wins | by 100 games |")
+        print("| fault | loses, % | wins, % | by losses | by wins | by 100 games, % |")
         print("| --- | --- | --- | --- | --- | --- |")
         print(row("none", good, fewest, allowed), flush=True)
         for fault, changes in faults.items():
@@ -256,11 +256,11 @@ def row(fault: str, found: list[Evaluation], fewest: float, allowed: int) -> str
     """A row of the table: smallest and largest, and what is noticed by each measure."""
     losses = [one.o.loss for one in found]
     wins = [one.o.win for one in found]
-    spans = [f"{100 * min(some):.2f} to {100 * max(some):.2f}" for some in (losses, wins)]
-    by_losses = f"{sum(loss > LIMIT for loss in losses)} of {len(found)}"
-    by_wins = f"{sum(win < fewest for win in wins)} of {len(found)}"
+    spans = [f"{100 * min(some):.2f}-{100 * max(some):.2f}" for some in (losses, wins)]
+    by_losses = f"{sum(loss > LIMIT for loss in losses)}/{len(found)}"
+    by_wins = f"{sum(win < fewest for win in wins)}/{len(found)}"
     by_games = statistics.mean(more_losses(allowed, loss) for loss in losses)
-    return f"| {' | '.join([fault, *spans, by_losses, by_wins, f'{100 * by_games:.0f} %'])} |"
+    return f"| {' | '.join([fault, *spans, by_losses, by_wins, f'{100 * by_games:.0f}'])} |"
 
 
 if __name__ == "__main__":

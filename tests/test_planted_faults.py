@@ -44,7 +44,7 @@ def test_a_row_counts_what_each_measure_notices():
     assert module.allowed_losses([safe]) == 0
     cells = module.row("none", [safe, weak], safe.o.win, 0).split(" | ")
     # 737/1260 of the games of random play are lost as O, 121/420 won; a table of minimax loses none
-    assert cells[1:] == ["0.00 to 58.49", "28.81 to 77.75", "1 of 2", "1 of 2", "50 % |"]
+    assert cells[1:] == ["0.00-58.49", "28.81-77.75", "1/2", "1/2", "50 |"]
 
 
 @pytest.mark.slow
