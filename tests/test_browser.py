@@ -316,7 +316,10 @@ def test_the_player_that_wins_most_is_offered_with_a_hint_and_a_count_of_those_b
     button(page, "New game").click()
     play(page, "b2 b1 b3")
     says(page, "let you win", ".note")
-    says(page, ["1.27", "beaten 1 of the 7"], ".caption")
+    says(page, ["1.27", "beaten 1 of 7"], ".caption")
+    page.locator(".caption").get_by_role("link", name=re.compile("The")).click()
+    your_move(page, 0)
+    expect(field(page, "O is played by")).to_have_value(re.compile("dimitars"))
 
 
 # --- 4. boards ------------------------------------------------------------------------------------

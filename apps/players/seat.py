@@ -60,7 +60,8 @@ class Thoughts:
     player does not know its value. kind: "own", "expected" or "". illegal: the probability of
     illegal moves. meaning: of the values, in words. scale: the values of a sure loss and of a sure
     win. kinds: all that the player has. new: True if the player knows that the board never came up
-    in training.
+    in training. off_lines: True if the player's certificate doesn't say what it plays here, so that
+    the probabilities are those of random moves.
     """
 
     probs: list[float | None]
@@ -71,6 +72,7 @@ class Thoughts:
     scale: tuple[float, float]
     kinds: tuple[str, ...]
     new: bool
+    off_lines: bool = False
 
 
 class Seat:
@@ -183,6 +185,7 @@ class Seat:
             scale=scale,
             kinds=kinds,
             new=self.is_new(board),
+            off_lines=isinstance(policy, LinesPolicy) and not policy.knows(board[None])[0],
         )
 
     def is_new(self, board: Boards) -> bool:

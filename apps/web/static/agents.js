@@ -19,6 +19,8 @@ import {
   whereIt,
 } from "./words.js";
 
+const OPTIMAL = "Optimal: no other unbeatable player wins more often against random moves.";
+
 export async function agentsPage(_, __, signal) {
   const { agents: all, groups } = await agents(signal);
   const listed = groups
@@ -79,7 +81,7 @@ export async function agentPage([id], _, signal) {
     : `Nothing is proven of it here: ${found.reason}.`;
   const sign = found.unbeatable ?? !lost.length ? "✓" : "✗";
   const statement = certificate
-    ? html`<p class=${`statement ${sign === "✓" ? "proven" : "beaten"}`}><strong>${sign} ${sentences(found.verdict)}</strong></p>`
+    ? html`<p class=${`statement ${sign === "✓" ? "proven" : "beaten"}`}><strong>${sign} ${sentences(found.verdict)}</strong>${/\boptimal\b/.test(found.verdict) && html`<span class="count"> ${OPTIMAL}</span>`}</p>`
     : html`<p class=${found.broken ? "error" : "statement"}>${why}</p>`;
   const element = html`
     <div class="page wide">
