@@ -31,7 +31,7 @@ from tictactoe_env.trained.packed import facts_of
 from training.values import FILE as VALUES
 from training.values import MEANING, read_values
 
-VALUES_FOLDER = Path(__file__).with_name("tables")  # own values of the package's trained agents
+VALUES_FOLDER = Path(__file__).with_name("tables")  # own values and growth of the package's agents
 # Cells. A search is tabulated up to here, for its expected values: 3 s with 1,000 playouts a move.
 TABLE_CELLS = 9
 OWN = "own"

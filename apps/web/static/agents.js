@@ -143,7 +143,7 @@ function losing(agent, side, replays) {
 }
 
 /** The way it learned, and the length of this training. */
-function story({ story, method, unit, certificate, kind }) {
+function story({ story, method, unit, certificate, kind, steps: checks = [] }) {
   if (!story) return null;
   const { steps, games, seconds, first_unbeatable: first } = certificate.training ?? {};
   const counted = (count) => plural(count, unit.replace(/s$/, ""));
@@ -154,7 +154,7 @@ function story({ story, method, unit, certificate, kind }) {
     story,
     length && `It trained for ${length}${time ? `, which took ${time}` : ""}`,
     first?.steps && `After ${counted(first.steps)} it was proven unbeatable for the first time`,
-    kind === "trained" && "The record of its training is not in the package: a run of your own shows how it grew",
+    kind === "trained" && checks.length < 2 && "The record of its training is not in the package: a run of your own shows how it grew",
   );
   return html`<section><h2>How it learned</h2><p>${text}</p></section>`;
 }
