@@ -18,14 +18,10 @@ import numpy as np
 from anyio import CapacityLimiter
 
 from apps.players.gallery import Entry
-<<<<<<< HEAD
-from apps.players.seat import TABLE_CELLS, VALUES_FOLDER, Seat, Thoughts
-=======
 from apps.players.rounds import lost_games, played, players_of, sentences
-from apps.players.seat import TABLE_CELLS, Seat, Thoughts
+from apps.players.seat import TABLE_CELLS, VALUES_FOLDER, Seat, Thoughts
 from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.exact.proof import Limit
->>>>>>> main
 from tictactoe_env.games.analysis import GameValue, analyse, verdicts
 from tictactoe_env.games.game import Game
 from tictactoe_env.rules import SIDES, Boards, Rules
