@@ -384,7 +384,7 @@ def test_the_numbers_on_the_cells_are_those_of_the_server_each_with_its_meaning(
     says(page, ["against random moves", "With best play from here, X draws"], ".legend")
     says(page, "as X, against random moves", ".caption")  # whose they are stands at the board
     field(page, OWN).check()
-    says(page, "+1 a sure win, 0 a sure loss", ".caption")
+    says(page, "+1.00 a sure win, 0.00 a sure loss", ".caption")
     says(page, ["marked ?", "never met"], ".legend .own")
     expect(cell(page, "b1")).to_have_attribute("aria-label", re.compile(r"worth \+0.40.*in truth"))
     reload(page)
@@ -437,6 +437,14 @@ def test_a_kept_game_is_found_and_replayed_with_a_verdict_on_every_move(open_pag
         says(page, move)
     page.locator(".moves button").nth(1).click()
     expect(page.locator("[aria-current=step]")).to_contain_text("a2")
+    bar, graph = page.locator(".evaluation"), page.locator(".course")
+    worths = ("X wins in 3", "O loses in 2", "X wins at once", "X has won")
+    for number, worth in enumerate(worths, start=2):
+        page.locator(".moves button").nth(number - 1).click()
+        expect(bar).to_have_attribute("aria-label", worth)
+    graph.click(position={"x": 2, "y": 9})
+    expect(bar).to_have_attribute("aria-label", "A draw with best play")
+    says(page, "beginning")
     field(page, "Speed").select_option("500")
     button(page, "Play").click()
     says(page, "Move 5 of 5: c1, X wins")
@@ -534,6 +542,27 @@ def test_a_server_that_does_not_answer_is_told_in_words_and_can_be_tried_again(o
         page.unroute_all()
         button(page, "Try again").click()
         your_move(page, 2)
+
+
+ENDS = {"dqn-duel-second": "b2 b1 b3", "minimax-first": "b2 c1 a2 b3 c3"}
+SCREENS = ((390, 844), (1280, 800), (1920, 1080))
+PLACES = """() => [".score", ".grid", ".buttons.main", ".view", ".seats"].map((one) => {
+    const { x, y } = document.querySelector(one).getBoundingClientRect();
+    return [one, Math.round(x + scrollX), Math.round(y + scrollY)];
+})"""
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+@pytest.mark.parametrize("opponent", ENDS)
+def test_nothing_moves_at_the_end_of_a_game(open_page, opponent, screen):
+    size = dict(zip(("width", "height"), screen, strict=True))
+    page = open_page(f"/?x=human&o={opponent}&board=3x3x3", viewport=size)
+    your_move(page, 0)
+    before = page.evaluate(PLACES)
+    play(page, ENDS[opponent])
+    says(page, "Kept as game", ".caption")
+    page.locator(".note strong").wait_for()
+    assert page.evaluate(PLACES) == before
 
 
 # --- 10. every page -------------------------------------------------------------------------------
