@@ -29,11 +29,12 @@ from serving import serving
 from apps.players.gallery import Gallery
 from apps.web import demo
 from tictactoe_env import Rules, TabularPolicy
-from tictactoe_env.certificates.certificate import certify, write
+from tictactoe_env.certificates.certificate import certify, read, verify, write
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.games import Game, GameStore, Participant
 from tictactoe_env.policy import one_hot
+from tictactoe_env.trained.packed import certificate_of
 from training.metrics import write_metrics
 from training.values import OwnValues, checked, write_values
 
@@ -316,7 +317,10 @@ def test_the_player_that_wins_most_is_offered_with_a_hint_and_a_count_of_those_b
     button(page, "New game").click()
     play(page, "b2 b1 b3")
     says(page, "let you win", ".note")
-    says(page, ["1.27", "beaten 1 of the 7"], ".caption")
+    says(page, ["1.27", "beaten 1 of 7"], ".caption")
+    page.locator(".caption").get_by_role("link", name=re.compile("The")).click()
+    your_move(page, 0)
+    expect(field(page, "O is played by")).to_have_value(re.compile("dimitars"))
 
 
 # --- 4. boards ------------------------------------------------------------------------------------
@@ -459,6 +463,19 @@ def test_a_player_is_looked_up_and_beaten_by_the_game_that_it_loses(open_page, f
     button(page, "New game").click()
     cell(page, "c3").click()
     says(page, "left the dashed line", ".note")
+
+
+def test_a_player_of_the_package_shows_its_growth_and_hands_out_its_certificate(
+    open_page, tmp_path
+):
+    page = open_page("/agents/dqn")
+    says(page, "no other unbeatable player wins more often", ".statement")
+    says(page, "after 114,688", ".growth")
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Download the certificate").click()
+    download.value.save_as(tmp_path / "dqn.json")
+    assert read(tmp_path / "dqn.json") == certificate_of("dqn")
+    verify(read(tmp_path / "dqn.json"))
 
 
 @pytest.mark.usefixtures("on_server")

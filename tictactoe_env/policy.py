@@ -213,11 +213,15 @@ class FunctionPolicy:
     to move, in the form `observation` ("flat", "planes" or "grid"), and with masks bool (B, cells),
     True on free cells. It returns probabilities (B, cells), whose rows sum to 1, or cells (B,) of
     whole numbers; a NumPy array, or a tensor that `numpy.asarray` takes after `detach().cpu()`.
-    It has to be a function: its moves must depend on the observation alone.
+    It has to be a function: its moves must depend on the observation alone. That is believed, since
+    it may take its time: it is asked for each board once. What is proven of a function that draws
+    its moves holds for the moves that it drew; take the best ones, or return probabilities.
     symmetric: whether the function learned with symmetric=True. It then gets the observations and
     masks of one image of each board, and its moves are turned back.
     Raises ValueError for a result of another form.
     """
+
+    varies = ""  # believed, see `exact.provable`
 
     def __init__(
         self,
