@@ -31,6 +31,7 @@ _REWARDS = {"win": 1, "draw": 0, "loss": -1, "illegal": -1}
 # Arguments with which the best achievable reward stays the same.
 _SAME_THRESHOLD = {
     "observation",
+    "symmetric",
     "render_mode",
     "illegal",
     "autoreset_mode",
@@ -64,6 +65,7 @@ class Config:
     opening: str = ""
     start: str | Start = "empty"
     early_draw: bool = False
+    symmetric: bool = False
     render_mode: str | None = None
 
     @classmethod
@@ -79,8 +81,9 @@ class Config:
         one_of("observation", self.observation, OBSERVATIONS)
         if not callable(self.start):
             one_of("start", self.start, ("empty", "random"))
-        if not isinstance(self.early_draw, bool):
-            raise ValueError(f"early_draw must be True or False, got {self.early_draw!r}")
+        for name in ("early_draw", "symmetric"):
+            if not isinstance(value := getattr(self, name), bool):
+                raise ValueError(f"{name} must be True or False, got {value!r}")
         if self.render_mode is not None:
             one_of("render mode", self.render_mode, RENDER_MODES)
         if self.opening and self.start != "empty":
@@ -103,6 +106,24 @@ class Config:
         rewards = {**_REWARDS, **given}
         names = ["illegal" if i == ILLEGAL else outcome for i, outcome in enumerate(OUTCOMES)]
         return np.array([0.0, *(float(rewards[name]) for name in names[1:])])
+
+    # --- what the learner sees --------------------------------------------------------------------
+
+    def seen(self, board: Boards) -> Boards:
+        """The board (cells,) that a learner sees: with `symmetric` the image of `board`."""
+        return board[self._cells(board)]
+
+    def real_cell(self, board: Boards, action: int) -> int:
+        """The cell of a board (cells,) that an action marks."""
+        return int(self._cells(board)[action])
+
+    def _cells(self, board: Boards) -> NDArray[np.intp]:
+        """The cells of a board (cells,) in the order in which a learner sees them."""
+        if not self.symmetric:
+            return np.arange(self.rules.cells)
+        from tictactoe_env.symmetry import images  # imported here because few need it
+
+        return images(board[None], self.rules)[1][0]
 
     # --- boards to start from ---------------------------------------------------------------------
 

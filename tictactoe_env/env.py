@@ -116,6 +116,8 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
         boards `(B, cells)` of +1, -1 and 0, and the learner's marks `(B,)`, which may differ from
         `seats`. It draws its random numbers from `rng`.
     - `early_draw` (`False`): end a game as a draw as soon as every line has marks of both sides.
+    - `symmetric` (`False`): show one image of all boards that are the same by symmetry; see
+      Symmetry below.
     - `render_mode` (`None`): `"ansi"` (text), `"rgb_array"`, or `"human"`, a window that shows
       every board and needs the extra `render`.
 
@@ -134,6 +136,14 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
     if there are more, the snapshot plays, with a warning. With `start=ExploringStarts(share, rules,
     counterexamples=0.5)` half of the games start from positions in which the snapshot can still be
     beaten.
+
+    ## Symmetry
+    A board and its turned and mirrored images are the same game. With `symmetric=True` the learner
+    sees one of them, the canonical form, 765 on 3x3 instead of 5,478. Observation and mask are
+    of that image, and an action is a cell of it. Everything else stays on the real board: `board`,
+    opponents, options, errors and pictures. What learned so must be evaluated so. A
+    Stable-Baselines3 model is known by its observation space, which is an `ImageBox`. Of a network
+    or a function say it: `evaluate(policy, symmetric=True)`.
 
     ## Both sides
     With `opponent=None` each step is one move, by X and O in turn. `info["side"]` is the side to
@@ -186,6 +196,7 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
         opening: str = "",
         start: str | Start = "empty",
         early_draw: bool = False,
+        symmetric: bool = False,
         render_mode: str | None = None,
         **variant: Any,  # further fields of `Rules`
     ):
@@ -201,6 +212,7 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
             opening=opening,
             start=start,
             early_draw=early_draw,
+            symmetric=symmetric,
             render_mode=render_mode,
             **variant,
         )
@@ -213,9 +225,11 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
             self._window = Window(self.metadata["render_fps"])
         else:  # checkers make an environment of each mode, and a window needs pygame and a display
             self.metadata = {**self.metadata, "render_modes": ["ansi", "rgb_array"]}
-        self.observation_space = observation_space(self.rules, observation)
+        self.observation_space = observation_space(self.rules, observation, symmetric)
         self.action_space = gym.spaces.Discrete(self.rules.cells)
-        self._game: GameEngine[Any, Any] = game_engine(self.rules, early_draw, observation)
+        self._game: GameEngine[Any, Any] = game_engine(
+            self.rules, early_draw, observation, symmetric
+        )
         self._last_cell = self.rules.cells - 1
         self._rewards = config.reward_table.tolist()
         self._ongoing_reward = self._rewards[ONGOING]
@@ -340,7 +354,8 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
         if self._both_sides:
             side = -side
         if result == ILLEGAL and self.config.illegal == "raise":
-            check_move(self.board, action, self.rules)
+            board = self.board
+            check_move(board, self.config.real_cell(board, action), self.rules)
         self._before = before
         self._state = after
         self._side = side

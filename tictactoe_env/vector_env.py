@@ -100,12 +100,14 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
             autoreset_mode = known[one_of("autoreset mode", autoreset_mode, known)]
         self.autoreset_mode = autoreset_mode
         self.metadata = {**type(self).metadata, "autoreset_mode": self.autoreset_mode}
-        self.single_observation_space = observation_space(self.rules, config.observation)
+        self.single_observation_space = observation_space(
+            self.rules, config.observation, config.symmetric
+        )
         self.single_action_space = gym.spaces.Discrete(self.rules.cells)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self._games: BatchEngine[Any, Any] = batch_engine(
-            self.rules, config.early_draw, config.observation
+            self.rules, config.early_draw, config.observation, config.symmetric
         )
         self._starts = self._starts_from(config.start_board)
         self._states: GameStates | None = None
@@ -344,7 +346,7 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
         wrong = np.flatnonzero((legal == 0) & ~self._over)
         if len(wrong):
             board = self._games.boards(self._started().take(wrong[:1], axis=-1))[0]
-            check_move(board, int(cells[wrong[0]]), self.rules)
+            check_move(board, self.config.real_cell(board, int(cells[wrong[0]])), self.rules)
 
     # --- state ------------------------------------------------------------------------------------
 

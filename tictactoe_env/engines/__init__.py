@@ -117,29 +117,44 @@ class BatchEngine(Protocol[_States, _Reply]):
         """Masks (B, cells), 1 on legal cells."""
 
     def boards(self, states: _States, /) -> Boards:
-        """Boards (B, cells) int8."""
+        """Boards (B, cells) int8, never images."""
 
     def seats(self, states: _States, /) -> NDArray[np.int8]:
         """The learner's marks (B,)."""
 
 
-def game_engine(rules: Rules, early_draw: bool, observation: str) -> GameEngine[Any, Any]:
-    """The engine for one game: by row on boards of up to 10 cells, else by sets of cells."""
+def game_engine(
+    rules: Rules, early_draw: bool, observation: str, symmetric: bool = False
+) -> GameEngine[Any, Any]:
+    """The engine for one game: by row on boards of up to 10 cells, else by sets of cells.
+
+    symmetric: views are those of one image of the board, and the learner's cells are cells of it.
+    """
     if rules.cells <= _ROW_ENGINE:
         from tictactoe_env.engines.rows import RowGame
 
-        return RowGame(rules, early_draw, observation)
+        return RowGame(rules, early_draw, observation, symmetric)
+    if symmetric:
+        from tictactoe_env.engines.images import ImageGame
+
+        return ImageGame(rules, early_draw, observation)
     from tictactoe_env.engines.bits import BitGame
 
     return BitGame(rules, early_draw, observation)
 
 
-def batch_engine(rules: Rules, early_draw: bool, observation: str) -> BatchEngine[Any, Any]:
-    """The engine for many games."""
+def batch_engine(
+    rules: Rules, early_draw: bool, observation: str, symmetric: bool = False
+) -> BatchEngine[Any, Any]:
+    """The engine for many games, with the arguments of `game_engine`."""
     if rules.cells <= _ROW_ENGINE:
         from tictactoe_env.engines.rows import RowGames
 
-        return RowGames(rules, early_draw, observation)
+        return RowGames(rules, early_draw, observation, symmetric)
+    if symmetric:
+        from tictactoe_env.engines.images import ImageGames
+
+        return ImageGames(rules, early_draw, observation)
     from tictactoe_env.engines.bits import BitGames
 
     return BitGames(rules, early_draw, observation)
