@@ -20,6 +20,10 @@ import hashlib
 import json
 import re
 import shutil
+import threading
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -59,6 +63,7 @@ def in_browser(game, number):
     return values
 
 
+SITE = Path(__file__).parent.parent / "build/docs"
 KEPT = json.dumps([in_browser(TAKEN, 2), in_browser(THROWN, 1)])
 DESK = {"viewport": {"width": 1280, "height": 800}, "color_scheme": "light"}
 PHONE = {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobile": True}
@@ -619,3 +624,32 @@ def test_everybody_can_read_a_page_and_find_their_way_on_it(open_page, look, pat
         for part in (".grid", ".buttons.main, .transport"):
             box = page.locator(part).bounding_box()
             assert box["y"] + box["height"] <= height
+
+
+@pytest.fixture
+def site():
+    """The address of the site that `make docs` has built."""
+    if not SITE.exists():
+        pytest.skip("there is no site: make docs")
+    serve = partial(SimpleHTTPRequestHandler, directory=SITE)
+    with ThreadingHTTPServer(("127.0.0.1", 0), serve) as server:
+        threading.Thread(target=server.serve_forever).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_site_can_be_heard_its_pages_are_short_and_its_board_has_its_colours(
+    chromium, site, theme
+):
+    browser, _ = chromium
+    context = browser.new_context(**DESK)
+    context.add_init_script(f"localStorage.theme = {theme!r}")
+    page = context.new_page()
+    for name in ("environment", "certificates", "training", "alphazero", "index"):
+        page.goto(f"{site}/{name}.html")
+        assert Axe().run(page, options={"iframes": False}).response["violations"] == [], name
+        assert page.evaluate("document.documentElement.scrollHeight") <= 5 * 800, name
+    html = page.frame_locator("iframe.board").locator("html")
+    expect(html).to_have_attribute("data-colours", theme)
+    context.close()

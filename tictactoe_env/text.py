@@ -239,4 +239,5 @@ class TextEnv(gym.Wrapper, gym.utils.RecordConstructorArgs):
         return self._seen(), reward, terminated, truncated, info
 
     def _seen(self) -> str:
-        return board_prompt(self.env.get_wrapper_attr("board"), self._config.rules)
+        board = self._config.seen(self.env.get_wrapper_attr("board"))
+        return board_prompt(board, self._config.rules)

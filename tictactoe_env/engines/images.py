@@ -8,6 +8,7 @@ same. Small boards need no engine of their own: `rows` has the images in its tab
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from struct import Struct
 from typing import Any
