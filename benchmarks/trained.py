@@ -3,9 +3,9 @@
     python -m benchmarks.trained
 
 For every setting of benchmarks/results.py one run in runs/results becomes a table in
-`tictactoe_env/trained/tables`; its own values, rounded, and how its losses fell become files in
-`apps/players/tables`: of an agent the best of its seeds, of a preset seed 0. Only certificates that `verify` accepts are taken,
-if the model beside them makes their moves.
+`tictactoe_env/trained/tables`; its own values, rounded, and its growth (steps, losses, proofs)
+become files in `apps/players/tables`. Of an agent it is the best of its seeds, of a preset seed 0.
+Only certificates that `verify` accepts are taken, if the model beside them makes their moves.
 """
 
 from __future__ import annotations

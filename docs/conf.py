@@ -91,8 +91,8 @@ def read_page(app: object, name: str, content: list[str]) -> None:
 # What the theme's pages lack for people who listen to them: levels and names.
 HEARD = {
     ' role="heading">': ' role="heading" aria-level="2">',
-    '<aside class="announcement-content">': '<aside class="announcement-content" aria-label="Note">',
-    '<div class="content-icon-container">': '<div class="content-icon-container" role="navigation" '
+    ' class="announcement-content">': ' class="announcement-content" aria-label="Note">',
+    ' class="content-icon-container">': ' class="content-icon-container" role="navigation" '
     'aria-label="This page">',
     '<div id="search-results">': '<h1 class="visually-hidden">Search</h1><div id="search-results">',
     '<aside class="sidebar-drawer">': '<aside class="sidebar-drawer" aria-label="Pages">',

@@ -80,7 +80,10 @@ All other opponents of the package, and those that were added to it, follow unde
 WITH_OPTIONS = {"search": "Search", "mcts": "Tree search"}
 GROUPS = {
     "easy": ("Easy to beat", "They make mistakes. Begin here."),
-    "strong": ("Strong, without training", "They calculate. Some see only a few moves ahead, or slip at times."),
+    "strong": (
+        "Strong, without training",
+        "They calculate. Some see only a few moves ahead, or slip at times.",
+    ),
     "perfect": ("Perfect play", "They calculate every game to its end. Nobody can beat them."),
     "proven": (
         "Trained, proven unbeatable",
