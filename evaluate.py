@@ -74,6 +74,7 @@ LINE = CommandLine(
             parse_size,
             metavar="3x4x3",
         ),
+        Option("gravity", "pieces fall, as in Connect Four", kind="flag", default=False),
         Option(
             "position",
             "only print what the agents think of this board: probabilities, own values, results "
@@ -157,7 +158,7 @@ def main(arguments: list[str] | None = None) -> int:
             return exit_code(found, given.proven)
         if given.json is not None and (given.json.is_dir() or not given.json.parent.is_dir()):
             raise ValueError(f"--json must be a file in a folder that exists, got {given.json}")
-        rules = given.board or board_of(given.agents) or Rules()
+        rules = board_of(given.agents, given.board, given.gravity)
         names = report.names_of(given.agents)
         console = PipedConsole()
         agents = dict(zip(names, given.agents, strict=True))
@@ -212,7 +213,7 @@ def evaluate_program(given: SimpleNamespace, console: PipedConsole) -> None:
     """
     if given.agents:
         raise ValueError(f"--program is evaluated alone, got {' '.join(given.agents)} too")
-    rules = given.board or Rules()
+    rules = board_of((), given.board, given.gravity)
     with Program(given.program, rules, given.seconds) as program:
         file = given.answers or new_file()
         player = program.player(file)

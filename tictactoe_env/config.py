@@ -135,6 +135,11 @@ class Config:
         wrong = np.flatnonzero(~np.isin(boards.sum(axis=1), (0, 1)))
         if len(wrong):
             raise ValueError(f"start: X moves first, got the board {boards[wrong[0]].tolist()}")
+        x, o = self.rules.to_bits(boards)
+        floating = np.flatnonzero(self.rules.floating(x | o))
+        if len(floating):
+            got = boards[floating[0]].tolist()
+            raise ValueError(f"start: with gravity no mark is above a free cell, got {got}")
         ended = self.ended(boards)
         if ended.any():
             self._unfinished(boards[int(ended.argmax())], "the function start")

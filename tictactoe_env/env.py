@@ -101,6 +101,8 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
     - `side` (`"random"`): the learner's side, `"X"`, `"O"`, `"random"` or `"alternate"` (X first).
     - `rows`, `cols`, `k` (3, 3, 3): the size of the board and the length of a winning line; 1 <= k
       <= max(rows, cols) and rows * (cols + 1) <= 64. `minimax` plays on up to 16 cells.
+    - `gravity` (`False`): pieces fall, as in Connect Four. Only the lowest free cell of each column
+      is legal.
     - `illegal` (`"lose"`): what an illegal move of the learner does. `"lose"` ends the game;
       `"raise"` raises `IllegalMoveError` and leaves the game as it was.
     - `rewards` (`{"win": 1, "draw": 0, "loss": -1, "illegal": -1}`): give any of the four.
@@ -187,6 +189,7 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
         start: str | Start = "empty",
         early_draw: bool = False,
         render_mode: str | None = None,
+        gravity: bool = False,
         **variant: Any,  # further fields of `Rules`
     ):
         super().__init__()
@@ -202,6 +205,7 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
             start=start,
             early_draw=early_draw,
             render_mode=render_mode,
+            gravity=gravity,
             **variant,
         )
         self.rules = config.rules

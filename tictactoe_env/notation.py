@@ -86,8 +86,8 @@ def parse_board(text: str, rules: Rules) -> Boards:
     """The board (cells,) int8 that `text` describes.
 
     Raises ValueError for the wrong size, for letters other than X, O and ".", for numbers of X and
-    O that do not fit X's first move, and for a line of a side that did not move last, since the
-    game ends at the first line.
+    O that do not fit X's first move, for a line of a side that did not move last, since the game
+    ends at the first line, and with gravity for a mark above a free cell.
     """
     rows = text.split("/") if isinstance(text, str) else []
     if len(rows) != rules.rows or any(len(row) != rules.cols for row in rows):
@@ -100,8 +100,11 @@ def parse_board(text: str, rules: Rules) -> Boards:
     if xs - os not in (0, 1):
         raise ValueError(f"a board has as many X as O or one more X, got {xs} and {os}: {text!r}")
     board = np.array(["O.X".index(letter) - 1 for letter in "".join(rows)], dtype=np.int8)
-    if rules.has_line(int(rules.to_bits(board)[xs > os])):
+    x, o = map(int, rules.to_bits(board))
+    if rules.has_line(o if xs > os else x):
         raise ValueError(f"after the first line nobody can have moved, got {text!r}")
+    if rules.floating(x | o):
+        raise ValueError(f"with gravity no mark is above a free cell, got {text!r}")
     return board
 
 

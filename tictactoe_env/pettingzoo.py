@@ -116,6 +116,8 @@ class TicTacToeAECEnv(AECEnv):  # type: ignore[misc,unused-ignore]
     ## Arguments
     - `rows`, `cols`, `k` (3, 3, 3): the size of the board and the length of a winning line;
       1 <= k <= max(rows, cols) and rows * (cols + 1) <= 64.
+    - `gravity` (`False`): pieces fall, as in Connect Four. Only the lowest free cell of each column
+      is legal.
     - `illegal` (`"lose"`): `"lose"` ends the game at an illegal move; `"raise"` raises
       `IllegalMoveError` and leaves the game as it was.
     - `rewards` (`{"win": 1, "draw": 0, "loss": -1, "illegal": -1}`): give any of these four.
