@@ -57,27 +57,9 @@ class PlainMisere(PlainGame):
         return found and -found
 
 
-class PlainGravity(PlainGame):
-    def __init__(self, rows, cols, k):
-        super().__init__(rows, cols, k)
-        self.cols = cols
-
-    def legal(self, board):
-        below = (*board, *[1] * self.cols)[self.cols :]
-        return [cell for cell in self.free(board) if below[cell]]
-
-
-class PlainFalling(PlainMisere, PlainGravity):
-    pass
-
-
-PLAIN = {
-    (Misere, False): PlainMisere,
-    (Rules, True): PlainGravity,
-    (Misere, True): PlainFalling,
-}
+LAWS = [(Misere, False), (Rules, True), (Misere, True)]
 GAMES = [Misere(3, 2, 2), Misere(2, 4, 3), Rules(3, 3, 3, True), Misere(2, 4, 3, True)]
-LARGER = [Misere(3, 3, 3), *(kind(3, 4, 3, gravity) for kind, gravity in PLAIN)]
+LARGER = [Misere(3, 3, 3), *(kind(3, 4, 3, gravity) for kind, gravity in LAWS)]
 GAMES += [pytest.param(rules, marks=pytest.mark.slow) for rules in LARGER]
 every_game = pytest.mark.parametrize(
     "rules", GAMES, ids=lambda rules: f"{type(rules).__name__} {rules}"
@@ -87,7 +69,8 @@ both_engines = pytest.mark.parametrize("row_cells", [0, 10], ids=["bits", "rows"
 
 @cache
 def plain(rules):
-    return PLAIN[type(rules), rules.gravity](rules.rows, rules.cols, rules.k)
+    kind = PlainMisere if type(rules) is Misere else PlainGame
+    return kind(rules.rows, rules.cols, rules.k, rules.gravity)
 
 
 def most_wins(rules, side):

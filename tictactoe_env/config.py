@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 
 from tictactoe_env.errors import one_of, printable
 from tictactoe_env.exact.positions import ENUMERABLE, can_enumerate, draw_starts
-from tictactoe_env.notation import SIDES, board_text, parse_board, parse_game, replay
+from tictactoe_env.notation import SIDES, board_text, check_move, parse_board, parse_game, replay
 from tictactoe_env.observation import OBSERVATIONS
 from tictactoe_env.opponents import text_of
-from tictactoe_env.policy import Policy, as_policy
+from tictactoe_env.policy import Policy, as_policy, checked_actions, legal_actions
 from tictactoe_env.rules import ILLEGAL, OUTCOMES, SIZES, Boards, Rules, to_move
 
 _SIDE_CHOICES = (*SIDES, "random", "alternate")
@@ -61,6 +61,7 @@ class Config:
     illegal: str = "lose"
     rewards: Mapping[str, float] | None = None
     observation: str = "flat"
+    actions: str = "cells"
     opening: str = ""
     start: str | Start = "empty"
     early_draw: bool = False
@@ -77,6 +78,7 @@ class Config:
         one_of("side", self.side, _SIDE_CHOICES)
         one_of("treatment of illegal moves", self.illegal, ("lose", "raise"))
         one_of("observation", self.observation, OBSERVATIONS)
+        checked_actions(self.actions, self.rules)
         if not callable(self.start):
             one_of("start", self.start, ("empty", "random"))
         if not isinstance(self.early_draw, bool):
@@ -103,6 +105,27 @@ class Config:
         rewards = {**_REWARDS, **given}
         names = ["illegal" if i == ILLEGAL else outcome for i, outcome in enumerate(OUTCOMES)]
         return np.array([0.0, *(float(rewards[name]) for name in names[1:])])
+
+    # --- actions: cells, or columns in which pieces fall ------------------------------------------
+
+    @property
+    def by_column(self) -> bool:
+        """True if an action is a column."""
+        return self.actions == "columns"
+
+    def action_space(self) -> gym.spaces.Discrete:
+        """A new space of the actions in one game."""
+        return gym.spaces.Discrete(self.rules.cols if self.by_column else self.rules.cells)
+
+    def check_action(self, board: Boards, action: int) -> None:
+        """Raises IllegalMoveError if an action is not legal on a board (cells,)."""
+        if self.by_column:
+            action = int(self.rules.landing(self.rules.legal_cells(board))[action])
+        check_move(board, action, self.rules)
+
+    def start_masks(self) -> NDArray[np.bool_]:
+        """The mask of the first move, on `start_board`: (n,) for n actions."""
+        return legal_actions(self.start_board, self.rules, self.actions)
 
     # --- boards to start from ---------------------------------------------------------------------
 

@@ -282,6 +282,22 @@ class Rules:
         found: NDArray[np.bool_] = self.to_cells(self.legal(x | o)) > 0
         return found.reshape(boards.shape)
 
+    def open_columns(self, legal: NDArray[Any]) -> NDArray[Any]:
+        """The columns with a legal cell: (..., cols), of legal cells (..., cells), bool or int8."""
+        found: NDArray[Any] = self._grid(legal).max(axis=-2)
+        return found
+
+    def landing(self, legal: NDArray[Any]) -> NDArray[np.intp]:
+        """The cell on which a piece lands in each column: (..., cols), of legal cells (..., cells).
+
+        A full column stands for its top cell, which is taken: a move there is illegal.
+        """
+        found: NDArray[np.intp] = self._grid(legal).argmax(axis=-2)
+        return found * self.cols + np.arange(self.cols)
+
+    def _grid(self, legal: NDArray[Any]) -> NDArray[Any]:
+        return legal.reshape(*legal.shape[:-1], self.rows, self.cols)
+
     def results(self, boards: Boards, early_draw: bool = False) -> NDArray[np.int8]:
         """The results (B,) of boards (B, cells) for the sides that moved last: see `result`."""
         x, o = self.to_bits(boards)

@@ -34,14 +34,19 @@ def lines_of(rows: int, cols: int, k: int) -> frozenset[frozenset[int]]:
 @lru_cache
 def plain(rules: Any) -> PlainGame:
     """The game on a board of the package, kept so that its positions are listed only once."""
-    return PlainGame(rules.rows, rules.cols, rules.k)
+    return PlainGame(rules.rows, rules.cols, rules.k, rules.gravity)
 
 
 class PlainGame:
-    """All positions of a small board and their values with perfect play."""
+    """All positions of a small board and their values with perfect play.
 
-    def __init__(self, rows: int, cols: int, k: int):
+    gravity: only the lowest free cell of a column is legal.
+    """
+
+    def __init__(self, rows: int, cols: int, k: int, gravity: bool = False):
         self.cells = rows * cols
+        self.cols = cols
+        self.gravity = gravity
         self.empty: Board = (0,) * self.cells
         self._lines = [tuple(line) for line in lines_of(rows, cols, k)]
 
@@ -63,7 +68,10 @@ class PlainGame:
 
     def legal(self, board: Board) -> list[int]:
         """The moves that are legal while the game goes on."""
-        return self.free(board)
+        free = self.free(board)
+        if not self.gravity:
+            return free
+        return [cell for cell in free if cell + self.cols not in free]
 
     def moves(self, board: Board) -> list[int]:
         """The legal moves, none in a finished game."""

@@ -123,8 +123,17 @@ class BatchEngine(Protocol[_States, _Reply]):
         """The learner's marks (B,)."""
 
 
-def game_engine(rules: Rules, early_draw: bool, observation: str) -> GameEngine[Any, Any]:
-    """The engine for one game: by row on boards of up to 10 cells, else by sets of cells."""
+def game_engine(
+    rules: Rules, early_draw: bool, observation: str, columns: bool = False
+) -> GameEngine[Any, Any]:
+    """The engine for one game: by row on boards of up to 10 cells, else by sets of cells.
+
+    columns: whether moves and masks are columns, on boards on which pieces fall.
+    """
+    if columns:
+        from tictactoe_env.engines.columns import ColumnGame
+
+        return ColumnGame(game_engine(rules, early_draw, observation), rules)
     if rules.cells <= _ROW_ENGINE:
         from tictactoe_env.engines.rows import RowGame
 
@@ -134,8 +143,14 @@ def game_engine(rules: Rules, early_draw: bool, observation: str) -> GameEngine[
     return BitGame(rules, early_draw, observation)
 
 
-def batch_engine(rules: Rules, early_draw: bool, observation: str) -> BatchEngine[Any, Any]:
+def batch_engine(
+    rules: Rules, early_draw: bool, observation: str, columns: bool = False
+) -> BatchEngine[Any, Any]:
     """The engine for many games."""
+    if columns:
+        from tictactoe_env.engines.columns import ColumnGames
+
+        return ColumnGames(batch_engine(rules, early_draw, observation), rules)
     if rules.cells <= _ROW_ENGINE:
         from tictactoe_env.engines.rows import RowGames
 
