@@ -20,13 +20,15 @@ from apps.terminal.interpreter import explained
 
 with explained("evaluate.py", "play"):
     from agents import load
+    from apps.players.about import id_of
     from apps.players.program import SECONDS, Program
     from apps.players.pupil import learns
+    from apps.players.rounds import board_of_histories
     from apps.players.seat import NAMES_TEXT, board_of, path_of, policy_of, seat_of
     from apps.terminal import report
     from apps.terminal.battle import battle
     from apps.terminal.command_line import CommandLine, Option
-    from apps.terminal.examine import examine
+    from apps.terminal.examine import MET, examine, remembers, tree_text
     from apps.terminal.report import PipedConsole
     from apps.terminal.talk import seconds
     from tictactoe_env.certificates.certificate import (
@@ -57,7 +59,7 @@ GAMES = 1000  # games of a sampled result, of agents that meet too many position
 LINE = CommandLine(
     "evaluate.py",
     [
-        Option("agents", "the agents to evaluate, see below", kind="arguments", default=()),
+        Option("agents", "the agents to evaluate, see below", id_of, kind="arguments", default=()),
         Option("json", "also write all results to a JSON file", Path, metavar="FILE"),
         Option(
             "verify",
@@ -81,6 +83,15 @@ LINE = CommandLine(
             "against random moves, and the exact result of each move",
             metavar="X.O/.X./...",
             without=("battle", "games", "from_model", "json"),
+        ),
+        Option(
+            "tree",
+            "only print the moves of the agents as a tree, N moves deep (default: what fits a "
+            "screen); of a trie the games that it has learned from, with their results",
+            Count,
+            kind="optional",
+            metavar="N",
+            without=("position", "battle", "games", "from_model", "json"),
         ),
         Option(
             "from_model",
@@ -116,6 +127,16 @@ LINE = CommandLine(
             Count,
             metavar="N",
             without=("games", "from_model", "json"),
+        ),
+        Option(
+            "history",
+            "let all policies that the runs have kept play each other, exactly, and say who beats "
+            "whom, what was forgotten, and what ratings would say; the picture is FILE, by default "
+            "history.png of the first run",
+            Path,
+            kind="optional",
+            metavar="FILE.png",
+            without=("verify", "position", "from_model", "games", "battle", "program"),
         ),
         Option(
             "program",
@@ -158,17 +179,25 @@ def main(arguments: list[str] | None = None) -> int:
             return exit_code(found, given.proven)
         if given.json is not None and (given.json.is_dir() or not given.json.parent.is_dir()):
             raise ValueError(f"--json must be a file in a folder that exists, got {given.json}")
-        rules = board_of(given.agents, given.board, given.gravity)
+        rules = given.board
+        if rules is None and given.history is not None:
+            rules = board_of_histories(given.agents)
+        rules = board_of(given.agents, rules, given.gravity)
         names = report.names_of(given.agents)
         console = PipedConsole()
         agents = dict(zip(names, given.agents, strict=True))
         if given.position is not None:
             seats = {name: seat_of(spec, rules, "agent") for name, spec in agents.items()}
             examine(seats, given.position, rules, console)
+        elif given.tree is not None:
+            print_trees(agents, given, rules, console)
         elif given.battle is not None:
             fight(agents, given, rules, console)
         else:
-            results = evaluate_all(agents, given, rules, console)
+            if given.history is not None:
+                results = histories(agents, given, rules, console)
+            else:
+                results = evaluate_all(agents, given, rules, console)
             if given.json is not None:
                 given.json.write_text(json.dumps(results, indent=1), encoding="utf-8")
                 report.say(f"results: {printable(given.json)}", console)
@@ -279,6 +308,33 @@ def evaluate_all(
         results["sampled"] = report.cross_table(players, sampled)
         report.print_cross_table(results["sampled"], console)
     return results
+
+
+def print_trees(
+    agents: Mapping[str, str], given: SimpleNamespace, rules: Rules, console: PipedConsole
+) -> None:
+    """Print the game tree of each agent, of a trie that of its games."""
+    depth = None if given.tree is True else given.tree
+    for name, spec in agents.items():
+        policy = policy_of(spec, rules, "agent")
+        report.say(name, console, "bold")
+        side = MET if remembers(policy) else "both"
+        report.say(tree_text(policy, rules, depth, side), console)
+
+
+def histories(
+    agents: Mapping[str, str], given: SimpleNamespace, rules: Rules, console: PipedConsole
+) -> dict[str, Any]:
+    """Print the history of runs and agents, and return it as a JSON value."""
+    with explained("evaluate.py", "train"):
+        from apps.terminal import history
+
+    picture = given.history
+    if picture is True:
+        folders = (path_of(spec, rules, "agent") for spec in agents.values())
+        folder = next((path for path in folders if path is not None and path.is_dir()), Path())
+        picture = folder / "history.png"
+    return history.show(agents, rules, limit_of(given), picture, console)
 
 
 def proven(

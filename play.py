@@ -16,6 +16,7 @@ with explained("play.py", "play"):
     from pydantic import Field
     from rich.console import Console
 
+    from apps.players.about import id_of
     from apps.players.program import SECONDS, Program
     from apps.players.seat import KINDS, NAMES_TEXT, OWN, board_of
     from apps.terminal import menu, replay
@@ -34,7 +35,7 @@ MAX_SEED = 2**32
 Port = Annotated[int, Field(ge=0, le=65_535)]
 OPTIONS = [
     *(
-        Option(side.lower(), f"who plays {side} (default: human)", metavar="PLAYER")
+        Option(side.lower(), f"who plays {side} (default: human)", id_of, metavar="PLAYER")
         for side in SIDES
     ),
     Option(

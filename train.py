@@ -26,6 +26,7 @@ with explained("train.py", "train"):
         typed_in,
     )
     from apps.terminal.study_table import parse_seeds
+    from apps.terminal.variation import Variant, parse_varied, variants_of
     from tictactoe_env.exact.evaluation import UNTIL
     from training.cluster import cluster_address
     from training.options import Count
@@ -90,6 +91,17 @@ GENERAL = [
         without=("seed", "resume", "rival", "export_sb3"),
     ),
     Option(
+        "vary",
+        "train the seeds with each of these values of an option, in the folder --out (default: "
+        "runs/AGENT-vary), and print one table; values with commas are separated by semicolons; "
+        "several --vary train all combinations",
+        parse_varied,
+        kind="several",
+        metavar="OPTION=VALUE,VALUE",
+        is_rare=True,
+        needs="seeds",
+    ),
+    Option(
         "jobs",
         "runs that are trained at a time (default: one for each core, or worker)",
         Count,
@@ -113,7 +125,7 @@ def main(arguments: list[str] | None = None) -> int:
     if arguments is None:
         arguments = sys.argv[1:]
     line = general_line(GENERAL)
-    if not arguments or arguments[0] in ("--help", "-h"):
+    if not arguments or arguments[0] in ("--help", "-h", "--help-all"):
         line.print_help()
         return 0
     try:
@@ -153,8 +165,10 @@ def act(page: Any, typed: dict[str, Any], given: SimpleNamespace) -> int:
         return train(rivals.new_pair(page, typed), given)
     experiment = experiment_of(page, typed, saved)
     rivals.refuse_half(experiment, saved, given.resume)
+    if given.vary:
+        return train_study(experiment.name, variants_of(page, typed, given.vary), "vary", given)
     if given.seeds:
-        return train_study(experiment, given)
+        return train_study(experiment.name, [Variant({}, experiment)], "study", given)
     return train((experiment,), given)
 
 
@@ -211,14 +225,15 @@ def train(experiments: tuple[Experiment, ...], given: SimpleNamespace) -> int:
     )
 
 
-def train_study(experiment: Experiment, given: SimpleNamespace) -> int:
+def train_study(name: str, variants: list[Variant], kind: str, given: SimpleNamespace) -> int:
     """Train an agent with many seeds, and print a table over them; the exit code."""
     from apps.terminal import study
 
-    folder = given.out or Path("runs") / f"{experiment.name}-study"
-    about = experiment.page.AGENT, experiment.config, experiment.preset, given.until
+    folder = given.out or Path("runs") / f"{name}-{kind}"
     with explained("train.py", "cluster" if given.cluster else "train"):
-        return study.train(folder, experiment.name, given.seeds, about, given.cluster, given.jobs)
+        return study.train(
+            folder, name, variants, given.seeds, given.until, given.cluster, given.jobs
+        )
 
 
 if __name__ == "__main__":

@@ -382,8 +382,11 @@ class DQNLearner(SB3Learner):
             algorithm.q_net_target.load_state_dict(algorithm.q_net.state_dict())
 
     def notes(self) -> dict[str, float]:
-        """The results of the games, epsilon, and the value of the empty board."""
+        """The results of the games, epsilon, the updates of the target, the empty board's value."""
         found = {**super().notes(), "epsilon": epsilon_at(self.config, self.steps)}
+        if self.config.target_every:
+            steps_between = max(self.config.target_every, self.round_steps)
+            found["target_updates"] = self.steps // steps_between
         if self.config.side != "O":  # O never moves on the empty board
             empty = torch.zeros(1, 2, self.config.rows, self.config.cols)
             values = self.network(empty.to(self.algorithm.device))

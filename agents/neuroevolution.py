@@ -31,7 +31,16 @@ from tictactoe_env.opponents import make_opponent, parse_pool
 from tictactoe_env.policy import Policy, draw, one_hot, possible_cells
 from tictactoe_env.rules import Rules
 from training.learner import Arrays, Learner, Table
-from training.options import BoardConfig, Count, Natural, NotNegative, Positive, Share, option
+from training.options import (
+    BoardConfig,
+    Count,
+    Finite,
+    Natural,
+    NotNegative,
+    Positive,
+    Share,
+    option,
+)
 from training.perceptron import ACTIVATIONS, Weights, layers_of, size_of
 from training.search_space import Range
 from training.symmetry import Representatives
@@ -45,7 +54,7 @@ STORY = (
 UNIT = "generations"
 GOAL = "unbeatable"
 SMALL = "--league 20 --winners 5 --judge-every 15 --steps 45"
-Fitness = Literal["exact", "football", "punished"]
+Fitness = Literal["exact", "football", "punished", "points"]
 MAGNITUDES = (1e-4, 10.0)  # of self-adapted mutations
 # Of a network: the worst one shows where it needs another move.
 SAMPLED_GAMES = 8
@@ -60,6 +69,7 @@ GROUP = 8
 # Values that differ by less are equal, so that the order of summation makes no difference.
 EQUAL = 1e-9
 
+PointsOption = tuple[Finite, Finite, Finite, Finite]
 Floats = NDArray[np.float64]
 Moves = NDArray[np.uint8]
 Rows = NDArray[np.intp]
@@ -87,7 +97,14 @@ class Config(BoardConfig):
     judge_every: Count = option(50, "Generations between two exact evaluations.", rare=True)
     league: Count = option(100, "Number of networks; each plays each other on both sides.")
     winners: Count = option(20, "Number of networks that survive unchanged; below --league.")
-    fitness: Fitness = option("exact", "Exact result, or points of the league: 3/1/0, 1/1/0/-10.")
+    fitness: Fitness = option(
+        "exact", "Exact result, or points of the league: 3/1/0, 1/1/0/-10, or --points."
+    )
+    points: PointsOption = option(
+        (3.0, 1.0, 0.0, 0.0),
+        "Points for a win, a draw, a loss and an illegal move, for --fitness points.",
+        rare=True,
+    )
     opponents: str = option("random", "Opponents of the exact fitness, as name:weight,...")
     responses: Natural = option(50, "Best responses that the opponents use, the newest; 0: none.")
     respond_every: Count = option(10, "Generations between two best responses to the best network.")
@@ -126,9 +143,12 @@ class Config(BoardConfig):
     symmetry: bool = option(True, "Whether symmetric boards are one board to a network.", rare=True)
 
     def check(self) -> None:
-        """Raises ValueError for too many winners, and for units that cannot be reborn."""
+        """Raises ValueError for too many winners, unused points, units that cannot be reborn."""
         if self.winners >= self.league:
             raise ValueError(f"winners must be below the league, {self.league}, got {self.winners}")
+        has_own_points = self.points != type(self).model_fields["points"].default
+        if has_own_points and self.fitness != "points":
+            raise ValueError(f"points count with fitness points only, got {self.fitness}")
         has_units = self.hidden > 0 and self.activation == "relu"
         if self.rebirth and not (has_units and self.inputs == "planes"):
             raise ValueError("rebirth needs hidden units, relu and planes: set it to 0")
@@ -140,6 +160,7 @@ SEARCH = {"mutation": Range(0.1, 2.0, log=True), "rebirth": Range(0.0, 0.6)}
 # --- the games of networks -----------------------------------------------------------------------
 
 X_WON, DRAWN, O_WON, X_ILLEGAL, O_ILLEGAL, NOT_PLAYED = range(6)  # how a game ends
+RESULTS = ("x_won", "drawn", "o_won", "disqualified")  # columns of league.csv
 ENDS = 5  # that a game which is played can have
 X, O = range(2)  # noqa: E741  sides, as indices
 
@@ -149,12 +170,18 @@ class LeagueGames(NamedTuple):
 
     ends: (N, N) how each game ended, X on the first axis, O on the second; games of a network
     against itself are NOT_PLAYED. lengths: (cells,) the number of games that ended with 1, 2, ...
-    marks on the board. disqualified: the number of games that an illegal move ended.
+    marks on the board.
     """
 
     ends: Rows
     lengths: Rows
-    disqualified: int
+
+    @property
+    def results(self) -> list[int]:
+        """How many games X won, were drawn, O won, and were ended by an illegal move."""
+        counts = np.bincount(self.ends.ravel(), minlength=NOT_PLAYED + 1)
+        illegal = counts[X_ILLEGAL] + counts[O_ILLEGAL]
+        return [*counts[[X_WON, DRAWN, O_WON]].tolist(), int(illegal)]
 
 
 class GameGraph:
@@ -237,7 +264,7 @@ class GameGraph:
         is_illegal = (ends == X_ILLEGAL) | (ends == O_ILLEGAL)
         length -= is_illegal  # an illegal move leaves no mark
         lengths = np.bincount(length.ravel(), minlength=self.rules.cells + 1)[1:]
-        return LeagueGames(ends, lengths, int(is_illegal.sum()))
+        return LeagueGames(ends, lengths)
 
     def results(
         self, successors: Rows, opponent: Floats, end_values: Floats, slip: float = 0.0
@@ -438,12 +465,13 @@ def player(config: Config, model: Arrays) -> TabularPolicy:
 class Evolution(Learner):
     """The league: the winners of the last generation, followed by their clones.
 
-    networks: (N, P) weights. magnitudes, shares: (N,) of their mutations. moves: (N, S) in the
-    positions that they see. fitness: (N,). responses: (R, S) the moves of the best responses, the
-    oldest first. history: the rows of league.csv.
+    networks: (N, P) weights. names: (N, 2) the generation in which each was born, and its number
+    there. magnitudes, shares: (N,) of their mutations. moves: (N, S) in the positions that they
+    see. fitness: (N,). responses: (R, S) the moves of the best responses, the oldest first.
+    history: the rows of league.csv.
     """
 
-    MEMBERS = ("networks", "magnitudes", "shares", "moves", "fitness")
+    MEMBERS = ("networks", "names", "magnitudes", "shares", "moves", "fitness")
     STATE = (*MEMBERS, "responses", "history", "rng")
 
     def __init__(self, config: Config):
@@ -453,13 +481,16 @@ class Evolution(Learner):
         exact = Points(
             win=1.0, draw=0.0, loss=-config.loss_penalty, illegal=-config.illegal_penalty
         )
-        self.end_values = values_of_ends(POINTS.get(config.fitness, exact))
+        points = {"exact": exact, "points": Points(*config.points), **POINTS}
+        self.end_values = values_of_ends(points[config.fitness])
         self.rng = np.random.default_rng(config.seed)
         names, self.weights = zip(*parse_pool(config.opponents), strict=True)
         tables = [self.graph.probs(make_opponent(name, config.rules)) for name in names]
         self.fixed_opponents = np.stack(tables)
         self.history: list[list[int]] = []
         self.networks = self.layout.first(config.league, self.rng)
+        self.names = np.zeros((config.league, 2), dtype=np.intp)
+        self.names[:, 1] = np.arange(config.league)
         self.magnitudes = np.full(config.league, config.mutation)
         self.shares = np.full(config.league, config.mutation_share)
         self.moves = np.empty((config.league, self.graph.size), dtype=np.uint8)
@@ -478,7 +509,7 @@ class Evolution(Learner):
 
     def notes(self) -> dict[str, float]:
         """Share of disqualifications, best fitness and median magnitude in the last league."""
-        _, *lengths, disqualified = self.history[-1]
+        _, _, _, _, disqualified, *lengths = self.history[-1]
         return {
             "disqualified": disqualified / sum(lengths),
             "best_fitness": float(self.fitness.max()),
@@ -486,10 +517,33 @@ class Evolution(Learner):
         }
 
     def tables(self) -> dict[str, Table]:
-        """The games of each league by length, and those that an illegal move ended."""
-        lengths = range(1, self.config.rules.cells + 1)
-        names = ("generation", *(f"length_{length}" for length in lengths), "disqualified")
-        return {"league.csv": Table(names, self.history, "number of games in each league")}
+        """The games of each league by result and by length, and the standing of the last league.
+
+        A member of the league that was born as number 5 of generation 12 is called e12i5. It has
+        won where the other one was disqualified.
+        """
+        lengths = [f"length_{length}" for length in range(1, self.config.rules.cells + 1)]
+        panels = {
+            "games by result": RESULTS,
+            "games by number of marks at their end": lengths,
+        }
+        leagues = Table(("generation", *RESULTS, *lengths), self.history, panels)
+        return {"league.csv": leagues, "league_members.csv": self._standing()}
+
+    def _standing(self) -> Table:
+        """The members of the league by their fitness, with the results of their games."""
+        ends = self.graph.league(self.graph.successors(self.moves)).ends
+        games = 2 * (len(ends) - 1)
+        one_point = [Points(*points) for points in np.eye(4)]  # of a win, of a draw, ...
+        counts = [games * mean_points(ends, values_of_ends(points)) for points in one_point]
+        results = np.rint(counts).astype(int).T.tolist()
+        best_first = np.argsort(-self.fitness, kind="stable").tolist()
+        rows = [
+            ("e{}i{}".format(*self.names[number]), float(self.fitness[number]), *results[number])
+            for number in best_first
+        ]
+        columns = ("name", "fitness", "won", "drawn", "lost", "disqualified")
+        return Table(columns, rows, shown="the league in its last generation")
 
     def model(self) -> Arrays:
         """The best network."""
@@ -506,6 +560,8 @@ class Evolution(Learner):
         order = np.concatenate([winners, winners[clones]])
         for name in self.MEMBERS:
             setattr(self, name, getattr(self, name)[order])
+        self.names[config.winners :, 0] = len(self.history)
+        self.names[config.winners :, 1] = np.arange(config.winners, config.league)
         is_reborn = self.rng.random(len(clones)) < config.rebirth
         self._reinitialise(config.winners + np.flatnonzero(is_reborn))
         self._mutate(config.winners + np.flatnonzero(~is_reborn))
@@ -606,7 +662,7 @@ class Evolution(Learner):
         self.moves[first:] = self.layout.moves(self.networks[first:])
         successors = self.graph.successors(self.moves)
         games = self.graph.league(successors)
-        row = [len(self.history), *games.lengths.tolist(), games.disqualified]
+        row = [len(self.history), *games.results, *games.lengths.tolist()]
         self.history.append(row)
         if self.config.fitness == "exact":
             self._judge_from(first, successors)

@@ -18,8 +18,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from itertools import accumulate
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +29,7 @@ from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.games.game import Game
 from tictactoe_env.opponents import SELF, make_opponent, parse_pool
-from tictactoe_env.rules import SIDES, Rules
+from tictactoe_env.rules import SIDES, Boards, Rules, to_move
 from training.learned import GamesLearner, teach
 from training.learner import Arrays
 from training.options import BoardConfig, Count, Natural, Share, option
@@ -56,6 +57,9 @@ NO_MOVE = -9.0
 UNTRIED_IN_PLAY = {"last": -2.0, "draw": -0.01}
 # In place of a node, after a sequence that is not in the tree.
 OUTSIDE = -1
+# The highest value of a move that is not proven to win: a mean of won games is no proof. It stays
+# below 1 where values are rounded, in the package.
+UNPROVEN = 511 / 512
 # The cumulated probabilities of a policy's moves, in each position.
 Sums = list[list[float]]
 Floats = NDArray[np.float64]
@@ -201,12 +205,13 @@ class Trie:
         return _best_of(np.where(self.children >= 0, scores[self.children], -np.inf))
 
     def own_values(self) -> OwnValues:
-        """The mean result of the games through each move; exactly 1 or -1 where it is proven."""
+        """The mean result of the games through each move; 1 or -1 only where that is proven."""
         visits = np.array(self.visits)
         proven = np.array(self.proven)
         means = np.array(self.total) / np.where(visits > 0, visits, np.nan)
+        means = means.clip(-UNPROVEN, UNPROVEN)
         values = np.where(proven != 0, -proven, means)[self.children]
-        meaning = "mean result of its games: win 1, draw 0, loss -1; exactly 1 or -1 if proven"
+        meaning = "mean result of its games: win 1, draw 0, loss -1; 1 or -1 only if proven"
         return OwnValues(values, meaning, known=visits[self.positions.unfinished] > 0)
 
 
@@ -343,6 +348,18 @@ def _best_of(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     return best / best.sum(axis=1, keepdims=True)
 
 
+class Memory(NamedTuple):
+    """What a tree knows of the moves on a board.
+
+    results: (cells, 3) how many games through the position after each move the side that makes it
+    has won, drawn and lost. proven: (cells,) 1 if it is proven to win with this move, -1 if it is
+    proven to lose, else 0.
+    """
+
+    results: Rows
+    proven: Rows
+
+
 class TriePolicy(ValuedPolicy):
     """The policy of a tree. played: the last game of a run's `learned.db` that it holds."""
 
@@ -350,6 +367,26 @@ class TriePolicy(ValuedPolicy):
         super().__init__(trie.config.rules, trie.table(), trie.own_values())
         self.trie = trie
         self.played = played
+
+    @cached_property
+    def _results(self) -> Rows:
+        """How many games through each of N positions X won, were drawn, O won: (N + 1, 3).
+
+        The last row, which the illegal moves have, is 0.
+        """
+        results = np.zeros((len(self.trie.after) + 1, 3), dtype=np.intp)
+        np.add.at(results, self.trie.rows, self.trie.results)
+        return results
+
+    def memory(self, board: Boards) -> Memory:
+        """What it knows of the moves on an unfinished board (cells,)."""
+        row = self.trie.positions.rows(board[None])[0]
+        children = self.trie.positions.children[row]
+        results = self._results[children]
+        if to_move(board) < 0:
+            results = results[:, ::-1]
+        proven = np.where(children >= 0, -np.array(self.trie.proven)[children], 0)
+        return Memory(results, proven)
 
     def after_games(self, games: Iterable[Game], played: int) -> TriePolicy:
         """The player after these games too, which are added to the tree."""

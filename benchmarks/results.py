@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 from cyclopts import Parameter, run
 
 import agents
@@ -40,6 +41,7 @@ from tictactoe_env.notation import SIDES
 from tictactoe_env.opponents import make_opponent
 from tictactoe_env.rules import Rules
 from tictactoe_env.trained import certificate_of, trained_names
+from training.charts import heat_map
 from training.cluster import results
 from training.files import MANIFEST, read_json
 
@@ -233,20 +235,15 @@ def csv_text(found: Mapping[str, Mapping[str, Mapping[str, float]]]) -> str:
     return file.getvalue()
 
 
-def heat_map(found: Mapping[str, Mapping[str, Mapping[str, float]]], path: Path) -> None:
-    """Draw all players as X (rows) against all players as O (columns): X's wins minus losses."""
-    from matplotlib.figure import Figure
-
-    names = list(found)
-    values = [[100 * (found[x][o]["win"] - found[x][o]["loss"]) for o in names] for x in names]
-    figure = Figure(figsize=(10, 8))
-    axes = figure.add_subplot()
-    image = axes.imshow(values, cmap="RdBu", vmin=-100, vmax=100)
-    axes.set_xticks(range(len(names)), names, rotation=45, ha="right", rotation_mode="anchor")
-    axes.set_yticks(range(len(names)), names)
-    axes.set(xlabel="as O", ylabel="as X")
-    figure.colorbar(image, ax=axes, shrink=0.7, label="wins of X minus wins of O, %")
-    write_file(path, lambda file: figure.savefig(file, format="png", dpi=100, bbox_inches="tight"))
+def draw_cross(found: Mapping[str, Mapping[str, Mapping[str, float]]], path: Path) -> None:
+    """Draw all players as X against all as O; a star marks those who have not learned that side."""
+    values = [[one["win"] - one["loss"] for one in row.values()] for row in found.values()]
+    learned = {setting.name: setting.sides for setting in PACKAGED}
+    names = {
+        side: [name + " *" * (side not in learned.get(name, SIDES)) for name in found]
+        for side in SIDES
+    }
+    heat_map(np.array(values), names["X"], names["O"], path)
 
 
 # --- the command ----------------------------------------------------------------------------------
@@ -259,7 +256,7 @@ def write_package(page: str) -> str:
     players = {name: table_of(content) for name, content in contents.items()}
     found = cross_table(players, exact_rates)
     write_file(CROSS, lambda file: file.write(csv_text(found).encode()))
-    heat_map(found, CROSS.with_suffix(".png"))
+    draw_cross(found, CROSS.with_suffix(".png"))
     return put(page, "package", [package_row(*one) for one in contents.items()])
 
 

@@ -303,13 +303,14 @@ def typed_otherwise(name, field):
         value = default - 1 if default > schema["minimum"] else default + 1
     else:
         value = 7 if schema["type"] == "integer" else 0.375
-    value = (value,) * 3 if isinstance(default, tuple) else value
+    value = (value,) * (len(default) or 3) if isinstance(default, tuple) else value
     return [spelling, text_of(value)], value
 
 
 NEEDED = {  # what else has to be typed with an option
     ("neuroevolution", "activation"): ["--rebirth", "0"],
     ("neuroevolution", "inputs"): ["--rebirth", "0"],
+    ("neuroevolution", "points"): ["--fitness", "points"],
 }
 
 

@@ -1,5 +1,6 @@
 """Charts: a PNG file, and what its lines say."""
 
+import csv
 from types import SimpleNamespace
 
 import numpy as np
@@ -7,17 +8,19 @@ import pytest
 from matplotlib.figure import Figure
 
 from tictactoe_env.rules import Rules
-from training.charts import draw, learning_curves
+from training.charts import Curve, compare, draw, growth
 from training.learner import Table
 
 
 def rows(*wins, safe_from=9):
+    """Rows of metrics: what is not won or drawn (0.1) is lost, a best response wins the rest."""
     found = []
     for number, win in enumerate(wins):
         row = {"steps": 1000 * (number + 1)}
         for side in "xo":
             row |= {f"{side}_win": win, f"{side}_draw": 0.1, f"{side}_loss": 0.9 - win}
             row[f"unbeatable_{side}"] = int(number >= safe_from)
+            row[f"exploited_{side}"] = 1 - win
         found.append(row)
     return found
 
@@ -36,55 +39,66 @@ def lines(axes):
     return {name: [list(map(float, data)) for data in curve] for name, curve in curves.items()}
 
 
-def test_the_learning_curves_have_a_panel_for_each_side_and_the_limit_of_safe_play(tmp_path, drawn):
+def test_growth_shows_wins_losses_and_exploitability_and_when_a_goal_was_reached(tmp_path, drawn):
     path = tmp_path / "growth.png"
-    learning_curves([rows(0.2, 0.5, 0.8, safe_from=1)], Rules(), path, "dqn, seed 7")
+    growth(rows(0.2, 0.5, 0.8), Rules(), path, "dqn, seed 7", {"unbeatable": 2000})
     assert path.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
     (figure,) = drawn
     assert figure.get_suptitle() == "dqn, seed 7"
-    for axes, limit in zip(figure.axes, (100 * 191 / 192, 100 * 866 / 945), strict=True):
-        curves = list(lines(axes).values())
-        assert curves[:3] == [
-            [[1, 2, 3], pytest.approx([20, 50, 80])],
-            [[1, 2, 3], pytest.approx([10, 10, 10])],
-            [[1, 2, 3], pytest.approx([70, 40, 10])],
-        ]
-        assert [[0, 1], pytest.approx([limit, limit])] in curves
+    wins, losses = map(lines, figure.axes)
+    for side in ("as X", "as O"):
+        assert wins[f"{side}: 80.00 %"] == [[1, 2, 3], pytest.approx([20, 50, 80])]
+        assert losses[f"{side}: 10.00 %"] == [[1, 2, 3], pytest.approx([70, 40, 10])]
+    assert losses["exploitability: 20.00 %"] == [[1, 2, 3], pytest.approx([80, 50, 20])]
+    heights = {round(line[1][0], 2) for line in wins.values()}
+    assert {99.48, 91.64} <= heights  # the most wins without a loss: 191 of 192, 866 of 945
+    assert [2, 2] in [line[0] for line in losses.values()]
+    assert [text.get_text() for text in figure.axes[0].texts] == ["unbeatable"]
 
 
-def test_a_study_shows_each_side_and_both_and_medians_from_where_all_runs_have_a_value(
+def test_a_comparison_has_the_share_of_seeds_that_can_be_beaten_and_their_exploitability(
     tmp_path, drawn
 ):
     late = rows(0.4, 0.8, safe_from=0)[1:]
     runs = [rows(0.2, 0.4, safe_from=1), late]
-    learning_curves(runs, Rules(), tmp_path / "s.png", "2 seeds", is_study=True)
-    learning_curves([late], Rules(), tmp_path / "o.png", "1 seed", "O", is_study=True)
-    assert list(lines(drawn[1].axes[0])) == ["unbeatable as O"]
-    shares, *sides = drawn[0].axes
-    assert list(lines(shares).values()) == [[[0, 1, 2], [0, 0, 100]]] * 3
-    for axes in sides:
-        assert lines(axes)["win 60.00 %"][1] == pytest.approx([np.nan, 60], nan_ok=True)
+    curves = [Curve("all", runs), Curve("late", [late], "O")]
+    compare(curves, tmp_path / "vary.png", "2 curves")
+    shares, means = map(lines, drawn[0].axes)
+    assert shares == {
+        "all": [[0, 1, 2], [100, 100, 0]],
+        "late": [[0, 1, 2], [100, 100, 0]],
+    }
+    both, alone = (line[1] for line in means.values())
+    assert both == pytest.approx([np.nan, 40], nan_ok=True)  # from where all runs have a value
+    assert alone == pytest.approx([np.nan, 20], nan_ok=True)
+    with open(tmp_path / "vary_curves.csv", newline="") as file:
+        found = list(csv.reader(file))
+    assert found[2] == ["all", "2000", "0.0", "40.0"]
+    assert len(found) == 5
 
 
 WON = Rules(4, 4, 3)  # by X, with best play
 
 
-def test_where_x_wins_a_study_shows_when_it_wins_against_everybody(tmp_path, drawn):
+def test_where_x_wins_it_counts_when_x_wins_against_everybody(tmp_path, drawn):
     found = [{**row, "always_wins_x": int(row["steps"] > 1000)} for row in rows(0.2, 0.5, 0.8)]
-    learning_curves([found], WON, tmp_path / "growth.png", "dqn")
-    assert "best play" in drawn[0].axes[1].get_title()
-    learning_curves([found], WON, tmp_path / "study.png", "1 seed", "X", is_study=True)
-    ((_, shares),) = lines(drawn[1].axes[0]).values()
-    assert shares == [0, 0, 100, 100]
+    growth(found, WON, tmp_path / "growth.png", "dqn", {})
+    assert "as O, which must lose: 80.00 %" in lines(drawn[0].axes[0])
+    for row in found:
+        del row["exploited_o"]  # as where O was sampled
+    compare([Curve("dqn", [found])], tmp_path / "study.png", "1 seed")
+    shares, losses = map(lines, drawn[1].axes)
+    assert shares["dqn"][1] == [100, 100, 0, 0]
+    assert next(iter(losses.values()))[1] == pytest.approx([70, 40, 10])  # to random play
 
 
 def test_a_run_draws_columns_of_its_metrics_and_tables_with_a_title(tmp_path, drawn):
-    league = Table(("round", "all_games"), [(1, 9), (2, 6)], "games")
+    league = Table(("round", "all_games"), [(1, 9), (2, 6)], {"games": ["all_games"]})
     tables = {"league.csv": league, "dataset.csv": Table((), ())}
     learner = SimpleNamespace(CHARTS={"wins.png": ("steps", "x_win")}, tables=lambda: tables)
     config = SimpleNamespace(rules=Rules(), seed=0)
-    record = SimpleNamespace(rows=rows(0.2, 0.5))
-    about = {"name": "dqn", "learner": learner, "config": config, "record": record}
+    record = SimpleNamespace(rows=rows(0.2, 0.5), first_reached={})
+    about = {"name": "dqn", "learner": learner, "config": config, "record": record, "side": "X"}
     draw(SimpleNamespace(folder=tmp_path, **about))
     assert {path.stem for path in tmp_path.iterdir()} == {"growth", "league", "wins"}
     (wins,), (leagues,), _ = (figure.axes for figure in drawn)

@@ -78,12 +78,14 @@ READERS = {
     "config.json": lambda path: read_config_file(path.parent),
     "metrics.csv": listed,
     "growth.png": listed,
+    "history.npz": listed,
     MANIFEST: listed,
     **{
         f"checkpoint/{name}": resumed
         for name in (
             *("best.json", "best.safetensors", "model.json", "model.safetensors"),
             *("state.json", "state.safetensors", "metrics.csv", "progress.json", MANIFEST),
+            "history.npz",
         )
     },
 }

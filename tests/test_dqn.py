@@ -95,6 +95,7 @@ def test_the_network_is_copied_to_the_target_network_now_and_then():
     learners = [dqn.begin(config) for _ in range(3)]
     for learner, steps in zip(learners, (1_568, 1_600, 3_168), strict=True):
         learner.advance(steps)
+    assert [learner.notes()["target_updates"] for learner in learners] == [0, 1, 1]
     targets = [parameters_to_vector(one.algorithm.q_net_target.parameters()) for one in learners]
     untrained = parameters_to_vector(dqn.build(config).q_net.parameters())
     assert torch.equal(targets[0], untrained)

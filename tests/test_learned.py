@@ -184,6 +184,28 @@ def test_the_game_tree_of_a_run_is_that_of_what_it_plays_now(store, monkeypatch)
     assert shown[0] != shown[1]
 
 
+def test_the_tree_of_a_learners_games_fits_a_screen_and_tells_proofs_from_means(
+    folder, store, monkeypatch, capsys
+):
+    """X wins both games after b1, and O the one after c3."""
+    assert "no game" in called(evaluate, ["learner", "--tree"], capsys)[1]
+    for game in ("b1 a1 b2 a2 b3", "b1 a1 b2 a2 b3", "c3 b1 a1 b2 a2 b3"):
+        pupils.teach([pupils.Pupil(Path(LEARNER))], Game.parse(game, RULES))
+    _, text, _ = called(evaluate, ["learner", "--tree"], capsys)
+    tree = [" ".join(line.split()) for line in text.splitlines()]
+    assert len(tree) == 2 + 5 + 6
+    assert "1. X b1 100.0 % draws 2/0/0" in tree
+    assert any(re.fullmatch(r"5\. X b3 .* wins at once 2/0/0; proven win", line) for line in tree)
+    assert any(re.fullmatch(r"4\. O a2 .* 0/0/2; proven loss", line) for line in tree)
+    assert max(map(len, text.splitlines())) <= 80
+    _, young, _ = called(evaluate, [YOUNG, "--tree"], capsys)
+    assert young.count("\n") <= 22 < called(evaluate, [YOUNG, "--tree", "3"], capsys)[1].count("\n")
+    monkeypatch.setattr("sys.stdin", StringIO("9\n6\n1\n\n\nq\n"))
+    talk = Talk(Console(file=StringIO(), width=100))
+    Menu(RULES, talk, store, 1, train.main).run()
+    assert young.partition("\n")[2] in talk.console.file.getvalue()
+
+
 def test_an_evaluation_is_of_what_a_run_plays_now(folder, capsys):
     line = losing_line("X")
     pupils.Pupil(folder / YOUNG).learn(Game(moves=tuple(line), rules=RULES, origin="human"))

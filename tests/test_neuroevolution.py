@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from text_cases import refuses
 
 from agents import presets
 from agents.neuroevolution import Config, Points, begin, values_of_ends
@@ -57,9 +58,10 @@ def test_a_league_by_look_up_is_the_games_played_one_by_one(evolution):
             assert games.ends[x, o] == end
             lengths.append(length)
     by_length = [lengths.count(length) for length in range(1, rules.cells + 1)]
-    disqualified = int(np.isin(games.ends, (X_ILLEGAL, O_ILLEGAL)).sum())
-    assert (games.lengths.tolist(), games.disqualified) == (by_length, disqualified)
-    assert evolution.history[-1] == [len(evolution.history) - 1, *by_length, disqualified]
+    by_result = [int((games.ends == end).sum()) for end in (X_WON, DRAWN, O_WON)]
+    by_result.append(int(np.isin(games.ends, (X_ILLEGAL, O_ILLEGAL)).sum()))
+    assert (games.lengths.tolist(), games.results) == (by_length, by_result)
+    assert evolution.history[-1] == [len(evolution.history) - 1, *by_result, *by_length]
 
 
 @pytest.mark.parametrize(
@@ -80,7 +82,10 @@ def test_exact_fitness_is_the_exact_result_of_the_network_and_its_slips(evolutio
 def test_winners_survive_to_the_byte_and_the_others_are_changed_clones_of_them(evolution):
     config, before = evolution.config, evolution.networks.copy()
     winners = evolution.ranking()[: config.winners]
+    kept = evolution.names[winners].tolist()
     evolution.generation()
+    clones = [[evolution.history[-1][0], number] for number in range(config.winners, config.league)]
+    assert evolution.names.tolist() == kept + clones
     assert evolution.networks[: config.winners].tobytes() == before[winners].tobytes()
     clones = evolution.networks[config.winners :], evolution.magnitudes[config.winners :]
     unit = evolution.graph.inputs.shape[1] + config.rules.cells  # weights of a hidden unit
@@ -99,9 +104,36 @@ def test_the_experiments_of_the_blog_run_and_are_labelled_weak(name):
 
 def test_the_leagues_are_tabled_and_charted():
     table = evolved(SMALL.replace(fitness="football"), 20).tables()["league.csv"]
-    assert table.title, "it is drawn too"
-    rows = np.array(table.rows)  # generation, games by length, disqualified
-    assert rows[:, 1:10].sum(axis=1).tolist() == [132] * 21
+    columns = dict(zip(table.names, np.array(table.rows).T, strict=True))
+    assert columns["generation"].tolist() == list(range(21))
+    for names in table.panels.values():
+        assert sum(columns[name] for name in names).tolist() == [132] * 21
+
+
+def test_each_member_of_the_league_has_a_name_and_the_results_of_its_games(evolution):
+    graph, rules = evolution.graph, evolution.config.rules
+    names = [f"e{born}i{number}" for born, number in evolution.names.tolist()]
+    players = dict(zip(names, map(graph.policy, evolution.moves), strict=True))
+    table = evolution.tables()["league_members.csv"]
+    assert [row[1] for row in table.rows] == sorted(evolution.fitness, reverse=True)
+    as_x = {X_WON: 0, DRAWN: 1, O_WON: 2, X_ILLEGAL: 3, O_ILLEGAL: 0}  # columns
+    as_o = {X_WON: 2, DRAWN: 1, O_WON: 0, X_ILLEGAL: 0, O_ILLEGAL: 3}
+    for name, _, *results in table.rows:
+        counts = [0] * 4
+        for other in players.keys() - {name}:
+            counts[as_x[plain_game(players[name], players[other], rules)[0]]] += 1
+            counts[as_o[plain_game(players[other], players[name], rules)[0]]] += 1
+        assert results == counts
+
+
+def test_points_of_ones_own_decide_and_are_refused_where_they_would_not_count():
+    draws = evolved(SMALL.replace(fitness="points", points=(0.0, 1.5, 0.0, -3.0)))
+    for _, fitness, _, drawn, _, disqualified in draws.tables()["league_members.csv"].rows:
+        assert fitness == pytest.approx((1.5 * drawn - 3 * disqualified) / 22)
+    football, same = (evolved(SMALL.replace(fitness=name)) for name in ("football", "points"))
+    assert (football.networks == same.networks).all()
+    with refuses("points", "exact"):
+        SMALL.replace(points=(2.0, 1.0, 0.0, -5.0))
 
 
 @pytest.mark.parametrize("slip", [0.0, 0.25])

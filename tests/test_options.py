@@ -71,4 +71,5 @@ def test_what_is_typed_gets_the_type_of_its_option_or_is_refused(name, text, val
     """None: it is refused."""
     with refuses(repr(text)) if value is None else nullcontext():
         assert typed(OPTIONS[name].rebuild_annotation(), text) == value
+    assert kinds.expected_of(OPTIONS["activation"].rebuild_annotation()) == "relu or tanh"
     assert repr(Config(rewards=(1, 0, 0)).rewards) == "(1.0, 0.0, 0.0)"

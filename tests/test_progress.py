@@ -4,12 +4,15 @@ import re
 from dataclasses import asdict
 from io import StringIO
 
+import numpy as np
 import pytest
 from rich.console import Console
 
-from apps.terminal.progress import Display, describe
+from apps.terminal.progress import ASCII_BARS, CURVE, Display, curve, describe
 from tictactoe_env import Rules, evaluate, make_opponent
+from tictactoe_env.exact.positions import positions_of
 from training.tally import Tally
+from training.values import ValuedTable
 
 WIN, DRAW, LOSS = ({"outcome": number, "terminal_observation": ()} for number in (1, 0, -1))
 RANDOM, PERFECT = (make_opponent(name, Rules()) for name in ("random", "minimax"))
@@ -33,10 +36,25 @@ def test_a_row_is_printed_at_each_tenth_with_news_and_when_something_is_first_pr
         display.show({"steps": steps, "seconds": 1.0, "games": 7.0}, results, policy)
     display.stop()
     shown = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "\n", console.file.getvalue())
-    rows = re.findall(r"^ *([\d,]+) steps +1\.0", shown, re.MULTILINE)
+    rows = re.findall(r"^ *([\d,]+) +1\.0 ", shown, re.MULTILINE)
     assert rows == ["120", "150", "310", "1,000"]
     assert shown.count("cannot be beaten") >= 2
     assert ("1,000/1,000 steps" in shown) == ("force_terminal" in settings)
+
+
+def test_lines_of_a_training_fit_80_columns_and_the_curve_falls_by_halves_to_no_loss():
+    console = Console(file=StringIO(), width=80, force_terminal=True)
+    display = Display("agent", 20_000_000, 0, console)
+    for steps, policy in ((10_000_000, RANDOM), (20_000_000, PERFECT)):
+        row = {"steps": steps, "seconds": 12_345.6}
+        display.show(row, evaluate(policy, rules=Rules()), policy)
+    display.stop()
+    shown = console.file.getvalue()
+    rows = re.findall(r"[\d,]+ 12345\.6 .*", shown)
+    assert (len(rows), max(map(len, rows)) + len(", optimal") <= 80) == (2, True)
+    assert "X █▁  O █▁" in shown
+    assert curve([0.8, 0.4, 0.1, 0.0001, 0.0], ASCII_BARS) == "#*=._"
+    assert len(curve(np.linspace(0, 1, 1_000))) == CURVE
 
 
 def test_a_log_tells_the_notes_of_a_learner_below_each_line():
@@ -49,6 +67,23 @@ def test_a_log_tells_the_notes_of_a_learner_below_each_line():
     assert re.findall(r"games ([\d,]+), wins in 1000 games 1,000", shown) == ["1,000", "3,000"]
 
 
+@pytest.mark.parametrize("side", ["both", "X", "O"])
+def test_a_log_has_the_values_of_the_first_moves_also_of_a_learner_as_o(side):
+    """Each cell is worth its number, but after the opening b1 all of them are worth 2 less."""
+    positions = positions_of(Rules())
+    boards = positions.boards[positions.unfinished]
+    is_lower = (boards[:, [1]] == 1) & (np.abs(boards).sum(axis=1, keepdims=True) == 1)
+    values = np.where(boards == 0, np.arange(9) - 2 * is_lower, -np.inf)
+    policy = ValuedTable(Rules(), values)
+    console = Console(file=StringIO(), width=100)
+    display = Display("agent", 300, 0, console, side=side)
+    row = {"steps": 300, "seconds": 0.0}
+    display.show(row, evaluate(policy, rules=Rules()), policy)
+    shown = " ".join(console.file.getvalue().split())
+    assert ("after b1" in shown, "1 0.00 1.00 2.00" in shown) == (side == "O", side != "O")
+    assert ("1 -2.00 X 0.00 2 1.00" in shown) == (side == "O")
+
+
 def test_a_long_proof_shows_how_far_it_has_come():
     console = Console(file=StringIO(), width=100, force_terminal=True)
     display = Display("agent", 1_000, 0, console)
@@ -59,7 +94,7 @@ def test_a_long_proof_shows_how_far_it_has_come():
 
 def test_results_are_described_in_per_cent_with_what_is_proven():
     random = describe(evaluate(RANDOM, rules=Rules()))
-    assert random == "X 58.49/12.70/28.81  O 28.81/12.70/58.49"
+    assert random == "X 58.49/28.81  O 28.81/58.49"
     assert describe(evaluate(PERFECT, rules=Rules())).endswith("cannot be beaten")
 
 

@@ -25,7 +25,7 @@ from training import learner as learner_module
 from training import run as runs
 from training.files import read_json
 from training.learner import Learner, Table, evaluations
-from training.metrics import COLUMNS, results_of, row_of
+from training.metrics import COLUMNS, EXPLOITED, results_of, row_of
 from training.options import BoardConfig, Count, option
 from training.run import Run
 
@@ -139,7 +139,7 @@ def test_the_metrics_are_the_exact_results_of_every_evaluation(tmp_path):
     notes = {"illegal_everywhere": [0.25, 0.125, 0, 0], "games": games}
     run = trained(new_run(tmp_path), policies, notes=notes)
     rows = metrics(tmp_path)
-    assert tuple(rows[0]) == (*COLUMNS, *notes)
+    assert tuple(rows[0]) == (*COLUMNS, *EXPLOITED, *notes)
     assert steps_of(tmp_path) == [100, 200, 300, 400]
     for row, policy in zip(rows, policies, strict=True):
         for side, stated in exact_results(policy).items():

@@ -87,6 +87,54 @@ def test_a_finished_study_trains_nothing_again_and_refuses_other_options_by_name
         assert (code, said.count("\n"), str(mention) in said) == (2, 1, True)
 
 
+def test_options_are_varied_in_one_table_and_what_is_finished_is_not_trained_again(tmp_path):
+    folder = tmp_path / "vary"
+    line = [*QUICK, "--seeds", "3,5", "--jobs", "2", "--out", str(folder)]
+    pools = "opponents=random;minimax-slip=0.6:0.5,self:0.5"
+    line[line.index("--opponents") : line.index("--opponents") + 2] = ["--vary", pools]
+    line += ["--vary", "learning-rate=0.5,1"]
+    train.main(line)
+    with open(folder / "vary.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["opponents"], row["learning_rate"], row["seed"]) for row in rows[:4]] == [
+        ("random", rate, seed) for rate in ("0.5", "1") for seed in "35"
+    ]
+    runs = sorted(folder.glob("*/*/seed-*/certificate.json"))
+    assert len(runs) == len(rows) == 8
+    found = {read(run).sha256_of_moves for run in runs}
+    assert len(found) > 1
+    wins = {read(run).results["X"].vs_random.win for run in runs}
+    assert {float(row["win_x"]) for row in rows} == wins
+    table = (folder / "vary.md").read_text()
+    assert table.count("of 2") == 4
+    kept = [contents(run.parent) for run in runs]
+    (folder / "vary.csv").unlink()
+    train.main(line)
+    assert [contents(run.parent) for run in runs] == kept
+    assert (folder / "vary.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("varied", "mention"),
+    [
+        ("learning-rat=1,2", "learning_rate"),
+        ("seed=1,2", "seed"),
+        ("epsilon=0.1,2", "2"),
+        ("epsilon=0.1,0.1", "once"),
+        ("games=8,16", "games"),  # it is typed too
+        ("board=3x3x3,2x3x2", "rows"),
+        ("preset=tictac,tic", "tic"),
+    ],
+)
+def test_what_cannot_be_varied_is_refused_before_anything_is_trained(
+    tmp_path, capsys, varied, mention
+):
+    folder = tmp_path / "vary"
+    line = [*QUICK, "--seeds", "0-1", "--vary", varied, "--out", str(folder)]
+    code, _, said = called(train, line, capsys)
+    assert (code, said.count("\n"), mention in said, folder.exists()) == (2, 1, True, False)
+
+
 def test_a_training_that_fails_says_why_and_goes_on_when_it_is_called_again(
     tmp_path, monkeypatch, no_charts
 ):

@@ -358,6 +358,20 @@ def test_a_trained_agent_is_chosen_from_the_package_and_the_runs(
     assert only(store).o.name == "runs/trie-18"
 
 
+@pytest.mark.parametrize(
+    ("answers", "names"),
+    [
+        ("4 gambler X resign", ["human", "dqn-duel-second"]),
+        ("4 nobody trie X resign", ["human", "trie"]),
+        ("6 parrot minimax 1 0", ["trie-tophep", "minimax"]),
+    ],
+)
+def test_a_player_is_named_where_its_group_is_asked_for(store, answers, names):
+    text = menu(answers, store)
+    assert [only(store).x.name, only(store).o.name] == names
+    assert ("expected 1 to 2, or a name, got 'nobody'" in text) == ("nobody" in answers)
+
+
 def test_every_list_of_players_fits_a_screen_and_tells_no_line_that_wins(store):
     for answers in ("4 1 q", "4 2 q", *(f"6 {group} q" for group in range(1, 6))):
         *_, screen = menu(answers, store).split("q to go back: ")[:-1]

@@ -3,11 +3,14 @@
 import pytest
 
 import agents
+import evaluate
+import play
 from agents import TRAINABLE
-from apps.players.about import results_of, story_of, title_of
+from apps.players.about import id_of, results_of, story_of, title_of
 from apps.players.gallery import Gallery
 from tictactoe_env import RandomPolicy, Rules
 from tictactoe_env.certificates.certificate import certify, write
+from tictactoe_env.opponents import register_opponent, unregister_opponent
 from tictactoe_env.trained.packed import facts_of, trained_names
 
 TITLES = {
@@ -25,6 +28,16 @@ TITLES = {
 @pytest.mark.parametrize("id", TITLES)
 def test_a_player_has_a_name_that_people_understand(id):
     assert title_of(id) == TITLES[id]
+
+
+def test_command_lines_take_the_names_for_people_unless_a_program_has_its_own():
+    assert evaluate.LINE.parse(["gambler"])["agents"] == ("dqn-duel-second",)
+    assert play.LINE.parse(["--o", "The parrot"])["o"] == "trie-tophep"
+    register_opponent("gambler", RandomPolicy)
+    try:
+        assert id_of("gambler") == "gambler"
+    finally:
+        unregister_opponent("gambler")
 
 
 def test_every_agent_has_a_name_of_its_own_and_those_of_the_package_are_explained():

@@ -75,15 +75,17 @@ def test_the_list_shows_every_name_with_its_strength_and_needs_numpy_only():
     rows = {line.split()[0]: line for line in done.stdout.splitlines()[::-1] if line}
     assert {*trained_names(), "minimax", "search-depth=2", "mcts-playouts=50"} <= set(rows)
     assert rows["trie"].endswith("cannot be beaten")
+    assert max(map(len, done.stdout.splitlines())) <= 80
     assert "cannot be beaten as X" in rows["dqn-duel-first"]
 
 
 def test_players_that_are_named_are_evaluated_exactly(capsys):
     assert main(["minimax-first", "random"]) == 0
-    *_, first, second = capsys.readouterr().out.splitlines()
+    *_, first, second, third = capsys.readouterr().out.splitlines()
     assert first.split()[:3] == ["minimax-first", "99.48", "80.63"]
     assert second.split()[:3] == ["random", "58.49", "28.81"]
     assert ("cannot be beaten" in first, "can be beaten as X (a1 b1" in second) == (True, True)
+    assert third.strip() == "and as O (a1 b1 a2 c1 a3)"
     assert main(["rnadom"]) == 2
     assert "'random'" in capsys.readouterr().err
 

@@ -46,6 +46,22 @@ def test_sequences_that_lead_to_the_same_position_are_merged_in_play_and_counted
     assert len(trie.edges) == 5 + 6 + 4  # the third begins as the second
 
 
+def test_it_remembers_the_games_through_each_position_and_takes_no_mean_for_a_proof():
+    games = "a1 b1 a2 b2 a3", "a2 b2 a1 b1 c1 b3", "a2 b1 a1 b2 a3"
+    policy = TriePolicy(taught(*games))
+    for text, name, results, proven in (
+        (".../.../...", "a1", [1, 0, 0], 0),
+        (".../.../...", "a2", [1, 0, 1], 0),
+        (".../.../...", "b3", [0, 0, 0], 0),
+        ("XO./X../...", "b2", [1, 0, 2], -1),
+        ("XO./XO./...", "a3", [2, 0, 0], 1),
+        ("XO./XO./...", "c1", [0, 0, 1], -1),
+    ):
+        found, cell = policy.memory(board(text)[0]), parse_cell(name, RULES)
+        assert (found.results[cell].tolist(), found.proven[cell]) == (results, proven)
+        assert (abs(policy.q_values(board(text))[0, cell]) == 1) == (proven != 0)
+
+
 MIXED = f"""
 a1 b1 a2 b2 a3  x=human:Ann o=agent:minimax
 a1 b2 ended=resigned result=O  # from here on nothing can be learned

@@ -31,6 +31,7 @@ import inspect
 import os
 import re
 import sys
+import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, lru_cache, partial
 from importlib import import_module
@@ -404,11 +405,11 @@ def _loaded(name: str) -> _Factory | None:
 # --- the list -------------------------------------------------------------------------------------
 
 _NOTES = """\
-Options follow a name, as in search-depth=4-ties=first. A player that was trained
-as one side makes untrained moves on the other one. Also: the path of a saved run;
-latest:AGENT, the newest run of an agent in models/ or runs/; and, in an
-environment, self, the learner's own snapshots. Names that follow this command are
-evaluated, with the shortest games that they lose:
+Options follow a name, as in search-depth=4-ties=first. A player that was
+trained as one side makes untrained moves on the other one. Also: the path of a
+saved run; latest:AGENT, the newest run of an agent in models/ or runs/; and, in
+an environment, self, the learner's own snapshots. Names that follow this
+command are evaluated, with the shortest games that they lose:
 python -m tictactoe_env.opponents search-depth=3"""
 
 
@@ -420,7 +421,7 @@ def listed() -> str:
     untrained = _certified(name for name in built_in() if name not in trained)
     about = {name: description(name) for name in untrained_names()}
     width = max(map(len, about))
-    sentences = (f"{name:<{width}}  {text}" for name, text in about.items())
+    sentences = (_folded(f"{name:<{width}}  ", text) for name, text in about.items())
     options = {name: ", ".join(options_of(_imported(name))) for name in BUILT_IN}
     lines = [f"options of {name}: {known}" for name, known in options.items() if known]
     return "\n".join(
@@ -453,8 +454,16 @@ def _strengths(results: Mapping[str, Certificate], games: bool = True) -> str:
         wins = {side: f"{100 * one.vs_random.win:.2f}" for side, one in found.trained.items()}
         columns = "  ".join(f"{wins.get(side, '-'):>6}" for side in SIDES)
         verdict = found.verdict() if games else found.verdict(False).partition(";")[0]
-        lines.append(f"{name:<{width}}  {columns}  {verdict}")
+        lines.append(_folded(f"{name:<{width}}  {columns}  ", verdict))
     return "\n".join(lines)
+
+
+def _folded(start: str, text: str) -> str:
+    """The start of a line and a text after it, folded at 80 columns, but not within a game."""
+    held = "\N{NO-BREAK SPACE}"
+    whole = re.sub(r"(and as . )?\(.*?\)", lambda game: game[0].replace(" ", held), text)
+    lines = textwrap.wrap(whole, 80 - len(start), break_long_words=False)
+    return start + f"\n{'':{len(start)}}".join(lines).replace(held, " ")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,18 +1,23 @@
-"""Charts of runs, drawn with matplotlib and written as PNG files."""
+"""Charts of runs, drawn with matplotlib and written as PNG files, with their numbers as CSV.
+
+A chart is as wide as a page of the documentation, and its letters are read there.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tictactoe_env.exact.evaluation import best_play_x
 from tictactoe_env.exact.match import best_achievable
 from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.files import write_file
 from tictactoe_env.rules import SIDES, Rules
+from training.files import write_csv
 from training.learner import Table
 from training.run import Run
 
@@ -20,8 +25,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# From Okabe and Ito's palette, which colour-blind readers can tell apart.
-COLOURS = {"win": "#0072b2", "draw": "#999999", "loss": "#d55e00"}
+# Okabe and Ito's palette, which colour-blind readers can tell apart.
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999999")
+WIDTH = 8  # inches
+MOST_NAMES = 32  # beside a heat map
+LONG_LABEL = 20  # letters; longer ones are below each other
+TICKS = (0, 1, 5, 10, 20, 40, 60, 80, 100)  # per cent, where small ones matter
 Rows = Sequence[Mapping[str, Any]]
 
 
@@ -30,128 +39,223 @@ def draw(run: Run) -> None:
     title = f"{run.name} on {run.config.rules}, seed {run.config.seed}"
     for name, columns in run.learner.CHARTS.items():
         rows = [[row[column] for column in columns] for row in run.record.rows]
-        chart(Table(columns, rows, title), run.folder / name)
+        chart(Table(columns, rows, {title: columns[1:]}), run.folder / name)
     for name, table in run.learner.tables().items():
-        if table.title:
+        if table.panels:
             chart(table, (run.folder / name).with_suffix(".png"))
-    learning_curves([run.record.rows], run.config.rules, run.folder / "growth.png", title)
+    reached = {goal: time["steps"] for goal, time in run.record.first_reached.items()}
+    sides = SIDES if run.side == "both" else run.side
+    growth(run.record.rows, run.config.rules, run.folder / "growth.png", title, reached, sides)
 
 
-def learning_curves(
-    runs: Sequence[Rows],
+def growth(
+    rows: Rows,
     rules: Rules,
     path: Path,
     title: str,
+    reached: Mapping[str, int],
     sides: Sequence[str] = SIDES,
-    is_study: bool = False,
 ) -> None:
-    """Results against random play over the steps, with a panel for each side.
+    """Draw the results of a run over its steps: wins, and below them losses and exploitability.
 
-    runs: the rows of metrics.csv of each. The curves are the median of the runs with the range from
-    the smallest to the largest value, from where all runs have one. A run that has ended keeps its
-    last value. A line marks the most wins of a player that never loses, where that is known. A
-    study has one more panel: the share of its runs that are proven.
+    rows: of its metrics.csv, which has the numbers. reached: the steps after which each goal was
+    first reached; a line marks them. Dotted lines are the most wins of a player that never loses.
     """
-    steps = np.unique([row["steps"] for rows in runs for row in rows])
-    names = [side.lower() for side in sides]
-    if is_study:
-        figure, (shares, *panels) = _figure(1 + len(sides), 5)
-        _draw_shares(shares, runs, steps, "".join(names))
-    else:
-        figure, panels = _figure(len(sides), 5)
-    for axes, side in zip(panels, names, strict=True):
-        _draw_rates(axes, runs, steps, side)
-        if rules.cells <= TABULATED:
-            _draw_best(axes, rules, side)
-        panel_title = f"as {side.upper()}"
-        if side == "o" and best_play_x(rules) == 1:
-            panel_title += ", which cannot avoid losing to best play"
-        is_sampled = any(row.get(f"sampled_{side}") for rows in runs for row in rows)
-        how = "sampled in part" if is_sampled else "exact"
-        if is_study:
-            how += ", median"
-        _label(axes, panel_title, f"% of games against random, {how}")
+    figure, (wins, losses) = _figure(2)
+    steps = [row["steps"] / 1000 for row in rows]
+    limits = best_achievable(rules) if rules.cells <= TABULATED else {}
+    for side, colour in zip(sides, COLOURS, strict=False):
+        place = f"as {side}"
+        if side == "O" and best_play_x(rules) == 1:
+            place += ", which must lose"
+        for axes, what in ((wins, "win"), (losses, "loss")):
+            rates = [100 * row[f"{side.lower()}_{what}"] for row in rows]
+            axes.plot(steps, rates, color=colour, label=f"{place}: {rates[-1]:.2f} %")
+        if limit := limits.get(side):
+            wins.axhline(100 * limit.win, color=colour, linestyle=":", linewidth=1)
+    exploited = EXPLOITABILITY.of(rows, sides)
+    if np.isfinite(exploited).any():
+        label = f"exploitability: {exploited[-1]:.2f} %"
+        losses.plot(steps, exploited, color="black", label=label)
+    for goal, at in reached.items():
+        for axes in (wins, losses):
+            axes.axvline(at / 1000, color="#999999", linewidth=1)
+        wins.annotate(goal, (at / 1000, 1), rotation=90, va="bottom", ha="right", fontsize=8)
+    is_sampled = any(row.get(f"sampled_{side.lower()}") for row in rows for side in sides)
+    how = "sampled in part" if is_sampled else "exact"
+    _label(wins, f"won against random play, %, {how}")
+    wins.set_ylim(0, 102)
+    _label(losses, f"lost against random play, %, {how}")
+    _widen_small(losses)
+    for axes in (wins, losses):
+        axes.legend(loc="best", fontsize=8)
     figure.suptitle(title)
     _write(figure, path)
 
 
-def _draw_rates(axes: Axes, runs: Sequence[Rows], steps: Any, side: str) -> None:
-    """The wins, draws and losses of a side: the median of the runs, and their range."""
-    for name, colour in COLOURS.items():
-        rates = np.array([100 * _held(rows, f"{side}_{name}", steps) for rows in runs])
-        median = np.median(rates, axis=0)
-        lowest = rates.min(axis=0)
-        highest = rates.max(axis=0)
-        axes.plot(steps / 1000, median, color=colour, label=f"{name} {median[-1]:.2f} %")
-        axes.fill_between(steps / 1000, lowest, highest, color=colour, alpha=0.2, linewidth=0)
+class Curve(NamedTuple):
+    """A line of `compare`: the metrics of some runs, and the sides that count."""
+
+    label: str
+    runs: Sequence[Rows]
+    sides: Sequence[str] = SIDES
 
 
-def _draw_best(axes: Axes, rules: Rules, side: str) -> None:
-    """A line at the most wins of a player that never loses, if there is such a player."""
-    best = best_achievable(rules)[side.upper()]
-    if best is not None:
-        label = f"most wins without a loss {100 * best.win:.2f} %"
-        axes.axhline(100 * best.win, color="black", linestyle=":", linewidth=1, label=label)
+def compare(curves: Sequence[Curve], path: Path, title: str) -> None:
+    """Draw for each curve which share of its runs can still be beaten, and their exploitability.
 
-
-def _draw_shares(axes: Axes, runs: Sequence[Rows], steps: Any, sides: str) -> None:
-    """The share of the runs that were proven by then, at some evaluation.
-
-    Where X wins with best play, it is the share of those that win against everybody as X.
+    Both are drawn over the steps, and exact. A run that has ended keeps its last value. The
+    exploitability is the mean over the runs, from where all of them have been judged. Where it is
+    not known, the losses against random play take its place. A file beside the picture, whose name
+    ends in `_curves.csv`, has the numbers.
     """
-    names = {name for rows in runs for row in rows for name in row}
-    goal = "always_wins" if "x" in sides and "always_wins_x" in names else "unbeatable"
-    for width, needed in ((5, "xo"), (3, "x"), (1, "o")):  # each is seen under the next
-        columns = {f"{goal}_{side}" for side in needed}
-        if set(needed) <= set(sides) and columns <= names:
-            proven = [_all_true(rows, columns, steps) for rows in runs]
-            proven_by_then = np.maximum.accumulate(proven, axis=1)
-            share = 100 * np.mean(proven_by_then, axis=0)
-            label = f"{goal.replace('_', ' ')} as {' and '.join(needed.upper())}"
-            xs = np.append(0, steps / 1000)
-            ys = np.append(0, share)
-            axes.step(xs, ys, where="post", label=label, linewidth=width)
-    _label(axes, "proven by then", f"% of {len(runs)} seeds")
+    figure, (shares, losses) = _figure(2)
+    steps = np.unique([row["steps"] for curve in curves for rows in curve.runs for row in rows])
+    measure = _measure(curves)
+    lines: list[list[Any]] = []
+    widths = np.linspace(4, 1.5, len(curves))  # so that equal curves are all seen
+    for curve, colour, width in zip(curves, _colours(len(curves)), widths, strict=True):
+        proven = [_proven_by_then(rows, curve.sides, steps) for rows in curve.runs]
+        share = 100 * (1 - np.mean(proven, axis=0))
+        values = [_held(measure.of(rows, curve.sides), rows, steps) for rows in curve.runs]
+        mean = np.mean(values, axis=0)
+        style = {"color": colour, "linewidth": width}
+        xs = np.append(0, steps / 1000)
+        shares.step(xs, np.append(100, share), where="post", label=curve.label, **style)
+        losses.plot(steps / 1000, mean, **style)
+        lines += [[curve.label, *numbers] for numbers in zip(steps, share, mean, strict=True)]
+    _label(shares, "seeds that can still be beaten, %")
+    shares.set_ylim(-2, 102)
+    _label(losses, f"{measure.words}, %, mean")
+    _widen_small(losses)
+    labels = [curve.label for curve in curves]
+    columns = 1 if len(max(labels, key=len)) > LONG_LABEL else 4
+    figure.set_figheight(figure.get_figheight() + 0.2 * len(labels) / columns)
+    figure.legend(
+        *shares.get_legend_handles_labels(), loc="outside lower center", ncols=columns, fontsize=8
+    )
+    figure.suptitle(title)
+    _write(figure, path)
+    names = ("curve", "steps", "can be beaten, %", f"{measure.words}, %")
+    write_csv(path.with_name(f"{path.stem}_curves.csv"), names, lines)
 
 
-def _label(axes: Axes, title: str, y_label: str) -> None:
-    """Label a panel of per cent over steps."""
-    axes.set(xlabel="steps, thousands", ylabel=y_label, title=title, ylim=(-2, 102))
-    axes.set_xlim(left=0)
-    axes.legend(loc="best", fontsize=8)
-    axes.grid(alpha=0.3)
+class _Measure(NamedTuple):
+    """What the second panel of `compare` shows: columns of metrics.csv, averaged over sides."""
+
+    column: str  # followed by the side
+    words: str
+
+    def of(self, rows: Rows, sides: Sequence[str]) -> Any:
+        """The mean over these sides in each row, in per cent; NaN where one is not known."""
+        columns = [self.column.format(side.lower()) for side in sides]
+        return 100 * np.mean([[row.get(name, np.nan) for row in rows] for name in columns], axis=0)
 
 
-def _all_true(rows: Rows, columns: Iterable[str], steps: Any) -> Any:
-    """True for each number of steps at which all of these columns were 1."""
-    return np.all([_held(rows, name, steps) == 1 for name in columns], axis=0)
+EXPLOITABILITY = _Measure("exploited_{}", "exploitability")
+LOSSES = _Measure("{}_loss", "lost against random play")
 
 
-def _held(rows: Rows, name: str, steps: Any) -> Any:
-    """A column at other steps: the value of the last row before, NaN before the first row."""
+def _measure(curves: Sequence[Curve]) -> _Measure:
+    """The exploitability, if it is known at the end of some run; else losses to random play."""
+    for curve in curves:
+        for rows in curve.runs:
+            if np.isfinite(EXPLOITABILITY.of(rows[-1:], curve.sides)).all():
+                return EXPLOITABILITY
+    return LOSSES
+
+
+def _proven_by_then(rows: Rows, sides: Sequence[str], steps: Any) -> Any:
+    """True for each number of steps if an evaluation up to there has proven all of these sides.
+
+    Where X wins with best play, X has to win against everybody, and O does not count.
+    """
+    columns = [f"unbeatable_{side.lower()}" for side in sides]
+    if "X" in sides and "always_wins_x" in rows[-1]:
+        columns = ["always_wins_x"]
+    proven = np.all([[row[name] == 1 for row in rows] for name in columns], axis=0)
+    proven_by_then = np.maximum.accumulate(proven)
+    return _held(proven_by_then, rows, steps) == 1
+
+
+def _held(values: Any, rows: Rows, steps: Any) -> Any:
+    """Values of the rows at other steps: that of the last row before, NaN before the first row."""
     at = np.searchsorted([row["steps"] for row in rows], steps, side="right") - 1
-    values = np.array([row.get(name, np.nan) for row in rows])
-    return np.where(at < 0, np.nan, values[np.maximum(at, 0)])
+    return np.where(at < 0, np.nan, np.asarray(values, float)[np.maximum(at, 0)])
+
+
+def _colours(count: int) -> Any:
+    """So many colours; of more than the palette has they are shades from dark to bright."""
+    if count <= len(COLOURS):
+        return COLOURS[:count]
+    from matplotlib import colormaps
+
+    return colormaps["viridis"](np.linspace(0, 0.95, count))
 
 
 def chart(table: Table, path: Path) -> None:
-    """Draw the columns of a table as curves over the first one."""
-    figure, (axes,) = _figure(1, 8)
-    name_of_first, *names = table.names
-    xs, *columns = zip(*table.rows, strict=True)
-    for name, ys in zip(names, columns, strict=True):
-        axes.plot(xs, ys, label=name.replace("_", " "))
-    axes.set(xlabel=name_of_first, title=table.title)
-    figure.legend(loc="outside right center", fontsize=8)
+    """Draw the panels of a table: columns as curves over the first one."""
+    name_of_first = table.names[0]
+    columns = dict(zip(table.names, zip(*table.rows, strict=True), strict=True))
+    figure, all_axes = _figure(len(table.panels))
+    for axes, (title, names) in zip(all_axes, table.panels.items(), strict=True):
+        for name, colour in zip(names, _colours(len(names)), strict=True):
+            label = name.replace("_", " ")
+            axes.plot(columns[name_of_first], columns[name], label=label, color=colour)
+        axes.set(xlabel=name_of_first)
+        axes.set_title(title, fontsize=10)
+        axes.grid(alpha=0.3)
+        axes.legend(loc="best", fontsize=8)
     _write(figure, path)
 
 
-def _figure(panels: int, width: float) -> tuple[Figure, list[Axes]]:
+def _root(per_cent: Any) -> Any:
+    return np.sqrt(np.maximum(per_cent, 0))
+
+
+def heat_map(
+    values: NDArray[np.float64], as_x: Sequence[str], as_o: Sequence[str], path: Path
+) -> None:
+    """Draw X's mean results (P, Q): blue where X wins more, red where O does.
+
+    as_x, as_o: the names of the players, on the sides that they play; of many some are written.
+    """
+    figure, (axes,) = _figure(1)
+    figure.set_figheight(WIDTH * 0.8)
+    image = axes.imshow(100 * values, cmap="RdBu", vmin=-100, vmax=100, aspect="auto")
+    for axis, names in ((axes.yaxis, as_x), (axes.xaxis, as_o)):
+        shown = range(0, len(names), -(-len(names) // MOST_NAMES))
+        axis.set_ticks(list(shown), [names[number] for number in shown], fontsize=8)
+    axes.tick_params(axis="x", rotation=90)
+    axes.set(xlabel="as O", ylabel="as X")
+    figure.colorbar(image, ax=axes, shrink=0.7, label="wins of X minus wins of O, %")
+    _write(figure, path)
+
+
+def _label(axes: Axes, title: str) -> None:
+    """Label a panel of per cent over steps."""
+    axes.set_title(title, fontsize=10)
+    axes.set_xlabel("steps, thousands")
+    axes.set_xlim(left=0)
+    axes.grid(alpha=0.3)
+
+
+def _widen_small(axes: Axes) -> None:
+    """Scale per cent by their roots, so that 1 % can be told from 0."""
+    axes.set_yscale("function", functions=(_root, np.square))
+    highest = max(1, *(np.nanmax(line.get_ydata()) for line in axes.get_lines()))
+    ticks = [tick for tick in TICKS if tick <= highest]
+    axes.set_yticks(ticks, map(str, ticks))
+    axes.set_ylim(0, highest)
+
+
+def _figure(panels: int) -> tuple[Figure, list[Axes]]:
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width * panels, 4.2), layout="constrained")
+    figure = Figure(figsize=(WIDTH, 3.6), layout="constrained")
     return figure, list(figure.subplots(1, panels, squeeze=False)[0])
 
 
 def _write(figure: Figure, path: Path) -> None:
-    write_file(path, lambda file: figure.savefig(file, format="png", dpi=110))
+    small = {"optimize": True}  # of Pillow
+    write_file(path, lambda file: figure.savefig(file, format="png", dpi=130, pil_kwargs=small))

@@ -29,7 +29,7 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
 from numpy.typing import NDArray
@@ -152,14 +152,17 @@ class Page(Protocol):
 
 @dataclass(frozen=True)
 class Table:
-    """A table for a CSV file. One with a title is also drawn at the end of a training.
+    """A table for a CSV file. One with panels is also drawn at the end of a training.
 
-    The chart shows the columns as curves over the first one.
+    Each panel shows columns as curves over the first column: their names, by the panel's title.
+    shown: what the terminal says before it prints the first rows at the end of a training; "" for
+    a table that it does not print.
     """
 
     names: Sequence[str]
     rows: Sequence[Sequence[Any]]
-    title: str = ""
+    panels: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    shown: str = ""
 
 
 def crossed(before: int, after: int, every: int) -> bool:

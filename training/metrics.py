@@ -19,15 +19,19 @@ PROVEN = ("unbeatable_x", "unbeatable_o", "optimal_x", "optimal_o")
 RESULTS_OF_GAMES = ("win", "draw", "loss", "illegal")
 RATES = tuple(f"{side}_{name}" for side in "xo" for name in RESULTS_OF_GAMES)
 SAMPLED = tuple(f"sampled_{side}" for side in "xo")  # on boards of more than 12 cells only
+EXPLOITED = tuple(f"exploited_{side}" for side in "xo")  # a best response's win - loss
 COLUMNS = ("steps", "seconds", *RATES, *PROVEN)
 LATER = ("always_wins_x", *SAMPLED)  # columns that some boards lack
-RESULTS = (*COLUMNS, *LATER)  # any further columns are notes of the learner
+RESULTS = (*COLUMNS, *LATER, *EXPLOITED)  # any further columns are notes of the learner
 WHOLE = ("steps", *PROVEN, *LATER)
 Row = dict[str, Any]
 
 
 def row_of(steps: int, seconds: float, results: Evaluation, rules: Rules) -> Row:
-    """The row of an evaluation, without the notes of the learner."""
+    """The row of an evaluation, without the notes of the learner.
+
+    A side that was sampled has no `exploited_x` or `exploited_o`.
+    """
     row: Row = {"steps": steps, "seconds": round(seconds, 3)}
     for side, rates in (("x", results.x), ("o", results.o)):
         for name in RESULTS_OF_GAMES:
@@ -39,6 +43,8 @@ def row_of(steps: int, seconds: float, results: Evaluation, rules: Rules) -> Row
     if rules.cells > TABULATED:
         for side in SIDES:
             row[f"sampled_{side.lower()}"] = int(side in results.sampled)
+    for side, value in results.exploited.items():
+        row[f"exploited_{side.lower()}"] = value
     return row
 
 

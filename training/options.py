@@ -85,8 +85,10 @@ class BoardConfig(BaseModel):
                 super().__init__(**{**larger_defaults(type(self)), **options})
         except ValidationError as error:
             first = error.errors()[0]
-            text = f"{first['loc'][0]}: {first['msg']}, got {first['input']!r}"
-            raise OptionError(text) from None
+            name = str(first["loc"][0])
+            field = options_of(type(self)).get(name)
+            expected = expected_of(field.rebuild_annotation()) if field else "no such option"
+            raise OptionError(f"{name}: expected {expected}, got {first['input']!r}") from None
         if self.rules.cells > self.CELLS:
             raise ValueError(
                 f"this agent learns boards of at most {self.CELLS} cells, {self.rows}x{self.cols} "
@@ -191,8 +193,26 @@ def typed(kind: Any, text: str) -> Any:
     value = [part.strip() for part in text.split(",") if part.strip()] if is_list else text
     try:
         return adapter(kind).validate_python(value)
-    except ValidationError as error:
-        raise ValueError(f"{error.errors()[0]['msg']}, got {text!r}") from None
+    except ValidationError:
+        raise ValueError(f"expected {expected_of(kind)}, got {text!r}") from None
+
+
+def expected_of(kind: Any) -> str:
+    """The values of a type in words, such as "a whole number, 1 to 9", or "X or O"."""
+    schema = adapter(kind).json_schema()
+    items = schema_of_items(kind)
+    if "enum" in items:
+        *others, last = items["enum"]
+        words = f"{', '.join(others)} or {last}"
+    else:
+        words = ", ".join(filter(None, (_WORDS.get(items["type"], "a text"), bounds_of(kind))))
+    if schema["type"] != "array":
+        return words
+    count = f"{len(schema['prefixItems'])} values" if "prefixItems" in schema else "values"
+    return f"{count} with commas between them, each {words}"
+
+
+_WORDS = {"integer": "a whole number", "number": "a number", "boolean": "true or false"}
 
 
 def bounds_of(kind: Any) -> str:

@@ -10,6 +10,7 @@ from tictactoe_env.exact.evaluation import UNTIL, Evaluation
 from tictactoe_env.rules import Rules
 from training import metrics
 from training.checkpoint import Model
+from training.history import History
 from training.metrics import Row
 
 
@@ -23,7 +24,7 @@ class Best(NamedTuple):
 
 @dataclass
 class Record:
-    """The rows of metrics.csv, one for each evaluation, and the best model.
+    """The rows of metrics.csv, one for each evaluation, their policies, and the best model.
 
     side: the side that is learned, "X", "O" or "both"; only its results count. best: None before
     the first evaluation.
@@ -32,6 +33,7 @@ class Record:
     rules: Rules
     side: str
     rows: list[Row] = field(default_factory=list)
+    history: History = field(default_factory=History)
     best: Best | None = None
 
     @property

@@ -20,11 +20,14 @@ from typing import Protocol
 
 from tictactoe_env.certificates.content import Certificate
 from tictactoe_env.exact.evaluation import Evaluation, evaluate_or_sample
+from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.exact.proof import Progress
+from tictactoe_env.exact.tables import tabulate
 from training import files, metrics
 from training.certified import certificate_of
 from training.checkpoint import Model
 from training.goals import check_goal, limit_of
+from training.history import arrays_of
 from training.interrupt import Interrupt
 from training.learned import GamesLearner
 from training.learner import BoardPlayer, Learner, Page, State, evaluations
@@ -244,7 +247,12 @@ class Run:
         """
         learner = self.learner
         policy = learner.policy()
-        results = self._judged(policy, progress)
+        judged = policy
+        if policy.rules.cells <= TABULATED:
+            judged = tabulate(policy, policy.rules)
+        results = self._judged(judged, progress)
+        arrays = arrays_of(judged, learner)
+        self.record.history.add(len(self.record.rows), learner.steps, arrays)
         row = metrics.row_of(learner.steps, self.seconds, results, policy.rules)
         for name, value in learner.notes().items():
             row[name] = float(value)

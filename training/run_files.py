@@ -4,12 +4,13 @@ runs/dqn-0/
     config.json         agent, configuration, versions
     checkpoint/         all that is needed to continue, bit for bit: model, state and metrics, the
                         best model so far, and a manifest of these files
+    history.npz         the policies of its evaluations
     metrics.csv         exact results over the steps, and the learner's notes
     model.safetensors   the best model so far; model.json holds its sha256
     events.out...       the results for TensorBoard, with the learner's losses
     certificate.json    what is proven of the best model
     values.npz          its own values of the moves in all positions, if it has any
-    growth.png          learning curves: wins, draws and losses over the steps
+    growth.png          wins, losses and exploitability over the steps
     manifest.json       the sha256 of every file, written last: the run is complete
 
 The state of a run is its last complete checkpoint, which replaces the one before by renaming. All
@@ -30,7 +31,7 @@ from tictactoe_env.certificates.certificate import FILE as CERTIFICATE
 from tictactoe_env.certificates.certificate import write
 from tictactoe_env.certificates.content import Certificate
 from tictactoe_env.certificates.stated import package_versions
-from training import checkpoint, files, kernels, metrics
+from training import checkpoint, files, history, kernels, metrics
 from training.checkpoint import BEST, MODEL
 from training.files import LOCK, MANIFEST, Saved, write_json
 from training.learner import Learner, Page
@@ -155,6 +156,7 @@ class RunFiles:
         if record.best is not None:
             checkpoint.write_model(folder / BEST, self.page.AGENT, record.best.model)
         metrics.write_metrics(folder / metrics.FILE, record.rows)
+        record.history.write(folder / history.FILE)
         write_json(folder / PROGRESS, {"steps": learner.steps, "seconds": seconds})
         files.write_manifest(folder)
 
@@ -166,6 +168,7 @@ class RunFiles:
         files.check_all(self.checkpoint)
         seconds = Made.read(self.checkpoint / PROGRESS).seconds
         record.rows = metrics.read_metrics(self.checkpoint / metrics.FILE)
+        record.history = history.History.read(self.checkpoint / history.FILE)
         checkpoint.restore(self.checkpoint, self.page.AGENT, self.config, learner)
         if record.rows:  # else it was written before the first evaluation
             model = checkpoint.read_model(
@@ -178,11 +181,12 @@ class RunFiles:
     # --- what follows from the checkpoint --------------------------------------------------------
 
     def publish(self, record: Record) -> None:
-        """Bring metrics and best model of the run to the checkpoint.
+        """Bring metrics, history and best model of the run to the checkpoint.
 
         A certificate of another model is removed; the new one is written at the end.
         """
         metrics.write_metrics(self.folder / metrics.FILE, record.rows)
+        record.history.write(self.folder / history.FILE)
         if record.best is None:
             return
         for suffix in (".safetensors", ".json"):

@@ -23,6 +23,7 @@ from tictactoe_env.opponents import (
     EASY_BEYOND,
     description,
     is_trained,
+    registered_names,
     split_options,
 )
 from tictactoe_env.rules import Rules
@@ -101,6 +102,19 @@ NAMES = {
     "neuroevolution-dimitars-punished": "The cautious one",
 }
 """Other titles: of a person, and of trained agents that people can beat."""
+
+
+def id_of(name: str) -> str:
+    """The id of the trained agent that people call "The gambler" or gambler; else the text."""
+    for id, title in NAMES.items():
+        if _word(title) == _word(name) and name not in registered_names():
+            return id
+    return name
+
+
+def _word(title: str) -> str:
+    """A title as it is typed: "league-champion" for "The league champion"."""
+    return title.lower().removeprefix("the ").replace(" ", "-")
 
 
 def title_of(id: str, stated: Stated | None = None) -> str:

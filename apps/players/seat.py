@@ -46,6 +46,8 @@ MEANINGS = {
 NAMES_TEXT = """\
   random, minimax, search-depth=4, mcts-playouts=50, dqn, trie, ...
                      python -m tictactoe_env.opponents lists them all
+  gambler, parrot, ...
+                     trained agents by the names that the page calls them
   latest:dqn         the newest run of an agent in models/ or runs/
   runs/dqn-0         the folder of a run, or the path of a certificate
   learner            a trie that learns from your games, in runs/learner"""

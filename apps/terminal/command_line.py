@@ -28,7 +28,7 @@ from cyclopts import App, CycloptsError, Group, Parameter, UnusedCliTokensError
 from tictactoe_env.errors import printable
 from training.options import adapter, schema_of_items, typed
 
-Kind = Literal["value", "flag", "switch", "optional", "argument", "arguments"]
+Kind = Literal["value", "several", "flag", "switch", "optional", "argument", "arguments"]
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,10 @@ class Option:
     """An option of a command line, or a positional argument.
 
     name: as in Python, `judge_every` for --judge-every. type: of the values, with its bound, or a
-    function that reads a text and raises ValueError. kind: "value" takes one value; "flag" is
-    --x; "switch" is --x or --no-x; "optional" takes one value or none, which means True; "argument"
-    is positional, and "arguments" is any number of these.
+    function that reads a text and raises ValueError. kind: "value" takes one value; "several" is a
+    list, with a value for each time that it is typed; "flag" is --x; "switch" is --x or --no-x;
+    "optional" takes one value or none, which means True; "argument" is positional, and "arguments"
+    is any number of these.
     default: shown in the help unless it is None, () or "", or the option is a flag. metavar: the
     word for a value in the help, by default one for its type. is_rare: shown in a whole help only.
     without: the options that it excludes. needs: the option that it belongs to.
@@ -100,13 +101,15 @@ class Option:
         }
         if self.kind in _LISTS:
             return {**common, "consume_multiple": _LISTS[self.kind]}
+        if self.kind == "several":
+            return {**common, "n_tokens": 1}
         return {**common, "n_tokens": 1, "allow_repeating": True}
 
     def _annotation(self) -> Any:
         """The type from which cyclopts sees whether the value is a switch or a list."""
         if self.kind in ("flag", "switch"):
             return bool | None
-        if self.kind == "optional":
+        if self.kind in ("optional", "several"):
             return list[Any] | None
         return Any
 
@@ -123,7 +126,7 @@ class Option:
         if not inspect.isfunction(read):
             read = partial(typed, self.type)
         found = [read(token.value) for token in tokens]
-        return found if self.kind == "optional" else found[-1]
+        return found if self.kind in ("optional", "several") else found[-1]
 
 
 def spelled(name: str) -> str:

@@ -1,14 +1,15 @@
 """The moves of players beside the exact results: in one position, or in a whole game tree.
 
 `examine` prints the moves of players in one position (`evaluate.py --position`). `tree_text`
-follows the moves of one player from the empty board on (the menu of `play.py`).
+follows the moves of one player from the empty board on, or the games that it has learned from
+(`evaluate.py --tree`, and the menu of `play.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 COLUMNS = ("own value", "against random")  # of KINDS
 NONE = "-"  # in a column of a player that does not know this value, or of a board too large for it
 MAX_LINES = 2_000  # of a tree
+SCREEN = 20  # lines of a tree that fits a screen of 24, with its heading and a prompt
+MET = "met"  # the tree of all games that a player has learned from, instead of a side
+HEADING = "won/drawn/lost by the mover, in all games through the position after its move"
 LEAST = 0.0005  # smallest probability of a move that is shown: 0.1 %, rounded
 
 
@@ -97,17 +101,42 @@ def _worth_text(exact: Analysis | None, cell: int) -> str:
 # --- the game tree --------------------------------------------------------------------------------
 
 
-def tree_text(policy: Policy, rules: Rules, depth: int, side: str = "both") -> str:
+def remembers(policy: Policy | None) -> bool:
+    """True if a player knows which games it has learned from, as a trie does."""
+    return hasattr(policy, "memory")
+
+
+def tree_text(policy: Policy, rules: Rules, depth: int | None, side: str = "both") -> str:
     """The game tree up to a depth, one move per line, of a player as X, as O or as "both".
 
     A move of the player has its probability, and only moves that it makes are followed. Of the
     other side every legal move is followed. On boards of up to 12 cells each move has its exact
-    worth. The text ends after MAX_LINES lines, with a sentence.
+    worth. The text ends after MAX_LINES lines, with a sentence. depth: None for the largest one
+    that fits a screen.
+
+    side: MET, of a player that `remembers`, for the moves of its games and no others. A move has
+    their number and results, and whether it is proven by them, besides its exact worth.
     """
-    lines = list(islice(_lines(policy, standing([], rules), depth, side), MAX_LINES + 1))
+    start = standing([], rules)
+    if depth is None:
+        depth = _depth_that_fits(policy, start, side)
+    lines = list(islice(_lines(policy, start, depth, side), MAX_LINES + 1))
     if len(lines) > MAX_LINES:
         lines[-1] = f"... the first {MAX_LINES:,} moves; a smaller depth shows all of it"
+    if side == MET:
+        lines.insert(0, HEADING if lines else "it has learned from no game yet")
     return "\n".join(lines)
+
+
+def _depth_that_fits(policy: Policy, start: Standing, side: str) -> int:
+    """The largest depth at which a tree fits a screen; 1 if there is none."""
+    depth = 1
+    while depth < start.rules.cells:
+        deeper = islice(_lines(policy, start, depth + 1, side), SCREEN + 1)
+        if len(list(deeper)) > SCREEN:
+            break
+        depth += 1
+    return depth
 
 
 def _lines(policy: Policy, now: Standing, depth: int, side: str) -> Iterator[str]:
@@ -117,15 +146,20 @@ def _lines(policy: Policy, now: Standing, depth: int, side: str) -> Iterator[str
     ply = len(now.moves)
     if now.mover is None or ply == depth:
         return
-    is_own = side in ("both", now.mover)
+    is_own = side in ("both", MET, now.mover)
     legal = rules.legal_cells(board)
     probs = legal
     if is_own:
         probs = policy.probs(board[None])[0]
+    shown = probs >= LEAST
+    memory: Any = None
+    if side == MET:
+        memory = cast(Any, policy).memory(board)
+        shown = memory.results.any(axis=1)
     worths: Sequence[GameValue | None] = [None] * rules.cells
     if rules.cells <= TABULATED:
         worths = analyse(board, rules).moves
-    for cell in np.flatnonzero(probs >= LEAST).tolist():
+    for cell in np.flatnonzero(shown).tolist():
         indent = "  " * ply
         share = f"{100 * probs[cell]:.1f} %" if is_own else ""
         worth = worths[cell]
@@ -134,6 +168,16 @@ def _lines(policy: Policy, now: Standing, depth: int, side: str) -> Iterator[str
             about = "is illegal: it loses"
         elif worth is not None:
             about = worth.text
+        if memory is not None:
+            about = f"{about:<24}{_games_text(memory.results[cell], memory.proven[cell])}"
         move = f"{indent}{ply + 1}. {now.mover} {cell_text(cell, rules)}"
         yield f"{move}{share:>9}   {about}".rstrip()
         yield from _lines(policy, standing([*now.moves, cell], rules), depth, side)
+
+
+def _games_text(results: Sequence[int], proven: int) -> str:
+    """The games through a move, for the side that makes it, and what they prove."""
+    text = "/".join(map(str, results))
+    if proven:
+        text += f"; proven {'win' if proven > 0 else 'loss'}"
+    return text

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, TypeVar
 
@@ -10,9 +10,9 @@ import numpy as np
 from rich.table import Table as Columns
 
 from agents import TRAINABLE
-from apps.players.about import LEARNER, title_of, unit_of
+from apps.players.about import LEARNER, id_of, title_of, unit_of
 from apps.players.gallery import Entry, Gallery, grouped
-from apps.terminal.examine import tree_text
+from apps.terminal.examine import MET, remembers, tree_text
 from apps.terminal.game import TerminalSession, seats_of
 from apps.terminal.interpreter import command
 from apps.terminal.replay import print_list, watch
@@ -142,8 +142,16 @@ class Menu:
 
     def _tree(self) -> None:
         policy: Any = self._choose("Whose game tree?", self._players()).seat(self.rules).policy
-        depth = self._ask("How many moves deep?", number(1, self.rules.cells), "2")
-        side = self._ask("Its moves as X, as O or as both?", one_of(*SIDES, "both"), "both")
+
+        def understand(text: str) -> int | None:
+            return number(1, self.rules.cells)(text) if text else None
+
+        depth = self._ask("How many moves deep, or Enter for what fits a screen?", understand)
+        if remembers(policy):
+            asked = "Its moves as X, as O, as both, or met for all games it has learned from?"
+            side = self._ask(asked, one_of(*SIDES, "both", MET), MET)
+        else:
+            side = self._ask("Its moves as X, as O or as both?", one_of(*SIDES, "both"), "both")
         with self.talk.console.status("searching"):
             text = tree_text(policy, self.rules, depth, side)
         self.talk.say(text)
@@ -191,22 +199,31 @@ class Menu:
 
     def _choose(self, question: str, entries: Sequence[Entry]) -> Entry:
         """One of some players, by its group and its place there, or by its name."""
+        players = {one.id: one for one in entries}
         groups = dict(grouped(entries))
         if len(groups) == 1:
             (members,) = groups.values()
         else:
             counts = {heading: str(len(members)) for heading, members in groups.items()}
-            members = groups[self._pick(question, counts)]
+            chosen = self._pick(question, counts, players)
+            if chosen in players:
+                return players[chosen]
+            members = groups[chosen]
         if any("optimal" in one.sentence for one in members):
             self.talk.say(OPTIMAL, "dim")
-        chosen = self._pick(question, {one.id: one.sentence for one in members})
-        return next(one for one in members if one.id == chosen)
+        return players[self._pick(question, {one.id: one.sentence for one in members}, players)]
 
-    def _pick(self, question: str, sentences: Mapping[str, str]) -> str:
-        """A name, chosen by itself or its number. No more are shown than fit the screen."""
+    def _pick(
+        self, question: str, sentences: Mapping[str, str], others: Collection[str] = ()
+    ) -> str:
+        """A name, chosen by itself or its number. No more are shown than fit the screen.
+
+        others: names that are not shown, and can be chosen too.
+        """
         self._print([f"{name}: {sentence}" for name, sentence in sentences.items()])
         asked = f"{question} 1 to {len(sentences)}, a name, or q to go back:"
-        return self._ask(asked, numbered(sentences))
+        understand = numbered(sentences, others)
+        return self._ask(asked, lambda text: understand(id_of(text)))
 
     def _print(self, texts: Sequence[str]) -> None:
         """Print a screen of texts with their numbers, and how many there are beyond it."""

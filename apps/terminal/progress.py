@@ -7,6 +7,7 @@ goes on without it.
 
 from __future__ import annotations
 
+import math
 import os
 import socket
 import time
@@ -26,6 +27,7 @@ from apps.terminal.report import say
 from tictactoe_env.errors import printable
 from tictactoe_env.exact.evaluation import Evaluation
 from tictactoe_env.exact.verdict import verdict
+from tictactoe_env.notation import cell_text
 from tictactoe_env.render import ansi
 from training.metrics import RESULTS
 
@@ -34,16 +36,20 @@ if TYPE_CHECKING:
     from training.metrics import Row
     from training.run import Numbers, Run
 
-LEGEND = "won/drawn/lost against random play, in %"
+LEGEND = "won/lost against random play, in %"
+BARS = "▁▂▃▄▅▆▇█"
+ASCII_BARS = "_.:-=+*#"
+CURVE = 24  # evaluations that the curve of a side shows
 
 
 class Display:
     """Shows the evaluations of a training, and writes them for TensorBoard.
 
-    On a terminal a bar, the last evaluation and the learner's notes follow the training. A line is
-    printed when something is proven that no earlier line has, at each tenth of the steps if the
-    results are others, and at the end. Elsewhere the notes follow each line.
-    total: the steps at which training ends. done: the steps made before, in a resumed training.
+    On a terminal a bar, the last evaluation, a curve of the losses and the learner's notes follow
+    the training. A line is printed when something is proven that no earlier line has, at each tenth
+    of the steps if the results are others, and at the end. Elsewhere the notes follow each line.
+    side: that is learned, "X", "O" or "both". total: the steps at which training ends. done: the
+    steps made before, in a resumed training.
     is_live: False where two displays share a terminal: their lines begin with the name.
     """
 
@@ -55,14 +61,17 @@ class Display:
         console: Console,
         is_live: bool = True,
         folder: Path | None = None,
+        side: str = "both",
     ):
         self.console = console
+        self.side = side
         self.total = max(total, 1)
         self._events = Events(folder) if folder else None
         self._prefix = "" if is_live else f"{printable(name)}: "
         self._tenth = 10 * done // self.total
         self._said = ""
         self._proven = {""}  # what lines have told
+        self._losses: dict[str, list[float]] = {"X": [], "O": []}
         title = TextColumn("{task.description}", markup=False)
         count = TextColumn("{task.completed:,}/{task.total:,} steps")
         self._bar = Progress(title, BarColumn(None), count, TimeElapsedColumn(), console=console)
@@ -100,19 +109,28 @@ class Display:
         told = notes_text(steps, seconds, notes)
         self.advance(steps)
         if self._live:
-            self._below(f"{LEGEND}: {said}\n{told}\n{first_moves(policy)}")
+            self._losses["X"].append(results.x.loss)
+            self._losses["O"].append(results.o.loss)
+            values = first_moves(policy, self.side)
+            self._below("\n".join([LEGEND, said, self._curves(), told, values]))
         tenth = 10 * steps // self.total
         now_proven = proven(results)
         is_news = now_proven not in self._proven or (said != self._said and tenth > self._tenth)
         if is_news or steps >= self.total:
             if not self._said:
-                self.say(LEGEND)
+                self.say(f"{'steps':>10} {'seconds':>7}  {LEGEND}")
             self._proven.add(now_proven)
             self._said = said
-            self.say(f"{steps:>10,} steps {seconds:>7.1f} s  {said}")
-            if told and not self._live:
-                self.say(told)
+            self.say(f"{steps:>10,} {seconds:>7.1f}  {said}")
+            if not self._live:
+                self.say(f"{told}\n{first_moves(policy, self.side)}".strip())
         self._tenth = tenth
+
+    def _curves(self) -> str:
+        """The lost games of each side, from the first evaluation that was shown to the last."""
+        bars = ASCII_BARS if self.console.options.ascii_only else BARS
+        curves = (f"{side} {curve(losses, bars)}" for side, losses in self._losses.items())
+        return "  ".join(["lost games", *curves])
 
     def stop(self) -> None:
         """End the live display."""
@@ -172,7 +190,9 @@ def shown(runs: Sequence[Run], console: Console) -> Iterator[list[Display]]:
     """The displays of runs that are trained now; if there are two, neither is live."""
     is_live = len(runs) == 1
     displays = [
-        Display(run.name, run.config.steps, run.learner.steps, console, is_live, run.folder)
+        Display(
+            run.name, run.config.steps, run.learner.steps, console, is_live, run.folder, run.side
+        )
         for run in runs
     ]
     try:
@@ -186,18 +206,36 @@ def proven(results: Evaluation) -> str:
     """A few words on what is proven of the sides; "" if each can be beaten."""
     words = []
     if any(side.word for side in results.proven.values()):
-        words.append(verdict(results.proven, games=False))
+        words.append(verdict(results.proven, games=False).partition(", and")[0])
     words += [f"{side} sampled" for side in results.sampled]
     return ", ".join(words)
 
 
 def describe(results: Evaluation) -> str:
-    """Wins, draws and losses of both sides in per cent, and what is proven of them."""
+    """Wins and losses of both sides in per cent, and what is proven of them."""
     sides = (
-        f"{side} {100 * found.win:.2f}/{100 * found.draw:.2f}/{100 * found.loss:.2f}"
+        f"{side} {100 * found.win:.2f}/{100 * found.loss:.2f}"
         for side, found in (("X", results.x), ("O", results.o))
     )
     return "  ".join([*sides, proven(results)]).rstrip()
+
+
+def curve(shares: Sequence[float], bars: str = BARS) -> str:
+    """A line of bars for a share over time; a bar that is one step lower stands for the half.
+
+    The highest bar is the largest share. The lowest one is 0, and nothing else. Of a long time
+    CURVE of the shares are shown.
+    """
+    places = np.linspace(0, len(shares) - 1, min(len(shares), CURVE)).round().astype(int)
+    largest = max(shares)
+    line = ""
+    for share in np.array(shares)[places]:
+        height = 0
+        if share > 0:
+            halvings = round(math.log2(largest / share))
+            height = max(len(bars) - 1 - halvings, 1)
+        line += bars[height]
+    return line
 
 
 def notes_text(steps: int, seconds: float, notes: Numbers) -> str:
@@ -209,22 +247,37 @@ def notes_text(steps: int, seconds: float, notes: Numbers) -> str:
     texts = []
     for name, number in numbers.items():
         words = name.replace("_", " ")
-        texts.append(f"{words} {_number(number)}")
+        texts.append(f"{words} {entry_text(number)}")
     return ", ".join(texts)
 
 
-def first_moves(policy: Any) -> str:
-    """The values of the first moves, drawn on the board, if a player chooses its moves by them."""
+def first_moves(policy: Any, side: str) -> str:
+    """The values of the first moves, drawn on the board, if a player chooses its moves by them.
+
+    side: "X", "O" or "both". For O they are the values after the opening of X that leaves O least.
+    """
     if not getattr(policy, "moves_by_values", False):
         return ""
-    board = np.zeros(policy.rules.cells, dtype=np.int8)
-    first = policy.q_values(board[None])[0]
-    drawn = ansi(board, policy.rules, values=np.where(np.isfinite(first), first, np.nan))
-    return f"\nown values of the first moves ({policy.meaning})\n{drawn}"
+    rules = policy.rules
+    boards = np.zeros((1, rules.cells), dtype=np.int8)
+    if side == "O":
+        openings = rules.legal_cells(boards[0])
+        boards = np.eye(rules.cells, dtype=np.int8)[openings]
+    values = policy.q_values(boards)
+    values = np.where(np.isfinite(values), values, np.nan)
+    which = int(np.nanmax(values, axis=1).argmin())
+    drawn = ansi(boards[which], rules, values=values[which])
+    after = ""
+    if side == "O":
+        opening = cell_text(int(boards[which].argmax()), rules)
+        after = f" after {opening}, X's best opening by them"
+    return f"\nown values of the first moves{after} ({policy.meaning})\n{drawn}"
 
 
-def _number(value: float) -> str:
-    """A whole number in full, any other number with four significant digits."""
+def entry_text(value: float | str) -> str:
+    """A text as it is, a whole number in full, any other number with four significant digits."""
+    if isinstance(value, str):
+        return value
     if float(value).is_integer():
         return f"{value:,.0f}"
     return f"{value:,.4g}"

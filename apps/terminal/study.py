@@ -1,4 +1,4 @@
-"""A study in the terminal: a line for each seed that ends, and a table and a plot at the end."""
+"""Studies and variations in the terminal: a line for each seed that ends, at the end a table."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import sys
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from filelock import FileLock
 from rich.console import Console
@@ -16,6 +15,7 @@ from rich.console import Console
 import agents
 from apps.terminal import report, trainer
 from apps.terminal.study_table import facts, write_study
+from apps.terminal.variation import Variant, write_comparison
 from tictactoe_env.errors import printable
 from tictactoe_env.exact.verdict import verdict
 from training.cluster import results
@@ -26,6 +26,8 @@ from training.metrics import Row, read_metrics, results_of
 from training.options import BoardConfig, check_unchanged, read_config
 from training.run import Run
 from training.run_files import CONFIG, read_config_file
+
+Call = tuple[Path, str, BoardConfig, str | None, str]
 
 
 def train_run(
@@ -53,7 +55,7 @@ def train_run(
             return [], f"{type(error).__name__}: {error} (see {log.name})"
 
 
-def check_folder(folder: Path, runs: Sequence[tuple[Path, str, BoardConfig, Any, Any]]) -> None:
+def check_folder(folder: Path, runs: Sequence[Call]) -> None:
     """Raise ValueError if a folder is a run, or has runs that were begun with other options.
 
     Only the steps and the goal may change.
@@ -71,63 +73,107 @@ def check_folder(folder: Path, runs: Sequence[tuple[Path, str, BoardConfig, Any,
 def train(
     folder: Path,
     name: str,
+    variants: Sequence[Variant],
     seeds: Sequence[int],
-    about: tuple[str, BoardConfig, str | None, str],
+    until: str,
     cluster: str | None,
     jobs: int | None,
 ) -> int:
-    """Train the seeds of a study, or continue them, and print a table over them; the exit code.
+    """Train all variants with all seeds, or continue them, and print a table; the exit code.
 
-    about: agent, configuration of any seed, preset and goal, as `train_run` takes them. 0: every
-    seed has reached the goal, if there is one; 1: a seed failed or has not; 130: Ctrl-C. Raises
-    ValueError if the folder holds something else, if the cluster cannot be used, and for a goal
-    that cannot be reached.
+    A study is one variant, in which nothing is varied. 0: every seed has reached the goal, if there
+    is one; 1: a seed failed or has not; 130: Ctrl-C. Raises ValueError if the folder holds
+    something else, if the cluster cannot be used, and for a goal that cannot be reached.
     """
-    agent, config, preset, until = about
     console = Console()
-    check_goal(config, until)
-    calls = [
-        (folder.absolute() / f"seed-{seed:02d}", agent, config.replace(seed=seed), preset, until)
-        for seed in seeds
-    ]
+    runs = [(variant, seed) for variant in variants for seed in seeds]
+    calls = [call_of(folder, variant, seed, until) for variant, seed in runs]
+    for _, _, config, *_ in calls:
+        check_goal(config, until)
     check_folder(folder, calls)
-    folder.mkdir(parents=True, exist_ok=True)
-    remove_temporary(folder)
+    for place in {folder, *(folder / variant.folder for variant in variants)}:
+        place.mkdir(parents=True, exist_ok=True)
+        remove_temporary(place)
     where = f"on {cluster}" if cluster else "on this machine"
-    report.say(f"training {len(seeds)} seeds {where}: {folder}", console)
+    report.say(f"training {len(runs)} seeds {where}: {folder}", console)
     metrics: dict[int, list[Row]] = {}
     is_stopped = False
     try:
         with trainer.warnings_on(console):
             ending = enumerate(results(train_run, calls, cluster, jobs), 1)
             for ended, (number, (rows, error)) in ending:
-                seed = seeds[number]
                 if error:
                     text = f"failed: {printable(error)}"
                 else:
-                    metrics[seed] = rows
-                    text = result_text(rows[-1], config)
-                report.say(f"seed {seed}: {text}   [{ended} of {len(seeds)}]", console)
+                    metrics[number] = rows
+                    text = result_text(rows[-1], calls[number][2])
+                variant, seed = runs[number]
+                said = f"{variant.label} seed {seed}: {text}".strip()
+                report.say(f"{said}   [{ended} of {len(runs)}]", console)
     except KeyboardInterrupt:
         is_stopped = True
-    found = {seed: facts(metrics[seed], config, until) for seed in sorted(metrics)}
-    if found:
-        title = f"{name}, {len(found)} of {len(seeds)} seeds, until {until}"
-        rows_of_seeds = [metrics[seed] for seed in found]
-        headings, lines = write_study(folder, title, found, config.rules, rows_of_seeds)
-        report.say(f"\n{title}", console, "bold")
-        report.print_table(headings, lines, console)
-        report.say(meaning_of(config, until), console)
+    found = [(variant, dict[int, list[Row]]()) for variant in variants]
+    for number in sorted(metrics):
+        found[number // len(seeds)][1][runs[number][1]] = metrics[number]
+    write_tables(folder, name, found, len(seeds), until, console)
     report.say(f"saved: {folder}", console)
-    missing = [str(seed) for seed in seeds if seed not in found]
-    missed = [str(seed) for seed, one in found.items() if not one["reached"]]
+    missing = [run for number, run in enumerate(runs) if number not in metrics]
+    missed = [
+        runs[number]
+        for number in sorted(metrics)
+        if not facts(metrics[number], calls[number][2], until)["reached"]
+    ]
     if missing:
-        print(f"train.py: the same command continues {', '.join(missing)}", file=sys.stderr)
+        print(f"train.py: the same command continues {listed(missing)}", file=sys.stderr)
     if missed:
-        print(f"train.py: not {until}: seeds {', '.join(missed)}", file=sys.stderr)
+        print(f"train.py: not {until}: seeds {listed(missed)}", file=sys.stderr)
     if is_stopped:
         return 130
     return 1 if missing or missed else 0
+
+
+def call_of(folder: Path, variant: Variant, seed: int, until: str) -> Call:
+    """The arguments of `train_run` for a seed of a variant."""
+    page, config, preset = variant.experiment
+    run = folder.absolute() / variant.folder / f"seed-{seed:02d}"
+    return run, page.AGENT, config.replace(seed=seed), preset, until
+
+
+def listed(runs: Sequence[tuple[Variant, int]]) -> str:
+    """The seeds of runs, by the variants if something is varied."""
+    by_label: dict[str, list[str]] = {}
+    for variant, seed in runs:
+        by_label.setdefault(variant.label, []).append(str(seed))
+    return "; ".join(f"{label} {', '.join(seeds)}".strip() for label, seeds in by_label.items())
+
+
+def write_tables(
+    folder: Path,
+    name: str,
+    found: Sequence[tuple[Variant, dict[int, list[Row]]]],
+    seeds: int,
+    until: str,
+    console: Console,
+) -> None:
+    """Write the table and the picture of each study, and of their comparison; print the last.
+
+    found: the metrics of the seeds of each variant that have ended. seeds: how many there are.
+    """
+    found = [(variant, runs) for variant, runs in found if runs]
+    if not found:
+        return
+    for variant, runs in found:
+        title = f"{name} {variant.label}".strip()
+        title += f", {len(runs)} of {seeds} seeds, until {until}"
+        config = variant.experiment.config
+        headings, lines = write_study(folder / variant.folder, title, runs, config, until)
+    options = len(variant.values)
+    if options:
+        title = f"{name}, {seeds} seeds, until {until}"
+        headings, lines = write_comparison(folder, title, found, until)
+    report.say(f"\n{title}", console, "bold")
+    report.print_table(headings, lines, console, texts=max(1, options))
+    report.say(meaning_of(config, until), console)
 
 
 def meaning_of(config: BoardConfig, until: str) -> str:

@@ -4,7 +4,8 @@ runs/dqn-study/
     seed-00/        the run of seed 0, and so on; seed-00.log is what its training printed
     study.csv       the facts of each seed
     study.md        a table over the seeds
-    study.png       the share of seeds that are proven over the steps, and learning curves
+    study.png       which share of the seeds can still be beaten, and their exploitability, over the
+                    steps; study_curves.csv has the numbers
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from tictactoe_env.exact.evaluation import best_play_x
 from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.files import write_file
 from tictactoe_env.rules import SIDES, Rules
-from training.charts import learning_curves
+from training.charts import Curve, compare
 from training.files import write_csv
 from training.metrics import results_of
 from training.options import BoardConfig
@@ -128,20 +129,31 @@ def table(found: Rows, goals: Sequence[str]) -> tuple[list[str], list[list[str]]
 
 
 def write_study(
-    folder: Path,
-    title: str,
-    found: Mapping[int, Mapping[str, Any]],
-    rules: Rules,
-    metrics: Sequence[Rows],
+    folder: Path, title: str, metrics: Mapping[int, Rows], config: BoardConfig, until: str
 ) -> tuple[list[str], list[list[str]]]:
-    """Write study.csv, study.md and study.png, and return the table. found: facts of each seed."""
-    rows = list(found.values())
+    """Write study.csv, study.md and study.png, and return the headings and lines of the table.
+
+    metrics: the rows of metrics.csv of each seed. config: that of any seed.
+    """
+    found = {seed: facts(rows, config, until) for seed, rows in metrics.items()}
+    outcomes = list(found.values())
     lines = [[seed, *row.values()] for seed, row in found.items()]
-    write_csv(folder / "study.csv", ["seed", *rows[0]], lines)
-    headings, body = table(rows, goals_of(rules))
-    page = [headings, ["---"] * len(headings), *body]
-    text = "\n".join(f"| {' | '.join(cells)} |" for cells in page)
-    write_file(folder / "study.md", lambda file: file.write(f"{title}\n\n{text}\n".encode()))
-    sides = [side for side in SIDES if f"win_{side.lower()}" in rows[0]]
-    learning_curves(metrics, rules, folder / "study.png", title, sides, is_study=True)
+    write_csv(folder / "study.csv", ["seed", *outcomes[0]], lines)
+    headings, body = table(outcomes, goals_of(config.rules))
+    write_table(folder / "study.md", title, headings, body)
+    sides = [side for side in SIDES if f"win_{side.lower()}" in outcomes[0]]
+    runs = list(metrics.values())
+    curves = [Curve(f"as {side}", runs, side) for side in sides]
+    if len(sides) == 2:
+        curves.insert(0, Curve("as X and O", runs))
+    compare(curves, folder / "study.png", title)
     return headings, body
+
+
+def write_table(
+    path: Path, title: str, headings: Sequence[str], lines: Sequence[Sequence[str]]
+) -> None:
+    """Write a table in Markdown, below its title."""
+    page = [headings, ["---"] * len(headings), *lines]
+    text = "\n".join(f"| {' | '.join(cells)} |" for cells in page)
+    write_file(path, lambda file: file.write(f"{title}\n\n{text}\n".encode()))

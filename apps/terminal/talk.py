@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Annotated, Literal
@@ -72,15 +72,20 @@ def number(low: int, high: int) -> Callable[[str], int]:
     return partial(typed, Annotated[int, Field(ge=low, le=high)])
 
 
-def numbered(names: Iterable[str]) -> Callable[[str], str]:
-    """A converter to one of these names, from it or from its number."""
+def numbered(names: Iterable[str], others: Collection[str] = ()) -> Callable[[str], str]:
+    """A converter to one of these names, from it or from its number.
+
+    others: names without a number, which are understood too.
+    """
     known = list(names)
-    place = number(1, len(known))
+    places = {str(place): name for place, name in enumerate(known, 1)}
 
     def named(text: str) -> str:
-        if text in known:
+        if text in known or text in others:
             return text
-        return known[place(text) - 1]
+        if text not in places:
+            raise ValueError(f"expected 1 to {len(known)}, or a name, got {text!r}")
+        return places[text]
 
     return named
 

@@ -25,8 +25,11 @@ from training.goals import limit_of
 from training.selfplay import RIVAL
 
 if TYPE_CHECKING:
+    from training.learner import Learner
     from training.rivals import Rivals
     from training.run import Run
+
+TOP = 10  # rows of a learner's table that are printed
 
 
 def new_folder(name: str, seed: int, console: Console) -> Path:
@@ -178,8 +181,12 @@ def finish(training: Run | Rivals, console: Console) -> None:
         charts.draw(run)
         certificates.append(run.finish())
     show_play(runs, console)
+    for run in runs:
+        show_tables(run.learner, console)
+    for proof in filter(None, certificates):
+        report.certificate(proof, console)
     for run, certificate in zip(runs, certificates, strict=True):
-        show_certificate(run, certificate, console)
+        show_verdict(run, certificate, console)
         report.say(f"saved: {printable(run.folder)}", console)
 
 
@@ -189,8 +196,8 @@ def show_play(runs: tuple[Run, ...], console: Console) -> None:
         (run,) = runs
         player = run.best_player
         battle.example_of(player, run.side, run.name, console)
-        values = progress.first_moves(player)
-        if values and run.side != "O":
+        values = progress.first_moves(player, run.side)
+        if values:
             report.say(values, console)
         return
     players = {run.name: run.best_player for run in runs}
@@ -199,11 +206,22 @@ def show_play(runs: tuple[Run, ...], console: Console) -> None:
     report.print_cross_table(table, console)
 
 
-def show_certificate(run: Run, certificate: Certificate | None, console: Console) -> None:
-    """Print what is proven of the best model of a run, or that nothing is."""
+def show_tables(learner: Learner, console: Console) -> None:
+    """Print the first rows of the learner's tables that are meant to be read."""
+    for table in learner.tables().values():
+        if table.shown:
+            report.say(f"\n{table.shown}", console, "bold")
+            rows = [list(map(progress.entry_text, row)) for row in table.rows[:TOP]]
+            report.print_table(table.names, rows, console)
+
+
+def show_verdict(run: Run, certificate: Certificate | None, console: Console) -> None:
+    """Print what is proven of the best model of a run, or that nothing is.
+
+    It follows the long tables, since a person sees the end of what is printed.
+    """
     if certificate is not None:
         report.say(f"\n{certificate.claim}", console, "bold")
-        report.certificate(certificate, console)
         return
     limit = limit_of(run.config) or Limit()
     report.say(

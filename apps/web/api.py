@@ -81,14 +81,19 @@ class Api:
     def agent(self, id: str) -> Json:
         """An agent with its certificate without the moves, or with the reason why there is none.
 
-        Of a run also the exact evaluations during its training, as its metrics.csv has them.
+        Of a run also the exact evaluations during its training, as its metrics.csv has them, and
+        who beats whom among the policies that it has kept.
         """
         entry = self.gallery.entry(id)
         key = entry.sha256 or entry.id
         if key not in self.proofs:
             try:
                 proven = proof(self.run(True, entry.certificate))
-                self.proofs[key] = {**proven, "steps": work.growth(entry)}
+                learned = {
+                    "steps": work.growth(entry),
+                    "history": self.run(True, work.history, entry),
+                }
+                self.proofs[key] = {**proven, **learned}
             except (ValueError, TooSlowError) as error:
                 self.proofs[key] = {"certificate": None, "reason": str(error)[:500]}
         return {**described(entry), **self.proofs[key]}

@@ -18,10 +18,14 @@ import numpy as np
 from anyio import CapacityLimiter
 
 from apps.players.gallery import Entry
+from apps.players.rounds import lost_games, played, players_of, sentences
 from apps.players.seat import TABLE_CELLS, Seat, Thoughts
+from tictactoe_env.exact.positions import TABULATED
+from tictactoe_env.exact.proof import Limit
 from tictactoe_env.games.analysis import GameValue, analyse, verdicts
 from tictactoe_env.games.game import Game
-from tictactoe_env.rules import Boards, Rules
+from tictactoe_env.rules import SIDES, Boards, Rules
+from training.history import FILE as HISTORY
 from training.metrics import FILE as METRICS
 from training.metrics import RESULTS, read_metrics
 
@@ -29,6 +33,7 @@ if sys.platform == "linux":
     import resource
 
 Json = dict[str, Any]
+SHOWN = 40  # policies of a run
 KEPT = 32  # players in memory; a table of 3x4 takes 8 MB
 NICENESS = 5  # of a process that does heavy work
 MOST_MEMORY = 4 << 30  # bytes of such a process
@@ -160,3 +165,27 @@ def growth(entry: Entry) -> list[Json]:
         return []
     rows = read_metrics(file)
     return [{name: row[name] for name in RESULTS if name in row} for row in rows]
+
+
+def history(entry: Entry) -> Json | None:
+    """The exact results of a run's kept policies against each other; None if there are none.
+
+    "steps" of at most SHOWN of them, taken evenly; "x", the mean result of each as X (rows) against
+    each as O; "said", what follows. None on boards of more than 12 cells too, and of a run that has
+    learned one side.
+    """
+    if entry.path is None or not entry.path.with_name(HISTORY).exists():
+        return None
+    rules = entry.certificate().rules
+    if rules.cells > TABULATED:
+        return None
+    players = players_of({entry.id: str(entry.path.parent)}, rules, SHOWN)
+    if any(player.sides != SIDES for player in players):
+        return None
+    rounds = played(players, rules, Limit())
+    lost = [lost_games(player, rules, Limit()) for player in players]
+    return {
+        "steps": [player.steps for player in players],
+        "x": rounds.x.round(3).tolist(),
+        "said": sentences(players, lost, rounds.standings),
+    }

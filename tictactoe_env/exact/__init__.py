@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tictactoe_env.exact.positions import Positions, positions_of
     from tictactoe_env.exact.proof import Limit, ProofLimitError
     from tictactoe_env.exact.responses import BestResponsePlayer, best_response_player
+    from tictactoe_env.exact.round_robin import Payoffs, payoffs
     from tictactoe_env.exact.solver import MinimaxPolicy, Solution, solve
     from tictactoe_env.exact.symmetry import CanonicalPolicy
     from tictactoe_env.exact.tables import TabularPolicy, tabulate
@@ -34,6 +35,7 @@ __all__ = [
     "Limit",
     "MinimaxPolicy",
     "OptimalShare",
+    "Payoffs",
     "Positions",
     "ProofLimitError",
     "Result",
@@ -46,6 +48,7 @@ __all__ = [
     "exact_result",
     "exploitability",
     "optimal_share",
+    "payoffs",
     "positions_of",
     "solve",
     "tabulate",
@@ -58,6 +61,7 @@ _MODULES = {
     "Limit": "proof",
     "MinimaxPolicy": "solver",
     "OptimalShare": "match",
+    "Payoffs": "round_robin",
     "Positions": "positions",
     "ProofLimitError": "proof",
     "Result": "match",
@@ -70,6 +74,7 @@ _MODULES = {
     "exact_result": "match",
     "exploitability": "evaluation",
     "optimal_share": "match",
+    "payoffs": "round_robin",
     "positions_of": "positions",
     "solve": "solver",
     "tabulate": "tables",

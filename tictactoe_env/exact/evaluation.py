@@ -118,6 +118,15 @@ class Evaluation:
         return float(sum(unbeatable)), float(sum(values))
 
     @property
+    def exploited(self) -> dict[str, float]:
+        """The mean result (win - loss) of a best response against each side, from -1 to 1.
+
+        Without a side that was sampled; empty in an evaluation that was read from metrics. Half the
+        sum over both sides is the exploitability.
+        """
+        return {side: 0.0 - response.value for side, response in self.best_responses.items()}
+
+    @property
     def verdict(self) -> str:
         """The verdict in words, such as "can be beaten as O (a1 b2 b1 a3 c1)"."""
         return verdict(self.proven)

@@ -4,6 +4,7 @@ import { beaten } from "./challenge.js";
 import { agent, agents, certificateFile } from "./data.js";
 import { html, markIcon } from "./dom.js";
 import { growthChart } from "./growth.js";
+import { historyChart } from "./history.js";
 import { Replay } from "./replay.js";
 import { resultsTable } from "./results.js";
 import { cellOf, other, standing } from "./rules.js";
@@ -89,7 +90,7 @@ export async function agentPage([id], _, signal) {
       </div>
       <div class="said">${statement}${!found.broken && playLinks(found, lost.length === 0)}</div>
       ${lost}
-      ${certificate && [resultsTable(certificate, sides), story(found), growthChart(found.steps ?? [], sides, found.unit), proof(found)]}
+      ${certificate && [resultsTable(certificate, sides), story(found), growthChart(found.steps ?? [], sides, found.unit), historyChart(found.history, found.unit), proof(found)]}
     </div>`;
   return { title: found.label, element, leave: () => replays.forEach((replay) => replay.leave()) };
 }
