@@ -22,7 +22,8 @@ GRID = [
 EXTRAS = [{"start": "random"}, {"opening": "b2"}, {"early_draw": True}, {"rewards": {"win": 2}}]
 # The second id is the same environment by another name.
 EVERY = {"tictactoe_env/TicTacToe-v0": (*GRID, *EXTRAS), "TicTacToe-v0": EXTRAS}
-EVERY["tictactoe_env/ConnectFour-v0"] = [{}, {"opponent": "search-depth=2"}, {"rows": 3, "cols": 4, "k": 3}]
+SMALL = {"rows": 3, "cols": 4, "k": 3}
+EVERY["tictactoe_env/ConnectFour-v0"] = [{}, {"opponent": "search-depth=2"}, SMALL]
 
 
 @pytest.mark.parametrize("env_id", EVERY)
