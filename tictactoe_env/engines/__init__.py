@@ -148,9 +148,10 @@ def batch_engine(
 ) -> BatchEngine[Any, Any]:
     """The engine for many games."""
     if columns:
-        from tictactoe_env.engines.columns import ColumnGames
+        from tictactoe_env.engines.columns import ColumnBitGames, ColumnGames
 
-        return ColumnGames(batch_engine(rules, early_draw, observation), rules)
+        kind = ColumnGames if rules.cells <= _ROW_ENGINE else ColumnBitGames
+        return kind(batch_engine(rules, early_draw, observation), rules)
     if rules.cells <= _ROW_ENGINE:
         from tictactoe_env.engines.rows import RowGames
 
