@@ -45,10 +45,9 @@ with explained("evaluate.py", "play"):
     from tictactoe_env.exact.positions import TABULATED, can_enumerate
     from tictactoe_env.exact.proof import Limit, Progress, ProofLimitError
     from tictactoe_env.exact.provable import varies
-    from tictactoe_env.exact.symmetry import CanonicalPolicy, plays_symmetrically
     from tictactoe_env.notation import parse_size
     from tictactoe_env.opponents import is_trained
-    from tictactoe_env.policy import Policy, RandomPolicy
+    from tictactoe_env.policy import CanonicalPolicy, Policy, RandomPolicy, plays_symmetrically
     from tictactoe_env.rules import Rules
     from tictactoe_env.search.mcts import MCTSPolicy
     from tictactoe_env.trained.packed import facts_of
@@ -92,6 +91,15 @@ LINE = CommandLine(
             kind="optional",
             metavar="N",
             without=("position", "battle", "games", "from_model", "json"),
+        ),
+        Option(
+            "expectations",
+            "only write the positions in games of two agents to FILE, with their expected results, "
+            "for train.py value_net --dataset; as many examples as --games has (default: "
+            f"{GAMES:,})",
+            Path,
+            metavar="FILE.csv",
+            without=("position", "tree", "battle", "from_model", "json"),
         ),
         Option(
             "from_model",
@@ -189,6 +197,8 @@ def main(arguments: list[str] | None = None) -> int:
         if given.position is not None:
             seats = {name: seat_of(spec, rules, "agent") for name, spec in agents.items()}
             examine(seats, given.position, rules, console)
+        elif given.expectations is not None:
+            expectations(agents, given, rules, console)
         elif given.tree is not None:
             print_trees(agents, given, rules, console)
         elif given.battle is not None:
@@ -398,14 +408,33 @@ def compare_with_model(folder: Path, certificate: Certificate, limit: Limit) -> 
     print(f"{printable(folder)}: the model makes the certified move in all {where}")
 
 
+def expectations(
+    agents: Mapping[str, str], given: SimpleNamespace, rules: Rules, console: PipedConsole
+) -> None:
+    """Write and print the positions in games of two agents with their expected results."""
+    with explained("evaluate.py", "train"):
+        from apps.terminal import expectations
+
+    (_, one), (_, other) = pair(agents, rules, "expectations")
+    games = given.games or GAMES
+    expectations.show(one, other, rules, games, given.expectations, console)
+
+
 def fight(
     agents: Mapping[str, str], given: SimpleNamespace, rules: Rules, console: PipedConsole
 ) -> None:
     """Play games between two agents, and print them."""
+    battle(pair(agents, rules, "battle"), rules, given.battle, given.game_seed, console)
+
+
+def pair(
+    agents: Mapping[str, str], rules: Rules, option: str
+) -> tuple[tuple[str, Policy], tuple[str, Policy]]:
+    """Two agents, each with its name. Raises ValueError for another number of them."""
     if len(agents) != 2:
-        raise ValueError(f"--battle plays games between two agents, got {len(agents)}")
+        raise ValueError(f"--{option} is of games between two agents, got {len(agents)}")
     one, other = ((name, policy_of(spec, rules, "agent")) for name, spec in agents.items())
-    battle((one, other), rules, given.battle, given.game_seed, console)
+    return one, other
 
 
 if __name__ == "__main__":

@@ -5,7 +5,8 @@ value for the side that has just moved (an afterstate value): the discounted res
 that went through it. Finished boards have exactly 1, 0 or -1. In a level the network plays some ten
 thousand games against itself, in part with random moves, and learns the results of both sides. The
 epoch with the lowest loss on held-out positions is the champion, which plays the next level. The
-first level has random games, or the examples of a file, such as the `dataset.csv` of a run.
+first level has random games, games of the network of another run, or the examples of a file, such
+as the `dataset.csv` of a run.
 
 Differences from that system, which `--preset learnbyplay` switches off:
 
@@ -37,6 +38,7 @@ from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.observation import observe
 from tictactoe_env.policy import Policy, RandomPolicy, sample
 from tictactoe_env.rules import Rules
+from training.checkpoint import MODEL, read_model
 from training.files import read_columns
 from training.learner import Arrays, Learner, Table
 from training.options import BoardConfig, Count, Layers, Positive, Share, Shares, option
@@ -57,6 +59,7 @@ UNIT = "games"
 SMALL = "--games 256 --judge-every 256 --steps 768 --epochs 2 --hidden 16 --dropout 0.5"
 # Shares of random moves by ply in a match of champions. The last one repeats.
 MATCH = (0.5, 0.1)
+DIFFERENCES = np.linspace(-1, 1, 41)  # between values and mean results: bounds of a histogram
 Floats = NDArray[np.float64]
 
 
@@ -82,6 +85,7 @@ class Config(BoardConfig):
     learning_rate: Positive = option(2e-3, "Adam's learning rate at the first level.")
     dropout: Share = option(0.0, "Share of the hidden units that are dropped at random.")
     dataset: str = option("", "dataset.csv of a run for the first level; empty for random games.")
+    network: str = option("", "Run whose network the first level begins with; empty for a new one.")
     device: Device = option("cpu", "Device on which the network is trained.")
     cut: bool = option(
         True,
@@ -119,6 +123,18 @@ def build(config: Config) -> nn.Sequential:
             network.append(nn.ReLU())
             network.append(nn.Dropout(config.dropout))
         return network.append(nn.Linear(sizes[-1], 1))
+
+
+def network_of(config: Config) -> Arrays:
+    """The weights of the run that the option `network` names.
+
+    Raises FileNotFoundError without a model, ValueError for one of another agent, size or board.
+    """
+    found = read_model(Path(config.network) / MODEL, AGENT, Config)
+    for name, value in (("hidden", config.hidden), ("rules", config.rules)):
+        if (other := getattr(found.config, name)) != value:
+            raise ValueError(f"the network {config.network} has {name} {other}, expected {value}")
+    return found.arrays
 
 
 class Afterstates:
@@ -254,7 +270,9 @@ class ValueNet(Learner):
         rng = np.random.default_rng([config.seed, level])
         before: Policy = RandomPolicy(config.rules)
         values = np.zeros(len(afterstates.positions))
-        if level > 0:
+        if level == 0 and config.network:
+            load_weights(self.network, network_of(config))
+        if level > 0 or config.network:
             values = afterstates.values(self.network)
             before = afterstates.policy(values)
         if config.dataset and level == 0:
@@ -384,12 +402,59 @@ class ValueNet(Learner):
         optimizer.step()
 
     def tables(self) -> dict[str, Table]:
-        """The examples of the level: a board, its mean result, and the weight of its games."""
-        planes = self.afterstates.planes
-        names = [f"v{number}" for number in range(planes.shape[1])]
-        names += ["return", "games"]
-        rows = np.column_stack([planes, self.results.means, self.results.games])
-        return {"dataset.csv": Table(names, rows.tolist())}
+        """The examples of the level, and how far the network's values are from their means."""
+        differences = self.afterstates.outputs(self.network) - self.results.means
+        met = differences[self.results.games > 0].clip(-1, 1)
+        counts, edges = np.histogram(met, DIFFERENCES)
+        rows = np.column_stack([edges[:-1], counts]).round(9).tolist()
+        title = "positions by the network's value minus the mean result"
+        histogram = Table(("difference", "positions"), rows, {title: ["positions"]}, bars=True)
+        return {
+            "dataset.csv": dataset(self.afterstates, self.results),
+            "differences.csv": histogram,
+        }
+
+
+def dataset(afterstates: Afterstates, results: Results) -> Table:
+    """Examples as a table: a board, its mean result, and the weight of its games."""
+    planes = afterstates.planes
+    names = [f"v{number}" for number in range(planes.shape[1])]
+    names += ["return", "games"]
+    rows = np.column_stack([planes, results.means, results.games])
+    return Table(names, rows.tolist())
+
+
+def expected_results(afterstates: Afterstates, x: Policy, o: Policy) -> Results:
+    """The results of a game of two players, each weighted by its probability; nothing is sampled.
+
+    They are discounted and never cut. A player loses by an illegal move.
+    """
+    positions = afterstates.positions
+    tables = [tabulate(player, positions.rules).by_row() for player in (x, o)]
+    probs = np.where(positions.x_to_move[:, None], *tables)
+    is_legal = positions.children >= 0
+    illegal = np.where(is_legal, 0, probs).sum(axis=1)
+    probs = np.where(is_legal, probs, 0)
+    plies = [
+        np.flatnonzero((positions.ply == ply) & ~positions.is_over)
+        for ply in range(positions.rules.cells)
+    ]
+    reached = np.zeros(len(positions))  # the probability that a game goes through each position
+    reached[0] = 1
+    for rows in plies:
+        np.add.at(reached, positions.children[rows], reached[rows, None] * probs[rows])
+    returns = afterstates.exact.copy()  # for the side that has just moved
+    onward = np.zeros(len(positions))  # the return at its next position of the side to move
+    for rows in reversed(plies):
+        after = positions.children[rows]
+        onward[rows] = (probs[rows] * returns[after]).sum(axis=1) - illegal[rows]
+        discounted = afterstates.config.discount * onward[after]
+        later = np.where(positions.is_over[after], -afterstates.exact[after], discounted)
+        returns[rows] = (probs[rows] * later).sum(axis=1) + illegal[rows]
+    classes = len(afterstates.classes)
+    games: NDArray[Any] = np.bincount(afterstates.index, reached, minlength=classes + 1)
+    sums: NDArray[Any] = np.bincount(afterstates.index, reached * returns, minlength=classes + 1)
+    return Results(games[1:], sums[1:])
 
 
 def match_of(champion: Policy, before: Policy, rules: Rules) -> dict[str, float]:

@@ -22,8 +22,7 @@ from cyclopts import run
 
 from tictactoe_env.exact.match import best_response
 from tictactoe_env.exact.proof import Limit, reach_of
-from tictactoe_env.exact.symmetry import CanonicalPolicy
-from tictactoe_env.policy import one_hot
+from tictactoe_env.policy import CanonicalPolicy, one_hot
 from tictactoe_env.rules import SIDES, Boards, Rules
 
 BOARDS = (Rules(3, 3, 3), Rules(4, 4, 4), Rules(5, 5, 4))

@@ -3,9 +3,9 @@
     python -m benchmarks.trained
 
 For every setting of benchmarks/results.py one run in runs/results becomes a table in
-`tictactoe_env/trained/tables`, and its own values, rounded, a file in `apps/players/tables`: of an
-agent the best of its seeds, of a preset seed 0. Only certificates that `verify` accepts are taken,
-if the model beside them makes their moves.
+`tictactoe_env/trained/tables`; its own values, rounded, and its growth (steps, losses, proofs)
+become files in `apps/players/tables`. Of an agent it is the best of its seeds, of a preset seed 0.
+Only certificates that `verify` accepts are taken, if the model beside them makes their moves.
 """
 
 from __future__ import annotations
@@ -33,9 +33,12 @@ from tictactoe_env.trained.packed import (
     table_boards,
 )
 from training.checkpoint import load_model
+from training.metrics import FILE as METRICS
+from training.metrics import GROWTH, Row, read_metrics, write_metrics
 from training.values import write_values
 
 MOST_BYTES = 300_000  # of all tables together
+MOST_CHECKS = 40  # exact evaluations of a training that are kept
 STEPS = 1024  # of the scale, to which own values are rounded: they take a third of the space
 LARGER = RUNS / "alphazero-4x4x4"  # the run whose certificate comes with the package as it is
 
@@ -97,11 +100,29 @@ def write_rounded(player: Any, certificate: Certificate, path: Path) -> None:
     write_values(rounded, certificate.sha256_of_moves, path)
 
 
+def growth_of(folder: Path, certificate: Certificate) -> list[Row]:
+    """At most MOST_CHECKS exact evaluations of a run, close at first, as its chart has them.
+
+    Among them are the last one, the one of the certificate, and the first proof of each side.
+    """
+    rows = read_metrics(folder / METRICS)
+    steps = [row["steps"] for row in rows]
+    kept = {steps.index(certificate.stated.training["best_at"]["steps"])}
+    for name in ("unbeatable_x", "unbeatable_o"):
+        proven = [row[name] for row in rows]
+        if 1 in proven:
+            kept.add(proven.index(1))
+    spread = np.geomspace(1, len(rows), MOST_CHECKS - len(kept))
+    kept |= {round(one) - 1 for one in spread}
+    return [{name: round(rows[n][name], 5) for name in GROWTH} for n in sorted(kept)]
+
+
 def main() -> int:
     """Write the tables; the exit code is 1 if a setting has no run."""
     missing = []
     written = {}
     players = {}
+    growths = {}
     for setting in SETTINGS:
         folder = best_run(setting)
         if folder is None:
@@ -109,6 +130,7 @@ def main() -> int:
             continue
         certificate, player = checked_player(folder)
         data = written[FOLDER / f"{setting.name}{TABLE}"] = table_bytes(certificate)
+        growths[VALUES_FOLDER / f"{setting.name}.csv"] = growth_of(folder, certificate)
         if hasattr(player, "own"):
             players[VALUES_FOLDER / f"{setting.name}.npz"] = player, certificate
         print(f"{setting.name}: {folder.name}, {len(data):,} bytes")
@@ -122,13 +144,15 @@ def main() -> int:
     else:
         missing.append(f"train.py alphazero --board 4x4x4 --until unbeatable --out {LARGER}")
     names = {setting.name for setting in SETTINGS}
-    for old in {*FOLDER.iterdir(), *VALUES_FOLDER.iterdir()} - {*written, *players}:
+    for old in {*FOLDER.iterdir(), *VALUES_FOLDER.iterdir()} - {*written, *players, *growths}:
         if old.name.partition(".")[0] in names:
             old.unlink()
     for path, data in written.items():
         write_file(path, partial(_write, data))
     for path, (player, certificate) in players.items():
         write_rounded(player, certificate, path)
+    for path, rows in growths.items():
+        write_metrics(path, rows)
     for command in missing:
         print(
             f"no run of `{command}` in {RUNS}: run python -m benchmarks.results --seeds 10 first",

@@ -88,6 +88,18 @@ def read_page(app: object, name: str, content: list[str]) -> None:
         content[0] = site_links(content[0], "examples" if name == "libraries" else "docs")
 
 
+# What the theme's pages lack for people who listen to them: levels and names.
+HEARD = {
+    ' role="heading">': ' role="heading" aria-level="2">',
+    ' class="announcement-content">': ' class="announcement-content" aria-label="Note">',
+    ' class="content-icon-container">': ' class="content-icon-container" role="navigation" '
+    'aria-label="This page">',
+    '<div id="search-results">': '<h1 class="visually-hidden">Search</h1><div id="search-results">',
+    '<aside class="sidebar-drawer">': '<aside class="sidebar-drawer" aria-label="Pages">',
+    '<aside class="toc-drawer': '<aside aria-label="Contents" class="toc-drawer',
+}
+
+
 def finish_site(app: object, error: Exception | None) -> None:
     """Add the page to play on, and raise an error if a link of the site leads nowhere."""
     import links
@@ -96,6 +108,11 @@ def finish_site(app: object, error: Exception | None) -> None:
 
     if error is None and app.builder.format == "html":  # type: ignore[attr-defined]
         site = Path(app.outdir)  # type: ignore[attr-defined]
+        for file in site.rglob("*.html"):
+            text = file.read_text(encoding="utf-8")
+            for written, heard in HEARD.items():
+                text = text.replace(written, heard)
+            file.write_text(text, encoding="utf-8")
         demo.write(site / "demo.html")
         wrong = links.wrong_links(site)
         if wrong:

@@ -96,7 +96,7 @@ def page() -> str:
         rows = [
             f"| {{py:obj}}`{name} <{module}.{name}>` | {brief(values[name])} |" for name in names
         ]
-        tables += [f"**{module}**\n", "| | |", "| --- | --- |", *rows, ""]
+        tables += [f"**{module}**\n", "| name | what it is |", "| --- | --- |", *rows, ""]
         entries += [f"## {module}\n", f"```{{py:module}} {module}\n```\n"]
         entries += [part for name, value in values.items() for part in entry(name, value)]
     return "\n".join([*tables, *entries])

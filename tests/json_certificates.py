@@ -12,7 +12,7 @@ from tictactoe_env.certificates.certificate import certify, certify_lines, verif
 from tictactoe_env.certificates.content import Certificate
 from tictactoe_env.certificates.stated import Stated
 from tictactoe_env.exact.proof import BoardReach
-from tictactoe_env.exact.symmetry import CanonicalPolicy
+from tictactoe_env.policy import CanonicalPolicy
 from tictactoe_env.rules import SIDES
 
 GONE = object()

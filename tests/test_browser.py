@@ -19,6 +19,10 @@ is no Chromium.
 import json
 import re
 import shutil
+import threading
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -29,11 +33,12 @@ from serving import serving
 from apps.players.gallery import Gallery
 from apps.web import demo
 from tictactoe_env import Rules, TabularPolicy
-from tictactoe_env.certificates.certificate import certify, write
+from tictactoe_env.certificates.certificate import certify, read, verify, write
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.games import Game, GameStore, Participant
 from tictactoe_env.policy import one_hot
+from tictactoe_env.trained.packed import certificate_of
 from training.metrics import write_metrics
 from training.values import OwnValues, checked, write_values
 
@@ -57,6 +62,7 @@ def in_browser(game, number):
     return values
 
 
+SITE = Path(__file__).parent.parent / "build/docs"
 KEPT = json.dumps([in_browser(TAKEN, 2), in_browser(THROWN, 1)])
 DESK = {"viewport": {"width": 1280, "height": 800}, "color_scheme": "light"}
 PHONE = {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobile": True}
@@ -316,7 +322,10 @@ def test_the_player_that_wins_most_is_offered_with_a_hint_and_a_count_of_those_b
     button(page, "New game").click()
     play(page, "b2 b1 b3")
     says(page, "let you win", ".note")
-    says(page, ["1.27", "beaten 1 of the 7"], ".caption")
+    says(page, ["1.27", "beaten 1 of 7"], ".caption")
+    page.locator(".caption").get_by_role("link", name=re.compile("The")).click()
+    your_move(page, 0)
+    expect(field(page, "O is played by")).to_have_value(re.compile("dimitars"))
 
 
 # --- 4. boards ------------------------------------------------------------------------------------
@@ -375,7 +384,7 @@ def test_the_numbers_on_the_cells_are_those_of_the_server_each_with_its_meaning(
     says(page, ["against random moves", "With best play from here, X draws"], ".legend")
     says(page, "as X, against random moves", ".caption")  # whose they are stands at the board
     field(page, OWN).check()
-    says(page, "+1 a sure win, 0 a sure loss", ".caption")
+    says(page, "+1.00 a sure win, 0.00 a sure loss", ".caption")
     says(page, ["marked ?", "never met"], ".legend .own")
     expect(cell(page, "b1")).to_have_attribute("aria-label", re.compile(r"worth \+0.40.*in truth"))
     reload(page)
@@ -428,6 +437,14 @@ def test_a_kept_game_is_found_and_replayed_with_a_verdict_on_every_move(open_pag
         says(page, move)
     page.locator(".moves button").nth(1).click()
     expect(page.locator("[aria-current=step]")).to_contain_text("a2")
+    bar, graph = page.locator(".evaluation"), page.locator(".course")
+    worths = ("X wins in 3", "O loses in 2", "X wins at once", "X has won")
+    for number, worth in enumerate(worths, start=2):
+        page.locator(".moves button").nth(number - 1).click()
+        expect(bar).to_have_attribute("aria-label", worth)
+    graph.click(position={"x": 2, "y": 9})
+    expect(bar).to_have_attribute("aria-label", "A draw with best play")
+    says(page, "beginning")
     field(page, "Speed").select_option("500")
     button(page, "Play").click()
     says(page, "Move 5 of 5: c1, X wins")
@@ -459,6 +476,19 @@ def test_a_player_is_looked_up_and_beaten_by_the_game_that_it_loses(open_page, f
     button(page, "New game").click()
     cell(page, "c3").click()
     says(page, "left the dashed line", ".note")
+
+
+def test_a_player_of_the_package_shows_its_growth_and_hands_out_its_certificate(
+    open_page, tmp_path
+):
+    page = open_page("/agents/dqn")
+    says(page, "no other unbeatable player wins more often", ".statement")
+    says(page, "after 114,688", ".growth")
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Download the certificate").click()
+    download.value.save_as(tmp_path / "dqn.json")
+    assert read(tmp_path / "dqn.json") == certificate_of("dqn")
+    verify(read(tmp_path / "dqn.json"))
 
 
 @pytest.mark.usefixtures("on_server")
@@ -514,6 +544,27 @@ def test_a_server_that_does_not_answer_is_told_in_words_and_can_be_tried_again(o
         your_move(page, 2)
 
 
+ENDS = {"dqn-duel-second": "b2 b1 b3", "minimax-first": "b2 c1 a2 b3 c3"}
+SCREENS = ((390, 844), (1280, 800), (1920, 1080))
+PLACES = """() => [".score", ".grid", ".buttons.main", ".view", ".seats"].map((one) => {
+    const { x, y } = document.querySelector(one).getBoundingClientRect();
+    return [one, Math.round(x + scrollX), Math.round(y + scrollY)];
+})"""
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+@pytest.mark.parametrize("opponent", ENDS)
+def test_nothing_moves_at_the_end_of_a_game(open_page, opponent, screen):
+    size = dict(zip(("width", "height"), screen, strict=True))
+    page = open_page(f"/?x=human&o={opponent}&board=3x3x3", viewport=size)
+    your_move(page, 0)
+    before = page.evaluate(PLACES)
+    play(page, ENDS[opponent])
+    says(page, "Kept as game", ".caption")
+    page.locator(".note strong").wait_for()
+    assert page.evaluate(PLACES) == before
+
+
 # --- 10. every page -------------------------------------------------------------------------------
 
 PAGES = ("?x=human&o=runs/weak&moves=4,0", "?x=human&o=search-depth=2&board=7x7x5")
@@ -548,3 +599,32 @@ def test_everybody_can_read_a_page_and_find_their_way_on_it(open_page, look, pat
         for part in (".grid", ".buttons.main, .transport"):
             box = page.locator(part).bounding_box()
             assert box["y"] + box["height"] <= height
+
+
+@pytest.fixture
+def site():
+    """The address of the site that `make docs` has built."""
+    if not SITE.exists():
+        pytest.skip("there is no site: make docs")
+    serve = partial(SimpleHTTPRequestHandler, directory=SITE)
+    with ThreadingHTTPServer(("127.0.0.1", 0), serve) as server:
+        threading.Thread(target=server.serve_forever).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_site_can_be_heard_its_pages_are_short_and_its_board_has_its_colours(
+    chromium, site, theme
+):
+    browser, _ = chromium
+    context = browser.new_context(**DESK)
+    context.add_init_script(f"localStorage.theme = {theme!r}")
+    page = context.new_page()
+    for name in ("environment", "certificates", "training", "alphazero", "index"):
+        page.goto(f"{site}/{name}.html")
+        assert Axe().run(page, options={"iframes": False}).response["violations"] == [], name
+        assert page.evaluate("document.documentElement.scrollHeight") <= 5 * 800, name
+    html = page.frame_locator("iframe.board").locator("html")
+    expect(html).to_have_attribute("data-colours", theme)
+    context.close()

@@ -20,6 +20,7 @@ GRID = [
     for kind, opponent in product(OBSERVATIONS, opponents)
 ]
 EXTRAS = [{"start": "random"}, {"opening": "b2"}, {"early_draw": True}, {"rewards": {"win": 2}}]
+EXTRAS += [{"symmetric": True}, {"symmetric": True, "rows": 4, "cols": 5, "observation": "grid"}]
 # The second id is the same environment by another name.
 EVERY = {"tictactoe_env/TicTacToe-v0": (*GRID, *EXTRAS), "TicTacToe-v0": EXTRAS}
 SMALL = {"rows": 3, "cols": 4, "k": 3}

@@ -16,9 +16,9 @@ import evaluate
 from tictactoe_env import RandomPolicy, Rules, make_opponent, tabulate
 from tictactoe_env.certificates.certificate import certify, load_policy, read, write
 from tictactoe_env.exact import match
-from tictactoe_env.exact.symmetry import CanonicalPolicy
 from tictactoe_env.games.analysis import analyse
 from tictactoe_env.notation import parse_board
+from tictactoe_env.policy import CanonicalPolicy
 from training.files import read_arrays, read_json, write_arrays
 from training.values import read_values
 

@@ -23,11 +23,10 @@ from tictactoe_env.exact.evaluation import (
 )
 from tictactoe_env.exact.match import BestResponse, Result, sampled_result
 from tictactoe_env.exact.solver import MinimaxPolicy
-from tictactoe_env.exact.symmetry import CanonicalPolicy
 from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.exact.verdict import Proven, verdict
 from tictactoe_env.opponents import make_opponent
-from tictactoe_env.policy import RandomPolicy
+from tictactoe_env.policy import CanonicalPolicy, FunctionPolicy, RandomPolicy
 from tictactoe_env.rules import Rules
 
 X_WINS = Rules(2, 3, 2)  # O must lose to perfect play, so it has no best achievable result
@@ -138,6 +137,17 @@ def test_a_player_is_asked_once_for_each_position_that_it_can_meet_and_for_no_ot
     unsure = Counting(player, varies=None)
     assert evaluate(unsure) == found
     assert set(unsure.asked) == set(plain.asked)  # some again, but no others
+
+
+def test_a_function_may_take_its_time_and_is_asked_for_each_position_once():
+    asked = Counter()
+
+    def first_free(observations, masks):
+        asked.update(map(bytes, observations))
+        return masks.argmax(axis=1)
+
+    found = evaluate(FunctionPolicy(first_free, Rules()))
+    assert (len(asked), set(asked.values())) == (found.asked, {1})
 
 
 class Mute:

@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 EXAMPLES = ROOT / "examples"
 ECOSYSTEM = ROOT / "tests" / "ecosystem"
-PROGRAMS = sorted(EXAMPLES.glob("*.py"))
+PROGRAMS = sorted({*EXAMPLES.glob("*.py")} - {*EXAMPLES.glob("test_*.py")})
 NAMES = sorted(path.stem for path in (EXAMPLES / "requirements").glob("*.txt"))
 
 

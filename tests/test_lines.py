@@ -22,9 +22,8 @@ from tictactoe_env.certificates.certificate import (
 )
 from tictactoe_env.certificates.lines import LinesPolicy, decompressed, reaches_of
 from tictactoe_env.exact.proof import BoardReach, Limit, ProofLimitError
-from tictactoe_env.exact.symmetry import CanonicalPolicy, plays_symmetrically
 from tictactoe_env.exact.tables import TabularPolicy
-from tictactoe_env.policy import RandomPolicy
+from tictactoe_env.policy import CanonicalPolicy, RandomPolicy, plays_symmetrically
 
 SQUARE = Rules(4, 4, 4)
 

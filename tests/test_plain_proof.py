@@ -22,8 +22,8 @@ from sample_players import LineCounter
 from text_cases import refuses
 
 from tictactoe_env import plain_proof
-from tictactoe_env.exact.symmetry import CanonicalPolicy
 from tictactoe_env.opponents import make_opponent
+from tictactoe_env.policy import CanonicalPolicy
 from tictactoe_env.rules import Rules
 
 SMALL, SQUARE = Rules(2, 3, 3), Rules(4, 4, 4)

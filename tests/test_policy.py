@@ -188,6 +188,26 @@ def test_a_function_of_columns_plays_the_cells_on_which_pieces_land_or_the_full_
         module.FunctionPolicy(len, RECTANGLE, actions="columns")
 
 
+def test_a_function_that_learned_from_images_is_asked_about_each_once_and_turned_back():
+    boards, asked = boards_of("X.O/.X.", "O.X/.X.", ".X./O.X"), []
+
+    def last_free(observations, masks):
+        asked.extend(masks.tolist())
+        return masks.shape[1] - 1 - masks[:, ::-1].argmax(axis=1)
+
+    policy = module.FunctionPolicy(last_free, RECTANGLE, symmetric=True)
+    cells = policy.probs(boards).argmax(axis=1)
+    assert len(asked) == 1
+    assert (boards[np.arange(3), cells] == 0).all()
+    turned = np.array([2, 1, 0, 5, 4, 3])  # mirrored left and right
+    assert cells[1] == turned[cells[0]]
+    assert cells[2] == 5 - cells[0]
+    plain = module.FunctionPolicy(last_free, RECTANGLE)
+    assert evaluate(policy) == evaluate(plain, symmetric=True) != evaluate(plain)
+    with refuses("symmetric=True"):
+        evaluate(policy, symmetric=False)
+
+
 @pytest.mark.parametrize(
     ("result", "mention"),
     [

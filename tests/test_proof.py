@@ -17,9 +17,8 @@ from tictactoe_env.certificates.certificate import certify, policy_in, verify
 from tictactoe_env.exact import proof
 from tictactoe_env.exact.match import best_responses, exact_result
 from tictactoe_env.exact.proof import BoardReach, Limit, ProofLimitError
-from tictactoe_env.exact.symmetry import CanonicalPolicy, plays_symmetrically
 from tictactoe_env.exact.tables import TabularPolicy
-from tictactoe_env.policy import RandomPolicy
+from tictactoe_env.policy import CanonicalPolicy, RandomPolicy, plays_symmetrically
 
 
 def test_positions_are_found_alike_however_many_are_taken_at_a_time(monkeypatch):

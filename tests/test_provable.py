@@ -10,8 +10,7 @@ from tictactoe_env.certificates.certificate import certify
 from tictactoe_env.exact.evaluation import evaluate, exploitability
 from tictactoe_env.exact.match import best_responses, exact_result
 from tictactoe_env.exact.provable import provable
-from tictactoe_env.exact.symmetry import CanonicalPolicy
-from tictactoe_env.policy import RandomPolicy
+from tictactoe_env.policy import CanonicalPolicy, RandomPolicy
 from tictactoe_env.rules import Rules
 from tictactoe_env.search.alphabeta import SearchPolicy
 from tictactoe_env.search.mcts import MCTSPolicy

@@ -20,8 +20,8 @@ from tictactoe_env.exact.match import best_responses, exact_result
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.proof import Limit, ProofLimitError
 from tictactoe_env.exact.responses import best_response_player
-from tictactoe_env.exact.symmetry import CanonicalPolicy
 from tictactoe_env.notation import board_text, parse_board
+from tictactoe_env.policy import CanonicalPolicy
 from tictactoe_env.rules import to_move
 from tictactoe_env.starts import ExploringStarts
 from training.selfplay import SelfPlay

@@ -21,9 +21,10 @@ from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv, VecMoni
 from text_cases import cases, refuses
 
 from tictactoe_env import Rules, TabularPolicy, TicTacToeEnv, evaluate, exploitability, snapshot
+from tictactoe_env.exact import best_responses
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.observation import observe
-from tictactoe_env.policy import FunctionPolicy, PredictPolicy, one_hot
+from tictactoe_env.policy import CanonicalPolicy, FunctionPolicy, PredictPolicy, one_hot
 from tictactoe_env.sb3 import ExactEvaluation, MaskableDQN, SelfPlay, TicTacToeVecEnv
 
 ID = "tictactoe_env/TicTacToe-v0"
@@ -59,29 +60,38 @@ def model_of(kind, env=None, **settings):
     return algorithm("MlpPolicy", env, **{**small, **usual, **settings})
 
 
+def plays_alike_on_images(table):
+    """True if a table on RULES has on every board the probabilities of its image, turned back."""
+    boards = positions_of(RULES).boards[positions_of(RULES).unfinished]
+    return np.array_equal(table.probs(boards), CanonicalPolicy(table, RULES).probs(boards))
+
+
 def logged_last(folder):
     """The last row that the logger "json" of a folder has written."""
     return json.loads((folder / "progress.json").read_text().splitlines()[-1])
 
 
 TRAINED = """
-    PPO         | flattened | planes
-    QRDQN       | native    | flat
-    MaskablePPO | dummy     | planes
-    MaskableDQN | native    | grid
+    PPO         | flattened | planes | plain
+    QRDQN       | native    | flat   | plain
+    MaskablePPO | dummy     | planes | plain
+    MaskableDQN | native    | grid   | plain
+    PPO         | flattened | grid   | images
+    MaskablePPO | native    | flat   | images
 """
 
 
-@pytest.mark.parametrize(("kind", "form", "observation"), cases(TRAINED))
-def test_the_logged_results_are_those_of_evaluate(kind, form, observation, tmp_path):
+@pytest.mark.parametrize(("kind", "form", "observation", "seen"), cases(TRAINED))
+def test_the_logged_results_are_those_of_evaluate(kind, form, observation, seen, tmp_path):
     """Of the best moves, or of the probabilities of the PPO with masks."""
-    env = games(form, observation)
+    env = games(form, observation, symmetric=seen == "images")
     env = VecNormalize(VecMonitor(env) if form == "native" else env)
     model, best = model_of(kind, env), kind != "MaskablePPO"
     model.set_logger(configure(str(tmp_path), ["json"]))
     exact = ExactEvaluation(every=16, deterministic=best)
-    model.learn(64, callback=exact)
+    model.learn(64, callback=[exact, SelfPlay(every=16)])
     table = snapshot(model, RULES, deterministic=best)
+    assert plays_alike_on_images(table) == (seen == "images")
     expected = evaluate(table)
     assert exact.last.evaluation == expected
     assert exact.last.exploitability == pytest.approx(exploitability(table), abs=1e-15)
@@ -283,6 +293,24 @@ def test_trainings_that_cannot_be_judged_are_refused_at_the_start(env, callback,
     with refuses(*mentions.split()):
         model.learn(100, callback=callback)
     assert model.num_timesteps <= 2
+
+
+def test_a_saved_model_that_learned_from_images_is_evaluated_so_or_refused(tmp_path):
+    env = games("native", opponent="random", symmetric=True)
+    MaskablePPO("MlpPolicy", env, seed=0, n_steps=8, batch_size=16).save(tmp_path / "model")
+    model = MaskablePPO.load(tmp_path / "model")
+    found = evaluate(model, RULES)
+    assert found == evaluate(CanonicalPolicy(PredictPolicy(model, RULES), RULES))
+    assert exploitability(model, RULES) == exploitability(model, RULES, symmetric=True)
+    env.set_opponent(model)
+    assert plays_alike_on_images(snapshot(model, RULES))
+    for judge in (evaluate, exploitability, snapshot, best_responses):
+        with refuses("symmetric=True"):
+            judge(model, RULES, symmetric=False)
+    with pytest.raises(ValueError, match="ImageBox"):
+        model.set_env(games("native"))
+    plain = MaskablePPO("MlpPolicy", games("native"), seed=0, n_steps=8, batch_size=16)
+    assert evaluate(plain, RULES, symmetric=True) != evaluate(plain, RULES)
 
 
 def test_a_function_makes_the_policy_where_a_wrapper_changes_the_observations():

@@ -185,6 +185,11 @@ def test_the_environment_of_text_is_played_by_cells_and_a_text_without_one_is_il
         assert (reward, over, info["illegal_move"], info["outcome"]) == (-5, True, 1, -1)
         with refuses("reset", error=ResetNeeded):
             env.step("a1")
+    env = TextEnv(gym.make(ID, opponent=None, symmetric=True))
+    env.reset(seed=0)
+    for _ in range(2):  # the image has the first mark in a1
+        seen, _, over, _, _ = env.step("c1")
+        assert (board_of(seen)[0] != 0, over) == (True, False)
     env = TextEnv(gym.make(ID, illegal="raise", side="X"))
     env.reset(seed=0)
     with refuses("no idea", error=IllegalMoveError):

@@ -20,7 +20,7 @@ TITLES = {
     "search": "Full search",
     "search-depth=4-ties=first": "Search, depth=4, ties=first",
     "mcts-milliseconds=100": "Tree search, milliseconds=100",
-    "dqn-duel-first": "Deep Q-network (duel-first)",
+    "dqn-duel-first": "The opener",
     "runs/group/a run of mine": "a run of mine",
 }
 

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 from text_cases import refuses
 
+from apps.players.seat import VALUES_FOLDER
+from benchmarks.trained import MOST_CHECKS
 from tictactoe_env import Rules, TabularPolicy, evaluate, make_opponent
 from tictactoe_env.certificates.certificate import (
     table_of,
@@ -23,6 +25,7 @@ from tictactoe_env.trained.packed import (
     trained_names,
     trained_policy,
 )
+from training.metrics import GROWTH, read_metrics
 
 AGENTS = {
     *("alphazero", "dqn", "maskable_ppo", "mcts", "neuroevolution"),
@@ -41,6 +44,25 @@ def test_every_trained_agent_is_what_its_certificate_states(name):
     assert facts_of(name).verdict().startswith("cannot") == all(proven)
     assert name.partition("-")[0] == content.stated.agent
     assert len(content.sha256_of_moves) == 64
+
+
+GROWN = sorted(path.stem for path in VALUES_FOLDER.glob("*.csv"))
+
+
+@pytest.mark.parametrize("name", GROWN)
+def test_the_growth_of_a_trained_agent_belongs_to_its_certificate(name):
+    rows = read_metrics(VALUES_FOLDER / f"{name}.csv", GROWTH)
+    content = certificate_of(name)
+    training = content.stated.training
+    assert len(rows) <= MOST_CHECKS
+    assert rows[-1]["steps"] == training["steps"]
+    certified = {row["steps"]: row for row in rows}[training["best_at"]["steps"]]
+    for side, found in content.results.items():
+        assert certified[f"{side.lower()}_loss"] == pytest.approx(found.vs_random.loss, abs=1e-5)
+    if "first_unbeatable" in training:
+        proven = [f"unbeatable_{side.lower()}" for side in content.trained]
+        first = next(row["steps"] for row in rows if all(row[one] for one in proven))
+        assert first == training["first_unbeatable"]["steps"]
 
 
 def test_the_trained_agent_of_4x4_is_what_its_certificate_states():

@@ -3,14 +3,21 @@
 import numpy as np
 import pytest
 from learners import POSITIONS, row
-from text_cases import refuses
+from text_cases import called, refuses
 
-from agents.value_net import Config, begin
+import evaluate
+from agents.value_net import Config, begin, expected_results
 from tictactoe_env.exact.tables import tabulate
+from tictactoe_env.notation import replay
+from tictactoe_env.opponents import make_opponent
+from tictactoe_env.rules import Rules, standing
+from training.charts import chart
+from training.checkpoint import save
 from training.files import write_csv
 from training.selfplay import ExploringPolicy
 
 SMALL = Config(steps=600, games=200, judge_every=200, hidden=(16,), epochs=2)
+LITTLE = Rules(2, 3, 2)
 WON = ("X../.../...", "XO./.../...", "XO./X../...", "XO./X.O/...", "XO./X.O/X..")
 
 
@@ -63,6 +70,16 @@ def test_exploration_temperature_and_look_ahead_work_together(learner, look_ahea
         assert table[at] == pytest.approx(probs, abs=1e-6)
 
 
+def test_differences_from_the_mean_results_are_counted_and_drawn(learner, tmp_path):
+    table = learner.tables()["differences.csv"]
+    means, is_met = learner.results.means, learner.results.games > 0
+    found = learner.afterstates.outputs(learner.network) - means
+    differences = found[is_met].clip(-1, 0.999)  # those beyond are in the outer bars
+    for low, count in table.rows:
+        assert count == ((low <= differences) & (differences < low + 0.05)).sum()
+    chart(table, tmp_path / "differences.png")
+
+
 def test_the_champion_has_the_least_loss_on_what_was_held_out_or_is_the_last():
     """A longer training has a champion that is as good."""
     losses = [after(1, epochs=n, learning_rate=0.02).losses for n in range(1, 7)]
@@ -79,9 +96,57 @@ def test_earlier_games_count_less_at_each_level():
     assert learner.results.games.sum() == pytest.approx(1.5 * games, rel=0.2)
 
 
+def plain_games(players, cells=(), share=1.0):
+    """The games of two players on 2x3, 2 in a row: their cells and their probabilities."""
+    now = standing(list(cells), LITTLE)
+    if now.mover is None:
+        yield cells, share
+        return
+    probs = players[len(cells) % 2].probs(now.board[None])[0]
+    for cell in np.flatnonzero(probs).tolist():
+        yield from plain_games(players, (*cells, cell), share * probs[cell])
+
+
+def test_expected_results_are_those_of_all_games_of_two_players(tmp_path, capsys):
+    learner = begin(Config(rows=2, cols=3, k=2, cut=False, symmetry=False))
+    states = learner.afterstates
+    names = ["random", "minimax-slip=0.5"]
+    players = [make_opponent(name, LITTLE) for name in names]
+    nothing = np.zeros(len(states.positions))
+    for pair in (players, players[::-1]):
+        games, sums = np.zeros((2, len(states.classes)))
+        for cells, share in plain_games(pair):
+            path = np.full((LITTLE.cells + 3, 1), -1)
+            path[: len(cells) + 1, 0] = states.positions.rows(replay(cells, LITTLE))
+            places = states.index[path[1 : len(cells), 0]] - 1  # without the end
+            games[places] += share
+            sums[places] += share * learner.returns(path, nothing)[1 : len(cells), 0]
+        found = expected_results(states, *pair)
+        assert found.games == pytest.approx(games)
+        assert found.sums == pytest.approx(sums)
+    file = tmp_path / "pair.csv"
+    words = [*names, "--board", "3x3x3", "--games", "50", "--expectations", str(file)]
+    assert called(evaluate, words, capsys)[0] == 0
+    assert after(1, dataset=str(file)).results.games.max() == pytest.approx(50 * 4 / 9)  # corners
+
+
+def test_a_training_begins_from_the_network_of_a_run_of_the_same_size_and_board(tmp_path):
+    first = after(2)
+    save(tmp_path, "value_net", first.config, first)
+    again = after(1, network=str(tmp_path), seed=1, learning_rate=1e-12, epsilons=(0.0,))
+    for name, weights in first.model().items():
+        assert again.model()[name] == pytest.approx(weights, abs=1e-6)
+    assert again.match["won"] == pytest.approx(again.match["lost"]), "it met itself"
+    for changes, mentions in (({"hidden": (8,)}, "16 8"), ({"cols": 4}, "3x3 3x4")):
+        with refuses("hidden" if "hidden" in changes else "rules", *mentions.split()):
+            after(1, network=str(tmp_path), **changes)
+    with refuses("no/run", error=FileNotFoundError):
+        after(1, network="no/run")
+
+
 def test_the_first_level_learns_the_dataset_of_another_run_and_no_other_file(tmp_path):
     level, path = after(1, seed=3), tmp_path / "dataset.csv"
-    (table,) = level.tables().values()
+    table = level.tables()["dataset.csv"]
     write_csv(path, table.names, table.rows)
     again = after(1, dataset=str(path))
     assert again.results.games == pytest.approx(level.results.games, abs=1e-9)

@@ -18,6 +18,7 @@ SETTINGS = {  # the number of games, and what the environments are made with
     "drawn": (7, {"opponent": FixedPlayer(5), "rows": 3, "cols": 4, "k": 4}),
 }
 SETTINGS["early"] = (7, SETTINGS["drawn"][1] | {"early_draw": True})
+SETTINGS |= {f"{name}, images": (7, SETTINGS[name][1] | {"symmetric": True}) for name in SETTINGS}
 STARTS = {  # boards to start from in DISABLED, with cells that a CellPlayer(4) leaves free
     "table": (".../.../...", "X../.O./...", "XO./.X./..."),
     "illegal": (".../.../...", "X../O../...", "XO./X../..."),
@@ -25,6 +26,7 @@ STARTS = {  # boards to start from in DISABLED, with cells that a CellPlayer(4) 
     "drawn": ("..../..../....", "X.O./..../....", "XOX./..../O..."),
 }
 STARTS["early"] = STARTS["drawn"]
+STARTS |= {f"{name}, images": STARTS[name] for name in STARTS}
 
 
 def legal_actions(env, rng):

@@ -19,10 +19,9 @@ if TYPE_CHECKING:
     from tictactoe_env.exact.evaluation import Evaluation, evaluate, exploitability
     from tictactoe_env.exact.match import Result, best_responses, exact_result
     from tictactoe_env.exact.proof import Limit
-    from tictactoe_env.exact.symmetry import CanonicalPolicy
     from tictactoe_env.exact.tables import TabularPolicy, tabulate
     from tictactoe_env.opponents import make_opponent, register_opponent, unregister_opponent
-    from tictactoe_env.policy import FunctionPolicy, Policy, RandomPolicy
+    from tictactoe_env.policy import CanonicalPolicy, FunctionPolicy, Policy, RandomPolicy
     from tictactoe_env.pool import snapshot
     from tictactoe_env.rules import IllegalMoveError, Rules
     from tictactoe_env.starts import ExploringStarts
@@ -88,7 +87,7 @@ __all__ = [
     "unregister_opponent",
 ]
 _MODULES = {
-    "CanonicalPolicy": "exact.symmetry",
+    "CanonicalPolicy": "policy",
     "Evaluation": "exact.evaluation",
     "ExploringStarts": "starts",
     "FunctionPolicy": "policy",

@@ -31,6 +31,7 @@ _REWARDS = {"win": 1, "draw": 0, "loss": -1, "illegal": -1}
 # Arguments with which the best achievable reward stays the same.
 _SAME_THRESHOLD = {
     "observation",
+    "symmetric",
     "render_mode",
     "illegal",
     "autoreset_mode",
@@ -65,6 +66,7 @@ class Config:
     opening: str = ""
     start: str | Start = "empty"
     early_draw: bool = False
+    symmetric: bool = False
     render_mode: str | None = None
 
     @classmethod
@@ -81,8 +83,9 @@ class Config:
         checked_actions(self.actions, self.rules)
         if not callable(self.start):
             one_of("start", self.start, ("empty", "random"))
-        if not isinstance(self.early_draw, bool):
-            raise ValueError(f"early_draw must be True or False, got {self.early_draw!r}")
+        for name in ("early_draw", "symmetric"):
+            if not isinstance(value := getattr(self, name), bool):
+                raise ValueError(f"{name} must be True or False, got {value!r}")
         if self.render_mode is not None:
             one_of("render mode", self.render_mode, RENDER_MODES)
         if self.opening and self.start != "empty":
@@ -106,26 +109,39 @@ class Config:
         names = ["illegal" if i == ILLEGAL else outcome for i, outcome in enumerate(OUTCOMES)]
         return np.array([0.0, *(float(rewards[name]) for name in names[1:])])
 
-    # --- actions: cells, or columns in which pieces fall ------------------------------------------
+    # --- what the learner sees and does -----------------------------------------------------------
+
+    def seen(self, board: Boards) -> Boards:
+        """The board (cells,) that a learner sees: with `symmetric` the image of `board`."""
+        return board[self._cells(board)]
 
     @property
     def by_column(self) -> bool:
-        """True if an action is a column."""
+        """True if an action is a column, in which a piece falls."""
         return self.actions == "columns"
 
     def action_space(self) -> gym.spaces.Discrete:
         """A new space of the actions in one game."""
         return gym.spaces.Discrete(self.rules.cols if self.by_column else self.rules.cells)
 
+    def start_mask(self) -> NDArray[np.bool_]:
+        """The legal first actions on `start_board`: (n,) for n actions."""
+        return legal_actions(self.seen(self.start_board), self.rules, self.actions)
+
     def check_action(self, board: Boards, action: int) -> None:
         """Raises IllegalMoveError if an action is not legal on a board (cells,)."""
+        cells = self._cells(board)
         if self.by_column:
-            action = int(self.rules.landing(self.rules.legal_cells(board))[action])
-        check_move(board, action, self.rules)
+            action = int(self.rules.landing(self.rules.legal_cells(board[cells]))[action])
+        check_move(board, int(cells[action]), self.rules)
 
-    def start_masks(self) -> NDArray[np.bool_]:
-        """The mask of the first move, on `start_board`: (n,) for n actions."""
-        return legal_actions(self.start_board, self.rules, self.actions)
+    def _cells(self, board: Boards) -> NDArray[np.intp]:
+        """The cells of a board (cells,) in the order in which a learner sees them."""
+        if not self.symmetric:
+            return np.arange(self.rules.cells)
+        from tictactoe_env.symmetry import images  # imported here because few need it
+
+        return images(board[None], self.rules)[1][0]
 
     # --- boards to start from ---------------------------------------------------------------------
 

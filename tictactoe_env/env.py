@@ -119,6 +119,8 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
         boards `(B, cells)` of +1, -1 and 0, and the learner's marks `(B,)`, which may differ from
         `seats`. It draws its random numbers from `rng`.
     - `early_draw` (`False`): end a game as a draw as soon as every line has marks of both sides.
+    - `symmetric` (`False`): show one image of all boards that are the same by symmetry; see
+      Symmetry below.
     - `render_mode` (`None`): `"ansi"` (text), `"rgb_array"`, or `"human"`, a window that shows
       every board and needs the extra `render`.
 
@@ -137,6 +139,14 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
     if there are more, the snapshot plays, with a warning. With `start=ExploringStarts(share, rules,
     counterexamples=0.5)` half of the games start from positions in which the snapshot can still be
     beaten.
+
+    ## Symmetry
+    A board and its turned and mirrored images are the same game. With `symmetric=True` the learner
+    sees one of them, the canonical form, 765 on 3x3 instead of 5,478. Observation and mask are
+    of that image, and an action is a cell of it. Everything else stays on the real board: `board`,
+    opponents, options, errors and pictures. What learned so must be evaluated so. A
+    Stable-Baselines3 model is known by its observation space, which is an `ImageBox`. Of a network
+    or a function say it: `evaluate(policy, symmetric=True)`.
 
     ## Both sides
     With `opponent=None` each step is one move, by X and O in turn. `info["side"]` is the side to
@@ -192,6 +202,7 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
         opening: str = "",
         start: str | Start = "empty",
         early_draw: bool = False,
+        symmetric: bool = False,
         render_mode: str | None = None,
         gravity: bool = False,
         actions: str = "cells",
@@ -209,6 +220,7 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
             opening=opening,
             start=start,
             early_draw=early_draw,
+            symmetric=symmetric,
             render_mode=render_mode,
             gravity=gravity,
             actions=actions,
@@ -223,10 +235,10 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
             self._window = Window(self.metadata["render_fps"])
         else:  # checkers make an environment of each mode, and a window needs pygame and a display
             self.metadata = {**self.metadata, "render_modes": ["ansi", "rgb_array"]}
-        self.observation_space = observation_space(self.rules, observation)
+        self.observation_space = observation_space(self.rules, observation, symmetric)
         self.action_space = config.action_space()
         self._game: GameEngine[Any, Any] = game_engine(
-            self.rules, early_draw, observation, config.by_column
+            self.rules, early_draw, observation, symmetric, config.by_column
         )
         self._last_action = int(config.action_space().n) - 1
         self._rewards = config.reward_table.tolist()

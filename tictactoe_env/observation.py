@@ -35,14 +35,29 @@ def observe(boards: Boards, rules: Rules, kind: str = "flat", seats: Any = None)
     return planes.reshape(len(planes), 2 * rules.cells).astype(np.float32)
 
 
-def observation_space(rules: Rules, kind: str = "flat") -> Any:
-    """Gymnasium's space of one observation."""
+class ImageBox(spaces.Box):
+    """The space of observations of one image of each board: see `symmetric` in `TicTacToeEnv`.
+
+    Stable-Baselines3 saves the space with a model, so a loaded one is known too. No other Box is
+    equal to it: a model that learned from images is not set on an environment without them.
+    """
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ImageBox) and super().__eq__(other)
+
+    def __repr__(self) -> str:
+        return f"Image{super().__repr__()}"
+
+
+def observation_space(rules: Rules, kind: str = "flat", symmetric: bool = False) -> Any:
+    """Gymnasium's space of one observation; symmetric: of one image of each board."""
     one_of("observation", kind, OBSERVATIONS)
+    box = ImageBox if symmetric else spaces.Box
     if kind == "planes":
-        return spaces.Box(0, 1, (2, rules.rows, rules.cols), np.int8)
+        return box(0, 1, (2, rules.rows, rules.cols), np.int8)
     if kind == "grid":
-        return spaces.Box(-1, 1, (rules.rows, rules.cols), np.int8)
-    return spaces.Box(0, 1, (2 * rules.cells,), np.float32)
+        return box(-1, 1, (rules.rows, rules.cols), np.int8)
+    return box(0, 1, (2 * rules.cells,), np.float32)
 
 
 def last_move(before: Boards, after: Boards, seat: int) -> int | None:

@@ -36,7 +36,7 @@ except ImportError as error:
         'tictactoe_env.pettingzoo needs PettingZoo: pip install "tictactoe-env[pettingzoo]"'
     ) from error
 
-from tictactoe_env.config import BOARD_OPTIONS, RENDER_MODES
+from tictactoe_env.config import BOARD_OPTIONS, RENDER_MODES, Config
 from tictactoe_env.env import TicTacToeEnv
 from tictactoe_env.errors import one_of, unknown_name, whole_number
 from tictactoe_env.observation import observation_space, observe
@@ -127,6 +127,8 @@ class TicTacToeAECEnv(AECEnv):  # type: ignore[misc,unused-ignore]
       of up to 16 cells; or a function `start(seats, rng)` as in `TicTacToeEnv`, called with the
       seats `[1]`. The marks that it returns have no meaning here.
     - `early_draw` (`False`): end a game as a draw as soon as every line has marks of both sides.
+    - `symmetric` (`False`): show each agent one image of the board, see `TicTacToeEnv`. A player
+      that waits sees it too; `state()` is the real board.
     - `max_cycles` (`None`): the number of moves of each player after which a game is truncated.
     - `render_mode` (`None`): `"ansi"` (text), `"rgb_array"`, or `"human"`, a window that shows
       every move and needs the extra `render`.
@@ -168,14 +170,14 @@ class TicTacToeAECEnv(AECEnv):  # type: ignore[misc,unused-ignore]
         self.agents: list[str] = []
         self.possible_agents = list(AGENTS)
         self.action_spaces = {agent: self.game.config.action_space() for agent in AGENTS}
-        self.observation_spaces = {agent: self._space(observation) for agent in AGENTS}
+        self.observation_spaces = {agent: self._space(self.game.config) for agent in AGENTS}
         self.state_space = observation_space(self.rules, "grid")
         self._seen: tuple[str, Any, Any] | None = None  # the mover, its observation and mask
         self._reward_table = self.game.config.reward_table.tolist()
 
-    def _space(self, observation: str) -> gym.spaces.Dict:
-        mask = gym.spaces.Box(0, 1, (int(self.game.config.action_space().n),), np.int8)
-        board = observation_space(self.rules, observation)
+    def _space(self, config: Config) -> gym.spaces.Dict:
+        mask = gym.spaces.Box(0, 1, (int(config.action_space().n),), np.int8)
+        board = observation_space(self.rules, config.observation, config.symmetric)
         return gym.spaces.Dict({"observation": board, "action_mask": mask})
 
     def observation_space(self, agent: str) -> gym.spaces.Dict:
@@ -241,9 +243,9 @@ class TicTacToeAECEnv(AECEnv):  # type: ignore[misc,unused-ignore]
         mover, seen, mask = self._started()
         seat = _MARKS[one_of("agent", agent, AGENTS)]
         if agent != mover:  # one that waits, or is stepped once more after the end of the game
-            board = self.game.board[None]
-            kind = self.game.config.observation
-            seen = observe(board, self.rules, kind, np.array([seat]))[0]
+            config = self.game.config
+            board = config.seen(self.game.board)[None]
+            seen = observe(board, self.rules, config.observation, np.array([seat]))[0]
         mask = mask if agent == self.agent_selection else np.zeros_like(mask)
         return {"observation": seen.copy(), "action_mask": mask.copy()}
 

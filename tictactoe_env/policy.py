@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tictactoe_env.errors import one_of
-from tictactoe_env.observation import OBSERVATIONS, observation_space, observe
+from tictactoe_env.observation import OBSERVATIONS, ImageBox, observation_space, observe
 from tictactoe_env.rules import Boards, Rules, check_unfinished, checked_rules
 
 Probs = NDArray[np.float64]
@@ -86,6 +86,8 @@ class PredictPolicy:
     deterministic: whether the action of `predict(deterministic=True)` has probability 1. Otherwise
     the probabilities are those of the model's action distribution, which the policies of PPO, A2C
     and MaskablePPO have; a model without one, such as a DQN, plays its predicted action either way.
+    symmetric: True if the model learned with symmetric=True, as its observation space or its
+    environment says. It must be asked about images: `as_policy` turns boards, and moves back.
     normalizer: an object whose `normalize_obs` the observations go through before the model; by
     default the `VecNormalize` of the model's environment, if it has one. A model that was trained
     behind one and is loaded without an environment needs it here, or plays otherwise than it did.
@@ -102,6 +104,7 @@ class PredictPolicy:
         find = getattr(model, "get_vec_normalize_env", None)
         self.normalizer = find() if normalizer is None and callable(find) else normalizer
         space = getattr(model, "observation_space", None)
+        self.symmetric = isinstance(space, ImageBox) or _plays_on_images(model)
         shapes = {name: observation_space(rules, name).shape for name in OBSERVATIONS}
         self._shape = getattr(space, "shape", shapes["flat"])
         self._dtype = getattr(space, "dtype", np.float32)
@@ -189,6 +192,13 @@ class _FrozenNormalizer:
         return np.where(observations < 0, self._below, above)
 
 
+def _plays_on_images(model: Any) -> bool:
+    """True if a model of Stable-Baselines3 has an environment that shows it images of boards."""
+    find = getattr(model, "get_env", None)
+    env = find() if callable(find) else None
+    return env is not None and env.has_attr("symmetric") and any(env.get_attr("symmetric"))
+
+
 def _network(model: Any) -> Any:
     """The policy of a Stable-Baselines3 algorithm; other models themselves."""
     policy = getattr(model, "policy", None)
@@ -208,17 +218,24 @@ class FunctionPolicy:
     to move, in the form `observation` ("flat", "planes" or "grid"), and with masks bool (B, cells),
     True on free cells. It returns probabilities (B, cells), whose rows sum to 1, or cells (B,) of
     whole numbers; a NumPy array, or a tensor that `numpy.asarray` takes after `detach().cpu()`.
-    It has to be a function: its moves must depend on the observation alone. With
-    actions="columns", on boards on which pieces fall, masks, probabilities and moves are those of
-    columns.
+    It has to be a function: its moves must depend on the observation alone. That is believed, since
+    it may take its time: it is asked for each board once. What is proven of a function that draws
+    its moves holds for the moves that it drew; take the best ones, or return probabilities.
+    symmetric: whether the function learned with symmetric=True. It then gets the observations and
+    masks of one image of each board, and its moves are turned back.
+    actions: "columns", on boards on which pieces fall, if masks, probabilities and moves are those
+    of columns.
     Raises ValueError for a result of another form.
     """
+
+    varies = ""  # believed, see `exact.provable`
 
     def __init__(
         self,
         function: Callable[[NDArray[Any], NDArray[np.bool_]], Any],
         rules: Rules,
         observation: str = "flat",
+        symmetric: bool = False,
         actions: str = "cells",
     ):
         if not callable(function):
@@ -227,11 +244,18 @@ class FunctionPolicy:
         self.function = function
         self.rules = checked_rules(rules)
         self.observation = observation
+        self.symmetric = symmetric
         self.actions = checked_actions(actions, self.rules)
 
     def probs(self, boards: Boards) -> Probs:
         """Probabilities (B, cells) of unfinished boards (B, cells)."""
         boards = np.asarray(boards, dtype=np.int8)
+        return (
+            _on_images(self._probs, boards, self.rules) if self.symmetric else self._probs(boards)
+        )
+
+    def _probs(self, boards: Boards) -> Probs:
+        """The probabilities on boards that are seen as they are."""
         seen = observe(boards, self.rules, self.observation)
         result = self.function(seen, legal_actions(boards, self.rules, self.actions))
         if hasattr(result, "detach"):  # a tensor of torch
@@ -309,11 +333,68 @@ def equally_likely(cells: Collection[int]) -> dict[int, float]:
     return dict.fromkeys(cells, 1 / len(cells))
 
 
-def as_policy(player: Any, rules: Rules, deterministic: bool = True) -> Policy:
+class CanonicalPolicy:
+    """A policy that sees every board in canonical form, so it plays alike on symmetric boards.
+
+    `policy` is asked about canonical boards only, in each call about each of them once; its moves
+    are turned back to the board as it is. Proofs are smaller by a factor of up to eight for such a
+    policy, since positions that are equal under symmetry count once: see `exact.proof`. It is the
+    policy of a player that learned with symmetric=True.
+    """
+
+    def __init__(self, policy: Any, rules: Rules):
+        self.rules = checked_rules(rules)
+        self.policy: Policy = _policy_of(policy, rules, deterministic=True)
+
+    @property
+    def varies(self) -> str | None:
+        """The `varies` of the policy, see `exact.provable`."""
+        return getattr(self.policy, "varies", None)
+
+    def probs(self, boards: Boards) -> Probs:
+        """Probabilities (B, cells) on unfinished boards (B, cells)."""
+        return _on_images(self.policy.probs, np.asarray(boards, dtype=np.int8), self.rules)
+
+
+def _on_images(find: Callable[[Boards], Any], boards: Boards, rules: Rules) -> Probs:
+    from tictactoe_env.symmetry import on_images  # imported here because random play needs no image
+
+    return on_images(find, boards, rules)
+
+
+def plays_symmetrically(policy: Any) -> bool:
+    """True if a policy plays alike on symmetric boards by the way in which it is made.
+
+    That is a CanonicalPolicy, random play, and a policy whose `symmetric_probs` is the `probs` of
+    its class, as of a `lines.LinesPolicy`. A subclass with its own `probs` does not count, nor does
+    a wrapper: they may play otherwise, and proofs rely on it.
+    """
+    probs = getattr(type(policy), "probs", None)
+    known = (CanonicalPolicy.probs, RandomPolicy.probs, getattr(policy, "symmetric_probs", None))
+    return probs is not None and probs in known
+
+
+def as_policy(
+    player: Any, rules: Rules, deterministic: bool = True, symmetric: bool | None = None
+) -> Policy:
     """`player` itself if it has `probs`, a PredictPolicy if it has `predict`, else ValueError.
 
-    A RandomPolicy without rules gets these. deterministic: see `PredictPolicy`.
+    A RandomPolicy without rules gets these. deterministic: see `PredictPolicy`. symmetric: whether
+    the player learned with symmetric=True. It is then asked about one image of each board, and its
+    moves are turned back, as a CanonicalPolicy does. By default this is so for a model whose
+    observation space says it, and for a FunctionPolicy that was made so; False is refused for them.
     """
+    policy = _policy_of(player, rules, deterministic)
+    learned_so = getattr(policy, "symmetric", False)
+    if learned_so and symmetric is False:
+        raise ValueError("this player learned with symmetric=True, and plays so only: leave it out")
+    if (learned_so or symmetric) and not plays_symmetrically(policy):
+        return CanonicalPolicy(policy, rules)
+    return policy
+
+
+def _policy_of(player: Any, rules: Rules, deterministic: bool) -> Policy:
+    """The policy of a player, on boards as it sees them."""
     if type(player) is RandomPolicy and player.rules is None:
         return RandomPolicy(rules)
     own_rules = getattr(player, "rules", None)

@@ -61,7 +61,9 @@ _Member = TypeVar("_Member")
 # --- snapshots ------------------------------------------------------------------------------------
 
 
-def snapshot(player: Any, rules: Rules, deterministic: bool = False) -> Policy:
+def snapshot(
+    player: Any, rules: Rules, deterministic: bool = False, symmetric: bool | None = None
+) -> Policy:
     """A frozen copy of a player: what `player` learns later does not change how the copy plays.
 
     On boards of up to 12 cells the copy is a table of all positions (`TabularPolicy`), on larger
@@ -71,10 +73,10 @@ def snapshot(player: Any, rules: Rules, deterministic: bool = False) -> Policy:
     True if the copy always plays the most probable move, of equal ones the lowest cell. Otherwise
     it plays by its probabilities, as PPO, A2C and MaskablePPO of Stable-Baselines3 have them. A DQN
     plays its best action either way. On larger boards the copy of a CanonicalPolicy is one too, so
-    that proofs of it remain small.
+    that proofs of it remain small. symmetric: see `tictactoe_env.evaluate`.
     Raises ValueError for an object that is not a player or cannot be copied.
     """
-    policy = as_policy(player, checked_rules(rules), deterministic)
+    policy = as_policy(player, checked_rules(rules), deterministic, symmetric)
     if deterministic:
         policy = _greedy(policy)
     if type(policy) is RandomPolicy or isinstance(policy, TabularPolicy):
@@ -89,7 +91,7 @@ def snapshot(player: Any, rules: Rules, deterministic: bool = False) -> Policy:
 
 def _greedy(policy: Policy) -> Policy:
     """The most probable moves of a policy; on canonical boards, if it plays by these."""
-    from tictactoe_env.exact.symmetry import CanonicalPolicy
+    from tictactoe_env.policy import CanonicalPolicy
 
     if isinstance(policy, PredictPolicy) and policy.deterministic:
         return policy
@@ -319,6 +321,11 @@ class Pooled:
         return (self.config.side,) if self.config.side in SIDES else SIDES
 
     @property
+    def symmetric(self) -> bool:
+        """Whether the learner sees one image of each board."""
+        return self.config.symmetric
+
+    @property
     def self_play(self) -> dict[str, Any] | None:
         """The use of snapshots of the learner; None if no opponent is made from it.
 
@@ -358,7 +365,7 @@ class Pooled:
         "best-response", or if the player cannot be an opponent on this board.
         """
         self._check_open()
-        copy = snapshot(player, self.config.rules, deterministic)
+        copy = snapshot(player, self.config.rules, deterministic, self.symmetric or None)
         self.config.check_first_move([copy], {})
         response = self._best_response(player, copy)
         self._use(*self._pool.with_snapshot(copy, self.np_random, response))
@@ -414,7 +421,7 @@ class Pooled:
 
         rules = self.config.rules
         limit = Limit(responder.positions if responder else PROOF_POSITIONS)
-        best_moves = snapshot(player, rules, deterministic=True)
+        best_moves = snapshot(player, rules, True, self.symmetric or None)
         found = response_to_learner(best_moves, rules, self.sides, copy, limit)
         if found is None:
             gym.logger.warn(

@@ -25,9 +25,9 @@ from tictactoe_env import notation
 from tictactoe_env.errors import one_of, whole_number
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.solver import solve
-from tictactoe_env.exact.symmetry import canonical_forms, turned_back
 from tictactoe_env.policy import Probs
 from tictactoe_env.rules import ILLEGAL, SIDES, Boards, IllegalMoveError, Rules, checked_rules
+from tictactoe_env.symmetry import canonical_forms, turned_back
 
 __all__ = ["TextEnv", "TextPolicy", "board_prompt", "positions", "regret"]
 
@@ -239,4 +239,5 @@ class TextEnv(gym.Wrapper, gym.utils.RecordConstructorArgs):
         return self._seen(), reward, terminated, truncated, info
 
     def _seen(self) -> str:
-        return board_prompt(self.env.get_wrapper_attr("board"), self._config.rules)
+        board = self._config.seen(self.env.get_wrapper_attr("board"))
+        return board_prompt(board, self._config.rules)

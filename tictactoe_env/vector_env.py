@@ -98,13 +98,19 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
             autoreset_mode = known[one_of("autoreset mode", autoreset_mode, known)]
         self.autoreset_mode = autoreset_mode
         self.metadata = {**type(self).metadata, "autoreset_mode": self.autoreset_mode}
-        self.single_observation_space = observation_space(self.rules, config.observation)
+        self.single_observation_space = observation_space(
+            self.rules, config.observation, config.symmetric
+        )
         self.single_action_space = config.action_space()
         self._actions = int(config.action_space().n)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self._games: BatchEngine[Any, Any] = batch_engine(
-            self.rules, config.early_draw, config.observation, config.by_column
+            self.rules,
+            config.early_draw,
+            config.observation,
+            config.symmetric,
+            config.by_column,
         )
         self._starts = self._starts_from(config.start_board)
         self._states: GameStates | None = None

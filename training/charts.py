@@ -201,7 +201,11 @@ def chart(table: Table, path: Path) -> None:
     for axes, (title, names) in zip(all_axes, table.panels.items(), strict=True):
         for name, colour in zip(names, _colours(len(names)), strict=True):
             label = name.replace("_", " ")
-            axes.plot(columns[name_of_first], columns[name], label=label, color=colour)
+            xs, ys = columns[name_of_first], columns[name]
+            if table.bars:
+                axes.bar(xs, ys, width=xs[1] - xs[0], align="edge", label=label, color=colour)
+            else:
+                axes.plot(xs, ys, label=label, color=colour)
         axes.set(xlabel=name_of_first)
         axes.set_title(title, fontsize=10)
         axes.grid(alpha=0.3)

@@ -156,13 +156,15 @@ class Table:
 
     Each panel shows columns as curves over the first column: their names, by the panel's title.
     shown: what the terminal says before it prints the first rows at the end of a training; "" for
-    a table that it does not print.
+    a table that it does not print. bars: whether bars are drawn instead of curves, each from its
+    place to the next, as in a histogram.
     """
 
     names: Sequence[str]
     rows: Sequence[Sequence[Any]]
     panels: Mapping[str, Sequence[str]] = field(default_factory=dict)
     shown: str = ""
+    bars: bool = False
 
 
 def crossed(before: int, after: int, every: int) -> bool:

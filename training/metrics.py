@@ -23,6 +23,7 @@ EXPLOITED = tuple(f"exploited_{side}" for side in "xo")  # a best response's win
 COLUMNS = ("steps", "seconds", *RATES, *PROVEN)
 LATER = ("always_wins_x", *SAMPLED)  # columns that some boards lack
 RESULTS = (*COLUMNS, *LATER, *EXPLOITED)  # any further columns are notes of the learner
+GROWTH = ("steps", "x_loss", "o_loss", "unbeatable_x", "unbeatable_o")  # what a chart needs
 WHOLE = ("steps", *PROVEN, *LATER)
 Row = dict[str, Any]
 
@@ -75,15 +76,15 @@ def write_metrics(path: Path, rows: Sequence[Row]) -> None:
     write_bytes(path, text.getvalue().encode())
 
 
-def read_metrics(path: Path) -> list[Row]:
-    """The rows of metrics.csv; entries that are empty are left out.
+def read_metrics(path: Path, columns: Sequence[str] = COLUMNS) -> list[Row]:
+    """The rows of metrics.csv, or of a file with these columns; empty entries are left out.
 
     Raises FileNotFoundError, and DamagedFileError for anything that no run writes.
     """
     names, *lines = csv_lines(path) or [[]]
-    if not set(COLUMNS) <= set(names):
+    if not set(columns) <= set(names):
         found = ", ".join(names)[:200]
-        raise DamagedFileError(f"{path} is damaged: expected {', '.join(COLUMNS)}, got {found!r}")
+        raise DamagedFileError(f"{path} is damaged: expected {', '.join(columns)}, got {found!r}")
     try:
         return [
             {

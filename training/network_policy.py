@@ -13,9 +13,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from tictactoe_env.exact.symmetry import CanonicalPolicy
 from tictactoe_env.observation import observe
-from tictactoe_env.policy import Probs, RandomPolicy, one_hot
+from tictactoe_env.policy import CanonicalPolicy, Probs, RandomPolicy, one_hot
 from tictactoe_env.rules import Boards, Rules
 from training.learner import Arrays
 from training.task import TaskConfig

@@ -1,7 +1,7 @@
 """Titles, groups and stories of players, and their strength in a sentence.
 
     title_of("minimax")                    # "Perfect play"
-    title_of("dqn-duel-first")             # "Deep Q-network (duel-first)"
+    title_of("dqn-duel-first")             # "The opener"
     results_of(facts_of("dqn-duel-second"))   # "As O it wins 93.5 % against random moves, yet can
                                               # be beaten as O."
 
@@ -70,7 +70,7 @@ PLAYERS = {
     LEARNER_ID: Listed(
         "Your apprentice",
         "easy",
-        "a trie that learns from your games; it has learned from no game yet",
+        "a trie that learns from your games; at first it knows nothing",
     ),
 }
 """The players without training that come first in every list, with words for people.
@@ -80,7 +80,10 @@ All other opponents of the package, and those that were added to it, follow unde
 WITH_OPTIONS = {"search": "Search", "mcts": "Tree search"}
 GROUPS = {
     "easy": ("Easy to beat", "They make mistakes. Begin here."),
-    "strong": ("Strong, without training", "They calculate, and make few mistakes or none."),
+    "strong": (
+        "Strong, without training",
+        "They calculate. Some see only a few moves ahead, or slip at times.",
+    ),
     "perfect": ("Perfect play", "They calculate every game to its end. Nobody can beat them."),
     "proven": (
         "Trained, proven unbeatable",
@@ -93,15 +96,20 @@ GROUPS = {
 """The groups in the order of a list, with their headings and what their players are."""
 NAMES = {
     PERSON: "a person",
+    "dqn-duel-first": "The opener",
+    "dqn-duel-centre": "The centrist",
     "dqn-duel-second": "The gambler",
+    "mcts-tictac": "The peaceful planner",
+    "tabular_q-tictac": "The peaceful bookkeeper",
     "tictacnet-tictac": "The daydreamer",
     "trie-tophep": "The parrot",
     "neuroevolution-dimitars-100": "The league champion",
     "neuroevolution-dimitars-20": "The village champion",
     "neuroevolution-dimitars-linear": "The simple mind",
     "neuroevolution-dimitars-punished": "The cautious one",
+    "value_net-learnbyplay": "The patient pupil",
 }
-"""Other titles: of a person, and of trained agents that people can beat."""
+"""Other titles: of a person, and of trained agents that are presets."""
 
 
 def id_of(name: str) -> str:

@@ -99,7 +99,7 @@ def learned_text(games: int) -> str:
         counted = "1 game"
     else:
         counted = f"{games:,} games"
-    return f"learned from {counted} since its training"
+    return f"learned from {counted} played here"
 
 
 def learns(folder: Path, agent: str) -> bool:

@@ -31,7 +31,7 @@ from tictactoe_env.trained.packed import facts_of
 from training.values import FILE as VALUES
 from training.values import MEANING, read_values
 
-VALUES_FOLDER = Path(__file__).with_name("tables")  # own values of the package's trained agents
+VALUES_FOLDER = Path(__file__).with_name("tables")  # own values and growth of the package's agents
 # Cells. A search is tabulated up to here, for its expected values: 3 s with 1,000 playouts a move.
 TABLE_CELLS = 9
 OWN = "own"
@@ -62,7 +62,8 @@ class Thoughts:
     player does not know its value. kind: "own", "expected" or "". illegal: the probability of
     illegal moves. meaning: of the values, in words. scale: the values of a sure loss and of a sure
     win. kinds: all that the player has. new: True if the player knows that the board never came up
-    in training.
+    in training. off_lines: True if the player's certificate doesn't say what it plays here, so that
+    the probabilities are those of random moves.
     """
 
     probs: list[float | None]
@@ -73,6 +74,7 @@ class Thoughts:
     scale: tuple[float, float]
     kinds: tuple[str, ...]
     new: bool
+    off_lines: bool = False
 
 
 class Seat:
@@ -185,6 +187,7 @@ class Seat:
             scale=scale,
             kinds=kinds,
             new=self.is_new(board),
+            off_lines=isinstance(policy, LinesPolicy) and not policy.knows(board[None])[0],
         )
 
     def is_new(self, board: Boards) -> bool:

@@ -21,7 +21,7 @@ from cyclopts import run
 from apps.players.gallery import Entry, Gallery
 from apps.web.api import described, groups, proof
 from apps.web.refusals import STATIC
-from apps.web.work import Json
+from apps.web.work import Json, growth
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.games.analysis import GameValue, Verdict
 from tictactoe_env.trained.packed import BOARD, table_boards
@@ -73,7 +73,13 @@ def tables(gallery: Gallery) -> Json:
             texts[key] = Verdict(0, 0, "X", before, after, threw_away=False).text
     return {
         "agents": [
-            {**described(one), **proof(one.certificate()), "boards": boards} for one in entries
+            {
+                **described(one),
+                **proof(one.certificate()),
+                "steps": growth(one),
+                "boards": boards,
+            }
+            for one in entries
         ],
         "groups": [one for one in groups() if one["id"] in {entry.group for entry in entries}],
         "boards": boards,
@@ -85,8 +91,13 @@ def tables(gallery: Gallery) -> Json:
 
 
 def table(entry: Entry) -> Json:
-    """The moves of a player in all unfinished positions, and its own values if it has any."""
-    moves = [rounded(move) for move in entry.certificate().to_json()["moves"].values()]
+    """The moves of a player in all unfinished positions, and its own values if it has any.
+
+    The moves of trained players are exact, so that the page can hand out their certificates.
+    """
+    moves = [*entry.certificate().to_json()["moves"].values()]
+    if entry.kind == "agent":
+        moves = [rounded(move) for move in moves]
     model: Any = entry.seat(BOARD).model
     if not hasattr(model, "q_values"):
         return {"moves": moves}

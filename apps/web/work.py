@@ -19,7 +19,7 @@ from anyio import CapacityLimiter
 
 from apps.players.gallery import Entry
 from apps.players.rounds import lost_games, played, players_of, sentences
-from apps.players.seat import TABLE_CELLS, Seat, Thoughts
+from apps.players.seat import TABLE_CELLS, VALUES_FOLDER, Seat, Thoughts
 from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.exact.proof import Limit
 from tictactoe_env.games.analysis import GameValue, analyse, verdicts
@@ -27,7 +27,7 @@ from tictactoe_env.games.game import Game
 from tictactoe_env.rules import SIDES, Boards, Rules
 from training.history import FILE as HISTORY
 from training.metrics import FILE as METRICS
-from training.metrics import RESULTS, read_metrics
+from training.metrics import GROWTH, RESULTS, read_metrics
 
 if sys.platform == "linux":
     import resource
@@ -157,7 +157,13 @@ def worded(worth: GameValue) -> Json:
 
 
 def growth(entry: Entry) -> list[Json]:
-    """The results in the metrics of a run; none without a record of its training."""
+    """The results in the metrics of a run; none without a record of its training.
+
+    Of an agent of the package, some of its losses and proofs: see `benchmarks.trained`.
+    """
+    if entry.kind == "trained":
+        record = VALUES_FOLDER / f"{entry.id}.csv"
+        return read_metrics(record, GROWTH) if record.exists() else []
     if entry.path is None:
         return []
     file = entry.path.with_name(METRICS)

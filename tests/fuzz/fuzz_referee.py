@@ -1,9 +1,9 @@
 """Environments against plain rules, whatever they are asked for: single ones and vector ones.
 
-A referee reads boards from observations, in plain Python. It shares nothing with the package: its
-lines are those of oracles/plain_game.py. Refused calls must change neither the games nor the
-generator, copies and saved games must go on as the original does, the same seed must give the same
-games, and what is returned must be the caller's own.
+A referee reads boards, or their images, from observations, in plain Python. It shares nothing with
+the package: its lines are those of oracles/plain_game.py. Refused calls must change neither the
+games nor the generator, copies and saved games must go on as the original does, the same seed must
+give the same games, and what is returned must be the caller's own.
 """
 
 import copy
@@ -26,7 +26,7 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
-from oracles.plain_game import PlainGame, lines_of, plain
+from oracles.plain_game import PlainGame, first_image, lines_of, plain
 from sample_players import Stubborn
 
 from tictactoe_env import TicTacToeEnv, TicTacToeVectorEnv
@@ -72,6 +72,15 @@ class Referee:
         assert set(flat) <= {-1, 0, 1}
         return tuple(int(number) * seat for number in flat)
 
+    def image(self, board):
+        """The board that is shown; with symmetric=True the referee plays on images only."""
+        board = tuple(int(mark) for mark in board)
+        return first_image(board, *astuple(self.rules)[:2]) if self.made["symmetric"] else board
+
+    def shown(self, env):
+        """The boards of an environment as they are shown."""
+        return [self.image(board) for board in env.boards.tolist()]
+
     def winner(self, board):
         """+1 or -1 for the side with a line, 0 for a draw, None if the game goes on."""
         outcome, lines = plain(self.rules).outcome(board), lines_of(*astuple(self.rules)[:3])
@@ -89,7 +98,7 @@ class Referee:
         assert seat == PlainGame.mover(board)
         assert self.winner(board) is None
         if self.made["start"] == "empty":
-            assert [board[cell] for cell in self.opening] == [1, -1][: len(self.opening)]
+            assert all(self.made["symmetric"] or board[cell] == 1 for cell in self.opening)
             assert len(board) - board.count(0) == len(self.opening) + replies
 
     def after(self, before, seat, cell, shown):
@@ -102,16 +111,16 @@ class Referee:
         moved = game.after(before, cell)
         winner = self.winner(moved)
         if winner is not None or opponent is None:
-            assert shown == moved
+            assert shown == self.image(moved)
             return End(winner is not None, seat * (winner or 0))
-        if shown == moved:
+        if shown == self.image(moved):
             assert not isinstance(opponent, str), "an opponent that makes legal moves made none"
             return End(True, 1, 1)
-        (reply,) = (at for at in range(len(shown)) if shown[at] != moved[at])
-        assert shown[reply] == -seat
-        assert reply in game.legal(moved)
+        replies = {at: self.image(game.after(moved, at)) for at in game.legal(moved)}
+        replies = [at for at, image in replies.items() if image == shown]
+        assert replies
         if opponent in ("minimax", "minimax-first") and not self.made["early_draw"]:
-            assert reply in game.best(moved)
+            assert {*replies} & {*game.best(moved)}
         winner = self.winner(shown)
         return End(winner is not None, seat * (winner or 0))
 
@@ -163,6 +172,7 @@ def referees(draw):
         "start": draw(st.sampled_from(["empty", *["random"] * (is_small and not opening)])),
         "early_draw": is_wide and draw(st.booleans()),
         "actions": draw(st.sampled_from(["cells", *["columns"] * rules.gravity])),
+        "symmetric": draw(st.booleans()),
     }
     return Referee(rules, made, tuple(opening))
 
@@ -273,7 +283,8 @@ class Games(RuleBasedStateMachine):
         seen, infos = self.env.reset(options=options)
         self.begin(range(self.count), seen, infos, is_given=True)
         self.check(seen, infos)
-        assert (self.boards, self.seats) == ([board] * self.count, [seat] * self.count)
+        assert self.boards == [referee.image(board)] * self.count
+        assert self.seats == [seat] * self.count
         self.play(draw)
 
     @precondition(lambda self: self.mode == "DISABLED" and any(self.over))
@@ -324,7 +335,7 @@ class Games(RuleBasedStateMachine):
         before = generator_of(self.env)
         with pytest.raises(error):
             call()
-        assert [tuple(board) for board in self.env.boards.tolist()] == self.boards
+        assert self.referee.shown(self.env) == self.boards
         assert generator_of(self.env) == before
 
     @rule(draw=DRAWS, seed=SEEDS)
@@ -348,7 +359,7 @@ class Games(RuleBasedStateMachine):
         return other
 
     def go_on_alike(self, one, two):
-        actions = [self.referee.mask(board).index(1) for board in map(tuple, one.boards.tolist())]
+        actions = [self.referee.mask(board).index(1) for board in self.referee.shown(one)]
         results, again = one.step(actions), two.step(actions)
         assert all(np.array_equal(a, b) for a, b in zip(results[:4], again[:4], strict=True))
         assert generator_of(one) == generator_of(two)
@@ -386,7 +397,7 @@ class Games(RuleBasedStateMachine):
         seen[...] = infos["action_mask"][...] = self.env.boards[...] = 7
         self.given = [seen, infos["action_mask"]]
         assert self.env.action_masks().tolist() == masks
-        assert [tuple(board) for board in self.env.boards.tolist()] == self.boards
+        assert self.referee.shown(self.env) == self.boards
 
 
 @pytest.mark.parametrize("form", FORMS)

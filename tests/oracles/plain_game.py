@@ -37,6 +37,21 @@ def plain(rules: Any) -> PlainGame:
     return PlainGame(rules.rows, rules.cols, rules.k, rules.gravity)
 
 
+def first_image(board: Board, rows: int, cols: int) -> Board:
+    """The image that is shown of a board: the first by X's cells as bits, and then by O's."""
+    grid = [list(board[row * cols : (row + 1) * cols]) for row in range(rows)]
+    images = []
+    for _ in range(4):
+        for one in (grid, grid[::-1]):
+            images += [[mark for row in one for mark in row]] * (len(one) == rows)
+        grid = [list(column) for column in zip(*grid[::-1], strict=True)]
+
+    def key(image: list[int]) -> list[int]:
+        return [sum(1 << cell for cell in range(len(image)) if image[cell] == m) for m in (1, -1)]
+
+    return tuple(min(images, key=key))
+
+
 class PlainGame:
     """All positions of a small board and their values with perfect play.
 

@@ -43,11 +43,10 @@ from tictactoe_env.exact.proof import (
 )
 from tictactoe_env.exact.provable import provable
 from tictactoe_env.exact.solver import MinimaxPolicy
-from tictactoe_env.exact.symmetry import plays_symmetrically
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.files import json_value, read_file, without_repeats, write_file
 from tictactoe_env.notation import board_text, cell_text, game_text, parse_cells
-from tictactoe_env.policy import Model, Policy
+from tictactoe_env.policy import Model, Policy, as_policy, plays_symmetrically
 from tictactoe_env.rules import SIDES, Boards, Rules, standing
 
 FILE = "certificate.json"
@@ -112,6 +111,7 @@ def certify(
     lines_only: bool = False,
     limit: Limit | None = None,
     progress: Progress | None = None,
+    symmetric: bool | None = None,
     **about: Any,
 ) -> Certificate:
     r"""The certificate of a policy.
@@ -122,11 +122,13 @@ def certify(
 
     sides: as which it is certified: ("X",), ("O",) or both. By default that is the `side` of the
     configuration, if there is one; a certificate of all positions is always of both.
+    symmetric: see `tictactoe_env.evaluate`.
     about: what else is stated: seed, config, training and versions, see `Stated.of`.
     Raises CertificateError (a ValueError) for a name that is none, ValueError for a policy that is
     no function of the board, and ProofLimitError beyond `limit`.
     """
     rules = match.board_of(rules, policy)
+    policy = as_policy(policy, rules, symmetric=symmetric)
     stated = Stated.of(agent, **about)
     if lines_only or rules.cells > TABULATED:
         chosen = sides_of(stated.config) if sides is None else sides

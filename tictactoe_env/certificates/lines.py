@@ -22,11 +22,11 @@ from tictactoe_env.certificates.stated import CertificateError, is_number
 from tictactoe_env.exact.position_index import NONE, PositionIndex, distinct
 from tictactoe_env.exact.positions import NO_CELL, Ply
 from tictactoe_env.exact.proof import BoardReach, Limit, Progress
-from tictactoe_env.exact.symmetry import CanonicalPolicy, canonical_forms
 from tictactoe_env.files import json_value, without_repeats
 from tictactoe_env.notation import board_text
-from tictactoe_env.policy import Policy, Probs, RandomPolicy
+from tictactoe_env.policy import CanonicalPolicy, Policy, Probs, RandomPolicy
 from tictactoe_env.rules import SIDES, Boards, Rules
+from tictactoe_env.symmetry import canonical_forms
 
 MAX_TEXT = 128 << 20  # bytes of the moves as text; 7 million decisions of 5x5 need 20 MB
 _SUM_TOLERANCE = 1e-12  # largest error of the sum of a decision's probabilities

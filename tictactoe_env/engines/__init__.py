@@ -117,45 +117,63 @@ class BatchEngine(Protocol[_States, _Reply]):
         """Masks (B, cells), 1 on legal cells."""
 
     def boards(self, states: _States, /) -> Boards:
-        """Boards (B, cells) int8."""
+        """Boards (B, cells) int8, never images."""
 
     def seats(self, states: _States, /) -> NDArray[np.int8]:
         """The learner's marks (B,)."""
 
 
 def game_engine(
-    rules: Rules, early_draw: bool, observation: str, columns: bool = False
+    rules: Rules,
+    early_draw: bool,
+    observation: str,
+    symmetric: bool = False,
+    columns: bool = False,
 ) -> GameEngine[Any, Any]:
     """The engine for one game: by row on boards of up to 10 cells, else by sets of cells.
 
+    symmetric: views are those of one image of the board, and the learner's cells are cells of it.
     columns: whether moves and masks are columns, on boards on which pieces fall.
     """
     if columns:
         from tictactoe_env.engines.columns import ColumnGame
 
-        return ColumnGame(game_engine(rules, early_draw, observation), rules)
+        return ColumnGame(game_engine(rules, early_draw, observation, symmetric), rules)
     if rules.cells <= _ROW_ENGINE:
         from tictactoe_env.engines.rows import RowGame
 
-        return RowGame(rules, early_draw, observation)
+        return RowGame(rules, early_draw, observation, symmetric)
+    if symmetric:
+        from tictactoe_env.engines.images import ImageGame
+
+        return ImageGame(rules, early_draw, observation)
     from tictactoe_env.engines.bits import BitGame
 
     return BitGame(rules, early_draw, observation)
 
 
 def batch_engine(
-    rules: Rules, early_draw: bool, observation: str, columns: bool = False
+    rules: Rules,
+    early_draw: bool,
+    observation: str,
+    symmetric: bool = False,
+    columns: bool = False,
 ) -> BatchEngine[Any, Any]:
-    """The engine for many games."""
+    """The engine for many games, with the arguments of `game_engine`."""
     if columns:
         from tictactoe_env.engines.columns import ColumnBitGames, ColumnGames
 
-        kind = ColumnGames if rules.cells <= _ROW_ENGINE else ColumnBitGames
-        return kind(batch_engine(rules, early_draw, observation), rules)
+        has_sets = rules.cells > _ROW_ENGINE and not symmetric
+        kind = ColumnBitGames if has_sets else ColumnGames
+        return kind(batch_engine(rules, early_draw, observation, symmetric), rules)
     if rules.cells <= _ROW_ENGINE:
         from tictactoe_env.engines.rows import RowGames
 
-        return RowGames(rules, early_draw, observation)
+        return RowGames(rules, early_draw, observation, symmetric)
+    if symmetric:
+        from tictactoe_env.engines.images import ImageGames
+
+        return ImageGames(rules, early_draw, observation)
     from tictactoe_env.engines.bits import BitGames
 
     return BitGames(rules, early_draw, observation)

@@ -35,15 +35,21 @@ States = Numbers
 
 
 @lru_cache(maxsize=8)
-def row_tables(rules: Rules, early_draw: bool, observation: str) -> _RowTables:
+def row_tables(
+    rules: Rules, early_draw: bool, observation: str, symmetric: bool = False
+) -> _RowTables:
     """The tables of a board, built on first use and shared by all environments."""
-    return _RowTables(rules, early_draw, observation)
+    return _RowTables(rules, early_draw, observation, symmetric)
 
 
 class _RowTables:
-    """The tables of both engines of this file: arrays over the 6 P states described above."""
+    """The tables of both engines of this file: arrays over the 6 P states described above.
 
-    def __init__(self, rules: Rules, early_draw: bool, observation: str):
+    The learner moves by `moves` and sees `observations` and `masks`; symmetric: these are of one
+    image of each board. The opponent moves by `children` and `legal`, on the board as it is.
+    """
+
+    def __init__(self, rules: Rules, early_draw: bool, observation: str, symmetric: bool):
         positions = positions_of(rules)
         size = len(positions)
         self.rules = rules
@@ -59,7 +65,6 @@ class _RowTables:
         ).astype(np.int8)
         self.boards = np.tile(positions.boards, (6, 1))
         self.seats = np.tile(np.repeat(np.array([1, -1], dtype=np.int8), size), 3)
-        self.observations = observe(self.boards, rules, observation, self.seats)
         self.legal = rules.legal_cells(self.boards).astype(np.int8)
         # An illegal cell leads to the copy for illegal moves of the learner, two copies further.
         rows = np.tile(np.arange(size), 2)
@@ -69,6 +74,16 @@ class _RowTables:
         self.children = np.where(
             children >= 0, children + (seats * size)[:, None], (states + 2 * size)[:, None]
         )
+        self.moves = self.children
+        self.masks = self.legal
+        seen = self.boards
+        if symmetric:
+            from tictactoe_env.symmetry import images  # imported here because few need it
+
+            seen, cells = images(self.boards, rules)
+            self.moves = np.take_along_axis(self.children, cells[: 2 * size], axis=1)
+            self.masks = np.take_along_axis(self.legal, cells, axis=1)
+        self.observations = observe(seen, rules, observation, self.seats)
         self.opponent_moves = (self.result[: 2 * size] == ONGOING) & (
             positions.x_to_move[rows] != (seats == 0)
         )
@@ -80,23 +95,23 @@ class _RowTables:
 
     @cached_property
     def lists(self) -> tuple[Any, ...]:
-        """Children, results and views, in the types with the fastest single look-up.
+        """Moves, results and views, in the types with the fastest single look-up.
 
         A view is the observation and the mask of a state, one after the other.
         """
         seen = self.observations.reshape(len(self.result), -1).view(np.int8)
-        children = array("i", self.children.astype(np.intc).tobytes())
-        views = bytearray(np.concatenate([seen, self.legal], axis=1))
-        return children, self.result.tobytes(), views
+        moves = array("i", self.moves.astype(np.intc).tobytes())
+        views = bytearray(np.concatenate([seen, self.masks], axis=1))
+        return moves, self.result.tobytes(), views
 
 
 class _RowEngine:
     """A board, and what its games look like. Copies share the tables of the board."""
 
-    def __init__(self, rules: Rules, early_draw: bool, observation: str):
+    def __init__(self, rules: Rules, early_draw: bool, observation: str, symmetric: bool = False):
         self.rules = rules
-        self._arguments = (rules, early_draw, observation)
-        self.tables = row_tables(rules, early_draw, observation)
+        self._arguments = (rules, early_draw, observation, symmetric)
+        self.tables = row_tables(*self._arguments)
 
     def __reduce__(self) -> Any:
         return type(self), self._arguments
@@ -105,9 +120,9 @@ class _RowEngine:
 class RowGames(_RowEngine):
     """Many games at a time; states are intp (B,)."""
 
-    def __init__(self, rules: Rules, early_draw: bool, observation: str):
-        super().__init__(rules, early_draw, observation)
-        self._children = self.tables.children.ravel()
+    def __init__(self, rules: Rules, early_draw: bool, observation: str, symmetric: bool = False):
+        super().__init__(rules, early_draw, observation, symmetric)
+        self._moves = self.tables.moves.ravel()
 
     def start(self, boards: Boards, seats: NDArray[np.int8], results: Any = ONGOING) -> States:
         """States (B,) of boards (B, cells) int8; `seats` (B,) int8 are the learner's marks.
@@ -134,7 +149,7 @@ class RowGames(_RowEngine):
         state and result are undefined afterwards, and callers overwrite them.
         """
         # States after an illegal move are not in this table: "clip" gives them any successor.
-        states = self._children.take(states * self.rules.cells + cells, mode="clip")
+        states = self._moves.take(states * self.rules.cells + cells, mode="clip")
         return self.begin(states, replies, which, rng)
 
     def begin(
@@ -167,7 +182,7 @@ class RowGames(_RowEngine):
 
     def legal(self, states: States) -> NDArray[np.int8]:
         """Masks (B, cells) int8, 1 on legal cells."""
-        return self.tables.legal.take(states, axis=0)
+        return self.tables.masks.take(states, axis=0)
 
     def boards(self, states: States) -> Boards:
         """Boards (B, cells) int8."""
@@ -257,11 +272,11 @@ def _alias_table(
 class RowGame(_RowEngine):
     """One game at a time; a state is an int."""
 
-    def __init__(self, rules: Rules, early_draw: bool, observation: str):
-        super().__init__(rules, early_draw, observation)
+    def __init__(self, rules: Rules, early_draw: bool, observation: str, symmetric: bool = False):
+        super().__init__(rules, early_draw, observation, symmetric)
         tables = self.tables
         self._cells = rules.cells
-        self._children, self._result, self._views = tables.lists
+        self._moves, self._result, self._views = tables.lists
         self._size = tables.size
         seen = tables.observations
         self._shape = seen.shape[1:]
@@ -288,7 +303,7 @@ class RowGame(_RowEngine):
         The lines of `view` are repeated here: the call would take 3 % of a step.
         """
         if cell is not None:
-            state = self._children[state * self._cells + cell]
+            state = self._moves[state * self._cells + cell]
         if reply is None:
             return self._turned(state)
         if width := reply.width[state]:

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from tictactoe_env.exact.responses import BestResponsePlayer, best_response_player
     from tictactoe_env.exact.round_robin import Payoffs, payoffs
     from tictactoe_env.exact.solver import MinimaxPolicy, Solution, solve
-    from tictactoe_env.exact.symmetry import CanonicalPolicy
     from tictactoe_env.exact.tables import TabularPolicy, tabulate
+    from tictactoe_env.policy import CanonicalPolicy
 
 __all__ = [
     "BestResponse",
@@ -56,7 +56,7 @@ __all__ = [
 _MODULES = {
     "BestResponse": "match",
     "BestResponsePlayer": "responses",
-    "CanonicalPolicy": "symmetry",
+    "CanonicalPolicy": "proof",
     "Evaluation": "evaluation",
     "Limit": "proof",
     "MinimaxPolicy": "solver",

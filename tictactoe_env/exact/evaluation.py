@@ -203,6 +203,7 @@ def evaluate(
     rules: Rules | None = None,
     limit: Limit | None = None,
     progress: Progress | None = None,
+    symmetric: bool | None = None,
 ) -> Evaluation:
     """The exact evaluation of a policy.
 
@@ -212,9 +213,13 @@ def evaluate(
     If the policy doesn't say `varies = ""`, some positions are asked for again. On boards of more
     than 12 cells the positions must be within `limit`: see `proof`. Raises ProofLimitError beyond
     it, and ValueError for a policy that is no function of the board: see `provable`.
+    symmetric: whether it learned with symmetric=True. It is then asked about one image of each
+    board, and its moves are turned back. By default this is so for a model of Stable-Baselines3
+    that learned so, which its observation space says. A function or a network can't be known, and
+    without the word its results would be those of another player.
     """
     rules = match.board_of(rules, policy)
-    policy = to_be_met(policy, rules)
+    policy = to_be_met(policy, rules, symmetric)
     return evaluation_of(
         {side: evaluate_side(policy, side, rules, limit, progress) for side in SIDES}, rules
     )
@@ -322,11 +327,14 @@ def fair_results(rules: Rules) -> dict[str, int]:
     return {"X": x_value, "O": -x_value}
 
 
-def exploitability(policy: Policy | Model, rules: Rules | None = None) -> float:
+def exploitability(
+    policy: Policy | Model, rules: Rules | None = None, symmetric: bool | None = None
+) -> float:
     """The mean gain of a best response over the policy on both sides, as OpenSpiel defines it.
 
     It is NashConv / 2: half the sum of the best responses' results (win - loss) against the policy
     as X and as O. It is 0 for perfect play, even where one side must lose, and at most 1.
+    symmetric: see `evaluate`.
     """
-    responses = match.best_responses(policy, rules)
+    responses = match.best_responses(policy, rules, symmetric=symmetric)
     return max(0.0, -sum(response.value for response in responses.values()) / 2)

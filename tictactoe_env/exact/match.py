@@ -20,10 +20,10 @@ from tictactoe_env.exact.positions import NO_CELL, positions_of
 from tictactoe_env.exact.proof import Limit, Progress, Reach, TableReach, reach_of
 from tictactoe_env.exact.provable import to_be_met
 from tictactoe_env.exact.solver import solve
-from tictactoe_env.exact.symmetry import canonical_forms
 from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.policy import Model, Policy, checked_probs, sample
 from tictactoe_env.rules import ONGOING, OUTCOME_NUMBERS, SIDES, Boards, Rules, checked_rules
+from tictactoe_env.symmetry import canonical_forms
 
 _Values = NDArray[np.float64]
 
@@ -65,17 +65,19 @@ def exact_result(
     progress: Progress | None = None,
     *,
     side: str = "X",
+    symmetric: bool | None = None,
 ) -> Result:
     """The exact result for `policy`, playing `side`, against `opponent`.
 
     Both may be deterministic or stochastic. The board is that of a policy with `rules`, such as a
     TabularPolicy, or `rules`, or 3x3. On boards of more than 12 cells the positions that both can
-    reach must be within `limit`: see `proof`. Raises ProofLimitError beyond it, and ValueError for
-    a policy that is no function of the board: see `provable`.
+    reach must be within `limit`: see `proof`. symmetric: of `policy`, see `evaluation.evaluate`.
+    Raises ProofLimitError beyond the limit, and ValueError for a policy that is no function of the
+    board: see `provable`.
     """
     rules = board_of(rules, policy, opponent)
     other_side = _other(side)
-    players = {side: to_be_met(policy, rules), other_side: to_be_met(opponent, rules)}
+    players = {side: to_be_met(policy, rules, symmetric), other_side: to_be_met(opponent, rules)}
     return result_of(reach_of(players, side, rules, limit, progress))
 
 
@@ -147,15 +149,18 @@ def best_responses(
     rules: Rules | None = None,
     limit: Limit | None = None,
     progress: Progress | None = None,
+    symmetric: bool | None = None,
 ) -> dict[str, BestResponse]:
     """The exact best responses to a policy as X and as O: {"X": ..., "O": ...}.
+
+    symmetric: see `evaluation.evaluate`.
 
     On boards of more than 12 cells the positions that it can meet must be within `limit`: see
     `proof`. Raises ProofLimitError beyond it, and ValueError for a policy that is no function of
     the board: see `provable`.
     """
     rules = board_of(rules, policy)
-    policy = to_be_met(policy, rules)
+    policy = to_be_met(policy, rules, symmetric)
     return {
         side: best_response(reach_of({side: policy}, side, rules, limit, progress))
         for side in SIDES

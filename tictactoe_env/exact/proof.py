@@ -26,18 +26,20 @@ from tictactoe_env.errors import whole_number
 from tictactoe_env.exact.position_index import PositionIndex, distinct, fits_one_number
 from tictactoe_env.exact.positions import NO_CELL, NO_CHILD, TABULATED, Ply, positions_of
 from tictactoe_env.exact.provable import Asked, varies
-from tictactoe_env.exact.symmetry import CanonicalPolicy, canonical_forms, plays_symmetrically
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.policy import (
+    CanonicalPolicy,
     Model,
     Policy,
     Probs,
     RandomPolicy,
     as_policy,
     checked_probs,
+    plays_symmetrically,
     possible_cells,
 )
 from tictactoe_env.rules import DRAW, LOSS, SIDES, WIN, Rules
+from tictactoe_env.symmetry import canonical_forms
 
 POSITIONS_AT_ONCE = 1 << 17  # so that arrays (B, cells) stay small
 _MAX_ROWS = 2**31 - 5  # of a reach: they are int32, and the ends of games take four

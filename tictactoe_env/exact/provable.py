@@ -26,13 +26,14 @@ _SAME = 1e-4  # probabilities this close are equal: networks compute float32 in 
 _FEW = 0.01  # share of positions in which rounding may turn the choice between equal moves
 
 
-def provable(policy: Policy | Model, rules: Rules) -> Policy:
+def provable(policy: Policy | Model, rules: Rules, symmetric: bool | None = None) -> Policy:
     """A policy that is a function of the board, on boards of up to 12 cells as a table.
 
     The positions of 100 random games are asked for again, in another order and in other batches.
     Raises ValueError if the answers are others, or if the policy says by `varies` that they may be.
+    symmetric: see `evaluation.evaluate`.
     """
-    policy = as_policy(policy, rules)
+    policy = as_policy(policy, rules, symmetric=symmetric)
     reason = varies(policy)
     found = policy if reason or rules.cells > TABULATED else tabulate(policy, rules)
     if reason is None:
@@ -42,16 +43,16 @@ def provable(policy: Policy | Model, rules: Rules) -> Policy:
     return found
 
 
-def to_be_met(policy: Policy | Model, rules: Rules) -> Policy:
+def to_be_met(policy: Policy | Model, rules: Rules, symmetric: bool | None = None) -> Policy:
     """A policy for a proof of what it can meet: see `proof.reach_of`.
 
     On boards of more than 12 cells it is `provable`. On smaller ones nothing is asked here:
     `reach_of` asks again for some of the positions that the policy has met. Raises ValueError if
-    the policy says by `varies` that its moves may be others.
+    the policy says by `varies` that its moves may be others. symmetric: see `evaluation.evaluate`.
     """
     if rules.cells > TABULATED:
-        return provable(policy, rules)
-    policy = as_policy(policy, rules)
+        return provable(policy, rules, symmetric)
+    policy = as_policy(policy, rules, symmetric=symmetric)
     _refuse(varies(policy))
     return policy
 

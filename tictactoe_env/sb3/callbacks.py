@@ -61,6 +61,7 @@ class _EveryNSteps(BaseCallback):
         self.policy = policy
         self._due = 0
         self._board = Rules()
+        self._symmetric: bool | None = None
 
     @abstractmethod
     def act(self) -> bool:
@@ -69,10 +70,11 @@ class _EveryNSteps(BaseCallback):
     def player(self) -> Policy:
         """The model's policy as it is now."""
         made = self.model if self.policy is None else self.policy(self.model)
-        return as_policy(made, self._board, self.deterministic)
+        return as_policy(made, self._board, self.deterministic, self._symmetric)
 
     def _init_callback(self) -> None:
         self._board = rules_of(self.training_env)
+        self._symmetric = any(attributes(self.training_env, "symmetric") or []) or None
         self.player()  # refuses models of another board, and recurrent ones
         self._due = (self.model.num_timesteps // self.every + 1) * self.every
 

@@ -11,11 +11,11 @@ import torch
 from numpy.typing import NDArray
 from stable_baselines3.common.vec_env import VecEnv
 
-from tictactoe_env.exact.symmetry import CanonicalPolicy
 from tictactoe_env.exact.tables import TabularPolicy
-from tictactoe_env.policy import Policy, PredictPolicy, RandomPolicy
+from tictactoe_env.policy import CanonicalPolicy, Policy, PredictPolicy, RandomPolicy
 from tictactoe_env.pool import snapshot
 from tictactoe_env.rules import SIDES, Boards, Rules
+from tictactoe_env.symmetry import images
 
 
 def attributes(env: VecEnv, name: str) -> list[Any] | None:
@@ -45,9 +45,13 @@ def check_observations(policy: Policy, env: VecEnv, seen: Any) -> None:
     policy that is not a `PredictPolicy`, and in environments without boards.
     """
     boards = attributes(env, "board")
-    if seen is None or boards is None or not isinstance(policy, PredictPolicy):
+    asked = policy.policy if isinstance(policy, CanonicalPolicy) else policy
+    if seen is None or boards is None or not isinstance(asked, PredictPolicy):
         return
-    expected = policy.observations(np.stack(boards))
+    shown = np.stack(boards)
+    if asked is not policy:
+        shown, _ = images(shown, asked.rules)
+    expected = asked.observations(shown)
     if np.shape(seen) == expected.shape and np.allclose(seen, expected, atol=1e-5):
         return
     raise ValueError(

@@ -36,9 +36,9 @@ import numpy as np
 
 from tictactoe_env.errors import not_negative, one_of, whole_number
 from tictactoe_env.exact.positions import ENUMERABLE
-from tictactoe_env.exact.symmetry import Orientations
 from tictactoe_env.policy import Probs, equally_likely, of_each_board
 from tictactoe_env.rules import DRAW, LOSS, ONGOING, OUTCOME_NUMBERS, WIN, Boards, Rules
+from tictactoe_env.symmetry import Orientations
 
 WIN_SCORE = 1_000_000  # of a proven win; estimates are smaller
 _SCORES = {WIN: WIN_SCORE, DRAW: 0, LOSS: -WIN_SCORE}  # of the results

@@ -33,9 +33,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tictactoe_env.errors import not_negative, one_of, probability, whole_number
-from tictactoe_env.exact.symmetry import Orientations
 from tictactoe_env.policy import Probs, equally_likely, of_each_board
 from tictactoe_env.rules import ONGOING, OUTCOME_NUMBERS, Boards, Rules
+from tictactoe_env.symmetry import Orientations
 
 # --- the graph --------------------------------------------------------------------------------
 

@@ -20,6 +20,8 @@ import {
   whereIt,
 } from "./words.js";
 
+const OPTIMAL = "Optimal: no other unbeatable player wins more often against random moves.";
+
 export async function agentsPage(_, __, signal) {
   const { agents: all, groups } = await agents(signal);
   const listed = groups
@@ -80,7 +82,7 @@ export async function agentPage([id], _, signal) {
     : `Nothing is proven of it here: ${found.reason}.`;
   const sign = found.unbeatable ?? !lost.length ? "✓" : "✗";
   const statement = certificate
-    ? html`<p class=${`statement ${sign === "✓" ? "proven" : "beaten"}`}><strong>${sign} ${sentences(found.verdict)}</strong></p>`
+    ? html`<p class=${`statement ${sign === "✓" ? "proven" : "beaten"}`}><strong>${sign} ${sentences(found.verdict)}</strong>${/\boptimal\b/.test(found.verdict) && html`<span class="count"> ${OPTIMAL}</span>`}</p>`
     : html`<p class=${found.broken ? "error" : "statement"}>${why}</p>`;
   const element = html`
     <div class="page wide">
@@ -142,7 +144,7 @@ function losing(agent, side, replays) {
 }
 
 /** The way it learned, and the length of this training. */
-function story({ story, method, unit, certificate, kind }) {
+function story({ story, method, unit, certificate, kind, steps: checks = [] }) {
   if (!story) return null;
   const { steps, games, seconds, first_unbeatable: first } = certificate.training ?? {};
   const counted = (count) => plural(count, unit.replace(/s$/, ""));
@@ -153,7 +155,7 @@ function story({ story, method, unit, certificate, kind }) {
     story,
     length && `It trained for ${length}${time ? `, which took ${time}` : ""}`,
     first?.steps && `After ${counted(first.steps)} it was proven unbeatable for the first time`,
-    kind === "trained" && "The record of its training is not in the package: a run of your own shows how it grew",
+    kind === "trained" && checks.length < 2 && "The record of its training is not in the package: a run of your own shows how it grew",
   );
   return html`<section><h2>How it learned</h2><p>${text}</p></section>`;
 }

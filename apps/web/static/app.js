@@ -95,13 +95,24 @@ const missing = (error) => html`
     </p>
   </div>`;
 
+/** The body of the site that frames the page, whose switch of colours it follows, or else its own. */
+function framing() {
+  try {
+    return parent.document.body;
+  } catch {
+    return document.body; // it is framed by a stranger
+  }
+}
+
 /** The button that changes light colours into dark ones and back. theme.js sets them first. */
 function coloursButton() {
   const button = html`<button type="button" class="round quiet colours"></button>`;
   const system = matchMedia("(prefers-color-scheme: dark)");
+  const site = framing();
   const names = () => (system.matches ? ["dark", "light"] : ["light", "dark"]); // the system's first
   const show = () => {
-    const name = memory.get("colours", names()[0]);
+    const { theme } = site.dataset;
+    const name = ["light", "dark"].includes(theme) ? theme : memory.get("colours", names()[0]);
     document.documentElement.dataset.colours = name;
     fill(button, icon(name), html`<span class="word">Colours</span>`);
     button.title = button.ariaLabel = `Colours: ${name}`;
@@ -113,6 +124,7 @@ function coloursButton() {
     announce(button.title);
   });
   system.addEventListener("change", show);
+  new MutationObserver(show).observe(site, { attributeFilter: ["data-theme"] });
   show();
   return button;
 }

@@ -10,14 +10,19 @@ import { HUMAN, SIDES, gamePath } from "./words.js";
 export const beaten = () => memory.get("beaten", []); // the ids of players
 const isBeatable = ({ group }) => group === "beatable";
 
+/** The path of a game of a person against an agent, on the side that it was trained for. */
+function challengePath({ id, side, boards }) {
+  const its = side || "O";
+  return gamePath({ [other(its)]: HUMAN, [its]: id }, boards[0]);
+}
+
 /** A sentence about the first of them, and the way to a game against it; null if it plays. */
 export function invitation(agents, seats) {
   const agent = agents.find(isBeatable);
   if (!agent || SIDES.some((side) => seats[side] === agent.id)) return null;
-  const side = agent.side || "O";
-  const path = gamePath({ [other(side)]: HUMAN, [side]: agent.id }, agent.boards[0]);
-  const said = agent.results.replace(/^./, (first) => first.toLowerCase()).replaceAll(" %", "\u00a0%");
-  return html`Everything said here is proven. ${agent.label}: ${said} <a href=${path}>Can you beat it?</a>`;
+  const [wins] = agent.results.split(/, (?:yet|and) /);
+  const said = wins.replace(/^./, (first) => first.toLowerCase()).replaceAll(" %", "\u00a0%");
+  return html`${agent.label}: ${said}. <a href=${challengePath(agent)}>Can you beat it?</a>`;
 }
 
 /** {text, next}: a sentence while a game follows a line of cells, and its next cell. people: their sides. */
@@ -45,7 +50,10 @@ export async function provenAgainst(you, { id }) {
   return certificate[`as_${other(you).toLowerCase()}`];
 }
 
-/** After a game of `you` against one of the agents: how many of them one has beaten, or a hint. */
+/**
+ * After a game of `you` against one of the agents: how many of them one has beaten and the way to
+ * the next one, or a hint.
+ */
 export async function lesson(agents, agent, you, result) {
   if (!agent || !isBeatable(agent)) return null;
   const { losing_line: line, vs_random: random } = await provenAgainst(you, agent);
@@ -53,6 +61,10 @@ export async function lesson(agents, agent, you, result) {
     return line && ` Hint: in a game that it loses, your first move is ${line[SIDES.indexOf(you)]}.`;
   memory.set("beaten", [...new Set([...beaten(), agent.id])]);
   const all = agents.filter(isBeatable);
-  const count = all.filter(({ id }) => beaten().includes(id)).length;
-  return ` Random moves beat it in ${exact(random.loss)}\u00a0% of games. You have beaten ${count} of the ${all.length} trained players here that can be beaten.`;
+  const left = all.filter(({ id }) => !beaten().includes(id));
+  const [next] = left;
+  return [
+    ` Random moves beat it in ${exact(random.loss)}\u00a0% of games. You have beaten ${all.length - left.length} of ${all.length} beatable players.`,
+    next && [" Next: ", html`<a href=${challengePath(next)}>${next.label}</a>`],
+  ];
 }

@@ -63,6 +63,13 @@ class Games {
     this.load();
   }
 
+  /** Words for an empty list: an invitation, unless something was searched for. */
+  nothing() {
+    const { search, result } = this.asked();
+    if (search || result) return "No such game.";
+    return html`<span>No games yet. <a href="/">Play one</a>.</span>`;
+  }
+
   async load(before) {
     const turn = (this.turn = (this.turn ?? 0) + 1);
     try {
@@ -73,7 +80,7 @@ class Games {
       const items = found.games.map((game) => html`<li>${gameLink(game)}</li>`);
       if (before) this.list.append(...items);
       else fill(this.list, items);
-      fill(this.count, found.count ? plural(found.count, "game") : "No such game.");
+      fill(this.count, found.count ? plural(found.count, "game") : this.nothing());
       if (before) items[0]?.querySelector("a").focus();
     } catch (error) {
       fill(this.count, error.message);

@@ -98,7 +98,11 @@ export class Numbers {
   }
 
   /** The sentences on an agent's numbers. */
-  about({ values, probs, kinds, meaning, illegal, new: isNew }, kind, agent) {
+  about({ values, probs, kinds, meaning, illegal, new: isNew, off_lines: isOff }, kind, agent) {
+    if (isOff) {
+      const why = "Its certificate holds the moves in the positions that its own moves lead to. Elsewhere it moves at random here";
+      return html`<p class=${kind}>${sentences(why)}</p>`;
+    }
     const isOwn = kind === "own";
     const isExact = /\bexact result with best play\b/.test(meaning);
     const isGap = (value, cell) => value === null && probs[cell] !== null;
@@ -119,9 +123,10 @@ export class Numbers {
   }
 
   /** Whose numbers stand on the cells, and on which scale. */
-  captionOf({ kinds, scale }, kind, agent, side) {
+  captionOf({ kinds, scale, off_lines: isOff }, kind, agent, side) {
     const name = inside(agent.label);
-    const [low, high] = scale.map((bound) => signed(bound, Number.isInteger(bound) ? 0 : 2));
+    if (isOff) return `Off its lines: ${name} never gets here as ${side}, so nothing is known of it`;
+    const [low, high] = scale.map((bound) => signed(bound));
     const whose = {
       own: `What ${name} expects as ${side}`,
       chance: `${this.kind === "own" ? `${capital(name)} makes no estimates: how` : "How"} likely it plays there as ${side}`,
@@ -136,8 +141,8 @@ export class Numbers {
 }
 
 /** The notes on each cell: see `Board`. */
-function notesOf({ values, probs, kinds, scale: [low, high] }, kind) {
-  if (kind === "expected" && !kinds.includes(kind)) return [];
+function notesOf({ values, probs, kinds, scale: [low, high], off_lines: isOff }, kind) {
+  if (isOff || (kind === "expected" && !kinds.includes(kind))) return [];
   return probs.map((share, cell) => {
     if (share === null) return null;
     if (kind === "chance")

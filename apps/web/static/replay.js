@@ -3,6 +3,7 @@
 
 import { Board } from "./board.js";
 import { announce, fill, html, icon, markIcon } from "./dom.js";
+import { Evaluation } from "./evaluation.js";
 import { memory } from "./memory.js";
 import { Numbers } from "./numbers.js";
 import { cellName, endText, other, sideOf } from "./rules.js";
@@ -21,6 +22,8 @@ export class Replay {
     Object.assign(this, { game, agents, at: 0, timer: null, isTouched: false });
     this.board = new Board(game.board);
     this.numbers = new Numbers(this.board, () => this.look(), "Keyboard: arrows, Home and End.");
+    this.evaluation = new Evaluation(this.board.cells.length, (at) => this.visit(at));
+    this.board.element.append(this.evaluation.bar);
     this.status = html`<p class="status"></p>`;
     this.build(head);
     this.onKey = (event) => this.key(event);
@@ -49,6 +52,7 @@ export class Replay {
         </div>
         <div class="panel">
           ${this.point}
+          ${this.evaluation.graph}
           <h2>Moves</h2>
           ${this.list}${this.numbers.element}
         </div>
@@ -100,6 +104,7 @@ export class Replay {
     const { cells, ended, result, board } = this.game;
     this.at = Math.min(Math.max(at, 0), cells.length);
     const isOver = this.at === cells.length;
+    this.evaluation.show(this.at);
     if (isOver) this.play(false);
     this.board.show({ moves: cells.slice(0, this.at), blunder: this.decisive, notes: null });
     const side = sideOf(this.at - 1);
@@ -143,6 +148,7 @@ export class Replay {
     const found = await judged(game, null).catch((error) => ({ text: error.message, verdicts: [] }));
     const { verdicts, ply: decisive, text, tone } = found ?? { text: TOO_LARGE, verdicts: [] };
     this.verdicts = verdicts;
+    this.evaluation.judge(verdicts, result);
     verdicts.forEach(({ text, optimal, threw_away: isDecisive }, ply) => {
       const why = html`<span class="why">This decided the game.</span>`;
       fill(this.rows[ply].querySelector(".verdict"), text, isDecisive && why);

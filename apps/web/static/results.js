@@ -62,7 +62,7 @@ function worst({ unbeatable, worst_case_value: value, worst_case_loss: loss, vs_
   const games = exact(loss) === "100" ? "every game" : `${exact(loss)}\u00a0% of its games (wins minus losses: ${signed(value)})`;
   const isDaring = limit && random.win > limit.win + 1e-9;
   const yet = ", though it wins more often against random moves than any player can that never loses";
-  const unknown = perfect?.draw > 1 - 1e-9 ? "; perfect play draws, because it does not know the weakness" : "";
+  const unknown = perfect?.draw > 1 - 1e-9 ? "; perfect play only draws: it doesn’t look for weaknesses" : "";
   return `loses ${games} against an opponent that knows its weakness${isDaring ? yet : ""}${unknown}.`;
 }
 

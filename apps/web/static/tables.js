@@ -22,7 +22,15 @@ export const here = () => location.hash.slice(1) || "/";
 
 export const agents = async () => tables;
 export const agent = async (id) => found(tables.agents, id, `There is no player “${id}” here.`);
-export const certificateFile = () => null;
+
+/** The address of a trained player's whole certificate as a file; of others the moves are rounded. */
+export function certificateFile(id) {
+  const { kind, certificate } = tables.agents.find((one) => one.id === id);
+  if (kind === "agent") return null;
+  const all = tables.positions.map((board, row) => [board, tables.players[id].moves[row]]);
+  const text = JSON.stringify({ ...certificate, moves: Object.fromEntries(all) }, null, 1);
+  return URL.createObjectURL(new Blob([text], { type: "application/json" }));
+}
 
 /** The one of this id. Throws an error if there is none. */
 function found(all, id, missing) {

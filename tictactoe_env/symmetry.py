@@ -1,4 +1,4 @@
-"""Symmetric positions: their canonical form, and policies that play by it.
+"""Symmetric positions: their canonical form, the one image that stands for all of them.
 
 The canonical form of a position is the first of its images under the symmetries of the board, in
 the order of X's bitboard and then O's, compared as numbers. `_CanonicalForms` finds it for many
@@ -7,15 +7,14 @@ positions at a time, `Orientations` for one, in a search.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tictactoe_env.exact.position_index import PositionIndex, distinct
-from tictactoe_env.policy import Policy, Probs, RandomPolicy, as_policy
-from tictactoe_env.rules import Boards, Rules, checked_rules
+from tictactoe_env.rules import Boards, Rules
 
 _PART_BITS = 11  # of a bitboard that are looked up at once; 2,048 entries stay in the fastest cache
 _Marks = NDArray[np.uint64]
@@ -141,45 +140,35 @@ class Orientations:
         return min([both >> shift & field for shift in self.shifts])
 
 
+def images(boards: Boards, rules: Rules) -> tuple[Boards, NDArray[np.intp]]:
+    """The canonical forms (B, cells) of boards (B, cells), and which of their cells each shows.
+
+    Cell i of the form of board b is cell `cells[b, i]` of the board.
+    """
+    _, _, cells = canonical_forms(rules).to_form(boards)
+    return np.take_along_axis(boards, cells, axis=1), cells
+
+
+def on_images(
+    find: Callable[[Boards], NDArray[Any]], boards: Boards, rules: Rules
+) -> NDArray[np.float64]:
+    """What a function finds on the canonical forms of boards (B, cells), turned back to them.
+
+    find: called once, with each of the forms (U, cells) once; returns an array (U, cells).
+    """
+    x, o, cells = canonical_forms(rules).to_form(boards)
+    order = np.lexsort((o, x))
+    is_first = np.ones(len(order), dtype=bool)
+    is_first[1:] = np.diff(x[order]).astype(bool) | np.diff(o[order]).astype(bool)
+    form_of = np.empty_like(order)
+    form_of[order] = is_first.cumsum() - 1
+    firsts = order[is_first]
+    found = np.asarray(find(rules.to_boards(x[firsts], o[firsts])), dtype=np.float64)
+    return turned_back(found[form_of], cells)
+
+
 def turned_back(found: NDArray[Any], cells: NDArray[np.intp]) -> NDArray[Any]:
     """Turn results on canonical forms (B, cells) to the boards as they are; see `to_form`."""
     turned = np.empty_like(found)
     np.put_along_axis(turned, cells, found, axis=1)
     return turned
-
-
-class CanonicalPolicy:
-    """A policy that sees every board in canonical form, so it plays alike on symmetric boards.
-
-    `policy` is asked about canonical boards only, in each call about each of them once; its moves
-    are turned back to the board as it is. Proofs are smaller by a factor of up to eight for such a
-    policy, since positions that are equal under symmetry count once: see `proof`.
-    """
-
-    def __init__(self, policy: Any, rules: Rules):
-        self.rules = checked_rules(rules)
-        self.policy: Policy = as_policy(policy, rules)
-
-    @property
-    def varies(self) -> str | None:
-        """The `varies` of the policy, see `provable`."""
-        return getattr(self.policy, "varies", None)
-
-    def probs(self, boards: Boards) -> Probs:
-        """Probabilities (B, cells) on unfinished boards (B, cells)."""
-        x, o, cells = canonical_forms(self.rules).to_form(np.asarray(boards, dtype=np.int8))
-        forms = distinct(x, o, self.rules)
-        found = np.asarray(self.policy.probs(self.rules.to_boards(*forms)), dtype=np.float64)
-        return turned_back(found[PositionIndex(*forms, self.rules).find(x, o)], cells)
-
-
-def plays_symmetrically(policy: Any) -> bool:
-    """True if a policy plays alike on symmetric boards by the way in which it is made.
-
-    That is a CanonicalPolicy, random play, and a policy whose `symmetric_probs` is the `probs` of
-    its class, as of a `lines.LinesPolicy`. A subclass with its own `probs` does not count, nor does
-    a wrapper: they may play otherwise, and proofs rely on it.
-    """
-    probs = getattr(type(policy), "probs", None)
-    known = (CanonicalPolicy.probs, RandomPolicy.probs, getattr(policy, "symmetric_probs", None))
-    return probs is not None and probs in known

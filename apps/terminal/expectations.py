@@ -1,0 +1,64 @@
+"""The positions in games of two players, with their expected results, as examples for a network.
+
+`evaluate.py A B --expectations FILE.csv` writes and prints them; `train.py value_net --dataset
+FILE.csv` learns them first.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import agents
+from apps.terminal.report import print_table, say
+from tictactoe_env.errors import printable
+from tictactoe_env.notation import board_text
+from training.files import write_csv
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from tictactoe_env.policy import Policy
+    from tictactoe_env.rules import Rules
+
+SHOWN = 15  # positions that are printed
+HEADINGS = ("position", "has moved", "in games %", "expected result")
+
+
+def show(a: Policy, b: Policy, rules: Rules, games: int, file: Path, console: Console) -> None:
+    """Write the positions of games of two players with their expected results, and print the first.
+
+    Half of the games are with each of them as X. Positions that are equal under symmetry are one.
+    games: the number that they stand for. Raises ValueError for a board beyond the network's limit.
+    """
+    page: Any = agents.page("value_net")
+    afterstates = page.Afterstates(page.Config(**rules.to_json()))
+    first = page.expected_results(afterstates, a, b)
+    second = page.expected_results(afterstates, b, a)
+    weights = games / 2 * (first.games + second.games)
+    sums = games / 2 * (first.sums + second.sums)
+    results = page.Results(weights, sums)
+    table = page.dataset(afterstates, results)
+    write_csv(file, table.names, table.rows)
+    most_frequent = np.argsort(-weights, kind="stable")[:SHOWN]
+    boards = afterstates.positions.boards[afterstates.classes]
+    rows = [
+        (
+            board_text(boards[number], rules),
+            "X" if boards[number].sum() > 0 else "O",
+            f"{100 * weights[number] / games:.2f}",
+            f"{results.means[number]:+.4f}",
+        )
+        for number in most_frequent
+        if weights[number] > 0
+    ]
+    print_table(HEADINGS, rows, console)
+    discount = afterstates.config.discount
+    say(
+        f"for the side that has moved: win 1, draw 0, loss -1, times {discount:g} for each later "
+        "move of its own; exact, over both seats",
+        console,
+    )
+    say(f"{np.count_nonzero(weights):,} positions: {printable(file)}", console)

@@ -1,0 +1,267 @@
+"""Faults planted in correct algorithms, and what exact losses, wins and samples notice of them.
+
+    python -m benchmarks.planted_faults          # tables of docs/learning_test.md
+    python -m benchmarks.planted_faults --only DQN --seeds 1 --correct 2
+
+Real projects had these faults; see the page. They are planted in the code of the libraries, by
+their own means: buffers and wrappers for MaskablePPO of sb3-contrib and for MaskableDQN, changed
+lines for CleanRL's style, examples/cleanrl_dqn.py. Each is trained with the seeds 0, 1, ..., and
+judged as O against random play:
+
+- by its exact losses: noticed above LIMIT, in how many trainings;
+- by its exact wins: noticed below the worst of the correct trainings;
+- by a hundred games: the probability, in per cent, that more games are lost than a test allows
+  that correct code fails once in a hundred times.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from cyclopts import run
+from sb3_contrib import MaskablePPO
+from sb3_contrib.common.maskable.buffers import MaskableRolloutBuffer
+from stable_baselines3.common.vec_env import VecEnvWrapper
+
+from tictactoe_env.exact.evaluation import Evaluation, evaluate
+from tictactoe_env.rules import Rules
+from tictactoe_env.sb3 import MaskableDQN, TicTacToeVecEnv
+from tictactoe_env.sb3.maskable_buffers import MaskableReplayBuffer
+from tictactoe_env.starts import ExploringStarts
+
+LIMIT = 0.02  # of the games against random play that O may lose
+GAMES = 100  # of a test by samples
+PROGRAM = Path(__file__).parent.parent / "examples" / "cleanrl_dqn.py"
+SMALL = {"net_arch": [128, 128]}
+Train = Callable[..., Evaluation]
+
+
+class NoLosses(VecEnvWrapper):
+    """Games in which the loser's reward is lost."""
+
+    def reset(self) -> Any:
+        """The first observations."""
+        return self.venv.reset()
+
+    def step_wait(self) -> Any:
+        """One step; rewards below 0 are 0."""
+        observations, rewards, dones, infos = self.venv.step_wait()
+        return observations, np.maximum(rewards, 0), dones, infos
+
+
+class LateRewards(NoLosses):
+    """Games that give each reward one step too late."""
+
+    _rewards = 0.0
+
+    def step_wait(self) -> Any:
+        """One step, with the rewards of the last one."""
+        observations, rewards, dones, infos = self.venv.step_wait()
+        late = np.zeros_like(rewards) + self._rewards
+        self._rewards = rewards
+        return observations, late, dones, infos
+
+
+class UnmaskedUpdate(MaskableRolloutBuffer):
+    """Forgets the masks between the moves and the update."""
+
+    def _get_samples(self, *arguments: Any, **keywords: Any) -> Any:
+        found = super()._get_samples(*arguments, **keywords)
+        return found._replace(action_masks=torch.ones_like(found.action_masks))
+
+
+class EndlessAdvantages(MaskableRolloutBuffer):
+    """Lets generalized advantages run over the end of a game."""
+
+    def compute_returns_and_advantage(self, last_values: Any, dones: Any) -> None:
+        """As of one game that does not end."""
+        self.episode_starts[:] = 0
+        super().compute_returns_and_advantage(last_values, np.zeros_like(dones))
+
+
+class LostProbabilities(MaskableRolloutBuffer):
+    """Gives all moves the same old log-probability."""
+
+    def _get_samples(self, *arguments: Any, **keywords: Any) -> Any:
+        found = super()._get_samples(*arguments, **keywords)
+        mean = found.old_log_prob.mean()
+        return found._replace(old_log_prob=torch.full_like(found.old_log_prob, mean))
+
+
+class UnmaskedTarget(MaskableReplayBuffer):
+    """Forgets which moves are legal after a transition."""
+
+    def _get_samples(self, *arguments: Any, **keywords: Any) -> Any:
+        found = super()._get_samples(*arguments, **keywords)
+        return found._replace(next_action_masks=torch.ones_like(found.next_action_masks))
+
+
+class EndlessTarget(MaskableReplayBuffer):
+    """Forgets that games end, so that a target goes on with the values of finished boards."""
+
+    def _get_samples(self, *arguments: Any, **keywords: Any) -> Any:
+        found = super()._get_samples(*arguments, **keywords)
+        return found._replace(dones=torch.zeros_like(found.dones))
+
+
+def no_change(games: Any) -> Any:
+    """The games as they are."""
+    return games
+
+
+def maskable_ppo(
+    seed: int, steps: int = 98_304, wrapper: Callable[[Any], Any] = no_change, **changes: Any
+) -> Evaluation:
+    """Train MaskablePPO, and evaluate it. wrapper, changes: the faults."""
+    games = TicTacToeVecEnv(256, opponent="minimax-slip=0.3", exploring_starts=0.5)
+    options: dict[str, Any] = {
+        "n_steps": 16, "batch_size": 1024, "learning_rate": 1e-3, "gamma": 1.0, "ent_coef": 0.01,
+    }  # fmt: skip
+    options |= {"policy_kwargs": SMALL, "seed": seed, **changes}
+    model = MaskablePPO("MlpPolicy", wrapper(games), **options)
+    return evaluate(model.learn(steps))
+
+
+def maskable_dqn(
+    seed: int, steps: int = 60_000, wrapper: Callable[[Any], Any] = no_change, **changes: Any
+) -> Evaluation:
+    """Train MaskableDQN, and evaluate it. wrapper, changes: the faults."""
+    games = TicTacToeVecEnv(64, opponent="minimax-slip=0.3", exploring_starts=0.5)
+    options: dict[str, Any] = {
+        "learning_starts": 2_000, "learning_rate": 1e-3, "batch_size": 1024, "gamma": 1.0,
+        "buffer_size": 100_000, "train_freq": 1, "target_update_interval": 2_000,
+        "exploration_fraction": 0.3, "exploration_final_eps": 0.1,
+    }  # fmt: skip
+    options |= {"policy_kwargs": SMALL, "seed": seed, **changes}
+    model = MaskableDQN("MlpPolicy", wrapper(games), **options)
+    return evaluate(model.learn(steps))
+
+
+CLEANRL = {
+    "steps": "int(sys.argv[1]) if len(sys.argv) > 1 else 50_000",
+    "seed": "SEED = 1",
+    "games": 'Minimax-v0", ENVS, start="random"',
+    "print": "print(evaluate(",
+    "next": "best(target_network, o2, m2)",
+    "end": "~d * ",
+    "reward": "r.float()",
+}
+"""Pieces of PROGRAM that are changed."""
+
+
+def cleanrl_dqn(seed: int, steps: int = 60_000, **changes: str) -> Evaluation:
+    """Run PROGRAM, and return what it would print. changes: pieces of it, as the fault has them."""
+    changes |= {
+        "steps": f"{steps}",
+        "seed": f"SEED = {seed}",
+        "games": 'v0", ENVS, opponent="minimax-slip=0.3", start=half_random',
+        "print": "found = (evaluate(",
+    }
+    text = PROGRAM.read_text(encoding="utf-8")
+    for name, piece in changes.items():
+        assert text.count(CLEANRL[name]) == 1, CLEANRL[name]
+        text = text.replace(CLEANRL[name], piece)
+    names: dict[str, Any] = {"half_random": ExploringStarts(0.5, Rules())}
+    exec(compile(text, PROGRAM, "exec"), names)
+    return names["found"]
+
+
+class Library(NamedTuple):
+    """A correct training, and the faults to plant in it, each as keywords of `train`."""
+
+    train: Train
+    faults: dict[str, dict[str, Any]]
+
+
+PPO_FAULTS: dict[str, dict[str, Any]] = {
+    "old log-probabilities lost": {"rollout_buffer_class": LostProbabilities},
+    "mask not applied in the update": {"rollout_buffer_class": UnmaskedUpdate},
+    "advantages run over the end of a game": {"rollout_buffer_class": EndlessAdvantages},
+    "the loser's reward lost": {"wrapper": NoLosses},
+    "rewards one step late": {"wrapper": LateRewards},
+}
+DQN_FAULTS: dict[str, dict[str, Any]] = {
+    "mask not applied in the target": {"replay_buffer_class": UnmaskedTarget},
+    "targets run over the end of a game": {"replay_buffer_class": EndlessTarget},
+    "target network never updated": {"target_update_interval": 10**9},
+    "the loser's reward lost": {"wrapper": NoLosses},
+    "rewards one step late": {"wrapper": LateRewards},
+}
+CLEANRL_FAULTS: dict[str, dict[str, Any]] = {
+    "mask not applied in the target": {"next": "best(target_network, o2, torch.ones_like(m2))"},
+    "targets run over the end of a game": {"end": ""},
+    "targets of the old observation": {"next": "best(target_network, o, m)"},
+    "the loser's reward lost": {"reward": "r.float().clamp(min=0)"},
+}
+LIBRARIES = {
+    "MaskablePPO": Library(maskable_ppo, PPO_FAULTS),
+    "DQN": Library(maskable_dqn, DQN_FAULTS),
+    "CleanRL": Library(cleanrl_dqn, CLEANRL_FAULTS),
+}
+
+
+def more_losses(allowed: int, share: float) -> float:
+    """The probability that of GAMES games more than `allowed` are lost, each with this one."""
+    terms = range(allowed + 1)
+    fewer = (math.comb(GAMES, n) * share**n * (1 - share) ** (GAMES - n) for n in terms)
+    return max(0.0, 1 - sum(fewer))
+
+
+def allowed_losses(correct: list[Evaluation]) -> int:
+    """The fewest losses that a test by GAMES games must allow; see above."""
+
+    def fails(allowed: int) -> float:
+        return statistics.mean(more_losses(allowed, found.o.loss) for found in correct)
+
+    return next(allowed for allowed in range(GAMES) if fails(allowed) < 0.01)
+
+
+def main(seeds: int = 5, correct: int = 20, only: str | None = None) -> None:
+    """Train, and print the tables.
+
+    Parameters
+    ----------
+    seeds
+        Trainings with each fault.
+    correct
+        Trainings without one.
+    only
+        One of the libraries: MaskablePPO, DQN or CleanRL.
+    """
+    torch.set_num_threads(1)
+    for name in LIBRARIES if only is None else [only]:
+        train, faults = LIBRARIES[name]
+        begun = time.process_time()
+        good = [train(seed) for seed in range(correct)]
+        seconds = (time.process_time() - begun) / correct
+        fewest, allowed = min(found.o.win for found in good), allowed_losses(good)
+        print(f"\n{name}: {seconds:.1f} processor seconds each; limits of")
+        print(f"{100 * LIMIT:.0f} % losses, {100 * fewest:.2f} % wins, {allowed} losses in {GAMES}")
+        print("| fault | loses, % | wins, % | by losses | by wins | by 100 games, % |")
+        print("| --- | --- | --- | --- | --- | --- |")
+        print(row("none", good, fewest, allowed), flush=True)
+        for fault, changes in faults.items():
+            found = [train(seed, **changes) for seed in range(seeds)]
+            print(row(fault, found, fewest, allowed), flush=True)
+
+
+def row(fault: str, found: list[Evaluation], fewest: float, allowed: int) -> str:
+    """A row of the table: smallest and largest, and what is noticed by each measure."""
+    losses = [one.o.loss for one in found]
+    wins = [one.o.win for one in found]
+    spans = [f"{100 * min(some):.2f}-{100 * max(some):.2f}" for some in (losses, wins)]
+    by_losses = f"{sum(loss > LIMIT for loss in losses)}/{len(found)}"
+    by_wins = f"{sum(win < fewest for win in wins)}/{len(found)}"
+    by_games = statistics.mean(more_losses(allowed, loss) for loss in losses)
+    return f"| {' | '.join([fault, *spans, by_losses, by_wins, f'{100 * by_games:.0f}'])} |"
+
+
+if __name__ == "__main__":
+    run(main)
