@@ -75,7 +75,9 @@ class Referee:
     def image(self, board):
         """The board that is shown; with symmetric=True the referee plays on images only."""
         board = tuple(int(mark) for mark in board)
-        return first_image(board, *astuple(self.rules)[:2]) if self.made["symmetric"] else board
+        if not self.made["symmetric"]:
+            return board
+        return first_image(board, self.rules.rows, self.rules.cols, self.rules.gravity)
 
     def shown(self, env):
         """The boards of an environment as they are shown."""

@@ -37,12 +37,15 @@ def plain(rules: Any) -> PlainGame:
     return PlainGame(rules.rows, rules.cols, rules.k, rules.gravity)
 
 
-def first_image(board: Board, rows: int, cols: int) -> Board:
-    """The image that is shown of a board: the first by X's cells as bits, and then by O's."""
+def first_image(board: Board, rows: int, cols: int, gravity: bool = False) -> Board:
+    """The image that is shown of a board: the first by X's cells as bits, and then by O's.
+
+    gravity: the only other image is the left-right mirror.
+    """
     grid = [list(board[row * cols : (row + 1) * cols]) for row in range(rows)]
     images = []
-    for _ in range(4):
-        for one in (grid, grid[::-1]):
+    for _ in range(1 if gravity else 4):
+        for one in (grid, [row[::-1] for row in grid]):
             images += [[mark for row in one for mark in row]] * (len(one) == rows)
         grid = [list(column) for column in zip(*grid[::-1], strict=True)]
 
