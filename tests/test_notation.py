@@ -7,6 +7,7 @@ from text_cases import cases, refuses
 from tictactoe_env import notation
 from tictactoe_env.notation import (
     board_text,
+    game_text,
     parse_board,
     parse_cell,
     parse_game,
