@@ -310,7 +310,7 @@ def typed_otherwise(name, field):
 NEEDED = {  # what else has to be typed with an option
     ("neuroevolution", "activation"): ["--rebirth", "0"],
     ("neuroevolution", "inputs"): ["--rebirth", "0"],
-    ("neuroevolution", "points"): ["--fitness", "points"],
+    ("neuroevolution", "game_points"): ["--fitness", "points"],
 }
 
 
