@@ -75,6 +75,7 @@ LINE = CommandLine(
             parse_size,
             metavar="3x4x3",
         ),
+        Option("gravity", "pieces fall, as in Connect Four", kind="flag", default=False),
         Option(
             "position",
             "only print what the agents think of this board: probabilities, own values, results "
@@ -189,7 +190,7 @@ def main(arguments: list[str] | None = None) -> int:
         rules = given.board
         if rules is None and given.history is not None:
             rules = board_of_histories(given.agents)
-        rules = rules or board_of(given.agents) or Rules()
+        rules = board_of(given.agents, rules, given.gravity)
         names = report.names_of(given.agents)
         console = PipedConsole()
         agents = dict(zip(names, given.agents, strict=True))
@@ -251,7 +252,7 @@ def evaluate_program(given: SimpleNamespace, console: PipedConsole) -> None:
     """
     if given.agents:
         raise ValueError(f"--program is evaluated alone, got {' '.join(given.agents)} too")
-    rules = given.board or Rules()
+    rules = board_of((), given.board, given.gravity)
     with Program(given.program, rules, given.seconds) as program:
         file = given.answers or new_file()
         player = program.player(file)

@@ -27,11 +27,10 @@ with explained("play.py", "play"):
     from tictactoe_env.games.session import PERSON
     from tictactoe_env.games.store import GameStore
     from tictactoe_env.notation import SIDES, parse_size
-    from tictactoe_env.rules import Rules
     from training.options import Count, Natural
 
 LISTED = 20  # games of --list
-PLAYING = ("x", "o", "program", "games", "board", "seed", "values", "learn")
+PLAYING = ("x", "o", "program", "games", "board", "gravity", "seed", "values", "learn")
 MAX_SEED = 2**32
 Port = Annotated[int, Field(ge=0, le=65_535)]
 OPTIONS = [
@@ -69,6 +68,7 @@ OPTIONS = [
         parse_size,
         metavar="4x4x3",
     ),
+    Option("gravity", "pieces fall, as in Connect Four", kind="flag", default=False),
     Option(
         "seed", "seed of the agents' moves; each further game adds 1 (default: random)", Natural
     ),
@@ -142,7 +142,7 @@ def main(arguments: list[str] | None = None) -> int:
 def play(given: SimpleNamespace, talk: Talk, store: GameStore) -> None:
     """Play the games of the options, or show the menu."""
     specs = [given.x or PERSON, given.o or PERSON]
-    rules = given.board or board_of(specs) or Rules()
+    rules = board_of(specs, given.board, given.gravity)
     seed = secrets.randbelow(MAX_SEED) if given.seed is None else given.seed
     shown = {"values": OWN if given.values is True else given.values or "", "learn": given.learn}
     if not (given.x or given.o or given.games or given.program):

@@ -98,9 +98,9 @@ class Config(BoardConfig):
     league: Count = option(100, "Number of networks; each plays each other on both sides.")
     winners: Count = option(20, "Number of networks that survive unchanged; below --league.")
     fitness: Fitness = option(
-        "exact", "Exact result, or points of the league: 3/1/0, 1/1/0/-10, or --points."
+        "exact", "Exact result, or points of the league: 3/1/0, 1/1/0/-10, or --game-points."
     )
-    points: PointsOption = option(
+    game_points: PointsOption = option(
         (3.0, 1.0, 0.0, 0.0),
         "Points for a win, a draw, a loss and an illegal move, for --fitness points.",
         rare=True,
@@ -146,9 +146,9 @@ class Config(BoardConfig):
         """Raises ValueError for too many winners, unused points, units that cannot be reborn."""
         if self.winners >= self.league:
             raise ValueError(f"winners must be below the league, {self.league}, got {self.winners}")
-        has_own_points = self.points != type(self).model_fields["points"].default
+        has_own_points = self.game_points != type(self).model_fields["game_points"].default
         if has_own_points and self.fitness != "points":
-            raise ValueError(f"points count with fitness points only, got {self.fitness}")
+            raise ValueError(f"game_points count with fitness points only, got {self.fitness}")
         has_units = self.hidden > 0 and self.activation == "relu"
         if self.rebirth and not (has_units and self.inputs == "planes"):
             raise ValueError("rebirth needs hidden units, relu and planes: set it to 0")
@@ -481,7 +481,7 @@ class Evolution(Learner):
         exact = Points(
             win=1.0, draw=0.0, loss=-config.loss_penalty, illegal=-config.illegal_penalty
         )
-        points = {"exact": exact, "points": Points(*config.points), **POINTS}
+        points = {"exact": exact, "points": Points(*config.game_points), **POINTS}
         self.end_values = values_of_ends(points[config.fitness])
         self.rng = np.random.default_rng(config.seed)
         names, self.weights = zip(*parse_pool(config.opponents), strict=True)

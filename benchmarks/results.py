@@ -24,7 +24,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 from cyclopts import Parameter, run
 
 import agents
@@ -243,7 +242,7 @@ def draw_cross(found: Mapping[str, Mapping[str, Mapping[str, float]]], path: Pat
         side: [name + " *" * (side not in learned.get(name, SIDES)) for name in found]
         for side in SIDES
     }
-    heat_map(np.array(values), names["X"], names["O"], path)
+    heat_map(values, names["X"], names["O"], path)
 
 
 # --- the command ----------------------------------------------------------------------------------

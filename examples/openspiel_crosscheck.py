@@ -1,13 +1,15 @@
-"""OpenSpiel and this package agree: on all positions, on random m,n,k-games, on exploitability.
+"""OpenSpiel and this package agree: on all positions, on random games, on exploitability.
 
     pip install tictactoe-env open-spiel
     python openspiel_crosscheck.py 2000
 
-The number is that of the random games. Cells have the same numbers in both, row by row.
+The number is that of the random games. Cells have the same numbers in both, row by row; in Connect
+Four actions are columns in both.
 """
 
 import sys
 
+import gymnasium as gym
 import numpy as np
 import pyspiel
 
@@ -59,6 +61,18 @@ for _ in range(GAMES):
     assert (end.mover, end.illegal) == (None, None)
     assert {"X": 1, "O": -1, None: 0}[end.winner] == state.returns()[0]
 print(f"{GAMES:,} random games on other boards agree")
+env = gym.make("tictactoe_env/ConnectFour-v0", opponent=None)
+for _ in range(GAMES):
+    state = pyspiel.load_game("connect_four").new_initial_state()
+    _, info = env.reset()
+    while not state.is_terminal():
+        assert np.flatnonzero(info["action_mask"]).tolist() == state.legal_actions()
+        column = int(rng.choice(state.legal_actions()))
+        mover = state.current_player()
+        state.apply_action(column)
+        _, reward, terminated, _, info = env.step(column)
+        assert (reward, terminated) == (state.rewards()[mover], state.is_terminal())
+print(f"{GAMES:,} random games of Connect Four agree")
 policy = tabulate(make_opponent(PLAYER, RULES), RULES)
 theirs = pyspiel.exploitability(start.get_game(), openspiel_table(start, 0, policy.by_row(), {}))
 print(f"exploitability of {PLAYER}: {exploitability(policy):.12f}, OpenSpiel: {theirs:.12f}")

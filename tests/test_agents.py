@@ -63,13 +63,13 @@ REFUSED = [
     ("dqn", {"opening": "d1"}, "'d1'"),
     ("dqn", {"opponents": "minmax"}, "'minimax'"),
     ("maskable_ppo", {"opening": "random", "side": "O"}, "'random'"),
-    ("mcts", {"playout": "decent"}, "'descent'"),
-    ("neuroevolution", {"fitness": "footbal"}, "'football'"),
+    ("mcts", {"playout": "decent"}, "descent"),
+    ("neuroevolution", {"fitness": "footbal"}, "football"),
     ("neuroevolution", {"opponents": "self"}, "'self'"),
     ("neuroevolution", {"winners": 100}, "winners"),
     ("neuroevolution", {"hidden": 0}, "rebirth"),
     ("tictacnet", {"rewards": (1.0, -0.5, -1.0)}, "rewards"),
-    ("trie", {"untried": "never"}, "'tophep'"),
+    ("trie", {"untried": "never"}, "tophep"),
     ("value_net", {"k": 1}, "k"),
     ("dqn", {"threads": 1_000_000}, "threads"),
 ]
@@ -310,7 +310,7 @@ def typed_otherwise(name, field):
 NEEDED = {  # what else has to be typed with an option
     ("neuroevolution", "activation"): ["--rebirth", "0"],
     ("neuroevolution", "inputs"): ["--rebirth", "0"],
-    ("neuroevolution", "points"): ["--fitness", "points"],
+    ("neuroevolution", "game_points"): ["--fitness", "points"],
 }
 
 

@@ -23,6 +23,8 @@ EXTRAS = [{"start": "random"}, {"opening": "b2"}, {"early_draw": True}, {"reward
 EXTRAS += [{"symmetric": True}, {"symmetric": True, "rows": 4, "cols": 5, "observation": "grid"}]
 # The second id is the same environment by another name.
 EVERY = {"tictactoe_env/TicTacToe-v0": (*GRID, *EXTRAS), "TicTacToe-v0": EXTRAS}
+SMALL = {"rows": 3, "cols": 4, "k": 3}
+EVERY["tictactoe_env/ConnectFour-v0"] = [{}, {"opponent": "search-depth=2"}, SMALL]
 
 
 @pytest.mark.parametrize("env_id", EVERY)
@@ -31,7 +33,8 @@ def test_gymnasiums_checker_passes_without_a_warning(env_id):
     for arguments in EVERY[env_id]:
         gymnasium_check(gym.make(env_id, **arguments).unwrapped, skip_render_check=True)
     for mode, (rows, cols) in product(("ansi", "rgb_array"), ((3, 3), (2, 5), (7, 8))):
-        gymnasium_check(gym.make(env_id, render_mode=mode, rows=rows, cols=cols).unwrapped)
+        board = {"rows": rows, "cols": cols, "k": 3}
+        gymnasium_check(gym.make(env_id, render_mode=mode, **board).unwrapped)
 
 
 @pytest.mark.parametrize("env_id", EVERY)

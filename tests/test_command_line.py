@@ -53,7 +53,7 @@ ERRORS = """
     --side 9             | --side '9'
     --list 1 2           | --list 2
     --judge-every=2.5    | --judge-every '2.5'
-    --until unbeatible   | --until 'unbeatible' 'unbeatable'
+    --until unbeatible   | --until 'unbeatible' unbeatable
     --values=3           | --values
 """
 

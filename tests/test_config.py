@@ -252,6 +252,7 @@ def always(board, seat=1):
         (always([0] * 9, 0), "start seats"),
         (always([1, 1, 1, -1, -1, 0, 0, 0, 0]), '"XXX/OO./..."'),
         (always([1, 1, 0, -1, -1, 0, 1, 0, 0]), "opponent first move"),
+        ({**always([1] + [0] * 8), "gravity": True}, "start gravity"),
     ],
 )
 def test_a_start_from_no_unfinished_board_is_refused_and_leaves_no_game(make, arguments, mentions):

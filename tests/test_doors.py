@@ -121,7 +121,7 @@ OF_EVALUATION = """
 OF_PLAY = """
     --board 4x4x5 | 2 | k 5
     --delay soon | 2 | --delay 'soon'
-    --values onw | 2 | --values 'onw' 'own'
+    --values onw | 2 | --values 'onw' own
     --replay 3 --store games.db | 1 | 3 games.db
     --replay 3 --list | 2 | --replay --list
     --list --store none.db | 1 | none.db

@@ -1,8 +1,8 @@
 """Everybody asks the law: games with another law are played, solved and proven by it.
 
-In one of them a line loses, in the other the pieces fall: only the lowest free cell of a column is
-legal, and a board is the same game as its mirror image only. Each is a subclass of `Rules` that
-overrides a few lines, beside a game in plain Python.
+In one of them a line loses: it is a subclass of `Rules` that overrides a line. In the other, which
+`Rules` knows, the pieces fall: only the lowest free cell of a column is legal, and a board is the
+same game as its mirror image only. Beside each is a game in plain Python.
 """
 
 from fractions import Fraction
@@ -51,49 +51,15 @@ class Misere(Rules):
         return LOSS
 
 
-class Gravity(Rules):
-    """Pieces fall to the lowest free cell of their column."""
-
-    @property
-    def all_free_are_legal(self):
-        return False
-
-    def legal(self, taken):
-        bottom = sum(self.cell_bits[-self.cols :])
-        return (taken ^ self.full) & (taken >> (self.cols + 1) | bottom)
-
-    @property
-    def symmetries(self):
-        return Rules(self.rows, self.cols, self.k).symmetries[:2]
-
-
-class Falling(Misere, Gravity):
-    """Both."""
-
-
 class PlainMisere(PlainGame):
     def outcome(self, board):
         found = super().outcome(board)
         return found and -found
 
 
-class PlainGravity(PlainGame):
-    def __init__(self, rows, cols, k):
-        super().__init__(rows, cols, k)
-        self.cols = cols
-
-    def legal(self, board):
-        below = (*board, *[1] * self.cols)[self.cols :]
-        return [cell for cell in self.free(board) if below[cell]]
-
-
-class PlainFalling(PlainMisere, PlainGravity):
-    pass
-
-
-PLAIN = {Misere: PlainMisere, Gravity: PlainGravity, Falling: PlainFalling}
-GAMES = [Misere(3, 2, 2), Misere(2, 4, 3), Gravity(3, 3, 3), Falling(2, 4, 3)]
-LARGER = [Misere(3, 3, 3), *(kind(3, 4, 3) for kind in PLAIN)]
+LAWS = [(Misere, False), (Rules, True), (Misere, True)]
+GAMES = [Misere(3, 2, 2), Misere(2, 4, 3), Rules(3, 3, 3, True), Misere(2, 4, 3, True)]
+LARGER = [Misere(3, 3, 3), *(kind(3, 4, 3, gravity) for kind, gravity in LAWS)]
 GAMES += [pytest.param(rules, marks=pytest.mark.slow) for rules in LARGER]
 every_game = pytest.mark.parametrize(
     "rules", GAMES, ids=lambda rules: f"{type(rules).__name__} {rules}"
@@ -103,7 +69,8 @@ both_engines = pytest.mark.parametrize("row_cells", [0, 10], ids=["bits", "rows"
 
 @cache
 def plain(rules):
-    return PLAIN[type(rules)](rules.rows, rules.cols, rules.k)
+    kind = PlainMisere if type(rules) is Misere else PlainGame
+    return kind(rules.rows, rules.cols, rules.k, rules.gravity)
 
 
 def most_wins(rules, side):
@@ -140,7 +107,8 @@ def unfinished(rules):
 
 
 def test_a_law_is_no_other_law_of_the_same_size():
-    laws = {Rules(), Misere(), Gravity(), Falling(), Rules(3, 3)}
+    falling = Rules(gravity=True), Misere(gravity=True)
+    laws = {Rules(), Misere(), *falling, Rules(3, 3)}
     assert len({positions_of(rules).rules for rules in laws}) == len(laws) == 4
 
 
@@ -258,7 +226,7 @@ def test_single_games_go_by_the_law(rules, row_cells, monkeypatch):
     game, rng = plain(rules), np.random.default_rng(0)
     monkeypatch.setattr(tictactoe_env.engines, "_ROW_ENGINE", row_cells)
     monkeypatch.setattr(config_module, "Rules", type(rules))
-    env = TicTacToeEnv(None, rows=rules.rows, cols=rules.cols, k=rules.k)
+    env = TicTacToeEnv(None, **rules.to_json())
     for _ in range(60):
         board, is_over = game.empty, False
         _, info = env.reset(seed=int(rng.integers(2**31)))
@@ -286,9 +254,8 @@ def test_many_games_and_their_opponents_go_by_the_law(rules, row_cells, opponent
     game, rng = plain(rules), np.random.default_rng(0)
     monkeypatch.setattr(tictactoe_env.engines, "_ROW_ENGINE", row_cells)
     monkeypatch.setattr(config_module, "Rules", type(rules))
-    sizes = {"rows": rules.rows, "cols": rules.cols, "k": rules.k}
     envs = TicTacToeVectorEnv(
-        32, opponent, autoreset_mode="NEXT_STEP", illegal="raise", start="random", **sizes
+        32, opponent, autoreset_mode="NEXT_STEP", illegal="raise", start="random", **rules.to_json()
     )
     _, infos = envs.reset(seed=0)
     over = np.zeros(32, dtype=bool)

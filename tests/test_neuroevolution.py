@@ -127,13 +127,13 @@ def test_each_member_of_the_league_has_a_name_and_the_results_of_its_games(evolu
 
 
 def test_points_of_ones_own_decide_and_are_refused_where_they_would_not_count():
-    draws = evolved(SMALL.replace(fitness="points", points=(0.0, 1.5, 0.0, -3.0)))
+    draws = evolved(SMALL.replace(fitness="points", game_points=(0.0, 1.5, 0.0, -3.0)))
     for _, fitness, _, drawn, _, disqualified in draws.tables()["league_members.csv"].rows:
         assert fitness == pytest.approx((1.5 * drawn - 3 * disqualified) / 22)
     football, same = (evolved(SMALL.replace(fitness=name)) for name in ("football", "points"))
     assert (football.networks == same.networks).all()
     with refuses("points", "exact"):
-        SMALL.replace(points=(2.0, 1.0, 0.0, -5.0))
+        SMALL.replace(game_points=(2.0, 1.0, 0.0, -5.0))
 
 
 @pytest.mark.parametrize("slip", [0.0, 0.25])

@@ -7,6 +7,7 @@ from text_cases import cases, refuses
 from tictactoe_env import notation
 from tictactoe_env.notation import (
     board_text,
+    game_text,
     parse_board,
     parse_cell,
     parse_game,
@@ -114,3 +115,14 @@ def test_what_is_no_text_or_no_cell_is_refused(cell):
         replay([0, cell], SQUARE)
     with refuses("game", [4, 0]):
         parse_game([4, 0], SQUARE)
+
+
+def test_where_pieces_fall_a_column_names_its_lowest_free_cell_and_no_mark_floats():
+    rules = Rules(6, 7, 4, gravity=True)
+    assert game_text(parse_game("d d c", rules), rules) == "d6 d5 c6"
+    with refuses("a1", error=IllegalMoveError):
+        parse_game("a a a a a a a", rules)
+    with refuses("d5", error=IllegalMoveError):
+        parse_game("d5", rules)
+    with refuses("gravity"):
+        parse_board("X../...", Rules(2, 3, 3, gravity=True))

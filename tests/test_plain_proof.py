@@ -76,10 +76,11 @@ def test_the_values_of_boards_are_those_that_are_known(sizes, value):
         ((2, 3, 3), "..X/O..", "X../..O", 4),
         ((3, 3, 3), "..O/..X/...", "OX./.../...", 8),
         ((1, 3, 3), ".OX", "XO.", 2),
+        ((2, 3, 3, True), "..X/O.O", "X../O.O", 2),
     ],
 )
 def test_the_first_image_of_a_board_is_known_and_has_its_shape(sizes, board, first, images):
-    game = plain_proof.Game(*sizes, is_canonical=True)
+    game = plain_proof.Game(*sizes[:3], is_canonical=True, gravity=len(sizes) > 3)
     letters = enumerate(board.replace("/", ""))
     marks = [game.marks[letter][cell].images[0] for cell, letter in letters if letter != "."]
     found = game.images(sum(marks))
@@ -122,6 +123,9 @@ def canonical(rules):
         (partial(make_opponent, "random"), Rules(2, 3, 1), True),
         (LineCounter, Rules(2, 4, 3), False),
         (canonical, Rules(2, 4, 3), False),
+        (canonical, Rules(3, 4, 3, gravity=True), True),
+        (partial(make_opponent, "random"), Rules(3, 3, 3, gravity=True), True),
+        slow(canonical, Rules(4, 4, 4, gravity=True), True),
         slow(partial(make_opponent, "minimax"), Rules(), False),
         slow(LineCounter, SQUARE, False),
         slow(canonical, SQUARE, False),

@@ -175,6 +175,19 @@ def test_a_function_of_observations_and_masks_is_a_policy(kind):
     assert shares.probs(boards) == pytest.approx(RandomPolicy().probs(boards))
 
 
+def test_a_function_of_columns_plays_the_cells_on_which_pieces_land_or_the_full_columns_top():
+    falling = Rules(2, 3, 3, gravity=True)
+    boards = np.array([parse_board(text, falling) for text in ("X../O..", ".../X.O")])
+    asked = []
+    last = module.FunctionPolicy(
+        lambda seen, legal: asked.append(legal) or np.array([0, 2]), falling, actions="columns"
+    )
+    assert np.flatnonzero(last.probs(boards)).tolist() == [0, 6 + 2]
+    assert asked[0].tolist() == [[False, True, True], [True, True, True]]
+    with refuses("gravity"):
+        module.FunctionPolicy(len, RECTANGLE, actions="columns")
+
+
 def test_a_function_that_learned_from_images_is_asked_about_each_once_and_turned_back():
     boards, asked = boards_of("X.O/.X.", "O.X/.X.", ".X./O.X"), []
 

@@ -19,6 +19,13 @@ def test_three_by_three_has_5478_positions_765_up_to_symmetry():
     assert [np.count_nonzero(outcomes == outcome) for outcome in (1, -1, 0)] == [91, 44, 3]
 
 
+def test_four_by_four_with_gravity_has_161029_positions_80541_up_to_the_mirror():
+    positions = positions_of(Rules(4, 4, 4, gravity=True))
+    by_line = np.count_nonzero(positions.outcome_x)
+    assert (len(positions), len(np.unique(positions.canonical))) == (161_029, 80_541)
+    assert (by_line, positions.is_over.sum() - by_line) == (21_404, 5_336)
+
+
 @pytest.mark.parametrize("rules", SMALL, ids=str)
 def test_every_position_found_by_playing_is_there_once_with_its_outcome_and_its_children(rules):
     game, positions = plain(rules), positions_of(rules)
@@ -85,7 +92,13 @@ def test_positions_are_enumerated_once_and_a_large_board_is_refused_with_the_way
 
 
 SYMMETRIES = {(3, 3, 3): 8, (2, 3, 2): 4, (3, 4, 3): 4, (1, 5, 2): 2, (5, 1, 2): 2, (1, 1, 1): 1}
-SYMMETRIES |= {(4, 4, 4): 8, (7, 8, 5): 4}
+SYMMETRIES |= {
+    (4, 4, 4): 8,
+    (7, 8, 5): 4,
+    (4, 4, 4, True): 2,
+    (6, 7, 4, True): 2,
+    (3, 1, 3, True): 1,
+}
 
 
 @pytest.mark.parametrize("sizes", SYMMETRIES)

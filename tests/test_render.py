@@ -14,6 +14,7 @@ NAN = float("nan")
 BOARDS = [
     ("X.O/.X./..O", Rules()),
     ("X.OX.", Rules(1, 5, 3)),
+    ("..../X..O/XO.X", Rules(3, 4, 3, gravity=True)),
     ("...X./..OOX/OXXO.", Rules(3, 5, 5)),
 ]
 CELL, MARGIN = 96, 36
@@ -116,6 +117,8 @@ def test_the_picture_shows_each_mark_on_its_cell_and_the_last_move_by_a_tint(boa
         tile = cell_of(picture, cell, rules)
         middle = render.COLOURS["X"] if mark == 1 else render.TILE
         left = render.COLOURS["O"] if mark == -1 else render.TILE
+        if rules.gravity and mark:  # a round piece
+            middle = left = render.COLOURS[render.MARKS[mark]]
         assert tile[CELL // 2, [CELL // 2, CELL // 4]].tolist() == [rgb(middle), rgb(left)]
         if mark:
             marked = picture_of(board, rules, last=cell)
@@ -199,7 +202,7 @@ def test_what_does_not_fit_the_board_or_cannot_be_drawn_is_refused(draw, board, 
     [
         ([4, 0, 1, 8, 7], Rules(), [5], "5. X b3 wins"),
         ([0, 1, 2, 4, 3, 5, 7, 6, 8], Rules(), [5, 4], "9. X c3: a draw"),
-        ([0, 1, 2, 3, 4, 5, 0], Rules(2, 4, 4), [4, 3], "7. X a1 is taken"),
+        ([0, 1, 2, 3, 4, 5, 0], Rules(2, 4, 4), [4, 3], "7. X a1 is illegal"),
         ([5], Rules(2, 3, 3), [1], "1. X c2"),
     ],
 )

@@ -119,7 +119,7 @@ def test_a_run_begins_with_its_configuration_and_has_no_best_player_before_an_ev
     with refuses("nothing was evaluated"):
         new_run(tmp_path).finish()
     content = read_json(tmp_path / "config.json")
-    assert (content["agent"], content["config"]) == ("somebody", dict(Config()))
+    assert (content["agent"], content["config"]) == ("somebody", Config().saved())
     assert content["kernels"] == kernels.chosen()
 
 

@@ -4,14 +4,16 @@ import numpy as np
 import pytest
 from learners import RULES
 from sample_players import CellPlayer, FixedPlayer
+from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
 from stable_baselines3.common.vec_env import VecMonitor
 from text_cases import refuses
 
-from tictactoe_env import config
+from tictactoe_env import ExploringStarts, RandomPolicy, config, exact_result, snapshot
 from tictactoe_env.observation import observe
+from tictactoe_env.policy import as_policy
 from tictactoe_env.rules import Rules
-from tictactoe_env.sb3 import MaskableDQN, TicTacToeVecEnv
+from tictactoe_env.sb3 import ExactEvaluation, MaskableDQN, SelfPlay, TicTacToeVecEnv
 from tictactoe_env.sb3.vec_env import INFO_KEYS
 from tictactoe_env.vector_env import TicTacToeVectorEnv
 
@@ -81,6 +83,32 @@ def test_before_the_first_reset_the_masks_go_by_the_law(monkeypatch):
     monkeypatch.setattr(config, "Rules", LastColumn)
     masks = TicTacToeVecEnv(2, opening="c2").action_masks()
     assert [np.flatnonzero(mask).tolist() for mask in masks] == [[2, 8], [2, 8]]
+
+
+FALLING = {"rows": 3, "cols": 4, "k": 3, "gravity": True, "actions": "columns"}
+
+
+@pytest.mark.parametrize("make", [MaskablePPO, MaskableDQN])
+def test_a_model_of_columns_is_evaluated_by_the_cells_on_which_its_pieces_land(make):
+    env = TicTacToeVecEnv(8, opponent=[["best-response", 1], ["self", 1]], **FALLING)
+    assert env.action_masks().shape == (8, 4)
+    options = {"n_steps": 16, "batch_size": 64} if make is MaskablePPO else {"learning_starts": 16}
+    model = make("MlpPolicy", env, seed=0, **options)
+    exact = ExactEvaluation(every=128, verbose=0)
+    model.learn(256, callback=[SelfPlay(every=128), exact])
+    rules = env.games.rules
+    boards, _ = ExploringStarts(1.0, rules)(np.ones(50, dtype=np.int8), np.random.default_rng(0))
+    policy = as_policy(model, rules)
+    chosen = policy.probs(boards).argmax(axis=1)
+    open_columns = boards[:, :4] == 0
+    columns, _ = model.predict(
+        observe(boards, rules), deterministic=True, action_masks=open_columns
+    )
+    assert (chosen % 4).tolist() == columns.tolist()
+    assert rules.legal_cells(boards)[np.arange(50), chosen].all()
+    drawn = snapshot(model, rules, deterministic=False).probs(boards)
+    assert not drawn[~rules.legal_cells(boards)].any()
+    assert exact_result(model, RandomPolicy(), rules).illegal == 0
 
 
 def test_attributes_are_answered_for_each_game_and_unknown_names_raise():

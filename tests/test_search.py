@@ -17,6 +17,7 @@ from tictactoe_env.search.alphabeta import CLOCK_NODES, WIN_SCORE, SearchPolicy
 
 LARGE = Rules(5, 5, 4)
 SMALL = [Rules(), Rules(2, 3, 2), Rules(1, 9, 3), Rules(5, 2, 2), Rules(3, 3, 1)]
+SMALL += [Rules(3, 3, 3, gravity=True)]
 BOARDS = positions_of(Rules()).boards[positions_of(Rules()).unfinished]
 
 

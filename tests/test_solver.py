@@ -16,8 +16,9 @@ from tictactoe_env.search.alphabeta import SearchPolicy
 
 SMALL = [Rules(3, 3, 3), Rules(2, 3, 2), Rules(3, 4, 2), Rules(1, 5, 2), Rules(1, 1, 1)]
 VALUES = {(3, 3, 3): 0, (2, 3, 2): 1, (3, 4, 3): 1, (4, 3, 3): 1, (3, 4, 4): 0, (2, 5, 3): 0}
-VALUES |= {(3, 5, 3): 1, (4, 4, 4): 0}
-COUNTS = {(3, 3, 3): 5_478, (3, 4, 3): 111_973, (3, 5, 3): 2_286_668, (4, 4, 4): 9_722_011}
+VALUES |= {(3, 5, 3): 1, (4, 4, 4): 0, (4, 4, 4, True): 0}
+COUNTS = {(4, 4, 4, True): 161_029}
+COUNTS |= {(3, 3, 3): 5_478, (3, 4, 3): 111_973, (3, 5, 3): 2_286_668, (4, 4, 4): 9_722_011}
 
 
 @pytest.mark.parametrize(("sizes", "value"), VALUES.items())

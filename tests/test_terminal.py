@@ -237,7 +237,9 @@ def test_a_certificate_sets_the_board(tmp_path, trie, monkeypatch):
     with refuses("'humna'", "'human'"):
         seat_of("humna", Rules())
     write(certify(RandomPolicy(), "dqn", Rules(2, 3, 2)), tmp_path / "small.json")
-    assert board_of(["minimax", "human", "small.json"]) == Rules(2, 3, 2)
+    players = ["minimax", "human", "small.json"]
+    assert board_of(players) == Rules(2, 3, 2)
+    assert board_of(players, Rules(2, 4, 3), gravity=True) == Rules(2, 4, 3, gravity=True)
     shutil.copytree(trie, tmp_path / "runs" / "trie-0")
     seat = seat_of("latest:trie", Rules())
     assert (seat.player.kind, seat.name, len(seat.player.source)) == ("run", "runs/trie-0", 64)

@@ -55,6 +55,8 @@ GAMES = [  # what is typed; against whom, as which side, on which board; words o
     ("a1", "cell", "X", "3x3x3", "a1 taken illegal win"),
     ("1", "random", "X", "1x1x1", "win Nobody"),
     ("c3", "random", "X", "5x5x1", "win 5x5"),
+    ("a", "cell", "X", "3x3x3-gravity=true", "a1 not legal illegal win"),
+    ("2 b 2 3 a", "search-depth=1", "X", "4x4x3-gravity=true", "search-depth=1 wins b1 (move 5"),
     ("b2 resign", "minimax-first", "X", "3x3x3", "X resigns minimax-first wins draw"),
 ]
 

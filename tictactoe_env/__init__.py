@@ -31,6 +31,7 @@ __version__ = "0.1.0"
 
 # The second is another name of the first, so that "tictactoe_env:TicTacToe-v0" works.
 _ENV_IDS = ("tictactoe_env/TicTacToe-v0", "TicTacToe-v0")
+_CONNECT_FOUR = {"rows": 6, "cols": 7, "k": 4, "gravity": True, "actions": "columns"}
 
 # The ids of environments with a given opponent: the opponent, and the reward that the best response
 # to it gets on average over both sides. Nobody can get more. A test computes this limit.
@@ -40,14 +41,18 @@ ENVS_WITH_OPPONENT = {
     "tictactoe_env/TicTacToe-Minimax-v0": ("minimax", 0.0),
 }
 
-for _id in (*_ENV_IDS, *ENVS_WITH_OPPONENT):
-    _opponent, _threshold = ENVS_WITH_OPPONENT.get(_id, (None, None))
+_ARGUMENTS: dict[str, dict[str, object]] = {
+    **{_id: {} for _id in _ENV_IDS},
+    "tictactoe_env/ConnectFour-v0": _CONNECT_FOUR,
+    **{_id: {"opponent": _opponent} for _id, (_opponent, _) in ENVS_WITH_OPPONENT.items()},
+}
+for _id, _arguments in _ARGUMENTS.items():
     _register(
         _id,
         entry_point="tictactoe_env:TicTacToeEnv",
         vector_entry_point="tictactoe_env:TicTacToeVectorEnv",
-        kwargs={} if _opponent is None else {"opponent": _opponent},
-        reward_threshold=_threshold,
+        kwargs=_arguments,
+        reward_threshold=ENVS_WITH_OPPONENT[_id][1] if _id in ENVS_WITH_OPPONENT else None,
         # No wrappers: gym.make returns the environment itself, with action_masks() and
         # set_opponent(). It enforces the order of calls and checks its inputs, and both checkers
         # pass in its tests. (With Gymnasium 1.4.0's passive checker every step after a refused

@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 
 from tictactoe_env.errors import one_of, printable
 from tictactoe_env.exact.positions import ENUMERABLE, can_enumerate, draw_starts
-from tictactoe_env.notation import SIDES, board_text, parse_board, parse_game, replay
+from tictactoe_env.notation import SIDES, board_text, check_move, parse_board, parse_game, replay
 from tictactoe_env.observation import OBSERVATIONS
 from tictactoe_env.opponents import text_of
-from tictactoe_env.policy import Policy, as_policy
+from tictactoe_env.policy import Policy, as_policy, checked_actions, legal_actions
 from tictactoe_env.rules import ILLEGAL, OUTCOMES, SIZES, Boards, Rules, to_move
 
 _SIDE_CHOICES = (*SIDES, "random", "alternate")
@@ -62,6 +62,7 @@ class Config:
     illegal: str = "lose"
     rewards: Mapping[str, float] | None = None
     observation: str = "flat"
+    actions: str = "cells"
     opening: str = ""
     start: str | Start = "empty"
     early_draw: bool = False
@@ -79,6 +80,7 @@ class Config:
         one_of("side", self.side, _SIDE_CHOICES)
         one_of("treatment of illegal moves", self.illegal, ("lose", "raise"))
         one_of("observation", self.observation, OBSERVATIONS)
+        checked_actions(self.actions, self.rules)
         if not callable(self.start):
             one_of("start", self.start, ("empty", "random"))
         for name in ("early_draw", "symmetric"):
@@ -107,15 +109,31 @@ class Config:
         names = ["illegal" if i == ILLEGAL else outcome for i, outcome in enumerate(OUTCOMES)]
         return np.array([0.0, *(float(rewards[name]) for name in names[1:])])
 
-    # --- what the learner sees --------------------------------------------------------------------
+    # --- what the learner sees and does -----------------------------------------------------------
 
     def seen(self, board: Boards) -> Boards:
         """The board (cells,) that a learner sees: with `symmetric` the image of `board`."""
         return board[self._cells(board)]
 
-    def real_cell(self, board: Boards, action: int) -> int:
-        """The cell of a board (cells,) that an action marks."""
-        return int(self._cells(board)[action])
+    @property
+    def by_column(self) -> bool:
+        """True if an action is a column, in which a piece falls."""
+        return self.actions == "columns"
+
+    def action_space(self) -> gym.spaces.Discrete:
+        """A new space of the actions in one game."""
+        return gym.spaces.Discrete(self.rules.cols if self.by_column else self.rules.cells)
+
+    def start_mask(self) -> NDArray[np.bool_]:
+        """The legal first actions on `start_board`: (n,) for n actions."""
+        return legal_actions(self.seen(self.start_board), self.rules, self.actions)
+
+    def check_action(self, board: Boards, action: int) -> None:
+        """Raises IllegalMoveError if an action is not legal on a board (cells,)."""
+        cells = self._cells(board)
+        if self.by_column:
+            action = int(self.rules.landing(self.rules.legal_cells(board[cells]))[action])
+        check_move(board, int(cells[action]), self.rules)
 
     def _cells(self, board: Boards) -> NDArray[np.intp]:
         """The cells of a board (cells,) in the order in which a learner sees them."""
@@ -156,6 +174,11 @@ class Config:
         wrong = np.flatnonzero(~np.isin(boards.sum(axis=1), (0, 1)))
         if len(wrong):
             raise ValueError(f"start: X moves first, got the board {boards[wrong[0]].tolist()}")
+        x, o = self.rules.to_bits(boards)
+        floating = np.flatnonzero(self.rules.floating(x | o))
+        if len(floating):
+            got = boards[floating[0]].tolist()
+            raise ValueError(f"start: with gravity no mark is above a free cell, got {got}")
         ended = self.ended(boards)
         if ended.any():
             self._unfinished(boards[int(ended.argmax())], "the function start")

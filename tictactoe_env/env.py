@@ -21,7 +21,6 @@ from tictactoe_env.config import (
 )
 from tictactoe_env.engines import GameEngine, GameState, game_engine
 from tictactoe_env.errors import checked_seed, whole_number
-from tictactoe_env.notation import check_move
 from tictactoe_env.observation import last_move, observation_space
 from tictactoe_env.policy import Uniforms
 from tictactoe_env.pool import Pool, Pooled
@@ -101,6 +100,10 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
     - `side` (`"random"`): the learner's side, `"X"`, `"O"`, `"random"` or `"alternate"` (X first).
     - `rows`, `cols`, `k` (3, 3, 3): the size of the board and the length of a winning line; 1 <= k
       <= max(rows, cols) and rows * (cols + 1) <= 64. `minimax` plays on up to 16 cells.
+    - `gravity` (`False`): pieces fall, as in Connect Four. Only the lowest free cell of each column
+      is legal.
+    - `actions` (`"cells"`): with gravity, `"columns"` makes the action space `Discrete(cols)`, and
+      the masks `(cols,)`. A column stands for its lowest free cell.
     - `illegal` (`"lose"`): what an illegal move of the learner does. `"lose"` ends the game;
       `"raise"` raises `IllegalMoveError` and leaves the game as it was.
     - `rewards` (`{"win": 1, "draw": 0, "loss": -1, "illegal": -1}`): give any of the four.
@@ -177,6 +180,9 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
     | `tictactoe_env/TicTacToe-MinimaxSlip-v0` | `minimax-slip=0.5` | 0.6935 |
     | `tictactoe_env/TicTacToe-Minimax-v0` | `minimax` | 0 |
 
+    `tictactoe_env/ConnectFour-v0` is the board of Connect Four: 6 rows, 7 columns, 4 in a row,
+    `gravity=True` and `actions="columns"`.
+
     ## Version history
     * v0: initial version
     """
@@ -198,6 +204,8 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
         early_draw: bool = False,
         symmetric: bool = False,
         render_mode: str | None = None,
+        gravity: bool = False,
+        actions: str = "cells",
         **variant: Any,  # further fields of `Rules`
     ):
         super().__init__()
@@ -214,6 +222,8 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
             early_draw=early_draw,
             symmetric=symmetric,
             render_mode=render_mode,
+            gravity=gravity,
+            actions=actions,
             **variant,
         )
         self.rules = config.rules
@@ -226,11 +236,11 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
         else:  # checkers make an environment of each mode, and a window needs pygame and a display
             self.metadata = {**self.metadata, "render_modes": ["ansi", "rgb_array"]}
         self.observation_space = observation_space(self.rules, observation, symmetric)
-        self.action_space = gym.spaces.Discrete(self.rules.cells)
+        self.action_space = config.action_space()
         self._game: GameEngine[Any, Any] = game_engine(
-            self.rules, early_draw, observation, symmetric
+            self.rules, early_draw, observation, symmetric, config.by_column
         )
-        self._last_cell = self.rules.cells - 1
+        self._last_action = int(config.action_space().n) - 1
         self._rewards = config.reward_table.tolist()
         self._ongoing_reward = self._rewards[ONGOING]
         self._state: GameState | None = None
@@ -345,8 +355,8 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
         """Mark a cell and let the opponent reply: observation, reward, terminated, False, info."""
         if not self._running:
             self._refuse()
-        if type(action) is not int or not 0 <= action <= self._last_cell:  # excludes bool
-            action = self._cell(action)
+        if type(action) is not int or not 0 <= action <= self._last_action:  # excludes bool
+            action = self._whole(action)
         before = self._state
         game = self._game
         side = self._side
@@ -354,8 +364,7 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
         if self._both_sides:
             side = -side
         if result == ILLEGAL and self.config.illegal == "raise":
-            board = self.board
-            check_move(board, self.config.real_cell(board, action), self.rules)
+            self.config.check_action(self.board, action)
         self._before = before
         self._state = after
         self._side = side
@@ -370,11 +379,11 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
             info["illegal_move"] = ONE
         return observation, self._rewards[result], True, False, info
 
-    def _cell(self, action: Any) -> int:
+    def _whole(self, action: Any) -> int:
         is_number = isinstance(action, np.integer) and not isinstance(action, np.timedelta64)
-        if is_number and 0 <= action <= self._last_cell:
+        if is_number and 0 <= action <= self._last_action:
             return int(action)
-        return whole_number(action, "an action", 0, self._last_cell)
+        return whole_number(action, "an action", 0, self._last_action)
 
     def _refuse(self) -> NoReturn:
         """Raise what is wrong where no game is running."""
@@ -384,7 +393,7 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
         raise ResetNeeded("the game is over: call reset() to start the next one")
 
     def action_masks(self) -> NDArray[np.bool_]:
-        """The free cells: (cells,) bool. sb3-contrib calls this method.
+        """The legal actions: (cells,) bool, or (cols,). sb3-contrib calls this method.
 
         Behind a wrapper it is `env.get_wrapper_attr("action_masks")()`. Gymnasium's
         `action_space.sample` takes the int8 mask of `info["action_mask"]` instead.
@@ -402,13 +411,13 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
 
         Call `play(env, wait_on_player=True)`, since otherwise each frame is a move, and hold a key
         until its mark is there. The render mode is "rgb_array". Raises ValueError for larger
-        boards, where `play` needs `keys_to_action`.
+        boards, where `play` needs `keys_to_action`. With actions="columns" they are the columns.
         """
-        if self.rules.cells > 9:
+        if self._last_action >= 9:
             raise ValueError(
                 f"the keys 1 to 9 are too few for {self.rules}: give play your own keys_to_action"
             )
-        return {(ord(str(cell + 1)),): cell for cell in range(self.rules.cells)}
+        return {(ord(str(action + 1)),): action for action in range(self._last_action + 1)}
 
     @property
     def board(self) -> Boards:

@@ -7,7 +7,8 @@ column letter and a row number from the top, so the 3x3 board reads
     a2 b2 c2
     a3 b3 c3
 
-A game is its moves in order, X first, separated by spaces.
+A game is its moves in order, X first, separated by spaces. Where pieces fall, a column's letter
+names its lowest free cell: "d d c" is read as "d6 d5 c6" on 6x7.
 """
 
 from __future__ import annotations
@@ -86,8 +87,8 @@ def parse_board(text: str, rules: Rules) -> Boards:
     """The board (cells,) int8 that `text` describes.
 
     Raises ValueError for the wrong size, for letters other than X, O and ".", for numbers of X and
-    O that do not fit X's first move, and for a line of a side that did not move last, since the
-    game ends at the first line.
+    O that do not fit X's first move, for a line of a side that did not move last, since the game
+    ends at the first line, and with gravity for a mark above a free cell.
     """
     rows = text.split("/") if isinstance(text, str) else []
     if len(rows) != rules.rows or any(len(row) != rules.cols for row in rows):
@@ -100,8 +101,11 @@ def parse_board(text: str, rules: Rules) -> Boards:
     if xs - os not in (0, 1):
         raise ValueError(f"a board has as many X as O or one more X, got {xs} and {os}: {text!r}")
     board = np.array(["O.X".index(letter) - 1 for letter in "".join(rows)], dtype=np.int8)
-    if rules.has_line(int(rules.to_bits(board)[xs > os])):
+    x, o = map(int, rules.to_bits(board))
+    if rules.has_line(o if xs > os else x):
         raise ValueError(f"after the first line nobody can have moved, got {text!r}")
+    if rules.floating(x | o):
+        raise ValueError(f"with gravity no mark is above a free cell, got {text!r}")
     return board
 
 
@@ -139,11 +143,28 @@ def named_cell(text: str, rules: Rules) -> int | None:
 
 
 def parse_cells(text: str, rules: Rules) -> list[int]:
-    """The cells of "b2 a1 c3". Legality is not checked; ValueError for a name that is no cell."""
+    """The cells of "b2 a1 c3". Legality is not checked; ValueError for a name that is no cell.
+
+    Where pieces fall, "b a c" are the columns into which they do.
+    """
     if not isinstance(text, str):
         raise ValueError(f'a game must be text such as "b2 a1 c3", got {text!r:.200}')
     known = cells_by_name(rules)
-    return [known[name] if name in known else parse_cell(name, rules) for name in text.split()]
+    columns = columns_by_name(rules) if rules.gravity else {}
+    cells: list[int] = []
+    for name in text.split():
+        if name in columns:
+            column = range(columns[name], rules.cells, rules.cols)
+            free = [cell for cell in column if cell not in cells]
+            cells.append(max(free, default=column[0]))
+        else:
+            cells.append(known[name] if name in known else parse_cell(name, rules))
+    return cells
+
+
+def columns_by_name(rules: Rules) -> dict[str, int]:
+    """The columns of a board by their letters, in their order."""
+    return {cell_text(col, rules)[:-1]: col for col in range(rules.cols)}
 
 
 @lru_cache(maxsize=256)

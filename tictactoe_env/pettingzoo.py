@@ -116,6 +116,8 @@ class TicTacToeAECEnv(AECEnv):  # type: ignore[misc,unused-ignore]
     ## Arguments
     - `rows`, `cols`, `k` (3, 3, 3): the size of the board and the length of a winning line;
       1 <= k <= max(rows, cols) and rows * (cols + 1) <= 64.
+    - `gravity` (`False`): pieces fall, as in Connect Four. Only the lowest free cell of each column
+      is legal. `actions="columns"` makes the columns the actions, `Discrete(cols)`.
     - `illegal` (`"lose"`): `"lose"` ends the game at an illegal move; `"raise"` raises
       `IllegalMoveError` and leaves the game as it was.
     - `rewards` (`{"win": 1, "draw": 0, "loss": -1, "illegal": -1}`): give any of these four.
@@ -167,14 +169,14 @@ class TicTacToeAECEnv(AECEnv):  # type: ignore[misc,unused-ignore]
         self.render_mode = self.game.render_mode
         self.agents: list[str] = []
         self.possible_agents = list(AGENTS)
-        self.action_spaces = {agent: gym.spaces.Discrete(self.rules.cells) for agent in AGENTS}
+        self.action_spaces = {agent: self.game.config.action_space() for agent in AGENTS}
         self.observation_spaces = {agent: self._space(self.game.config) for agent in AGENTS}
         self.state_space = observation_space(self.rules, "grid")
         self._seen: tuple[str, Any, Any] | None = None  # the mover, its observation and mask
         self._reward_table = self.game.config.reward_table.tolist()
 
     def _space(self, config: Config) -> gym.spaces.Dict:
-        mask = gym.spaces.Box(0, 1, (self.rules.cells,), np.int8)
+        mask = gym.spaces.Box(0, 1, (int(config.action_space().n),), np.int8)
         board = observation_space(self.rules, config.observation, config.symmetric)
         return gym.spaces.Dict({"observation": board, "action_mask": mask})
 

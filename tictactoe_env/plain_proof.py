@@ -33,7 +33,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from fractions import Fraction
 from functools import cache, partial
 from itertools import chain
-from math import fsum, inf, isfinite, prod
+from math import fsum, inf, isfinite, lcm, prod
 from operator import floordiv, mul, or_, truediv
 from string import ascii_lowercase
 from typing import Any, NamedTuple
@@ -76,22 +76,28 @@ class Mark(NamedTuple):
     """A mark of one side on one cell, as a number.
 
     images: under the symmetries of the board, itself first. cell: the marks of both sides on this
-    cell. lines: the lines of this side through it.
+    cell. below: with gravity those on the cell below, of which there must be one, else 0. lines:
+    the lines of this side through it.
     """
 
     images: list[int]
     cell: int
+    below: int
     lines: list[int]
 
 
 class Game:
     """The rules of a board of rows x cols cells with k in a row.
 
-    is_canonical: symmetric positions are one.
+    is_canonical: symmetric positions are one. gravity: a mark needs another one below it, or the
+    lowest row.
     """
 
-    def __init__(self, rows: int, cols: int, k: int, is_canonical: bool = False):
+    def __init__(
+        self, rows: int, cols: int, k: int, is_canonical: bool = False, gravity: bool = False
+    ):
         self.cols = cols
+        self.gravity = gravity
         self.cells = rows * cols
         where = [(row, col) for row in range(rows) for col in range(cols)]
         letters = [*ascii_lowercase, *(a + b for a in ascii_lowercase for b in ascii_lowercase)]
@@ -103,13 +109,14 @@ class Game:
                 line = [(row + down * step, col + right * step) for step in range(k)]
                 if set(line) <= set(where):
                     lines.append(sum(bits[one] for one in line))
-        images = symmetries(rows, cols)[: None if is_canonical else 1]
+        images = symmetries(rows, cols, 1 if gravity else 4)[: None if is_canonical else 1]
         self.marks: dict[str, list[Mark]] = {}
         for side, shift in (("X", 64), ("O", 0)):
             self.marks[side] = [
                 Mark(
                     [bits[where[image[cell]]] << shift for image in images],
                     bit << 64 | bit,
+                    (bit << 64 | bit) << cols + 1 if gravity and cell + cols < self.cells else 0,
                     [line << shift for line in lines if line & bit],
                 )
                 for cell, bit in enumerate(bits.values())
@@ -131,7 +138,11 @@ class Game:
 
     def free(self, position: int) -> list[int]:
         """The cells of the legal moves."""
-        return [cell for cell, mark in enumerate(self.marks["X"]) if not position & mark.cell]
+        return [cell for cell, mark in enumerate(self.marks["X"]) if is_legal(position, mark)]
+
+    def replies(self, ply: int) -> int:
+        """A number that every number of legal moves after so many moves divides."""
+        return lcm(*range(1, self.cols + 1)) if self.gravity else self.cells - ply
 
     def images(self, position: int) -> list[int]:
         """A position under the symmetries of the board, as it is first."""
@@ -157,7 +168,7 @@ class Game:
 
     def end(self, position: int, mark: Mark) -> int | None:
         """How a mark ends the game, or None."""
-        if position & mark.cell:
+        if not is_legal(position, mark):
             return TAKEN
         marked = position | mark.images[0]
         for line in mark.lines:
@@ -208,12 +219,17 @@ class Game:
         return found
 
 
-def symmetries(rows: int, cols: int) -> list[list[int]]:
+def is_legal(position: int, mark: Mark) -> bool:
+    """True if the cell of a mark is free, and with gravity the cell below it taken."""
+    return not position & mark.cell and (not mark.below or bool(position & mark.below))
+
+
+def symmetries(rows: int, cols: int, turns: int = 4) -> list[list[int]]:
     """The cells in the order of each turn and mirror image of a board, as they are first."""
     found: list[list[int]] = []
     board = [[*range(row * cols, row * cols + cols)] for row in range(rows)]
-    for _ in range(4):
-        for image in (board, board[::-1]):
+    for _ in range(turns):
+        for image in (board, [row[::-1] for row in board]):
             cells = [*chain.from_iterable(image)]
             if len(image) == rows and cells not in found:
                 found.append(cells)
@@ -300,12 +316,12 @@ class Meeting:
         best: the cells of which the other side draws one; every free cell by default, and then the
         chances of a player that draws no moves are exact. Others are rounded as floats.
         """
-        cells = self.game.cells
+        game = self.game
         if best or any(len(moves) > 1 for moves in self.decisions.values()):
             one = ONE
             divide = truediv
         else:  # all games as a number that every number of replies divides
-            one = prod(cells - ply for ply in range(cells) if not self.moves_at(ply))
+            one = prod(game.replies(ply) for ply in range(game.cells) if not self.moves_at(ply))
             divide = floordiv
         won = Outlook(inf, -one, 0, one, 0, 0, 0)
         drawn = Outlook(inf, 0, 0, 0, one, 0, 0)
@@ -321,7 +337,7 @@ class Meeting:
                     shares = self.decisions[position].values()
                 elif best:
                     kept = best(position)
-                    shares = [int(cell in kept) for cell in self.game.free(position)]
+                    shares = [int(cell in kept) for cell in game.free(position)]
                 ends = [futures[one] for one in after]
                 before[position] = mean(ends, shares, own, divide)
             futures = before
@@ -412,15 +428,18 @@ def game_of(content: Mapping[str, Any]) -> Game:
     """The board of the certificate. Refused if it is none, or too large for the format."""
     board = content["board"]
     number = content["format"]
-    are_sizes = all(type(size) is int and size > 0 for size in board.values())
-    need(set(board) == {"rows", "cols", "k"} and are_sizes, f"this is no board: {board}")
-    rows, cols, k = board["rows"], board["cols"], board["k"]
+    sizes = {name: size for name, size in board.items() if name != "gravity"}
+    are_sizes = all(type(size) is int and size > 0 for size in sizes.values())
+    gravity = board.get("gravity", False)
+    are_known = set(sizes) == {"rows", "cols", "k"} and type(gravity) is bool
+    need(are_known and are_sizes, f"this is no board: {board}")
+    rows, cols, k = sizes["rows"], sizes["cols"], sizes["k"]
     is_board = rows * (cols + 1) <= MOST_BITS and k <= max(rows, cols)
     is_small = number == 2 or rows * cols <= ALL_POSITIONS
     need(is_board and is_small, f"there is no such board, or it needs format 2: {board}")
     is_canonical = number == 2 and content["canonical"]
     need(type(is_canonical) is bool, "canonical is neither true nor false")
-    return Game(rows, cols, k, is_canonical)
+    return Game(rows, cols, k, is_canonical, gravity)
 
 
 def meetings_of(content: Mapping[str, Any]) -> dict[str, Meeting]:

@@ -20,6 +20,7 @@ Probs = NDArray[np.float64]
 Numbers = NDArray[np.intp]  # (B,): cells, or indices of games or of opponents
 SUM_TOLERANCE = 1e-5  # largest error of a row's sum that is accepted: float32 softmaxes have less
 _SUM_ROUNDING = 1e-14  # largest error of a row's sum that is not corrected: float64 rounding
+ACTIONS = ("cells", "columns")  # columns on boards on which pieces fall
 _MAX_WEIGHT = 1e100  # of one policy in a mixture, so that the sum of weights is finite
 
 
@@ -79,7 +80,8 @@ class PredictPolicy:
 
     The shape of `model.observation_space` decides between the observations "flat", "planes" and
     "grid"; without one it is "flat". A model that was trained behind `FlattenObservation` is one of
-    "flat", or of a flat grid (cells,). Masks are passed if `predict` takes `action_masks`.
+    "flat", or of a flat grid (cells,). Masks are passed if `predict` takes `action_masks`. With
+    gravity, a model with the action space `Discrete(cols)` moves by column.
 
     deterministic: whether the action of `predict(deterministic=True)` has probability 1. Otherwise
     the probabilities are those of the model's action distribution, which the policies of PPO, A2C
@@ -113,6 +115,8 @@ class PredictPolicy:
                 f"{shapes}: name its board, or say how it plays by a FunctionPolicy"
             )
         self.observation = known[self._shape]
+        actions = getattr(getattr(model, "action_space", None), "n", rules.cells)
+        self.actions = "columns" if rules.gravity and actions == rules.cols else "cells"
         self._predict(np.zeros((1, rules.cells), dtype=np.int8))  # raises if it returns a state
 
     def __deepcopy__(self, memo: Any) -> PredictPolicy:
@@ -134,13 +138,12 @@ class PredictPolicy:
         boards = np.asarray(boards, dtype=np.int8)
         network = _network(self.model)
         if not self.deterministic and callable(getattr(network, "get_distribution", None)):
-            legal = self.rules.legal_cells(boards)
-            return self._distribution(network, self.observations(boards), legal)
+            return self._distribution(network, boards)
         actions = self._predict(boards)
         if actions.size != len(boards):
             got = f"the shape {actions.shape} for {len(boards)} observations"
             raise ValueError(f"predict must return one action for each observation, got {got}")
-        return one_hot(_checked_cells(actions.ravel(), self.rules), self.rules.cells)
+        return on_cells(actions.ravel(), boards, self.rules, self.actions)
 
     def observations(self, boards: Boards) -> NDArray[Any]:
         """The observations that the model gets of these boards (B, cells), normalized: (B, ...)."""
@@ -151,7 +154,8 @@ class PredictPolicy:
     def _predict(self, boards: Boards) -> NDArray[Any]:
         """The predicted actions. Raises ValueError if there is a state beside them."""
         takes_masks = _takes_masks(self.model.predict)
-        masks = {"action_masks": self.rules.legal_cells(boards)} if takes_masks else {}
+        legal = legal_actions(boards, self.rules, self.actions)
+        masks = {"action_masks": legal} if takes_masks else {}
         actions, state = self.model.predict(self.observations(boards), deterministic=True, **masks)
         if state is not None:
             raise ValueError(
@@ -160,13 +164,14 @@ class PredictPolicy:
             )
         return np.asarray(actions)
 
-    def _distribution(self, network: Any, observations: Any, legal: NDArray[np.bool_]) -> Probs:
+    def _distribution(self, network: Any, boards: Boards) -> Probs:
         """The probabilities that a network of Stable-Baselines3 gives its actions: (B, cells)."""
         network.set_training_mode(False)  # as `predict` does
+        legal = legal_actions(boards, self.rules, self.actions)
         masks = {"action_masks": legal} if _takes_masks(network.get_distribution) else {}
-        tensor, _ = network.obs_to_tensor(observations)
+        tensor, _ = network.obs_to_tensor(self.observations(boards))
         found = network.get_distribution(tensor, **masks).distribution.probs
-        return checked_probs(found.detach().cpu().numpy(), legal.shape)
+        return on_cells(found.detach().cpu().numpy(), boards, self.rules, self.actions)
 
 
 class _FrozenNormalizer:
@@ -218,6 +223,8 @@ class FunctionPolicy:
     its moves holds for the moves that it drew; take the best ones, or return probabilities.
     symmetric: whether the function learned with symmetric=True. It then gets the observations and
     masks of one image of each board, and its moves are turned back.
+    actions: "columns", on boards on which pieces fall, if masks, probabilities and moves are those
+    of columns.
     Raises ValueError for a result of another form.
     """
 
@@ -229,6 +236,7 @@ class FunctionPolicy:
         rules: Rules,
         observation: str = "flat",
         symmetric: bool = False,
+        actions: str = "cells",
     ):
         if not callable(function):
             raise ValueError(f"a FunctionPolicy needs a function, got {function!r}")
@@ -237,6 +245,7 @@ class FunctionPolicy:
         self.rules = checked_rules(rules)
         self.observation = observation
         self.symmetric = symmetric
+        self.actions = checked_actions(actions, self.rules)
 
     def probs(self, boards: Boards) -> Probs:
         """Probabilities (B, cells) of unfinished boards (B, cells)."""
@@ -248,21 +257,43 @@ class FunctionPolicy:
     def _probs(self, boards: Boards) -> Probs:
         """The probabilities on boards that are seen as they are."""
         seen = observe(boards, self.rules, self.observation)
-        result = self.function(seen, self.rules.legal_cells(boards))
+        result = self.function(seen, legal_actions(boards, self.rules, self.actions))
         if hasattr(result, "detach"):  # a tensor of torch
             result = result.detach().cpu()
-        found = np.asarray(result)
-        if found.shape == (len(boards),):
-            return one_hot(_checked_cells(found, self.rules), self.rules.cells)
-        return checked_probs(found, boards.shape)
+        return on_cells(np.asarray(result), boards, self.rules, self.actions)
 
 
-def _checked_cells(cells: NDArray[Any], rules: Rules) -> NDArray[np.intp]:
-    """Cells (B,) as whole numbers; ValueError for anything else."""
-    wrong = cells[~np.isin(cells, np.arange(rules.cells))]
-    if len(wrong):
-        raise ValueError(f"the model must predict cells, 0 to {rules.cells - 1}, got {wrong[0]}")
-    return cells.astype(np.intp)
+def checked_actions(actions: str, rules: Rules) -> str:
+    """The given word. Raises ValueError for an unknown one, and for columns without gravity."""
+    if one_of("actions", actions, ACTIONS) == "columns" and not rules.gravity:
+        raise ValueError('actions="columns" needs pieces that fall: give gravity=True')
+    return actions
+
+
+def legal_actions(boards: Boards, rules: Rules, actions: str = "cells") -> NDArray[np.bool_]:
+    """The legal actions (B, n) on boards (B, cells): cells, or columns."""
+    legal = rules.legal_cells(boards)
+    return rules.open_columns(legal) if actions == "columns" else legal
+
+
+def on_cells(found: NDArray[Any], boards: Boards, rules: Rules, actions: str = "cells") -> Probs:
+    """The probabilities (B, cells) of what a player finds on boards (B, cells).
+
+    found: the chosen actions (B,) or their probabilities (B, n). Raises ValueError for others.
+    """
+    count = rules.cols if actions == "columns" else rules.cells
+    if found.shape == (len(boards),):
+        wrong = found[~np.isin(found, np.arange(count))]
+        if len(wrong):
+            raise ValueError(f"the model must predict {actions}, 0 to {count - 1}, got {wrong[0]}")
+        probs = one_hot(found.astype(np.intp), count)
+    else:
+        probs = checked_probs(found, (len(boards), count))
+    if actions == "cells":
+        return probs
+    placed = np.zeros(boards.shape)
+    np.put_along_axis(placed, rules.landing(rules.legal_cells(boards)), probs, axis=1)
+    return placed
 
 
 class GreedyPolicy:

@@ -23,7 +23,7 @@ from tictactoe_env.notation import MARKS, board_text, cell_text, game_text
 from tictactoe_env.rules import SIDES, Boards, Rules, standing
 
 _GAME_COLUMNS = 5  # boards side by side in the picture of a game
-_ENDS = {"full": ": a draw", "illegal": " is taken"}  # of a game, after its move
+_ENDS = {"full": ": a draw", "illegal": " is illegal"}  # of a game, after its move
 
 # Colours that colour-blind readers can tell apart (Okabe and Ito, "Color Universal Design").
 COLOURS = {"X": "#0072b2", "O": "#d55e00"}
@@ -35,6 +35,7 @@ LAST = "#ffe9a3"
 INK = "#26323b"
 LABEL = "#66737d"
 
+_PIECE = 0.38  # radius of a round piece, in cells
 _CROSS = ((0.27 + 0.27j, 0.73 + 0.73j), (0.73 + 0.27j, 0.27 + 0.73j))  # strokes of an X
 
 ANSI_COLOURS = {"X": "\033[1;38;5;39m", "O": "\033[1;38;5;208m", ".": "\033[2m"}
@@ -100,7 +101,8 @@ def rgb_array(
 ) -> NDArray[np.uint8]:
     """The board as pixels: (height, width, 3) uint8, with a margin of 3/8 of a cell.
 
-    The last move's cell is tinted and each complete line is struck through. With `values`, (cells,)
+    The last move's cell is tinted and each complete line is struck through. With gravity the marks
+    are round pieces. With `values`, (cells,)
     floats or NaN for none, each free cell shows its number, shaded green above and purple below 0;
     +1 and -1 are full shade. ValueError for a board, last move or values that do not fit the rules,
     and for less than 16 pixels a cell.
@@ -161,7 +163,7 @@ def svg_games(games: Mapping[str, Sequence[int]], rules: Rules, *, cell_pixels: 
 
 
 class _Shape(NamedTuple):
-    """A tile or an O on a cell, strokes, or a text, which is strokes too."""
+    """A tile, an O or a round piece on a cell, strokes, or a text, which is strokes too."""
 
     kind: str  # "tile", "O", "X", "line" or "text"
     colour: str
@@ -169,6 +171,7 @@ class _Shape(NamedTuple):
     unit: float  # pixels: the edge of a cell; of a text a sixth of a digit's height
     strokes: tuple[tuple[complex, complex], ...] = ()  # their ends, from `at` on, in units
     text: str = ""
+    is_piece: bool = False  # of an X or an O: whether it is a round piece, which falls
 
 
 def _picture(
@@ -202,7 +205,8 @@ def _shapes(
         yield _Shape("tile", LAST if cell == last else _shade(value), corner(*place), size)
         if board[cell]:
             mark = MARKS[board[cell]]
-            yield _Shape(mark, COLOURS[mark], corner(*place), size, _CROSS if mark == "X" else ())
+            strokes = _CROSS if mark == "X" and not rules.gravity else ()
+            yield _Shape(mark, COLOURS[mark], corner(*place), size, strokes, is_piece=rules.gravity)
         elif not np.isnan(value):
             number = _number(value)
             width = 2 * max(end.real for _, end in _letters(number))
@@ -307,7 +311,7 @@ def _caption(text: str, x: float, y: float, size: int) -> str:
 
 
 def _element(shape: _Shape) -> str:
-    kind, colour, at, unit, strokes, text = shape
+    kind, colour, at, unit, strokes, text, is_piece = shape
     if kind == "tile":
         corner = f'x="{at.real + 0.03 * unit:g}" y="{at.imag + 0.03 * unit:g}"'
         edges = f'width="{0.94 * unit:g}" height="{0.94 * unit:g}" rx="{0.1 * unit:g}"'
@@ -315,9 +319,11 @@ def _element(shape: _Shape) -> str:
     if kind == "text":
         place = f'x="{at.real:g}" y="{at.imag + 3 * unit:g}" font-size="{8.2 * unit:g}"'
         return f'<text {place} fill="{colour}">{escape(text)}</text>'
+    centre = f'cx="{at.real + unit / 2:g}" cy="{at.imag + unit / 2:g}"'
+    if is_piece:
+        return f'<circle class="{kind}" fill="{colour}" {centre} r="{_PIECE * unit:g}"/>'
     about = f'class="{kind}" stroke="{colour}" stroke-width="{_THICKNESS[kind] * unit:g}"'
     if kind == "O":
-        centre = f'cx="{at.real + unit / 2:g}" cy="{at.imag + unit / 2:g}"'
         return f'<circle {about} {centre} r="{0.25 * unit:g}"/>'
     ends = [[at + unit * end for end in stroke] for stroke in strokes]
     path = "".join(f"M{a.real:g} {a.imag:g}L{b.real:g} {b.imag:g}" for a, b in ends)
@@ -346,12 +352,14 @@ def _cover(shape: _Shape) -> tuple[tuple[slice, slice], NDArray[np.float32]]:
 
 def _distance(shape: _Shape, pixels: _Points) -> NDArray[np.float64]:
     """The distance of the pixels (height, width) from a shape; negative inside."""
-    kind, _, at, unit, strokes, _ = shape
+    kind, _, at, unit, strokes, _, is_piece = shape
     middle = pixels - (at + unit * (0.5 + 0.5j))
     if kind == "tile":
         straight = 0.37 * unit  # from the middle to where the rounded corner begins
         x, y = (np.maximum(np.abs(part) - straight, 0) for part in (middle.real, middle.imag))
         return np.hypot(x, y) - 0.1 * unit
+    if is_piece:
+        return np.abs(middle) - _PIECE * unit
     thickness = max(1.0, _THICKNESS[kind] * unit)
     if kind == "O":
         return np.abs(np.abs(middle) - 0.25 * unit) - thickness / 2

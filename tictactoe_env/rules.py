@@ -54,16 +54,20 @@ class IllegalMoveError(ValueError):
 class Rules:
     """A board of `rows` x `cols` cells on which `k` marks in a line win; 1 <= k <= max(rows, cols).
 
+    gravity: a mark falls to the lowest free cell of its column, as in Connect Four (6x7x4).
     Raises ValueError for sizes that do not fit `rows * (cols + 1) <= 64` bits.
     """
 
     rows: int = 3
     cols: int = 3
     k: int = 3
+    gravity: bool = False
 
     def __post_init__(self) -> None:
         for name in SIZES:
             object.__setattr__(self, name, whole_number(getattr(self, name), name, 1))
+        if not isinstance(self.gravity, bool):
+            raise ValueError(f"gravity must be True or False, got {self.gravity!r}")
         size = f"{self.rows}x{self.cols}"
         longest = max(self.rows, self.cols)
         if (bits := self.rows * (self.cols + 1)) > MAX_BITS:
@@ -123,14 +127,27 @@ class Rules:
     @property
     def all_free_are_legal(self) -> bool:
         """True if every free cell is a legal move; then some answers are found in less time."""
-        return True
+        return not self.gravity
 
     def legal(self, taken: _Bits) -> Any:
         """The legal moves, as bits, where these cells are taken: a bitboard, or (B,).
 
         After the end of a game they are the moves that would be legal if it went on.
         """
-        return taken ^ self.full
+        free = taken ^ self.full
+        return free & self._supported(taken) if self.gravity else free
+
+    def _supported(self, taken: _Bits) -> Any:
+        """The cells of the lowest row, and those above a taken cell."""
+        return taken >> (self.cols + 1) | self._lowest_row
+
+    @cached_property
+    def _lowest_row(self) -> int:
+        return sum(self.cell_bits[-self.cols :])
+
+    def floating(self, taken: _Bits) -> Any:
+        """The taken cells, as bits, above a free one, where gravity allows none: int, or (B,)."""
+        return taken & (self._supported(taken) ^ self.full) if self.gravity else taken & 0
 
     @property
     def line_result(self) -> int:
@@ -159,10 +176,11 @@ class Rules:
         """The symmetries of the game as distinct permutations (S, cells), the identity first.
 
         `board[symmetries[s]]` is the image of a board under symmetry s. A square has 8 symmetries,
-        a rectangle 4, a single row or column 2.
+        a rectangle 4, a single row or column 2. With gravity only the left-right mirror remains.
         """
         grid = np.arange(self.cells).reshape(self.rows, self.cols)
-        images = [np.rot90(one, turns) for turns in range(4) for one in (grid, np.fliplr(grid))]
+        turns = range(1 if self.gravity else 4)
+        images = [np.rot90(one, turn) for turn in turns for one in (grid, np.fliplr(grid))]
         fitting = (tuple(one.ravel().tolist()) for one in images if one.shape == grid.shape)
         found = np.array(list(dict.fromkeys(fitting)), dtype=np.intp)
         found.setflags(write=False)
@@ -263,6 +281,22 @@ class Rules:
         x, o = self.to_bits(np.atleast_2d(boards))  # NumPy 1 takes no single uint64 beside an int
         found: NDArray[np.bool_] = self.to_cells(self.legal(x | o)) > 0
         return found.reshape(boards.shape)
+
+    def open_columns(self, legal: NDArray[Any]) -> NDArray[Any]:
+        """The columns with a legal cell: (..., cols), of legal cells (..., cells), bool or int8."""
+        found: NDArray[Any] = self._grid(legal).max(axis=-2)
+        return found
+
+    def landing(self, legal: NDArray[Any]) -> NDArray[np.intp]:
+        """The cell on which a piece lands in each column: (..., cols), of legal cells (..., cells).
+
+        A full column stands for its top cell, which is taken: a move there is illegal.
+        """
+        found: NDArray[np.intp] = self._grid(legal).argmax(axis=-2)
+        return found * self.cols + np.arange(self.cols)
+
+    def _grid(self, legal: NDArray[Any]) -> NDArray[Any]:
+        return legal.reshape(*legal.shape[:-1], self.rows, self.cols)
 
     def results(self, boards: Boards, early_draw: bool = False) -> NDArray[np.int8]:
         """The results (B,) of boards (B, cells) for the sides that moved last: see `result`."""

@@ -212,6 +212,8 @@ class TextEnv(gym.Wrapper, gym.utils.RecordConstructorArgs):
         gym.utils.RecordConstructorArgs.__init__(self)
         gym.Wrapper.__init__(self, env)
         self._config = env.get_wrapper_attr("config")
+        if self._config.by_column:
+            raise ValueError('a text names a cell: leave actions="columns" out')
         space = gym.spaces.Text(4_096, min_length=0, charset=string.printable)
         self.observation_space = self.action_space = space
         self._info: dict[str, Any] | None = None  # of the running game

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import gymnasium as gym
 import numpy as np
 from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode, VectorEnv
@@ -15,7 +14,6 @@ from numpy.typing import DTypeLike, NDArray
 from tictactoe_env.config import RESET_OPTIONS, Config, mark_of, picture_of
 from tictactoe_env.engines import BatchEngine, GameStates, batch_engine
 from tictactoe_env.errors import checked_seed, one_of, whole_number
-from tictactoe_env.notation import check_move
 from tictactoe_env.observation import last_move, observation_space
 from tictactoe_env.policy import Policy
 from tictactoe_env.pool import Pool, Pooled
@@ -103,11 +101,16 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
         self.single_observation_space = observation_space(
             self.rules, config.observation, config.symmetric
         )
-        self.single_action_space = gym.spaces.Discrete(self.rules.cells)
+        self.single_action_space = config.action_space()
+        self._actions = int(config.action_space().n)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self._games: BatchEngine[Any, Any] = batch_engine(
-            self.rules, config.early_draw, config.observation, config.symmetric
+            self.rules,
+            config.early_draw,
+            config.observation,
+            config.symmetric,
+            config.by_column,
         )
         self._starts = self._starts_from(config.start_board)
         self._states: GameStates | None = None
@@ -334,11 +337,9 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
                 f"{'masked ' * is_masked}{cells.dtype} {cells.shape}"
             )
         indices = cells.astype(np.intp, copy=False)
-        if indices.view(np.uintp).max() >= self.rules.cells:  # negative ones are large numbers here
-            game = int(np.flatnonzero((cells < 0) | (cells >= self.rules.cells))[0])
-            raise ValueError(
-                f"actions must be below {self.rules.cells}, got {cells[game]} ({game=})"
-            )
+        if indices.view(np.uintp).max() >= self._actions:  # negative ones are large numbers here
+            game = int(np.flatnonzero((cells < 0) | (cells >= self._actions))[0])
+            raise ValueError(f"actions must be below {self._actions}, got {cells[game]} ({game=})")
         return indices
 
     def _refuse_illegal(self, cells: NDArray[np.intp]) -> None:
@@ -346,7 +347,7 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
         wrong = np.flatnonzero((legal == 0) & ~self._over)
         if len(wrong):
             board = self._games.boards(self._started().take(wrong[:1], axis=-1))[0]
-            check_move(board, self.config.real_cell(board, int(cells[wrong[0]])), self.rules)
+            self.config.check_action(board, int(cells[wrong[0]]))
 
     # --- state ------------------------------------------------------------------------------------
 
@@ -403,7 +404,7 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
     # --- views ------------------------------------------------------------------------------------
 
     def action_masks(self) -> NDArray[np.bool_]:
-        """The free cells: (num_envs, cells) bool."""
+        """The legal actions: (num_envs, cells) bool, or (num_envs, cols)."""
         return self._games.legal(self._started()).astype(bool)
 
     @property

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
 from tictactoe_env.exact.evaluation import best_play_x
 from tictactoe_env.exact.match import best_achievable
@@ -217,16 +217,14 @@ def _root(per_cent: Any) -> Any:
     return np.sqrt(np.maximum(per_cent, 0))
 
 
-def heat_map(
-    values: NDArray[np.float64], as_x: Sequence[str], as_o: Sequence[str], path: Path
-) -> None:
+def heat_map(values: ArrayLike, as_x: Sequence[str], as_o: Sequence[str], path: Path) -> None:
     """Draw X's mean results (P, Q): blue where X wins more, red where O does.
 
     as_x, as_o: the names of the players, on the sides that they play; of many some are written.
     """
     figure, (axes,) = _figure(1)
     figure.set_figheight(WIDTH * 0.8)
-    image = axes.imshow(100 * values, cmap="RdBu", vmin=-100, vmax=100, aspect="auto")
+    image = axes.imshow(100 * np.asarray(values), cmap="RdBu", vmin=-100, vmax=100, aspect="auto")
     for axis, names in ((axes.yaxis, as_x), (axes.xaxis, as_o)):
         shown = range(0, len(names), -(-len(names) // MOST_NAMES))
         axis.set_ticks(list(shown), [names[number] for number in shown], fontsize=8)

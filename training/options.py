@@ -71,6 +71,7 @@ class BoardConfig(BaseModel):
     rows: Count = option(3, "Rows of the board.", rare=True)
     cols: Count = option(3, "Columns of the board.", rare=True)
     k: Count = option(3, "Marks in a line that win.", rare=True)
+    gravity: bool = option(False, "Pieces fall to the lowest free cell, as in Connect Four.")
 
     def __init__(self, **options: Any):
         # JSON and TOML have no tuples.

@@ -6,7 +6,7 @@ import hashlib
 import threading
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -293,10 +293,12 @@ def path_of(spec: str, rules: Rules | None = None, what: str = "player") -> Path
     return path
 
 
-def board_of(specs: Iterable[str]) -> Rules | None:
-    """The board of the first saved run among some players; None if there is none."""
-    for spec in specs:
-        path = path_of(spec)
-        if path is not None:
-            return read(path).rules
-    return None
+def board_of(specs: Iterable[str], given: Rules | None = None, gravity: bool = False) -> Rules:
+    """The board that is given, or that of the first saved run among some players, or 3x3.
+
+    gravity: whether pieces fall on it in any case.
+    """
+    paths = (path_of(spec) for spec in specs)
+    saved = (read(path).rules for path in paths if path is not None)
+    rules = given or next(saved, Rules())
+    return replace(rules, gravity=True) if gravity else rules

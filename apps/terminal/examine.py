@@ -147,7 +147,8 @@ def _lines(policy: Policy, now: Standing, depth: int, side: str) -> Iterator[str
     if now.mover is None or ply == depth:
         return
     is_own = side in ("both", MET, now.mover)
-    probs = rules.legal_cells(board)
+    legal = rules.legal_cells(board)
+    probs = legal
     if is_own:
         probs = policy.probs(board[None])[0]
     shown = probs >= LEAST
@@ -163,8 +164,8 @@ def _lines(policy: Policy, now: Standing, depth: int, side: str) -> Iterator[str
         share = f"{100 * probs[cell]:.1f} %" if is_own else ""
         worth = worths[cell]
         about = ""
-        if board[cell]:
-            about = "is taken: it loses"
+        if not legal[cell]:
+            about = "is illegal: it loses"
         elif worth is not None:
             about = worth.text
         if memory is not None:

@@ -28,7 +28,7 @@ def picture(
     exact: Analysis | None = None,
     name: str = "",
 ) -> Group:
-    """The board: the last move in brackets, a winning line with stars, free cells numbered.
+    """The board: the last move in brackets, a winning line with stars, legal cells numbered.
 
           a     b     c
       ──┬─────┬─────┬─────┐
@@ -39,10 +39,11 @@ def picture(
     what they mean below the board. The cells are narrower on a narrow terminal.
     """
     won = rules.winning_cells(board)
+    legal = rules.legal_cells(board)
     cells = []
     for cell, mark in enumerate(board.tolist()):
         if mark == 0:
-            cells.append(_free_cell(cell, thoughts, exact))
+            cells.append(_free_cell(cell, rules, thoughts, exact) if legal[cell] else Text(""))
         else:
             is_won = cell in won
             is_last = cell == last
@@ -91,9 +92,13 @@ def _marked_cell(mark: str, is_won: bool, is_last: bool, taken: str) -> Text:
     return Text(text, style)
 
 
-def _free_cell(cell: int, thoughts: Thoughts | None, exact: Analysis | None) -> Text:
-    """The number of a free cell, the player's value of it or its probability, and its worth."""
-    found = Text(str(cell + 1), "dim")
+def _free_cell(cell: int, rules: Rules, thoughts: Thoughts | None, exact: Analysis | None) -> Text:
+    """The number of a legal cell, the player's value of it or its probability, and its worth.
+
+    Where pieces fall it is the number of the column.
+    """
+    number = cell % rules.cols if rules.gravity else cell
+    found = Text(str(number + 1), "dim")
     if thoughts is not None:
         found.append(f"\n{_thought(thoughts, cell)}", "not dim")
     if exact is not None and (worth := exact.moves[cell]) is not None:

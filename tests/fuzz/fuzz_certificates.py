@@ -22,6 +22,7 @@ from tictactoe_env.opponents import make_opponent
 from tictactoe_env.rules import Rules
 
 SIZES = ((1, 3, 2), (2, 3, 3), (2, 3, 2), (3, 2, 3), (1, 5, 3), (2, 4, 3), (3, 3, 3))
+SIZES += ((2, 3, 2, True), (3, 3, 3, True))
 RESULTS = ("unbeatable", "optimal", "as_x", "as_o", "optimal_moves")
 PLAYERS = ("minimax-first", "minimax", "random", None)
 FOLDER = TemporaryDirectory()  # removed at the end

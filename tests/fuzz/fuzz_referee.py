@@ -75,7 +75,9 @@ class Referee:
     def image(self, board):
         """The board that is shown; with symmetric=True the referee plays on images only."""
         board = tuple(int(mark) for mark in board)
-        return first_image(board, *astuple(self.rules)[:2]) if self.made["symmetric"] else board
+        if not self.made["symmetric"]:
+            return board
+        return first_image(board, self.rules.rows, self.rules.cols, self.rules.gravity)
 
     def shown(self, env):
         """The boards of an environment as they are shown."""
@@ -83,7 +85,7 @@ class Referee:
 
     def winner(self, board):
         """+1 or -1 for the side with a line, 0 for a draw, None if the game goes on."""
-        outcome, lines = plain(self.rules).outcome(board), lines_of(*astuple(self.rules))
+        outcome, lines = plain(self.rules).outcome(board), lines_of(*astuple(self.rules)[:3])
         if outcome is None and self.made["early_draw"]:
             is_dead = all({1, -1} <= {board[cell] for cell in line} for line in lines)
             return 0 if is_dead else None
@@ -104,10 +106,11 @@ class Referee:
     def after(self, before, seat, cell, shown):
         """How a game goes on after a move, and the reply that the board `shown` afterwards has."""
         opponent = self.made["opponent"]
-        if before[cell]:
+        game = plain(self.rules)
+        if cell not in game.legal(before):
             assert shown == before
             return End(True, -1, 1)
-        moved = plain(self.rules).after(before, cell)
+        moved = game.after(before, cell)
         winner = self.winner(moved)
         if winner is not None or opponent is None:
             assert shown == self.image(moved)
@@ -115,14 +118,32 @@ class Referee:
         if shown == self.image(moved):
             assert not isinstance(opponent, str), "an opponent that makes legal moves made none"
             return End(True, 1, 1)
-        game = plain(self.rules)
-        replies = {at: self.image(game.after(moved, at)) for at in PlainGame.free(moved)}
+        replies = {at: self.image(game.after(moved, at)) for at in game.legal(moved)}
         replies = [at for at, image in replies.items() if image == shown]
         assert replies
         if opponent in ("minimax", "minimax-first") and not self.made["early_draw"]:
             assert {*replies} & {*game.best(moved)}
         winner = self.winner(shown)
         return End(winner is not None, seat * (winner or 0))
+
+    def cell(self, action, board):
+        """The cell of an action: of a column its lowest free cell, or the top one if it is full."""
+        if self.made["actions"] == "cells":
+            return action
+        column = range(action, self.rules.cells, self.rules.cols)
+        return max((cell for cell in column if not board[cell]), default=action)
+
+    def mask(self, board):
+        """1 for each legal action."""
+        count = self.rules.cols if self.made["actions"] == "columns" else self.rules.cells
+        legal = plain(self.rules).legal(board)
+        return [int(self.cell(action, board) in legal) for action in range(count)]
+
+    def action(self, draw, board):
+        """A legal action, in one of four cases any."""
+        mask = self.mask(board)
+        legal = [action for action, is_legal in enumerate(mask) if is_legal]
+        return draw.choice(legal) if legal and draw.random() < 3 / 4 else draw.randrange(len(mask))
 
     def reward(self, end):
         """The reward of a step."""
@@ -135,12 +156,13 @@ class Referee:
 @st.composite
 def referees(draw):
     """The referee of an environment of any kind."""
-    rules = Rules(*draw(SIZES))
+    rules = Rules(*draw(SIZES), gravity=draw(st.booleans()))
     is_small, is_wide = rules.cells <= 9, rules.cells >= 6 and rules.k >= 3
     opponents = ["random", Stubborn(), [["random", 1], [Stubborn(), 2]]]
     opponents += ["minimax", "minimax-first", "minimax-slip=0.3"] * is_small
     rewards = st.sampled_from((-2.0, -1.0, 0.0, 0.5))
-    opening = draw(st.lists(st.integers(0, rules.cells - 1), max_size=1)) if is_wide else ()
+    first_moves = st.sampled_from(plain(rules).legal(plain(rules).empty))
+    opening = draw(st.lists(first_moves, max_size=1)) if is_wide else ()
     made = {
         "opponent": draw(st.sampled_from(opponents)),
         "side": draw(st.sampled_from(SIDES)),
@@ -151,6 +173,7 @@ def referees(draw):
         "opening": " ".join(cell_text(cell, rules) for cell in opening),
         "start": draw(st.sampled_from(["empty", *["random"] * (is_small and not opening)])),
         "early_draw": is_wide and draw(st.booleans()),
+        "actions": draw(st.sampled_from(["cells", *["columns"] * rules.gravity])),
         "symmetric": draw(st.booleans()),
     }
     return Referee(rules, made, tuple(opening))
@@ -182,16 +205,6 @@ class Alone:
         seen, reward, terminated, truncated, info = self.env.step(cell)
         infos = {name: np.asarray(info[name])[None] for name in INFOS}
         return seen[None], [reward], [terminated], [truncated], infos
-
-
-def cell_of(draw, board):
-    """A free cell, in one of four cases any cell."""
-    free = PlainGame.free(board)
-    return draw.choice(free) if free and draw.random() < 3 / 4 else draw.randrange(len(board))
-
-
-def masks_of(boards):
-    return [[int(mark == 0) for mark in board] for board in boards]
 
 
 def generator_of(env):
@@ -261,7 +274,7 @@ class Games(RuleBasedStateMachine):
         game = plain(rules)
         board = game.empty
         for cell in draw.sample(range(rules.cells), min(most, rules.cells)):
-            if referee.winner(board) is None:
+            if referee.winner(board) is None and cell in game.legal(board):
                 board = game.after(board, cell)
         options, seat = {"board": board_text(board, rules)}, PlainGame.mover(board)
         if referee.made["opponent"] is not None:
@@ -299,15 +312,18 @@ class Games(RuleBasedStateMachine):
                 self.step(draw)
 
     def step(self, draw):
-        cells = [cell_of(draw, board) for board in self.boards]
-        taken = [board[cell] for board, cell in zip(self.boards, cells, strict=True)]
-        is_illegal = any(mark and not over for mark, over in zip(taken, self.over, strict=True))
-        if is_illegal and self.referee.made["illegal"] == "raise":
-            self.refused(IllegalMoveError, lambda: self.env.step(cells))
+        referee = self.referee
+        actions = [referee.action(draw, board) for board in self.boards]
+        going = zip(self.boards, actions, self.over, strict=True)
+        is_illegal = any(
+            not over and not referee.mask(board)[action] for board, action, over in going
+        )
+        if is_illegal and referee.made["illegal"] == "raise":
+            self.refused(IllegalMoveError, lambda: self.env.step(actions))
             return
-        results = self.env.step(np.array(cells, draw.choice((np.int64, np.int32, np.uint8))))
-        for row, cell in enumerate(cells):
-            self.check_row(row, cell, *results)
+        results = self.env.step(np.array(actions, draw.choice((np.int64, np.int32, np.uint8))))
+        for row, action in enumerate(actions):
+            self.check_row(row, referee.cell(action, self.boards[row]), *results)
         self.check(results[0], results[4])
 
     @rule(wrong=st.sampled_from(WRONG))
@@ -345,8 +361,8 @@ class Games(RuleBasedStateMachine):
         return other
 
     def go_on_alike(self, one, two):
-        cells = [board.index(0) for board in self.referee.shown(one)]
-        results, again = one.step(cells), two.step(cells)
+        actions = [self.referee.mask(board).index(1) for board in self.referee.shown(one)]
+        results, again = one.step(actions), two.step(actions)
         assert all(np.array_equal(a, b) for a, b in zip(results[:4], again[:4], strict=True))
         assert generator_of(one) == generator_of(two)
 
@@ -369,7 +385,7 @@ class Games(RuleBasedStateMachine):
         assert found == (end.over, is_late, self.referee.reward(end))
         assert (told["outcome"][row], told["illegal_move"][row]) == end[1:]
         assert told["side"][row] == seat
-        assert [told["action_mask"][row].tolist()] == masks_of([after])
+        assert told["action_mask"][row].tolist() == self.referee.mask(after)
         self.over[row] = end.over or is_late
         if is_final:
             self.begin([row], seen, infos)
@@ -377,7 +393,7 @@ class Games(RuleBasedStateMachine):
     def check(self, seen, infos):
         """Check what is told of all games, and that it is the caller's own."""
         assert infos["side"].tolist() == self.seats
-        masks = masks_of(self.boards)
+        masks = list(map(self.referee.mask, self.boards))
         assert infos["action_mask"].tolist() == self.env.action_masks().tolist() == masks
         assert all((array == 7).all() for array in self.given), "written into after it was returned"
         seen[...] = infos["action_mask"][...] = self.env.boards[...] = 7

@@ -34,15 +34,18 @@ def lines_of(rows: int, cols: int, k: int) -> frozenset[frozenset[int]]:
 @lru_cache
 def plain(rules: Any) -> PlainGame:
     """The game on a board of the package, kept so that its positions are listed only once."""
-    return PlainGame(rules.rows, rules.cols, rules.k)
+    return PlainGame(rules.rows, rules.cols, rules.k, rules.gravity)
 
 
-def first_image(board: Board, rows: int, cols: int) -> Board:
-    """The image that is shown of a board: the first by X's cells as bits, and then by O's."""
+def first_image(board: Board, rows: int, cols: int, gravity: bool = False) -> Board:
+    """The image that is shown of a board: the first by X's cells as bits, and then by O's.
+
+    gravity: the only other image is the left-right mirror.
+    """
     grid = [list(board[row * cols : (row + 1) * cols]) for row in range(rows)]
     images = []
-    for _ in range(4):
-        for one in (grid, grid[::-1]):
+    for _ in range(1 if gravity else 4):
+        for one in (grid, [row[::-1] for row in grid]):
             images += [[mark for row in one for mark in row]] * (len(one) == rows)
         grid = [list(column) for column in zip(*grid[::-1], strict=True)]
 
@@ -53,10 +56,15 @@ def first_image(board: Board, rows: int, cols: int) -> Board:
 
 
 class PlainGame:
-    """All positions of a small board and their values with perfect play."""
+    """All positions of a small board and their values with perfect play.
 
-    def __init__(self, rows: int, cols: int, k: int):
+    gravity: only the lowest free cell of a column is legal.
+    """
+
+    def __init__(self, rows: int, cols: int, k: int, gravity: bool = False):
         self.cells = rows * cols
+        self.cols = cols
+        self.gravity = gravity
         self.empty: Board = (0,) * self.cells
         self._lines = [tuple(line) for line in lines_of(rows, cols, k)]
 
@@ -78,7 +86,10 @@ class PlainGame:
 
     def legal(self, board: Board) -> list[int]:
         """The moves that are legal while the game goes on."""
-        return self.free(board)
+        free = self.free(board)
+        if not self.gravity:
+            return free
+        return [cell for cell in free if cell + self.cols not in free]
 
     def moves(self, board: Board) -> list[int]:
         """The legal moves, none in a finished game."""

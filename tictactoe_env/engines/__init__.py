@@ -124,12 +124,21 @@ class BatchEngine(Protocol[_States, _Reply]):
 
 
 def game_engine(
-    rules: Rules, early_draw: bool, observation: str, symmetric: bool = False
+    rules: Rules,
+    early_draw: bool,
+    observation: str,
+    symmetric: bool = False,
+    columns: bool = False,
 ) -> GameEngine[Any, Any]:
     """The engine for one game: by row on boards of up to 10 cells, else by sets of cells.
 
     symmetric: views are those of one image of the board, and the learner's cells are cells of it.
+    columns: whether moves and masks are columns, on boards on which pieces fall.
     """
+    if columns:
+        from tictactoe_env.engines.columns import ColumnGame
+
+        return ColumnGame(game_engine(rules, early_draw, observation, symmetric), rules)
     if rules.cells <= _ROW_ENGINE:
         from tictactoe_env.engines.rows import RowGame
 
@@ -144,9 +153,19 @@ def game_engine(
 
 
 def batch_engine(
-    rules: Rules, early_draw: bool, observation: str, symmetric: bool = False
+    rules: Rules,
+    early_draw: bool,
+    observation: str,
+    symmetric: bool = False,
+    columns: bool = False,
 ) -> BatchEngine[Any, Any]:
     """The engine for many games, with the arguments of `game_engine`."""
+    if columns:
+        from tictactoe_env.engines.columns import ColumnBitGames, ColumnGames
+
+        has_sets = rules.cells > _ROW_ENGINE and not symmetric
+        kind = ColumnBitGames if has_sets else ColumnGames
+        return kind(batch_engine(rules, early_draw, observation, symmetric), rules)
     if rules.cells <= _ROW_ENGINE:
         from tictactoe_env.engines.rows import RowGames
 

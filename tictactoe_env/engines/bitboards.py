@@ -87,6 +87,9 @@ def legal_finder(rules: Rules) -> Callable[[Any], Any]:
     full = (1 << rules.cells) - 1
     if rules.all_free_are_legal:
         return lambda taken: taken ^ full
+    if rules.gravity and type(rules).legal is Rules.legal:  # the same law, on these sets
+        lowest_row = full ^ full >> rules.cols
+        return lambda taken: (taken ^ full) & (taken >> rules.cols | lowest_row)
     bits = list(enumerate(rules.cell_bits))
 
     def find_legal(taken: Any) -> Any:

@@ -25,12 +25,10 @@ if TYPE_CHECKING:
     from tictactoe_env.exact.round_robin import Payoffs, payoffs
     from tictactoe_env.exact.solver import MinimaxPolicy, Solution, solve
     from tictactoe_env.exact.tables import TabularPolicy, tabulate
-    from tictactoe_env.policy import CanonicalPolicy
 
 __all__ = [
     "BestResponse",
     "BestResponsePlayer",
-    "CanonicalPolicy",
     "Evaluation",
     "Limit",
     "MinimaxPolicy",
@@ -56,7 +54,6 @@ __all__ = [
 _MODULES = {
     "BestResponse": "match",
     "BestResponsePlayer": "responses",
-    "CanonicalPolicy": "proof",
     "Evaluation": "evaluation",
     "Limit": "proof",
     "MinimaxPolicy": "solver",

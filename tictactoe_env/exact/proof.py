@@ -317,7 +317,7 @@ class BoardReach(Reach):
                 )
                 error.add_note(
                     "raise the limit, or take a policy with one move in each position or a "
-                    "CanonicalPolicy (tictactoe_env.exact), or sample games (sampled_result)"
+                    "CanonicalPolicy (tictactoe_env), or sample games (sampled_result)"
                 )
                 raise error
 

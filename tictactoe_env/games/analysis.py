@@ -116,7 +116,7 @@ class Verdict:
         after = self.after
         sooner = f"in {after.winner_moves} instead of {before.winner_moves}"
         if after == _ILLEGAL:
-            return "is taken already: an illegal move loses"
+            return "is an illegal move, which loses"
         if not self.optimal:
             left = after.text if after.value else "only draws"
             return f"gives away the {before.held} and {left}"
@@ -160,7 +160,7 @@ def turning_point(game: Game) -> str:
     side = decisive.side
     move = f"{side}'s {cell_text(decisive.cell, game.rules)} (move {decisive.ply + 1})"
     if after == _ILLEGAL:
-        return f"{move} was on a taken cell: an illegal move loses"
+        return f"{move} was an illegal move, which loses"
     if after.value == 0:
         return f"{move} turned a win into a draw"
     soon = "at once" if after.winner_moves == 1 else f"in {after.winner_moves}"

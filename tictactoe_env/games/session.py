@@ -18,7 +18,7 @@ from tictactoe_env.errors import printable
 from tictactoe_env.exact.positions import can_enumerate
 from tictactoe_env.games.analysis import analyse, turning_point
 from tictactoe_env.games.game import Game, Participant
-from tictactoe_env.notation import cell_text
+from tictactoe_env.notation import cell_text, columns_by_name
 from tictactoe_env.opponents import make_opponent
 from tictactoe_env.policy import Policy, sample
 from tictactoe_env.render import ansi
@@ -168,12 +168,16 @@ class GameSession:
     def answer(self, side: str, board: Boards, plies: int) -> str | int:
         """The cell that a person chooses, or a command that changes the game or what is shown."""
         last = cell_text(self.rules.cells - 1, self.rules)
-        cells = self.rules.cells
-        question = f"{self.who(side)}, your move (such as {last} or {cells}, ? for help):"
+        number = self.rules.cells
+        if self.rules.gravity:
+            last = last[:-1]  # its column
+            number = self.rules.cols
+        question = f"{self.who(side)}, your move (such as {last} or {number}, ? for help):"
         while True:
             answer = self.talk.ask(question, lambda text: self._understand(text, board))
             if answer == "help":
-                lines = {"a move": f"{self._moves}, row by row", **self.commands}
+                order = "from the left" if self.rules.gravity else "row by row"
+                lines = {"a move": f"{self._moves}, {order}", **self.commands}
                 width = max(map(len, lines))
                 self.talk.say("\n".join(f"  {word:<{width}}  {lines[word]}" for word in lines))
             elif answer == "hint":
@@ -184,13 +188,15 @@ class GameSession:
                 return answer
 
     def _understand(self, text: str, board: Boards) -> str | int:
-        """A command or its first letter, or the cell of "b2" or "5"; ValueError for other texts."""
-        letters = {word[0]: word for word in reversed([*self.commands])}
-        word = ({"?": "help"} | letters).get(text.lower(), text.lower())
+        """A command or its first letter, or the cell of "b2" or "5"; ValueError for other texts.
+
+        Where pieces fall, "b" and "5" are columns, and a command of this letter is typed whole.
+        """
+        cells = self._cells_by_text(board)
+        firsts = {word[0]: word for word in reversed([*self.commands]) if word[0] not in cells}
+        word = ({"?": "help"} | firsts).get(text.lower(), text.lower())
         if word in self.commands:
             return word
-        names = self._names(range(self.rules.cells))
-        cells = {said: cell for cell, name in enumerate(names) for said in (name, str(cell + 1))}
         if word not in cells:
             commands = ", ".join(self.commands)
             raise ValueError(f"{text[:40]!r} is no move: type {self._moves}, or {commands}")
@@ -198,9 +204,22 @@ class GameSession:
         legal = self.rules.legal_cells(board)
         if not legal[cell]:
             known = " ".join(self._names(np.flatnonzero(legal)))
-            what = "is taken; free are" if board[cell] else "is not legal; legal are"
-            raise ValueError(f"{names[cell]} {what} {known}")
+            what = "taken" if board[cell] else "not legal"
+            raise ValueError(f"{cell_text(cell, self.rules)} is {what}; legal are {known}")
         return cell
+
+    def _cells_by_text(self, board: Boards) -> dict[str, int]:
+        """The cells by their names and numbers, or where pieces fall by names and columns."""
+        names = {name: cell for cell, name in enumerate(self._names(range(self.rules.cells)))}
+        if not self.rules.gravity:
+            return names | {str(cell + 1): cell for cell in names.values()}
+        landing = self.rules.landing(self.rules.legal_cells(board)).tolist()
+        letters = columns_by_name(self.rules)
+        return names | {
+            text: landing[column]
+            for letter, column in letters.items()
+            for text in (letter, str(column + 1))
+        }
 
     def hint(self, board: Boards) -> str:
         """A sentence with the best moves."""
@@ -226,6 +245,9 @@ class GameSession:
 
     @property
     def _moves(self) -> str:
+        if self.rules.gravity:
+            letters = [*columns_by_name(self.rules)]
+            return f"a column, {letters[0]} to {letters[-1]} or 1 to {self.rules.cols}"
         return f"a1 to {cell_text(self.rules.cells - 1, self.rules)}, or 1 to {self.rules.cells}"
 
 
@@ -256,8 +278,10 @@ def result_text(game: Game) -> str:
     names = {"X": who(game.x.name, "X"), "O": who(game.o.name, "O")}
     winner, loser = names[game.result], names[other(game.result)]
     if game.ended == "illegal":
-        cell = cell_text(game.moves[-1], game.rules)
-        return f"{loser} marks {cell}, which is taken: an illegal move loses. {winner} wins."
+        *before, last = game.moves
+        what = "taken" if last in before else "not legal"
+        cell = cell_text(last, game.rules)
+        return f"{loser} marks {cell}, which is {what}: an illegal move loses. {winner} wins."
     return f"{loser} resigns: {winner} wins." if game.ended == "resigned" else f"{winner} wins."
 
 

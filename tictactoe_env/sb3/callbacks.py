@@ -7,7 +7,6 @@ import os
 import pickle
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -252,7 +251,7 @@ class ExactEvaluation(_EveryNSteps):
             path = folder / "best_model_vecnormalize.pkl"
             write_file(path, lambda file: pickle.dump(normalizer, file))
         write_file(folder / "best_model.zip", lambda file: self.model.save(cast(Any, file)))
-        judged = {"steps": self.model.num_timesteps, "board": asdict(self._board)}
+        judged = {"steps": self.model.num_timesteps, "board": self._board.to_json()}
         judged |= {"sides": self._side, "deterministic": self.deterministic, "results": scalars}
         text = json.dumps(judged, indent=2) + "\n"
         write_file(folder / "best_model.json", lambda file: file.write(text.encode()))

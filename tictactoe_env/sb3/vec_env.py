@@ -128,9 +128,7 @@ class TicTacToeVecEnv(VecEnv):
         try:
             return self.games.action_masks()
         except ResetNeeded:  # programs ask early whether there are masks, and of which shape
-            config = self.games.config
-            legal = config.rules.legal_cells(config.start_board)
-            return np.tile(legal, (self.num_envs, 1))
+            return np.tile(self.games.config.start_mask(), (self.num_envs, 1))
 
     def close(self) -> None:
         """Close the games."""

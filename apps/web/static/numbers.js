@@ -125,7 +125,7 @@ export class Numbers {
   /** Whose numbers stand on the cells, and on which scale. */
   captionOf({ kinds, scale, off_lines: isOff }, kind, agent, side) {
     const name = inside(agent.label);
-    if (isOff) return `Off its lines: ${name} never gets here as ${side}, so nothing is known of it`;
+    if (isOff) return `Off its lines: ${name} never gets here as ${side}, so nothing is known of it.`;
     const [low, high] = scale.map((bound) => signed(bound));
     const whose = {
       own: `What ${name} expects as ${side}`,

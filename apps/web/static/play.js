@@ -10,6 +10,7 @@ import { Game, putAside } from "./game.js";
 import { Learning } from "./learning.js";
 import { memory, session } from "./memory.js";
 import { Numbers } from "./numbers.js";
+import { Phones } from "./phones.js";
 import { Players } from "./players.js";
 import { Scoreboard, Seats } from "./seats.js";
 import { Status, linkish } from "./status.js";
@@ -52,6 +53,7 @@ class Play {
     });
     this.view = html`<div></div>`;
     this.learning = new Learning();
+    this.phones = new Phones(() => this.address({}));
     this.seating = new Seats(found, {
       seat: (side, id) => this.chooseSeat(side, id),
       board: (key) => this.chooseBoard(key),
@@ -65,7 +67,7 @@ class Play {
           ${this.controls.element}
         </section>
         <section class="panel" aria-label="Settings">
-          ${this.seating.element}${this.view}${this.learning.element}
+          ${this.seating.element}${this.view}${this.learning.element}${this.phones.element}
         </section>
       </div>`;
   }
@@ -133,10 +135,14 @@ class Play {
     return saved && !this.game.isOver && linkish("Back to the game you left", back);
   }
 
+  /** The whole address of a game of these players on this board. more: its other parameters. */
+  address(more) {
+    return new URL(data.addressOf(gamePath(this.players.seats, this.rules, more)), location.href).href;
+  }
+
   /** Copy an address that opens this position with these players. */
   async link() {
-    const path = gamePath(this.players.seats, this.rules, { moves: this.game.moves.join(",") });
-    const { href } = new URL(data.addressOf(path), location.href);
+    const href = this.address({ moves: this.game.moves.join(",") });
     try {
       await navigator.clipboard.writeText(href);
       this.status.tell("Link copied.");
@@ -224,6 +230,7 @@ class Play {
     this.game = new Game(this.rules, this.players, start);
     this.turns = new Turns(this.game, texts, this);
     this.showPlayers();
+    this.phones.show();
     const { seats } = this.players;
     memory.set("players", { seats, board: boardKey(this.rules) });
     const line = this.game.guide.length ? { line: this.game.guide.join(",") } : {};

@@ -149,7 +149,7 @@ export async function verdicts({ moves, ended, result }) {
     const text = tables.verdicts[[before.value, before.plies, after.value, after.plies].join()];
     const best = CELLS.filter((one) => !played.includes(one) && isSame(worthAfter(played, one), before));
     const optimal = before.value === after.value;
-    return { ply, cell, side: sideOf(ply), before, after, text, best, optimal, threw_away: false };
+    return { ply, cell, side: sideOf(ply), before: worded(before), after, text, best, optimal, threw_away: false };
   });
   const held = () => worthOf(moves).value * (result === sideOf(moves.length) ? -1 : 1); // by the loser
   const last = judged.findLast(({ optimal }) => !optimal);
