@@ -69,7 +69,7 @@ export class Board {
   /** Show where a mark would be if the cell under the mouse were chosen. */
   aim(cell) {
     this.aimed = cell;
-    const lands = cell === undefined ? cell : this.landing(cell);
+    const lands = cell === undefined ? undefined : this.landing(cell);
     this.cells.forEach((element, one) => element.classList.toggle("aim", one === lands));
   }
 
@@ -179,9 +179,9 @@ export class Board {
 /** The number keys that choose a cell, from 1 on: of a column with gravity, else on nine cells. */
 export const numberKeys = ({ rows, cols, gravity }) => (gravity ? cols : rows * cols === 9 ? 9 : 0);
 
-/** What happens to a piece in a column, for a screen reader. lands: its cell, or undefined. */
+/** Where a piece in a column falls to, for a screen reader. lands: its cell, or undefined. */
 const columnText = (col, lands, rules) =>
-  `column ${col + 1} ${lands === undefined ? "is full" : `leads to ${cellName(lands, rules)}`}`;
+  `column ${col + 1}, ${lands === undefined ? "full" : `falls to ${cellName(lands, rules)}`}`;
 
 const kindOf = ({ value }) => ["loses", "draws", "wins"][value + 1];
 
