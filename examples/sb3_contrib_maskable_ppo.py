@@ -3,8 +3,8 @@
     pip install "tictactoe-env[sb3]" "torch>=2.8,<2.14"
     python sb3_contrib_maskable_ppo.py 100000
 
-It plays as X and as O, and after 100,000 steps it can't be beaten. A model that can be beaten has the
-shortest games that it loses drawn into lost.svg.
+It plays as X and as O, and after 100,000 steps it can't be beaten. If a model can, the shortest
+games that it loses are drawn into lost.svg.
 """
 
 import sys
