@@ -408,7 +408,8 @@ def write_page(folder: str, address: str, cells: Sequence[str], path: Path) -> N
     with served(folder) as host, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         size = {"width": 1180, "height": 800}
-        page = browser.new_page(viewport=size, color_scheme="light", reduced_motion="reduce")
+        looks = {"color_scheme": "light", "reduced_motion": "reduce", "device_scale_factor": 2}
+        page = browser.new_page(viewport=size, **looks)
         page.goto(host + address)
         page.get_by_text("Show what it thinks").click()
         page.get_by_text("Show the truth").click()
@@ -419,6 +420,9 @@ def write_page(folder: str, address: str, cells: Sequence[str], path: Path) -> N
         page.mouse.move(0, 0)
         page.screenshot(path=path)
         browser.close()
+    with Image.open(path) as picture:
+        small = picture.convert("RGB").quantize(48, dither=Image.Dither.NONE)
+    small.save(path, optimize=True)
 
 
 @contextmanager
