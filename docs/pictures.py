@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, redirect_stdout
+from contextlib import chdir, contextmanager, redirect_stdout
 from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -46,7 +46,9 @@ from tictactoe_env.render import (
 )
 from tictactoe_env.rules import Boards, Rules, standing
 from tictactoe_env.trained import certificate_of
+from training.charts import growth
 from training.learner import evaluations
+from training.metrics import row_of
 from training.values import ValuedTable, read_values
 
 HERE = Path(__file__).parent
@@ -78,6 +80,7 @@ def main() -> None:
     Image.fromarray(beaten()).save(HERE / "beaten.png", optimize=True)
     (HERE / "lost_game.svg").write_text(lost_game(), encoding="utf-8")
     write_growth(HERE / "growth.gif")
+    write_curve(HERE / "stable_baselines3.svg")
     for name, picture in drawings().items():
         (HERE / name).with_suffix(".svg").write_text(picture, encoding="utf-8")
     write_environment(HERE / "environment.gif", "minimax-first", opponent="random")
@@ -139,12 +142,21 @@ def drawings() -> dict[str, str]:
     }
 
 
-def program(page: str) -> dict[str, Any]:
-    """The names that the first program of a page of the documentation defines."""
+def program(page: str, having: str = "") -> dict[str, Any]:
+    """The names that a program of the documentation defines: the first one that has this text."""
+    code = next(block.code for block in blocks(HERE / f"{page}.md") if having in block.code)
     names: dict[str, Any] = {}
-    with redirect_stdout(StringIO()):
-        exec(blocks(HERE / f"{page}.md")[0].code, names)
+    with TemporaryDirectory() as folder, chdir(folder), redirect_stdout(StringIO()):
+        exec(code, names)
     return names
+
+
+def write_curve(path: Path) -> None:
+    """Draw the exact results over the training that docs/stable_baselines3.md ends with a proof."""
+    judged = program("stable_baselines3", "stop_at=")["exact"].evaluations
+    rows = [row_of(one.steps, 0, one.evaluation, Rules()) for one in judged]
+    reached = {"unbeatable": rows[-1]["steps"]} if judged[-1].evaluation.unbeatable else {}
+    growth(rows, Rules(), path, "MaskablePPO of Stable-Baselines3, seed 0", reached)
 
 
 class Part(NamedTuple):
@@ -362,7 +374,7 @@ def write_environment(path: Path, name: str, **options: Any) -> None:
     env = gym.make("tictactoe_env/TicTacToe-v0", side="X", render_mode="rgb_array", **options)
     player = make_opponent(name, env.unwrapped.rules)
     env.reset(seed=ENVIRONMENT_SEED)
-    frames = [env.render()]
+    frames = []  # without the empty board: a picture that does not move shows the first one
     terminated = False
     while not terminated:
         board = env.unwrapped.board
