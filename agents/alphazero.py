@@ -94,6 +94,9 @@ class Config(BoardConfig):
         2_048, "Games in which the learning rate halves.", larger=24_576, falling=8_192
     )
     counterexamples: Share = option(0.0, "Share of games that start where it can lose.", larger=0.5)
+    exploring_starts: Share = option(
+        0.0, "Share of games that start from a random board.", rare=True
+    )
     to_win: bool = option(
         False, "Whether positions in which it can draw are counterexamples too.", rare=True
     )
@@ -456,7 +459,9 @@ class AlphaZero(Learner):
         self.network = Network(config)
         self.student = Network(config)
         self.rng = np.random.default_rng(config.seed)
-        self.starts = ExploringStarts(0.0, self.rules, counterexamples=config.counterexamples)
+        self.starts = ExploringStarts(
+            config.exploring_starts, self.rules, counterexamples=config.counterexamples
+        )
         self.memory: list[Examples] = []
         self.losses = {"policy_loss": 0.0, "value_loss": 0.0}
         self.beatable: list[Boards] = []

@@ -3,9 +3,10 @@
     python -m benchmarks.connect_four runs/connect-four --simulations 64
 
 The tables are the results in sampled games against each opponent, with 95 % Wilson intervals, and
-the share of right moves in late positions. These are from games of a search of two plies against
-itself: at most 20 cells are free, and not all moves are as good. The search knows the value of each
-move there, so the share is exact for these positions.
+the share of right moves in late positions. The first four moves of a game are random legal ones,
+because two players without chance would play the same game again and again. Late positions are from
+games of a search of two plies against itself: at most 20 cells are free, and not all moves are as
+good. The search knows the value of each move there, so the share is exact for these positions.
 
 The shortest game that the agent loses is looked for ply by ply, against all replies.
 """
@@ -13,6 +14,7 @@ The shortest game that the agent loses is looked for ply by ply, against all rep
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from cyclopts import run
@@ -22,14 +24,28 @@ import agents
 from tictactoe_env.exact.match import sampled_result
 from tictactoe_env.notation import game_text
 from tictactoe_env.opponents import make_opponent
-from tictactoe_env.policy import Policy, sample
+from tictactoe_env.policy import Policy, Probs, sample
 from tictactoe_env.rules import ONGOING, SIDES, WIN, Boards, Rules, to_move
 from tictactoe_env.search.alphabeta import SearchPolicy
 
 RULES = Rules(6, 7, 4, gravity=True)
 NAMES = ("random", "search-depth=2", "search-depth=4", "search-depth=6", "mcts-playouts=400")
+OPENING = 4  # random moves at the start of a game
 LATE = 20  # free cells, at most
 EMPTY = np.zeros((1, RULES.cells), dtype=np.int8)
+
+
+class AfterOpening(NamedTuple):
+    """A policy that makes random legal moves in the opening."""
+
+    policy: Policy
+
+    def probs(self, boards: Boards) -> Probs:
+        """Probabilities of the moves (B, cells) on boards (B, cells)."""
+        legal = RULES.legal_cells(boards)
+        is_opening = np.count_nonzero(boards, axis=1) < OPENING
+        found = self.policy.probs(boards)
+        return np.where(is_opening[:, None], legal / legal.sum(axis=1, keepdims=True), found)
 
 
 def late_positions(count: int) -> tuple[Boards, NDArray[np.bool_]]:
@@ -95,7 +111,8 @@ def main(
     print("| against | side | wins, % | draws, % | losses, % |\n| --- | --- | --- | --- | --- |")
     for name, opponent in opponents.items():
         for side in SIDES:
-            found = sampled_result(agent, opponent, RULES, games, side=side)
+            players = (AfterOpening(agent), AfterOpening(opponent))
+            found = sampled_result(*players, RULES, games, side=side)
             rates = [
                 f"{100 * getattr(found.result, rate):.1f} ({100 * low:.1f} to {100 * high:.1f})"
                 for rate, (low, high) in found.intervals.items()
