@@ -131,20 +131,18 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
     opponents contain `"self"` too.
 
     The opponent `"best-response"` plays the exact best reply to the best moves of the newest
-    snapshot. It's computed from the positions that the snapshot can meet, without a solver. On more
-    than 12 cells it plays these replies where it knows one, and as the snapshot elsewhere.
-    `"best-response-positions=3000000"` limits these positions (30,000,000 by default); if there are
-    more, the snapshot plays, with a warning. With `start=ExploringStarts(share, rules,
-    counterexamples=0.5)` half of the games start from positions in which the snapshot can still be
-    beaten.
+    snapshot. On more than 12 cells it plays these replies where it knows one, and as the snapshot
+    elsewhere. If the snapshot can meet more than 30,000,000 positions
+    (`"best-response-positions=3000000"` changes that), the snapshot plays, with a warning. With
+    `start=ExploringStarts(share, rules, counterexamples=0.5)` half of the games start from
+    positions in which the snapshot can still be beaten.
 
     ## Symmetry
     A board and its turned and mirrored images are the same game. With `symmetric=True` the learner
     sees only one of these images: on 3x3 that's 765 boards instead of 5,478. Observation and mask
-    show that image, and an action is a cell of it. Everything else stays on the real board:
-    `board`, opponents, options, errors and pictures. A model that learned so must be evaluated so.
-    A Stable-Baselines3 model is known by its observation space, an `ImageBox`. For a network or a
-    function, say so: `evaluate(policy, symmetric=True)`.
+    show that image, and an action is a cell of it. Everything else stays on the real board. A model
+    that learned so must be evaluated so. A Stable-Baselines3 model is known by its observation
+    space. For a network or a function, say so: `evaluate(policy, symmetric=True)`.
 
     ## Both sides
     With `opponent=None` each step is one move, by X and O in turn. `info["side"]` is the side to
@@ -164,8 +162,8 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
     - `ValueError` for wrong arguments, options and actions, and if the opponent may end the game
       before the learner's first move, as with k = 1.
     - `IllegalMoveError` (a `ValueError`) for a taken cell, with `illegal="raise"`.
-    - `gymnasium.error.ResetNeeded` for a step before the first reset or after the end of the game.
-    - `gymnasium.error.ClosedEnvironmentError` after `close`.
+    - `gymnasium.error.ResetNeeded` for a step before the first reset or after the end of the game,
+      and `gymnasium.error.ClosedEnvironmentError` after `close`.
 
     ## Ids
     `tictactoe_env/TicTacToe-v0` has all of these arguments; `TicTacToe-v0` is another name of it.
