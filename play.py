@@ -30,7 +30,8 @@ with explained("play.py", "play"):
     from training.options import Count, Natural
 
 LISTED = 20  # games of --list
-PLAYING = ("x", "o", "program", "games", "board", "gravity", "seed", "values", "learn")
+IN_TERMINAL = ("x", "o", "program", "games", "seed", "values", "learn")
+PLAYING = (*IN_TERMINAL, "board", "gravity")
 MAX_SEED = 2**32
 Port = Annotated[int, Field(ge=0, le=65_535)]
 OPTIONS = [
@@ -92,7 +93,7 @@ OPTIONS = [
         "serve the page for a browser instead",
         kind="flag",
         default=False,
-        without=(*PLAYING, "delay", "replay", "list"),
+        without=(*IN_TERMINAL, "delay", "replay", "list"),
     ),
     Option("port", "of the page; 0 is any free one", Port, 8000, metavar="N", needs="web"),
 ]
@@ -114,7 +115,10 @@ def main(arguments: list[str] | None = None) -> int:
         if given.web:
             with explained("play.py", "web"):
                 serve = importlib.import_module("apps.web.server").serve
-            serve(given.store or default_store(), given.port)
+            board = None
+            if given.board or given.gravity:
+                board = board_of([], given.board, given.gravity)
+            serve(given.store or default_store(), given.port, board)
             return 0
         if hasattr(sys.stdin, "reconfigure"):  # invalid bytes must not end the game
             sys.stdin.reconfigure(errors="replace")

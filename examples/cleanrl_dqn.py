@@ -2,8 +2,9 @@
 
     pip install tictactoe-env "torch>=2.8,<2.14"
 
-Games start from random positions against perfect play. With seed 1 the network never loses as X
-after 20,000 steps, a few seconds of one core; it wins 98.7 % of those games against random play.
+Games start from random positions against perfect play, and the network sees one image of all boards
+that are the same by symmetry. With seed 1 it can't be beaten after 50,000 steps, a few seconds of
+one core.
 """
 
 import copy
@@ -40,7 +41,7 @@ def best(network, obs, mask):
     return values.masked_fill(torch.as_tensor(mask) == 0, -10).max(1)
 
 
-envs = gym.make_vec("tictactoe_env/TicTacToe-Minimax-v0", ENVS, start="random")
+envs = gym.make_vec("tictactoe_env/TicTacToe-Minimax-v0", ENVS, start="random", symmetric=True)
 obs, info = envs.reset(seed=SEED)
 buffer = deque(maxlen=CAPACITY)
 for step in range(max(1, TOTAL // ENVS)):
@@ -63,4 +64,4 @@ for step in range(max(1, TOTAL // ENVS)):
         optimizer.step()
     if step % TARGET_EVERY == 0:
         target_network.load_state_dict(network.state_dict())
-print(evaluate(FunctionPolicy(lambda o, m: best(network, o, m)[1], Rules())))
+print(evaluate(FunctionPolicy(lambda o, m: best(network, o, m)[1], Rules(), symmetric=True)))

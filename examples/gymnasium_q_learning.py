@@ -1,7 +1,7 @@
 """Q-learning with a table on 64 games at a time, the exact results, and a picture of a game.
 
     pip install tictactoe-env pillow
-    python gymnasium_q_learning.py 600000
+    python gymnasium_q_learning.py 100000
 
 Needs NumPy and Gymnasium only, and Pillow for the picture, game.gif.
 """
@@ -17,7 +17,7 @@ from PIL import Image
 from tictactoe_env import FunctionPolicy, Rules, evaluate
 
 ID = "tictactoe_env:tictactoe_env/TicTacToe-v0"
-STEPS = int(sys.argv[1]) if len(sys.argv) > 1 else 600_000
+STEPS = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
 GAMES = 64
 EXPLORATION = 0.2
 q_table = np.zeros((3**9, 9))
@@ -34,7 +34,7 @@ def q_values(observations, masks):
     return np.where(masks, q_table[rows_of(observations)], -np.inf)
 
 
-games = gym.make_vec(ID, GAMES, opponent="minimax-slip=0.5")
+games = gym.make_vec(ID, GAMES, opponent="minimax-slip=0.5", symmetric=True)
 env = RecordEpisodeStatistics(games, buffer_length=2_000)
 observations, infos = env.reset(seed=0)
 for _ in range(STEPS // GAMES):
@@ -50,10 +50,10 @@ for _ in range(STEPS // GAMES):
     q_table[rows, moves] += 0.1 * (targets - q_table[rows, moves])
 print(f"mean reward of the last games, with exploration: {np.mean(env.return_queue):.2f}")
 
-policy = FunctionPolicy(lambda *boards: q_values(*boards).argmax(axis=1), Rules())
+policy = FunctionPolicy(lambda *boards: q_values(*boards).argmax(axis=1), Rules(), symmetric=True)
 print(evaluate(policy))
 
-game = RenderCollection(gym.make(ID, opponent=policy, render_mode="rgb_array"))
+game = RenderCollection(gym.make(ID, opponent=policy, render_mode="rgb_array", symmetric=True))
 observation, info = game.reset(seed=0)
 ended = False
 while not ended:  # the policy plays against itself

@@ -52,6 +52,7 @@ FIRST_FREE = TabularPolicy(SQUARE, one_hot((BOARDS == 0).argmax(axis=1), 9))  # 
 ANN, MINIMAX = Participant("human", "Ann"), Participant("agent", "minimax")
 THROWN = Game(x=ANN, o=MINIMAX, moves=(0, 3, 1, 4, 2), origin="web")  # by a2
 TAKEN = Game(x=ANN, moves=(4, 1, 0, 1), ended="illegal", origin="human")  # lost by the first b1
+FOUR = "6x7x4-gravity=true"
 OWN, CHANCE, EXPECTED = "Its own estimate", "How likely it plays there", "Against random moves"
 
 
@@ -341,7 +342,8 @@ def test_larger_boards_are_played_by_those_who_can(open_page):
     says(page, "strong) does not play on this board", ".note")
     opponent.select_option("runs/strong")  # brings its board with it
     expect(board).to_have_value("3x3x3")
-    played = {"4x4x4": "alphazero", "7x7x5": "mcts-playouts=50", "5x5x4": "random"}
+    played = {"4x4x4": "alphazero", "7x7x5": "mcts-playouts=50", FOUR: "search-depth=2"}
+    played |= {"4x4x4-gravity=true": "minimax", "5x5x4": "random"}
     for size, agent in played.items():
         board.select_option(size)
         choose(page, "O", agent)
@@ -353,6 +355,38 @@ def test_larger_boards_are_played_by_those_who_can(open_page):
     visit(page, "/?x=human&o=runs/nosuch&board=4x4")
     says(page, ["“runs/nosuch”", "“4x4”"], ".note")
     seats(page, "human", "minimax")
+
+
+@pytest.mark.usefixtures("on_server")
+def test_a_piece_falls_in_its_column_wherever_that_is_chosen(open_page, folder, look):
+    page = open_page(f"/?x=human&o=human&board={FOUR}")
+    your_move(page, 0)
+    cell(page, "d2").hover()
+    shown = page.locator(".aim .ghost")
+    expect(shown).to_have_count(1)
+    expect(page.locator(".aim")).to_have_attribute("aria-label", "d6, free, column 4, falls to d6")
+    expect(shown).to_have_css("opacity", "0.22" if look == "desk" else "0")  # no finger hovers
+    for name in ("d1", "d6"):  # the second one is taken
+        cell(page, name).click()
+    expect(page.locator("#live")).to_have_text("O plays d5. X to move.")
+    for key in "8434444":  # there is no column 8, and the last 4 is one too many
+        page.keyboard.press(key)
+    your_move(page, 7)
+    expect(cell(page, "d6")).to_have_attribute("aria-label", "d6, X, column 4, full")
+    page.reload()
+    your_move(page, 7)
+    button(page, "Resign").click()
+    says(page, "Kept as game", ".caption")
+    game = kept_game(page, folder)
+    assert (game.rules, game.text) == (Rules(6, 7, 4, gravity=True), "d6 d5 d4 c6 d3 d2 d1")
+    page.locator(".caption a").click()
+    says(page, "Connect Four", ".count")
+    page.keyboard.press("Home")
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".falling")).to_have_css("animation-name", "fall")
+    expect(page.locator(".tile[data-side=X]")).to_have_count(1)
+    page.get_by_role("link", name="play again").click()
+    expect(field(page, "Board")).to_have_value(FOUR)
 
 
 # --- 5. numbers -----------------------------------------------------------------------------------
@@ -569,8 +603,12 @@ def test_a_server_that_does_not_answer_is_told_in_words_and_can_be_tried_again(o
         your_move(page, 2)
 
 
-ENDS = {"dqn-duel-second": "b2 b1 b3", "minimax-first": "b2 c1 a2 b3 c3"}
-SCREENS = ((390, 844), (1280, 800), (1920, 1080))
+ENDS = {  # by opponent and board, the cells of a person
+    ("dqn-duel-second", "3x3x3"): "b2 b1 b3",
+    ("minimax-first", "3x3x3"): "b2 c1 a2 b3 c3",
+    ("minimax-first", "4x4x4-gravity=true"): "d1 d1 b1 c1 c1",
+}
+SCREENS = ((320, 640), (390, 844), (1280, 800), (1920, 1080))
 PLACES = """() => [".score", ".grid", ".buttons.main", ".view", ".seats"].map((one) => {
     const { x, y } = document.querySelector(one).getBoundingClientRect();
     return [one, Math.round(x + scrollX), Math.round(y + scrollY)];
@@ -578,21 +616,25 @@ PLACES = """() => [".score", ".grid", ".buttons.main", ".view", ".seats"].map((o
 
 
 @pytest.mark.parametrize("screen", SCREENS)
-@pytest.mark.parametrize("opponent", ENDS)
-def test_nothing_moves_at_the_end_of_a_game(open_page, opponent, screen):
+@pytest.mark.parametrize(("opponent", "board"), ENDS)
+@pytest.mark.usefixtures("on_server")
+def test_nothing_moves_at_the_end_of_a_game(open_page, opponent, board, screen):
     size = dict(zip(("width", "height"), screen, strict=True))
-    page = open_page(f"/?x=human&o={opponent}&board=3x3x3", viewport=size)
+    page = open_page(f"/?x=human&o={opponent}&board={board}", viewport=size)
     your_move(page, 0)
     before = page.evaluate(PLACES)
-    play(page, ENDS[opponent])
+    play(page, ENDS[opponent, board])
     says(page, "Kept as game", ".caption")
     page.locator(".note strong").wait_for()
     assert page.evaluate(PLACES) == before
+    assert page.evaluate("document.documentElement.scrollWidth") <= screen[0]
 
 
 # --- 10. every page -------------------------------------------------------------------------------
 
 PAGES = ("?x=human&o=runs/weak&moves=4,0", "?x=human&o=search-depth=2&board=7x7x5")
+PAGES += (f"?x=human&o=search-depth=2&board={FOUR}",)
+PAGES += ("?x=human&o=minimax&board=4x4x4-gravity=true&moves=12,13",)
 PAGES += ("?x=random&o=random", "games", "games/1", "agents", "agents/runs/strong")
 PAGES += ("agents/runs/weak", "agents/dqn-duel-second", "nowhere")
 RULES = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice")

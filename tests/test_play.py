@@ -13,6 +13,7 @@ from text_cases import called
 import play
 from apps.terminal.game import default_store
 from tictactoe_env.games import Game, GameStore
+from tictactoe_env.rules import Rules
 
 pexpect = pytest.importorskip("pexpect", reason="a pseudo-terminal is needed")
 
@@ -89,9 +90,14 @@ def test_a_replay_goes_by_keys_until_ctrl_d_and_leaves_the_terminal_as_it_was(pa
 def test_the_page_keeps_its_games_in_the_same_store(monkeypatch):
     server = Mock()
     monkeypatch.setitem(sys.modules, "apps.web.server", server)
-    for arguments, store in ((["--web"], default_store()), (["--store=x", "--web"], Path("x"))):
-        assert play.main([*arguments, "--port", "0"]) == 0
-        assert server.serve.call_args.args == (store, 0)
+    falls = ["--board=6x7x4", "--gravity"]
+    for arguments, store, board in (
+        ([], default_store(), None),
+        (["--store=x"], Path("x"), None),
+        (falls, default_store(), Rules(6, 7, 4, gravity=True)),
+    ):
+        assert play.main([*arguments, "--web", "--port", "0"]) == 0
+        assert server.serve.call_args.args == (store, 0, board)
 
 
 def test_games_are_kept_in_the_folder_of_the_user_by_default(monkeypatch, tmp_path, capsys):

@@ -38,6 +38,7 @@ from training.values import OwnValues, checked, write_values
 SQUARE = {"rows": 3, "cols": 3, "k": 3}
 SMALL = {"rows": 2, "cols": 3, "k": 2}
 WIDE = {"rows": 3, "cols": 4, "k": 3}
+FALLS = {"rows": 4, "cols": 3, "k": 3, "gravity": True}
 LARGE = {"rows": 5, "cols": 5, "k": 4}
 X_WINS, DRAWN = [0, 3, 1, 4, 2], [4, 0, 8, 2, 1, 7, 3, 5, 6]
 MOVE = {"board": SQUARE, "moves": [0], "agent": "minimax"}
@@ -79,7 +80,7 @@ class Here(Processes):
 def client_of(folder, gallery, processes=None):
     """A client with its own store. It checks the headers of every answer."""
     with GameStore(folder / "games.db") as store:
-        app = server.application(store, gallery, processes or Here())
+        app = server.application(store, gallery, processes or Here(), Rules(**FALLS))
         with TestClient(app, "http://127.0.0.1", raise_server_exceptions=False) as client:
             client.event_hooks["response"].append(check)
             client.store = store
@@ -118,8 +119,10 @@ ON_SMALL = {"board": SMALL, "moves": [4], "agent": "runs/dqn-0"}
 RESIGNED = {"moves": [4], "ended": "resigned", "result": "X"}
 ONLY_CENTRE = {"ply": 1, "threw_away": True, "best": [4]}  # X a1, O a2
 ALPHAZERO = {"board": {"rows": 4, "cols": 4, "k": 4}, "agent": "alphazero", "moves": []}
+WINS_ON_FALLS = {"board": FALLS, "agent": "search-depth=1", "moves": [9, 6, 10, 3]}
 ANSWERS = [  # what is asked; what is sent; values in the answer by the names that lead to them
     ("GET agents", {}, {"agents -1 id": "runs/dqn-0", "boards 0": SQUARE, "boards -1": SMALL}),
+    ("GET agents", {}, {"boards -2": FALLS}),  # that of the command line
     ("GET agents/minimax", {}, {"certificate as_x vs_minimax draw": 1}),
     ("GET agents/runs/dqn-0", {}, {"certificate as_o losing_line": ["a1", "b1", "a2"]}),
     ("GET agents/models/broken.json", {}, {"broken": True, "certificate": None}),
@@ -139,6 +142,7 @@ ANSWERS = [  # what is asked; what is sent; values in the answer by the names th
     ("POST move", MOVE, {"cell": 4}),
     ("POST move", {**MOVE, "board": SMALL, "agent": STUBBORN}, {"cell": 0}),
     ("POST move", ALPHAZERO, {"cell": 3}),
+    ("POST move", WINS_ON_FALLS, {"cell": 11}),
 ]
 
 
@@ -224,6 +228,7 @@ BAD_MOVES = [  # changes to MOVE, and what the error names
     ({"agent": "search-dept=7"}, "depth"),
     ({"board": SMALL, "agent": "models/broken.json"}, "models/broken.json"),
     ({"values": "onw"}, "'onw'"),
+    ({"board": FALLS, "moves": [8]}, "c3"),
     ({"board": {"rows": 9, "cols": 9, "k": 5}}, "9x9"),
 ]
 BAD_GAMES = [  # changes to GAME

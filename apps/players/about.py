@@ -29,7 +29,16 @@ from tictactoe_env.opponents import (
 from tictactoe_env.rules import Rules
 from tictactoe_env.trained.packed import facts_of
 
-BOARDS = (Rules(), Rules(3, 4, 3), Rules(4, 4, 4), Rules(5, 5, 4), Rules(6, 6, 4), Rules(7, 7, 5))
+BOARDS = (
+    Rules(),
+    Rules(3, 4, 3),
+    Rules(4, 4, 4),
+    Rules(5, 5, 4),
+    Rules(6, 6, 4),
+    Rules(7, 7, 5),
+    Rules(4, 4, 4, gravity=True),
+    Rules(6, 7, 4, gravity=True),
+)
 """The boards that every player is offered on, if it plays there."""
 LEARNER = "learner"  # the trie that learns from the person here
 LEARNER_ID = "runs/learner"

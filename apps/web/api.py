@@ -53,10 +53,13 @@ class Api:
     Each request has a thread; heavy work (see `apps.web.work.is_heavy`) is done in processes.
     """
 
-    def __init__(self, store: GameStore, gallery: Gallery, processes: Processes):
+    def __init__(
+        self, store: GameStore, gallery: Gallery, processes: Processes, board: Rules | None
+    ):
         self.store = store
         self.gallery = gallery
         self.processes = processes
+        self.further = [] if board is None else [board]
         self.proofs: dict[str, Json] = {}  # by the sha256 of a certificate, or the id of a player
 
     def run(self, heavy: bool, function: Callable[..., Any], *asked: Any) -> Any:
@@ -70,7 +73,7 @@ class Api:
     def agents(self) -> Json:
         """Every agent that can be chosen, and the boards of the page and of the runs."""
         entries = self.gallery.entries()
-        boards = boards_of(entries)
+        boards = boards_of(entries, self.further)
         agents = [summary(entry, boards) for entry in entries]
         return {
             "agents": agents,
@@ -230,10 +233,10 @@ def groups() -> list[Json]:
     ]
 
 
-def boards_of(entries: Iterable[Entry]) -> list[Rules]:
-    """The boards of the page, then further boards of some players."""
+def boards_of(entries: Iterable[Entry], further: Iterable[Rules] = ()) -> list[Rules]:
+    """The boards of the page, then further boards, and those of some players."""
     own = [entry.rules for entry in entries if entry.rules and not entry.broken]
-    return list(dict.fromkeys([*BOARDS, *own]))
+    return list(dict.fromkeys([*BOARDS, *further, *own]))
 
 
 def summary(entry: Entry, boards: Iterable[Rules]) -> Json:

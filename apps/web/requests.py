@@ -29,16 +29,17 @@ class Asked(BaseModel):
 
 
 class Board(Asked):
-    """The size of a board, and how many marks in a line win."""
+    """The size of a board, how many marks in a line win, and whether pieces fall."""
 
     rows: Size
     cols: Size
     k: Size
+    gravity: bool = False
 
     @property
     def rules(self) -> Rules:
         """The rules of the game on this board. Raises ValueError for one that there is not."""
-        return rules_of(self.rows, self.cols, self.k)
+        return rules_of(**self.model_dump())
 
 
 class Position(Asked):

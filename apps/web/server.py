@@ -29,6 +29,8 @@ from apps.web.work import Processes
 from tictactoe_env import __version__
 from tictactoe_env.errors import printable
 from tictactoe_env.games.store import GameStore
+from tictactoe_env.notation import rules_text
+from tictactoe_env.rules import Rules
 
 HOST = "127.0.0.1"
 NAMES = (HOST, "localhost", "[::1]")  # of this machine; others are DNS rebinding
@@ -40,11 +42,14 @@ REFUSED: dict[int | str, Any] = {"default": {"description": 'A refusal, {"error"
 
 
 def application(
-    store: GameStore, gallery: Gallery | None = None, processes: Processes | None = None
+    store: GameStore,
+    gallery: Gallery | None = None,
+    processes: Processes | None = None,
+    board: Rules | None = None,
 ) -> FastAPI:
     """The ASGI application. The store stays open and belongs to the caller.
 
-    processes: where heavy work is done.
+    processes: where heavy work is done. board: another one to play on.
     """
     app = FastAPI(
         title="tic-tac-toe",
@@ -58,7 +63,7 @@ def application(
     )
     app.middleware("http")(guard)
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=NAMES)
-    api = Api(store, gallery or Gallery(), processes or Processes())
+    api = Api(store, gallery or Gallery(), processes or Processes(), board)
     for method, path, endpoint in (
         ("POST", "/api/move", api.move),
         ("POST", "/api/analysis", api.analysis),
@@ -122,8 +127,8 @@ def settings(app: FastAPI) -> uvicorn.Config:
     )
 
 
-def serve(store: Path, port: int) -> None:
-    """Serve until Ctrl-C. Port 0 is any free one.
+def serve(store: Path, port: int, board: Rules | None = None) -> None:
+    """Serve until Ctrl-C. Port 0 is any free one. board: the one that the address opens.
 
     Raises StoreError if the store cannot be used, ValueError if the port is taken.
     """
@@ -137,8 +142,10 @@ def serve(store: Path, port: int) -> None:
         listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         _, free = listening.getsockname()
         address = f"http://{HOST}:{free}/"
+        if board is not None:
+            address += f"?board={rules_text(board)}"
         where = f"games are kept in {printable(store)}; Ctrl-C ends"
         print(f"tic-tac-toe: {address}   ({where})", flush=True)
         sys.setswitchinterval(0.0005)  # seconds a quick answer waits for a thread that searches
         with suppress(KeyboardInterrupt):
-            uvicorn.Server(settings(application(opened))).run(sockets=[listening])
+            uvicorn.Server(settings(application(opened, board=board))).run(sockets=[listening])

@@ -1,15 +1,15 @@
 // A board: a grid of cells that are chosen by mouse, finger or keyboard, or a picture of one.
 
 import { drawMark, fill, html } from "./dom.js";
-import { cellName, sideOf, standing } from "./rules.js";
+import { cellName, landing, sideOf, standing } from "./rules.js";
 import { shortly } from "./words.js";
 
 const SIGNS = { wins: "▲", draws: "=", loses: "▼" }; // shapes beside the colours of the truth
 const STEPS = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
 
 /**
- * rules: {rows, cols, k}. choose(cell): called when a person chooses a free cell; without it the
- * board is a picture. `show` changes what is drawn:
+ * rules: the board, as in rules.js. choose(cell): called when a person chooses a cell, with the one
+ * that is marked; without it the board is a picture. `show` changes what is drawn:
  *
  * moves: the cells of all moves. open: whether a person may choose a cell. guide: cells that
  * continue a known game. hints: cells that are suggested. blunder: the ply of the move that decided
@@ -27,10 +27,11 @@ export class Board {
     this.cells = count(rows * cols, (cell) => this.makeCell(cell));
     const row = (n) => html`
       <div class="row" role=${choose && "row"}>${this.cells.slice(n * cols, (n + 1) * cols)}</div>`;
+    this.cells.forEach((one, cell) => one.style.setProperty("--row", Math.floor(cell / cols)));
     this.strike = html`<svg class="strike" viewBox=${`0 0 ${cols} ${rows}`} aria-hidden="true"/>`;
     this.grid = html`
-      <div class="grid" role=${choose ? "grid" : "img"} aria-label=${`Board of ${rows} by ${cols}`}
-        @keydown=${choose && ((event) => this.key(event))}>
+      <div class=${rules.gravity ? "grid falls" : "grid"} role=${choose ? "grid" : "img"} aria-label=${`Board of ${rows} by ${cols}`}
+        @keydown=${choose && ((event) => this.key(event))} @mouseleave=${() => this.aim()}>
         ${count(rows, row)}${this.strike}
       </div>`;
     this.element = html`
@@ -52,12 +53,24 @@ export class Board {
     if (!this.choose) return html`<div class="cell"><span class="tile"></span></div>`;
     return html`
       <button type="button" role="gridcell" class="cell" tabindex="-1"
-        @click=${() => this.press(cell)} @focus=${() => this.rove(cell)}><span class="tile"></span></button>`;
+        @click=${() => this.press(cell)} @focus=${() => this.rove(cell)} @mouseenter=${() => this.aim(cell)}><span class="tile"></span></button>`;
+  }
+
+  /** See `landing` of rules.js. */
+  landing(cell) {
+    return landing(cell, this.shown.moves, this.rules);
   }
 
   press(cell) {
-    const { open, moves } = this.shown;
-    if (open && !moves.includes(cell)) this.choose(cell);
+    const lands = this.landing(cell);
+    if (this.shown.open && lands !== undefined) this.choose(lands);
+  }
+
+  /** Show where a mark would be if the cell under the mouse were chosen. */
+  aim(cell) {
+    this.aimed = cell;
+    const lands = cell === undefined ? undefined : this.landing(cell);
+    this.cells.forEach((element, one) => element.classList.toggle("aim", one === lands));
   }
 
   rove(cell) {
@@ -75,12 +88,13 @@ export class Board {
     if (event.ctrlKey || event.altKey || event.metaKey) return;
     const { rows, cols } = this.rules;
     const step = STEPS[event.key];
-    const isNumber = /^[1-9]$/.test(event.key) && this.cells.length === 9;
+    const isNumber = /^[1-9]$/.test(event.key) && event.key <= numberKeys(this.rules);
     if (!step && !isNumber) return;
     event.preventDefault();
     if (isNumber) {
-      this.cells[+event.key - 1].focus();
-      return this.press(+event.key - 1);
+      const cell = event.key - 1; // with gravity the top of a column
+      this.cells[this.landing(cell) ?? cell].focus();
+      return this.press(cell);
     }
     const moved = (place, by, size) => Math.min(Math.max(place + by, 0), size - 1);
     const row = moved(Math.floor(this.focused / cols), step[0], rows);
@@ -98,7 +112,9 @@ export class Board {
     const names = this.cells.map((element, cell) => {
       const ply = moves.indexOf(cell);
       const side = ply < 0 ? "" : sideOf(ply);
-      const taken = illegal && cell === last && sideOf(moves.length - 1);
+      const lands = this.landing(cell);
+      const wrong = illegal && cell === last;
+      const taken = wrong && ply < moves.length - 1 && sideOf(moves.length - 1);
       const note = (!side && notes?.[cell]) || {};
       const states = {
         last: cell === last,
@@ -106,24 +122,30 @@ export class Board {
         blunder: cell === moves[blunder],
         // Of the two marks on a taken cell, the sign is at the one that decided.
         earlier: Boolean(taken) && ply === blunder,
-        wrong: Boolean(taken),
+        wrong,
         guide: guide.includes(cell),
         hint: hints.includes(cell),
       };
       element.className = ["cell", ...Object.keys(states).filter((name) => states[name])].join(" ");
-      if (this.choose) element.ariaDisabled = String(!open || side !== "");
+      if (this.choose) element.ariaDisabled = String(!open || lands === undefined);
       const tile = element.firstChild;
       tile.className = `tile ${note.truth ? kindOf(note.truth) : ""}`;
       // A mark that stands is not drawn again.
       if (!side || tile.dataset.drawn !== `${side}${taken}`)
-        fill(tile, side ? marks(side, taken) : [open && drawMark(sideOf(moves.length), "ghost"), written(note)]);
+        fill(
+          tile,
+          side
+            ? [drawMark(side, states.last ? "new falling" : "new"), taken && drawMark(taken, "taken")]
+            : [open && lands === cell && drawMark(sideOf(moves.length), "ghost"), written(note)],
+        );
       tile.dataset.drawn = `${side}${taken}`;
       tile.dataset.side = side;
       const told = [
         side || "free",
         states.last && "last move",
         states.winning && "in the winning line",
-        taken && `chosen by ${taken} though taken`,
+        taken ? `chosen by ${taken} though taken` : wrong && "an illegal move",
+        this.choose && this.rules.gravity && columnText(cell % this.rules.cols, lands, this.rules),
         states.blunder && "the move that decided the game",
         note.words,
         note.truth && `in truth ${note.truth.text}`,
@@ -135,6 +157,7 @@ export class Board {
     if (this.choose) this.cells.forEach((element, cell) => (element.ariaLabel = names[cell]));
     else this.grid.ariaLabel = `Board: ${names.join("; ")}`;
     if (this.choose) this.rove(this.focused);
+    this.aim(this.aimed);
     const strikes = lines.map((cells) => this.strikeOf(cells)).join("");
     if (this.strike.dataset.drawn !== strikes)
       this.strike.replaceChildren(
@@ -153,8 +176,12 @@ export class Board {
   }
 }
 
-/** The mark of a cell, and that of a move onto it when it was taken. */
-const marks = (side, taken) => [drawMark(side, "new"), taken && drawMark(taken, "taken")];
+/** The number keys that choose a cell, from 1 on: of a column with gravity, else on nine cells. */
+export const numberKeys = ({ rows, cols, gravity }) => (gravity ? cols : rows * cols === 9 ? 9 : 0);
+
+/** Where a piece in a column falls to, for a screen reader. lands: its cell, or undefined. */
+const columnText = (col, lands, rules) =>
+  `column ${col + 1}, ${lands === undefined ? "full" : `falls to ${cellName(lands, rules)}`}`;
 
 const kindOf = ({ value }) => ["loses", "draws", "wins"][value + 1];
 

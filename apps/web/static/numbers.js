@@ -117,7 +117,7 @@ export class Numbers {
       isOwn && values.some(isGap) && "It does not know the values marked ?",
       isOwn && !/^its own value/.test(meaning) && `Its numbers: ${meaning.replaceAll(" -", " −")}`,
       isNew && "It has never met this position",
-      illegal > 0.0005 && `It chooses a taken cell with ${percent(illegal)}`,
+      illegal > 0.0005 && `It makes an illegal move with ${percent(illegal)}`,
     );
     return html`<p class=${kind}>${text}</p>`;
   }

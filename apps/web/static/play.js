@@ -2,7 +2,7 @@
 //
 // It knows who plays on which board, and begins the games. turns.js plays them.
 
-import { Board } from "./board.js";
+import { Board, numberKeys } from "./board.js";
 import { Controls } from "./controls.js";
 import * as data from "./data.js";
 import { announce, fill, html, showAddress } from "./dom.js";
@@ -72,7 +72,7 @@ class Play {
       </div>`;
   }
 
-  /** The keys 1 to 9 mark a cell while no element has the focus. */
+  /** The number keys mark a cell while no element has the focus. */
   key(event) {
     const hasNoFocus = [document.body, document.getElementById("main")].includes(document.activeElement);
     if (hasNoFocus && /^[1-9]$/.test(event.key)) this.board.key(event);
@@ -165,7 +165,7 @@ class Play {
     this.board = new Board(rules, (cell) => this.turns.choose(cell));
     this.element.style.setProperty("--rows", rules.rows);
     this.element.style.setProperty("--cols", rules.cols);
-    const digits = rules.rows * rules.cols === 9 ? ", or 1 to 9" : "";
+    const digits = numberKeys(rules) ? `, or 1 to ${numberKeys(rules)}` : "";
     const keys = `Keyboard: arrows and Enter on the board${digits}.`;
     this.numbers = new Numbers(this.board, () => this.turns.look(), keys);
     fill(this.stage, this.board.element, this.numbers.caption);

@@ -30,7 +30,7 @@ export function resultsTable(certificate, trained) {
   const text = sentences(
     `On ${boardName(certificate.board)}, in per cent. Computed over all games that there can be: nothing is sampled`,
     limits.length && `The line on a bar marks the most wins of any player that never loses: ${limits.join(", ")}`,
-    sides.some((side) => part(side).vs_random.illegal > 0) && "Moves on taken cells are among the losses",
+    sides.some((side) => part(side).vs_random.illegal > 0) && "Illegal moves are among the losses",
   );
   const best = certificate.optimal_moves;
   return html`

@@ -1,4 +1,5 @@
-// The game: whose turn it is, what a cell is called, and how a game stands. board: {rows, cols, k}.
+// The game: whose turn it is, what a cell is called, where a mark may be, and how a game stands.
+// board: {rows, cols, k}, and gravity: true where pieces fall.
 
 export const other = (side) => (side === "X" ? "O" : "X");
 export const sideOf = (ply) => (ply % 2 === 0 ? "X" : "O");
@@ -6,17 +7,27 @@ export const cellName = (cell, board) =>
   String.fromCharCode(97 + (cell % board.cols)) + (Math.floor(cell / board.cols) + 1);
 export const cellOf = (name, board) => (+name.slice(1) - 1) * board.cols + name.charCodeAt(0) - 97;
 
+/**
+ * The cell that is marked if somebody chooses a cell: this one, or with gravity the lowest free one
+ * of its column; undefined if there is none.
+ */
+export function landing(cell, moves, { rows, cols, gravity }) {
+  const column = Array.from({ length: rows }, (_, row) => row * cols + (cell % cols));
+  return (gravity ? column : [cell]).findLast((one) => !moves.includes(one));
+}
+
 const DIRECTIONS = [[0, 1], [1, 0], [1, 1], [1, -1]]; // rows down, columns to the right
 
 /**
  * How a game stands: {turn, ended, result, lines}. turn: the side to move, null at the end. ended:
- * "line", "full", "illegal" for a last move onto a taken cell, or "". lines: the cells of each line
+ * "line", "full", "illegal" for a last move that is illegal, or "". lines: the cells of each line
  * that won.
  */
-export function standing(moves, { rows, cols, k }) {
+export function standing(moves, board) {
+  const { rows, cols, k } = board;
   const [last, side] = [moves.at(-1), sideOf(moves.length - 1)];
   const over = (ended, result, lines = []) => ({ turn: null, ended, result, lines });
-  if (moves.indexOf(last) < moves.length - 1) return over("illegal", other(side));
+  if (moves.length && landing(last, moves.slice(0, -1), board) !== last) return over("illegal", other(side));
   const own = moves.filter((_, ply) => sideOf(ply) === side);
   const has = (row, col) =>
     row >= 0 && row < rows && col >= 0 && col < cols && own.includes(row * cols + col);
@@ -38,6 +49,6 @@ export function endText(result, ended, nameOf = (side) => side) {
   if (result === "draw") return ended === "early" ? "a draw: nobody could win any more" : "a draw";
   const [winner, loser] = [nameOf(result), nameOf(other(result))];
   const text = winner === "You" ? "You win" : `${winner} wins`;
-  const why = { illegal: "chose a taken cell", resigned: "resigned" }[ended];
+  const why = { illegal: "made an illegal move", resigned: "resigned" }[ended];
   return why ? `${text}: ${loser === "You" ? "you" : loser} ${why}` : text;
 }

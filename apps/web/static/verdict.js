@@ -38,7 +38,7 @@ function decidedText(verdicts, { ply, side, before, after, cell, best }, game, y
   const move = name(cell) + (game.ended === "illegal" ? ` (move ${ply + 1})` : "");
   const replies = verdicts[ply + 1]?.best ?? [];
   if (replies.length === 0 && game.ended === "illegal")
-    return `${side === you ? "Your" : `${side}'s`} ${move} was on a taken cell, and that loses at once.`;
+    return `${side === you ? "Your" : `${side}'s`} ${move} was illegal, and that loses at once.`;
   const had =
     before.value > 0
       ? `${side === you ? "You were" : `${side} was`} winning, but played ${move}`

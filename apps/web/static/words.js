@@ -9,10 +9,14 @@ export const MORE = "more";
 export const SIDES = ["X", "O"];
 export const TOO_LARGE = "This board is too large to work out the truth.";
 
-export const boardKey = (board) => `${board.rows}x${board.cols}x${board.k}`;
+/** A board as addresses name it: "3x4x3", or "6x7x4-gravity=true". */
+export const boardKey = ({ rows, cols, k, ...variant }) =>
+  [`${rows}x${cols}x${k}`, ...Object.entries(variant).map((one) => one.join("="))].join("-");
 /** A space that does not break keeps the parts of "3 × 3, 3 in a row" together. */
-export const boardName = (board) =>
-  `${board.rows}\u00a0×\u00a0${board.cols}, ${board.k}\u00a0in\u00a0a\u00a0row`;
+export const boardName = ({ rows, cols, k, gravity }) => {
+  const size = `${rows}\u00a0×\u00a0${cols}`;
+  return gravity ? `Connect\u00a0${k === 4 ? "Four" : k}, ${size}` : `${size}, ${k}\u00a0in\u00a0a\u00a0row`;
+};
 export const pathOf = (id) => id.split("/").map(encodeURIComponent).join("/");
 export const agentPath = (id) => `/agents/${pathOf(id)}`;
 /** The path of a game of these players. */
