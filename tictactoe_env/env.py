@@ -48,8 +48,8 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
         3 4 5      a2 b2 c2
         6 7 8      a3 b3 c3
 
-    Only free cells are legal: see `info["action_mask"]` and `action_masks()`. In
-    `gymnasium.utils.play.play(env, wait_on_player=True)` the keys 1 to 9 mark these cells.
+    Only free cells are legal: see `info["action_mask"]` and `action_masks()`. The keys of
+    `gymnasium.utils.play.play(env, wait_on_player=True)` are 1 to 9.
 
     ## Observation space
     The board as the learner sees it, whichever side it plays.
