@@ -1,6 +1,6 @@
 """The exact strength of AlphaZero while it learns, and what games would say of it.
 
-    python -m benchmarks.alphazero --out docs/alphazero.png
+    python -m benchmarks.alphazero --out docs/alphazero.svg
 
 Each seed is a training on 3x3 with the default options. Every 256 games the network is evaluated
 exactly, alone and with searches of 10 to 200 simulations. Of each player the tables hold
@@ -26,6 +26,7 @@ from cyclopts import run
 
 from agents import page
 from tictactoe_env.exact.evaluation import Evaluation, evaluate
+from training.charts import write
 
 SIMULATIONS = (0, 10, 25, 50, 100, 200)
 MATCH = 100  # games
@@ -84,11 +85,9 @@ def print_table(points: Points, seeds: int) -> None:
 
 def draw(points: Points, path: Path) -> None:
     """Panels over the games: exploitability on each side, wins against random play, and Elo."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(11, 8), layout="constrained")
-    FigureCanvasAgg(figure)
     panels = {
         "can be beaten as X, share of the seeds, exact": lambda at: beatable(points[at], "X"),
         "can be beaten as O, share of the seeds, exact": lambda at: beatable(points[at], "O"),
@@ -105,11 +104,11 @@ def draw(points: Points, path: Path) -> None:
         axes.set(title=title, xlabel="games of self-play")
         axes.grid(alpha=0.3)
     figure.axes[0].legend(fontsize=8)
-    figure.savefig(path, format="png", dpi=100)
+    write(figure, path)
 
 
 def main(*, seeds: int = 10, games: int = 2_560, out: Path | None = None) -> None:
-    """Print the table of so many trainings of so many games. out: draw a PNG too."""
+    """Print the table of so many trainings of so many games. out: draw a PNG or an SVG."""
     points = trainings(seeds, games)
     print_table(points, seeds)
     if out is not None:

@@ -255,7 +255,7 @@ def write_package(page: str) -> str:
     players = {name: table_of(content) for name, content in contents.items()}
     found = cross_table(players, exact_rates)
     write_file(CROSS, lambda file: file.write(csv_text(found).encode()))
-    draw_cross(found, CROSS.with_suffix(".png"))
+    draw_cross(found, CROSS.with_suffix(".svg"))
     return put(page, "package", [package_row(*one) for one in contents.items()])
 
 

@@ -87,7 +87,7 @@ def wrong_links(html: str, version: str) -> list[str]:
     """The links and pictures of a rendered long description that do not work on the index.
 
     They must be absolute; those into the repository must name this version and an existing file; a
-    picture must not be SVG, which GitHub serves as text.
+    picture must not be SVG, which GitHub serves as text. A badge may come from shields.io.
     """
     wrong = []
     raw = REPOSITORY.replace("github.com", "raw.githubusercontent.com") + f"/v{version}/"
@@ -96,7 +96,8 @@ def wrong_links(html: str, version: str) -> list[str]:
         own = f"{REPOSITORY}/blob/v{version}/" if is_page else raw
         known = path.startswith(own) and (ROOT / path.removeprefix(own)).is_file()
         elsewhere = re.match("https?://", path) and not path.startswith((f"{REPOSITORY}/", raw))
-        good = known or (is_page and (elsewhere or path == REPOSITORY or link.startswith("#")))
+        badge = link.startswith(("https://img.shields.io/", f"{REPOSITORY}/actions/"))
+        good = known or badge or (is_page and (elsewhere or path == REPOSITORY or link.startswith("#")))
         if not good or (not is_page and path.endswith(".svg")):
             wrong.append(link)
     return wrong

@@ -106,6 +106,16 @@ def test_every_group_of_a_command_or_a_message_exists():
     assert not re.search(r'pip install -e "?\.' + r"\[", text)
 
 
+def test_the_badges_and_the_citation_of_the_readme_are_those_of_the_metadata():
+    oldest = dict(re.findall(r"badge/(\w+)-([\d.]+)%2B", README))
+    needs = {one.name: one for one in map(Requirement, PROJECT["dependencies"])}
+    assert PROJECT["requires-python"] == f">={oldest['python']}"
+    assert str(needs["gymnasium"].specifier) == f">={oldest['gymnasium']}"
+    written = facts.in_citation()
+    assert f"version={{{written.version}}}, year={{{written.date[:4]}}}" in README
+    assert f"title={{{yaml.safe_load(facts.read('CITATION.cff'))['title']}}}" in README
+
+
 def test_the_citation_names_the_version_and_the_addresses():
     assert facts.in_citation().version == facts.own_version()
     citation = yaml.safe_load(facts.read("CITATION.cff"))

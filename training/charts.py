@@ -1,4 +1,4 @@
-"""Charts of runs, drawn with matplotlib and written as PNG files, with their numbers as CSV.
+"""Charts of runs, drawn with matplotlib and written as PNG or SVG files, with their numbers as CSV.
 
 A chart is as wide as a page of the documentation, and its letters are read there.
 """
@@ -90,7 +90,7 @@ def growth(
     for axes in (wins, losses):
         axes.legend(loc="best", fontsize=8)
     figure.suptitle(title)
-    _write(figure, path)
+    write(figure, path)
 
 
 class Curve(NamedTuple):
@@ -135,7 +135,7 @@ def compare(curves: Sequence[Curve], path: Path, title: str) -> None:
         *shares.get_legend_handles_labels(), loc="outside lower center", ncols=columns, fontsize=8
     )
     figure.suptitle(title)
-    _write(figure, path)
+    write(figure, path)
     names = ("curve", "steps", "can be beaten, %", f"{measure.words}, %")
     write_csv(path.with_name(f"{path.stem}_curves.csv"), names, lines)
 
@@ -210,7 +210,7 @@ def chart(table: Table, path: Path) -> None:
         axes.set_title(title, fontsize=10)
         axes.grid(alpha=0.3)
         axes.legend(loc="best", fontsize=8)
-    _write(figure, path)
+    write(figure, path)
 
 
 def _root(per_cent: Any) -> Any:
@@ -231,7 +231,7 @@ def heat_map(values: ArrayLike, as_x: Sequence[str], as_o: Sequence[str], path: 
     axes.tick_params(axis="x", rotation=90)
     axes.set(xlabel="as O", ylabel="as X")
     figure.colorbar(image, ax=axes, shrink=0.7, label="wins of X minus wins of O, %")
-    _write(figure, path)
+    write(figure, path)
 
 
 def _label(axes: Axes, title: str) -> None:
@@ -258,6 +258,12 @@ def _figure(panels: int) -> tuple[Figure, list[Axes]]:
     return figure, list(figure.subplots(1, panels, squeeze=False)[0])
 
 
-def _write(figure: Figure, path: Path) -> None:
-    small = {"optimize": True}  # of Pillow
-    write_file(path, lambda file: figure.savefig(file, format="png", dpi=130, pil_kwargs=small))
+def write(figure: Figure, path: Path) -> None:
+    """Write a figure of matplotlib as PNG or SVG, by the ending; the same bytes each time."""
+    from matplotlib import rc_context
+
+    options: dict[str, Any] = {"dpi": 130, "pil_kwargs": {"optimize": True}}
+    if path.suffix == ".svg":
+        options = {"metadata": {"Date": None}}
+    with rc_context({"svg.hashsalt": path.name, "svg.fonttype": "none"}):
+        write_file(path, lambda file: figure.savefig(file, format=path.suffix[1:], **options))
