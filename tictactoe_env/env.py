@@ -90,7 +90,7 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
       - `self` or `best-response`, see Self-play below;
       - the path of a saved run, or `latest:dqn` for the newest run of an agent;
       - an object with `probs(boards)`, or with Stable-Baselines3's `predict`. It's frozen: what it
-        learns later doesn't change the opponent. A model plays its best moves;
+        learns later doesn't change the opponent. A model plays its best moves, and
         `tictactoe_env.snapshot(model, rules)` plays by its probabilities;
       - a pool: a list of `[opponent, weight]` pairs, of which one is picked for each game. A pool
         of names may be text: `"random:0.5,minimax:0.25,self:0.25"`;
@@ -109,9 +109,8 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
     - `opening` (`""`): forced first moves of every game, such as `"b2"` or `"b2 a1"`.
     - `start` (`"empty"`): one of
       - `"empty"`: the empty board;
-      - `"random"`, on up to 16 cells: an unfinished position with the learner to move, each equally
-        likely. With `side="random"` it's any unfinished position, and the learner gets the side
-        to move;
+      - `"random"`, on up to 16 cells: an unfinished position, each equally likely. The learner is
+        to move, and with `side="random"` it gets the side that is;
       - a function `start(seats, rng)`. `seats`, int8 `(B,)`, are the learner's marks by `side`, +1
         for X, -1 for O; B is the number of new games, 1 in this environment. It returns unfinished
         boards `(B, cells)` of +1, -1 and 0, and the learner's marks `(B,)`, which may differ from
