@@ -161,22 +161,20 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
     - `ValueError` for wrong arguments, options and actions, and if the opponent may end the game
       before the learner's first move, as with k = 1.
     - `IllegalMoveError` (a `ValueError`) for a taken cell, with `illegal="raise"`.
-    - `gymnasium.error.ResetNeeded` for a step before the first reset or after the end of the game,
-      and `gymnasium.error.ClosedEnvironmentError` after `close`.
+    - `gymnasium.error.ResetNeeded` for a step before the first reset or after the end of the game.
 
     ## Ids
     `tictactoe_env/TicTacToe-v0` has all of these arguments; `TicTacToe-v0` is another name of it.
-    The ids below set the opponent. Their `spec.reward_threshold` is the highest mean reward that
-    any player can get over both sides. It's None if you give arguments that may change it.
+    `tictactoe_env/ConnectFour-v0` has 6 rows, 7 columns, 4 in a row, `gravity=True` and
+    `actions="columns"`. The ids below set the opponent. Their `spec.reward_threshold` is the
+    highest mean reward that any player can get over both sides. It's None if you give arguments
+    that may change it.
 
     | id | opponent | reward threshold |
     | --- | --- | --- |
     | `tictactoe_env/TicTacToe-Random-v0` | `random` | 0.9598 |
     | `tictactoe_env/TicTacToe-MinimaxSlip-v0` | `minimax-slip=0.5` | 0.6935 |
     | `tictactoe_env/TicTacToe-Minimax-v0` | `minimax` | 0 |
-
-    `tictactoe_env/ConnectFour-v0` is the board of Connect Four: 6 rows, 7 columns, 4 in a row,
-    `gravity=True` and `actions="columns"`.
 
     ## Version history
     * v0: initial version
