@@ -97,7 +97,11 @@ def wrong_links(html: str, version: str) -> list[str]:
         known = path.startswith(own) and (ROOT / path.removeprefix(own)).is_file()
         elsewhere = re.match("https?://", path) and not path.startswith((f"{REPOSITORY}/", raw))
         badge = link.startswith(("https://img.shields.io/", f"{REPOSITORY}/actions/"))
-        good = known or badge or (is_page and (elsewhere or path == REPOSITORY or link.startswith("#")))
+        good = (
+            known
+            or badge
+            or (is_page and (elsewhere or path == REPOSITORY or link.startswith("#")))
+        )
         if not good or (not is_page and path.endswith(".svg")):
             wrong.append(link)
     return wrong
