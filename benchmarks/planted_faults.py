@@ -3,7 +3,8 @@
     python -m benchmarks.planted_faults          # tables of docs/learning_test.md
     python -m benchmarks.planted_faults --only DQN --seeds 1 --correct 2
 
-Real projects had these faults; see the page. They are planted in the code of the libraries, by
+Real projects had these faults; see the page. The networks see the boards as they are: with one
+image of each board most trainings end optimal in spite of a fault. The faults are planted in the code of the libraries, by
 their own means: buffers and wrappers for MaskablePPO of sb3-contrib and for MaskableDQN, changed
 lines for CleanRL's style, examples/cleanrl_dqn.py. Each is trained with the seeds 0, 1, ..., and
 judged as O against random play:
@@ -36,7 +37,7 @@ from tictactoe_env.sb3 import MaskableDQN, TicTacToeVecEnv
 from tictactoe_env.sb3.maskable_buffers import MaskableReplayBuffer
 from tictactoe_env.starts import ExploringStarts
 
-LIMIT = 0.01  # of the games against random play that O may lose
+LIMIT = 0.02  # of the games against random play that O may lose
 GAMES = 100  # of a test by samples
 PROGRAM = Path(__file__).parent.parent / "examples" / "cleanrl_dqn.py"
 SMALL = {"net_arch": [128, 128]}
@@ -117,16 +118,14 @@ def no_change(games: Any) -> Any:
 
 
 def maskable_ppo(
-    seed: int, steps: int = 65_536, wrapper: Callable[[Any], Any] = no_change, **changes: Any
+    seed: int, steps: int = 98_304, wrapper: Callable[[Any], Any] = no_change, **changes: Any
 ) -> Evaluation:
     """Train MaskablePPO, and evaluate it. wrapper, changes: the faults."""
-    start = {"exploring_starts": 0.5, "symmetric": True}
-    games = TicTacToeVecEnv(256, opponent="minimax-slip=0.3", **start)
+    games = TicTacToeVecEnv(256, opponent="minimax-slip=0.3", exploring_starts=0.5)
     options: dict[str, Any] = {
-        "n_steps": 16, "batch_size": 1024, "learning_rate": 2e-3, "gamma": 1.0, "ent_coef": 0.03,
+        "n_steps": 16, "batch_size": 1024, "learning_rate": 1e-3, "gamma": 1.0, "ent_coef": 0.01,
     }  # fmt: skip
-    network = {**SMALL, "activation_fn": torch.nn.ReLU}
-    options |= {"policy_kwargs": network, "seed": seed, **changes}
+    options |= {"policy_kwargs": SMALL, "seed": seed, **changes}
     model = MaskablePPO("MlpPolicy", wrapper(games), **options)
     return evaluate(model.learn(steps))
 
@@ -149,7 +148,8 @@ def maskable_dqn(
 CLEANRL = {
     "steps": "int(sys.argv[1]) if len(sys.argv) > 1 else 50_000",
     "seed": "SEED = 1",
-    "games": 'Minimax-v0", ENVS, start="random"',
+    "games": 'Minimax-v0", ENVS, start="random", symmetric=True',
+    "player": "Rules(), symmetric=True",
     "print": "print(evaluate(",
     "next": "best(target_network, o2, m2)",
     "end": "~d * ",
@@ -164,6 +164,7 @@ def cleanrl_dqn(seed: int, steps: int = 60_000, **changes: str) -> Evaluation:
         "steps": f"{steps}",
         "seed": f"SEED = {seed}",
         "games": 'v0", ENVS, opponent="minimax-slip=0.3", start=half_random',
+        "player": "Rules()",
         "print": "found = (evaluate(",
     }
     text = PROGRAM.read_text(encoding="utf-8")
