@@ -3,11 +3,11 @@
     python -m benchmarks.planted_faults          # tables of docs/learning_test.md
     python -m benchmarks.planted_faults --only DQN --seeds 1 --correct 2
 
-Real projects had these faults; see the page. The networks see the boards as they are: with one
-image of each board most trainings end optimal in spite of a fault. The faults are planted in the code of the libraries, by
+Real projects had these faults; see the page. They are planted in the code of the libraries, by
 their own means: buffers and wrappers for MaskablePPO of sb3-contrib and for MaskableDQN, changed
-lines for CleanRL's style, examples/cleanrl_dqn.py. Each is trained with the seeds 0, 1, ..., and
-judged as O against random play:
+lines for CleanRL's style, examples/cleanrl_dqn.py. All see the boards as they are, since a network
+that sees one image of each board learns so well that some faults don't show. Each is trained with
+the seeds 0, 1, ..., and judged as O against random play:
 
 - by its exact losses: noticed above LIMIT, in how many trainings;
 - by its exact wins: noticed below the worst of the correct trainings;
