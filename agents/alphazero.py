@@ -62,7 +62,6 @@ MOST_CONSIDERED = 16  # moves of the root in the first quarter of a search
 VALUE_SCALE = 0.1  # as in mctx
 FIRST_VISITS = 50  # as in mctx, where it's called maxvisit_init
 SEARCHED_AT_ONCE = 1_024  # boards that a player searches at once: each has a tree in memory
-ROUNDS_PER_PROOF = 8  # with `counterexamples`
 
 Floats = NDArray[np.float32]
 Numbers = NDArray[np.signedinteger[Any]]  # of cells, trees and nodes
@@ -79,20 +78,35 @@ class Config(BoardConfig):
     )
     side: Literal["both", "X", "O"] = option("both", "Side that is proven; it learns to play both.")
     simulations: Natural = option(0, "Simulations of the player before a move; 0 for no search.")
-    self_play_simulations: Count = option(25, "Simulations before a move in self-play.", larger=50)
+    self_play_simulations: Count = option(
+        25, "Simulations before a move in self-play.", larger=50, falling=32
+    )
     games: Count = option(256, "Number of games in a round, which are played at the same time.")
-    memory: Count = option(8, "Number of rounds whose games are learned from.", larger=24)
+    memory: Count = option(
+        8, "Number of rounds whose games are learned from.", larger=24, falling=12
+    )
     updates: Count = option(60, "Number of updates after each round.", larger=240)
-    hidden: Layers = option((128, 128), "Units of the hidden layers.", larger=(256, 256))
+    hidden: Layers = option(
+        (128, 128), "Units of the hidden layers.", larger=(256, 256), falling=(128, 128)
+    )
     learning_rate: Positive = option(3e-3, "Adam's learning rate at the start.")
-    half_life: Count = option(2_048, "Games in which the learning rate halves.", larger=24_576)
+    half_life: Count = option(
+        2_048, "Games in which the learning rate halves.", larger=24_576, falling=8_192
+    )
     counterexamples: Share = option(0.0, "Share of games that start where it can lose.", larger=0.5)
+    to_win: bool = option(
+        False, "Whether positions in which it can draw are counterexamples too.", rare=True
+    )
+    rounds_per_proof: Count = option(
+        8, "Rounds between two proofs that find counterexamples.", falling=4, rare=True
+    )
     proof_positions: Count = option(3_000_000, "Positions beyond which a side is not proven.")
     averaging: Share = option(
         0.0,
         "Share of its weights that the network that plays keeps at each update of the one that "
         "learns.",
         larger=0.999,
+        falling=0.99,
         rare=True,
     )
     batch_size: Count = option(256, "Number of positions in the batch of an update.", rare=True)
@@ -456,7 +470,8 @@ class AlphaZero(Learner):
             self.memory = [*self.memory, self.play()][-config.memory :]
             self.learn()
             self.steps += config.games
-            if config.counterexamples and self.steps % (ROUNDS_PER_PROOF * config.games) == 0:
+            games_per_proof = config.rounds_per_proof * config.games
+            if config.counterexamples and self.steps % games_per_proof == 0:
                 self.find_counterexamples()
 
     def play(self) -> Examples:
@@ -538,13 +553,18 @@ class AlphaZero(Learner):
     def find_counterexamples(self) -> None:
         """Find the boards from which the network, to move, can be beaten, and remember them.
 
-        A side whose proof would be beyond the limit adds none.
+        With `to_win` a draw counts as beaten. A side whose proof would be beyond the limit adds
+        none.
         """
-        limit = Limit(self.config.proof_positions)
-        network = player(self.config.replace(simulations=0), self.model())
+        config = self.config
+        limit = Limit(config.proof_positions)
+        network = player(config.replace(simulations=0), self.model())
         found = list[Boards]()
-        for side in sides_of(dict(self.config)):
-            response = response_to_learner(network, self.rules, (side,), limit=limit)
+        for side in sides_of(dict(config)):
+            targets = {side: 1} if config.to_win else None
+            response = response_to_learner(
+                network, self.rules, (side,), limit=limit, targets=targets
+            )
             if response is not None:
                 found.append(response.counterexamples)
         self.counterexamples = sum(map(len, found)) if found else -1

@@ -30,6 +30,7 @@ OURS: dict[str, dict[str, Any]] = {
     "TicTacToe-v0, 4x4, 4 in a row": {"rows": 4, "cols": 4, "k": 4},
     "TicTacToe-v0, 5x5, 4 in a row": {"rows": 5, "cols": 5, "k": 4},
     "TicTacToe-v0, 7x8, 5 in a row": {"rows": 7, "cols": 8, "k": 5},
+    "TicTacToe-v0, 6x7, 4 in a row, gravity": {"rows": 6, "cols": 7, "k": 4, "gravity": True},
 }
 Measurement = Callable[[], float]  # steps per second
 

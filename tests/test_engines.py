@@ -241,3 +241,20 @@ def test_sets_of_cells_are_alike_for_one_game_and_for_many(rules):
             assert np.array_equal(seen, [*(row & bool(own)), *(row & bool(other))])
             assert np.array_equal(mask, ~row)
         assert bool(line_finder(rules)(found)) == line
+
+
+@pytest.mark.parametrize("rules", [Rules(6, 7, 4, gravity=True), Rules(3, 20, 4, gravity=True)])
+def test_with_gravity_random_play_draws_every_legal_move_alike(rules):
+    """On the empty board, and on a board with one open column."""
+    board = bitboards_of(rules)
+    taken = np.array([0, board.full ^ 2])  # all but cell 1, the top of the second column
+    for legal in board.legal(taken):
+        count = int(legal).bit_count()
+        uniforms = (np.arange(10 * count) + 0.5) / (10 * count)
+        every = np.ones(len(uniforms), dtype=bool)
+        moves, times = np.unique(
+            board.draw_moves(np.full(len(uniforms), legal), uniforms, every), return_counts=True
+        )
+        assert moves.sum() == legal
+        assert times.tolist() == [10] * count
+        assert not board.draw_moves(np.full(len(uniforms), legal), uniforms, ~every).any()

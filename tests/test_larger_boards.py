@@ -71,13 +71,13 @@ def test_an_agent_with_a_table_of_all_positions_refuses_a_larger_board(agent):
 
 
 @NETWORKS
-def test_larger_boards_have_defaults_of_their_own(agent):
+@pytest.mark.parametrize("gravity", [False, True])
+def test_larger_boards_have_defaults_of_their_own(agent, gravity):
     page = agents.page(agent)
-    larger = larger_defaults(page.Config)
+    larger = larger_defaults(page.Config, gravity)
     assert larger["judge_every"] > page.Config().judge_every
-    large = train.experiment_of(
-        page, {"rows": 4, "cols": 4, "k": 4, "judge_every": 1_000}, {}
-    ).config
+    board = {"rows": 4, "cols": 4, "k": 4, "gravity": gravity}
+    large = train.experiment_of(page, {**board, "judge_every": 1_000}, {}).config
     assert {name: getattr(large, name) for name in larger} == {**larger, "judge_every": 1_000}
 
 

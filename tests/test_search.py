@@ -19,6 +19,12 @@ LARGE = Rules(5, 5, 4)
 SMALL = [Rules(), Rules(2, 3, 2), Rules(1, 9, 3), Rules(5, 2, 2), Rules(3, 3, 1)]
 SMALL += [Rules(3, 3, 3, gravity=True)]
 BOARDS = positions_of(Rules()).boards[positions_of(Rules()).unfinished]
+# The values of boards with gravity, four in a row, by a solver outside this repository.
+FALLING = {(4, 4): 0, (4, 5): 0, (5, 4): 0, (6, 4): 0, (5, 5): 0, (4, 6): -1, (7, 4): 0}
+FALLING_BY_SPEED = [
+    pytest.param(size, value, marks=[pytest.mark.slow] * (size not in [(4, 4), (4, 5), (5, 4)]))
+    for size, value in FALLING.items()
+]
 
 
 def value_of(player, board):
@@ -42,6 +48,13 @@ def test_it_proves_that_4x4_is_a_draw_with_41885_of_its_9722011_positions():
     player = SearchPolicy(Rules(4, 4, 4))
     assert value_of(player, np.zeros(16, dtype=np.int8)) == 0
     assert player.search.nodes <= 41_885
+
+
+@pytest.mark.parametrize(("size", "value"), FALLING_BY_SPEED)
+def test_on_boards_with_gravity_it_finds_the_value_of_another_solver(size, value):
+    rules = Rules(*size, 4, gravity=True)
+    player = SearchPolicy(rules, depth=1)  # a depth, because larger boards need one
+    assert value_of(player, np.zeros(rules.cells, dtype=np.int8)) == value
 
 
 @pytest.mark.parametrize(("depth", "beatable", "optimal"), [(1, "O", 0), (2, "", 0)])

@@ -44,13 +44,16 @@ class OptionError(ValueError):
     """The value of an option is out of bounds or of the wrong type."""
 
 
-def option(default: Any, sentence: str, larger: Any = None, rare: bool = False) -> Any:
+def option(
+    default: Any, sentence: str, larger: Any = None, falling: Any = None, rare: bool = False
+) -> Any:
     """A field of a configuration, with the sentence that explains it in `--help`.
 
-    larger: the default on boards of more than 12 cells, if it is another one. rare: whether it is
-    changed so seldom that only `--help-all` shows it.
+    larger: the default on boards of more than 12 cells, if it is another one. falling: the default
+    on such boards with gravity, if it is another one again. rare: whether it is changed so seldom
+    that only `--help-all` shows it.
     """
-    about = {"larger": larger, "rare": rare}
+    about = {"larger": larger, "falling": falling, "rare": rare}
     return Field(default, description=sentence, json_schema_extra=about)
 
 
@@ -82,7 +85,8 @@ class BoardConfig(BaseModel):
         try:
             super().__init__(**options)
             if self.rules.cells > TABULATED:
-                super().__init__(**{**larger_defaults(type(self)), **options})
+                defaults = larger_defaults(type(self), self.gravity)
+                super().__init__(**{**defaults, **options})
         except ValidationError as error:
             first = error.errors()[0]
             name = str(first["loc"][0])
@@ -140,15 +144,17 @@ def is_rare(field: FieldInfo) -> bool:
     return bool(_about(field).get("rare"))
 
 
-def larger_defaults(kind: type[BoardConfig]) -> dict[str, Any]:
+def larger_defaults(kind: type[BoardConfig], gravity: bool = False) -> dict[str, Any]:
     """The defaults that are others on boards of more than 12 cells, by name."""
-    found = {name: larger_default(field) for name, field in kind.model_fields.items()}
+    found = {name: larger_default(field, gravity) for name, field in kind.model_fields.items()}
     return {name: default for name, default in found.items() if default is not None}
 
 
-def larger_default(field: FieldInfo) -> Any:
+def larger_default(field: FieldInfo, gravity: bool = False) -> Any:
     """The default of an option on boards of more than 12 cells; None if it is the usual one."""
-    return _about(field).get("larger")
+    about = _about(field)
+    falling = about.get("falling")
+    return falling if gravity and falling is not None else about.get("larger")
 
 
 def _about(field: FieldInfo) -> Mapping[str, Any]:

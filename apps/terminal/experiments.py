@@ -75,7 +75,9 @@ def option_of(name: str, field: FieldInfo, is_whole: bool) -> Option:
     sentence = str(field.description)
     larger = larger_default(field)
     if is_whole and larger is not None:
-        sentence += f" On boards of more than {TABULATED} cells the default is {text_of(larger)}."
+        sentence += f" On boards of more than {TABULATED} cells the default is {text_of(larger)}"
+        falling = larger_default(field, gravity=True)
+        sentence += "." if falling == larger else f", with gravity {text_of(falling)}."
     if is_whole and (bounds := bounds_of(kind)):
         sentence += f" [{bounds}]"
     return Option(

@@ -114,7 +114,6 @@ class _Bitboards:
 
     def __init__(self, rules: Rules):
         self.cells = rules.cells
-        self._strides = rules.strides
         self.full = (1 << rules.cells) - 1
         self.legal = legal_finder(rules)
         self.bits = np.left_shift(1, np.arange(rules.cells, dtype=np.int64))
@@ -123,7 +122,13 @@ class _Bitboards:
         self._counts = _counts()
         self._nth = _nth()
         by_step = np.array([*_starts_of_lines(rules).items()], dtype=np.int64)
-        self._steps, self._line_starts = by_step.T[:, :, None]  # (directions, 1) each
+        steps, self._line_starts = by_step.T[:, :, None]  # (directions, 1) each
+        self._shifts = [stride * steps for stride in rules.strides]
+        # With gravity a set of legal moves has at most one cell of each column.
+        is_falling = rules.gravity and type(rules).legal is Rules.legal
+        self._draws_columns = is_falling and rules.cols <= _PART and not self.is_one_part
+        columns = [range(column, rules.cells, rules.cols) for column in range(rules.cols)]
+        self._columns = np.array([sum(1 << cell for cell in column) for column in columns])
         if self.is_one_part:
             self._rows = np.ascontiguousarray(_members()[: self.full + 1, : self.cells])
             self.lines = self._find_lines(np.arange(self.full + 1))
@@ -136,8 +141,8 @@ class _Bitboards:
 
     def _find_lines(self, sets: _Sets) -> NDArray[np.bool_]:
         lines: Any = sets
-        for stride in self._strides:
-            lines = lines & lines >> stride * self._steps  # (directions, B)
+        for shifts in self._shifts:
+            lines = lines & lines >> shifts  # (directions, B)
         found: NDArray[np.bool_] = (lines & self._line_starts).any(axis=0)
         return found
 
@@ -184,6 +189,22 @@ class _Bitboards:
         first = np.add.reduce(beyond, axis=0, dtype=np.int64) << 4
         cells = self._nth.take(((sets >> first & _ONES) << 4) + rest) + first
         return cells
+
+    def draw_moves(
+        self, legal: _Sets, uniforms: NDArray[np.float64], moving: NDArray[np.bool_]
+    ) -> _Sets:
+        """A random legal move of each game, as a set of one cell; no cell where not `moving`.
+
+        legal, uniforms, moving: (B,) each. All legal moves are equally likely.
+        """
+        if not self._draws_columns:
+            return np.left_shift(moving, self.draw(legal, uniforms))
+        # In base 2**cols the rows of a set are its digits. The sum of the digits, which are the
+        # open columns here, leaves the same rest as the number when divided by 2**cols - 1.
+        open_columns = (legal - 1) % ((1 << len(self._columns)) - 1) + 1
+        wanted = (uniforms * self._counts.take(open_columns)).astype(np.int64)
+        columns = self._nth.take((open_columns << 4) + wanted)
+        return legal * moving & self._columns.take(columns)
 
 
 # --- one game: tables of Python numbers -----------------------------------------------------------

@@ -116,7 +116,7 @@ class BitGames(_BitEngine):
         if is_random:
             uniforms = np.zeros(len(moving))
             uniforms[moving] = rng.random(np.count_nonzero(moving))
-            bits = np.left_shift(moving, self._board.draw(legal, uniforms))
+            bits = self._board.draw_moves(legal, uniforms, moving)
         else:
             bits = np.zeros(len(moving), dtype=np.int64)
             games = moving.nonzero()[0]
