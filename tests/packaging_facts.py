@@ -96,8 +96,8 @@ def wrong_links(html: str, version: str) -> list[str]:
         own = f"{REPOSITORY}/blob/v{version}/" if is_page else raw
         known = path.startswith(own) and (ROOT / path.removeprefix(own)).is_file()
         elsewhere = re.match("https?://", path) and not path.startswith((f"{REPOSITORY}/", raw))
-        badge = link.startswith(("https://img.shields.io/", f"{REPOSITORY}/actions/"))
-        good = known or badge or (is_page and (elsewhere or path == REPOSITORY or link.startswith("#")))
+        known |= link.startswith(("https://img.shields.io/", f"{REPOSITORY}/actions/"))
+        good = known or (is_page and (elsewhere or path == REPOSITORY or link.startswith("#")))
         if not good or (not is_page and path.endswith(".svg")):
             wrong.append(link)
     return wrong

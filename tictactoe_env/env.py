@@ -39,8 +39,7 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
     ## Description
     X and O mark free cells in turn. X moves first. `k` marks in a row, column or diagonal win, and
     a full board without such a line is a draw. The learner plays one side. The opponent replies
-    within the same step, and moves first if the learner is O. On 3x3 nobody can do better than a
-    draw against perfect play.
+    within the same step, and moves first if the learner is O.
 
     ## Action space
     `Discrete(rows * cols)`: the cell to mark, row by row from the top left.
@@ -49,8 +48,8 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
         3 4 5      a2 b2 c2
         6 7 8      a3 b3 c3
 
-    Only free cells are legal: see `info["action_mask"]` and `action_masks()`. In
-    `gymnasium.utils.play.play(env, wait_on_player=True)` the keys 1 to 9 mark these cells.
+    Only free cells are legal: see `info["action_mask"]` and `action_masks()`. The keys of
+    `gymnasium.utils.play.play(env, wait_on_player=True)` are 1 to 9.
 
     ## Observation space
     The board as the learner sees it, whichever side it plays.
@@ -62,17 +61,17 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
     | `"grid"` | `Box(-1, 1, (rows, cols), int8)` | +1 own mark, -1 the opponent's, 0 free |
 
     ## Rewards
-    The last step gives 1 for a win, 0 for a draw, -1 for a loss and -1 for an illegal move of the
-    learner; `rewards` changes these numbers. Every other step gives 0. An opponent that makes an
-    illegal move loses.
+    The last step of a game gives 1 for a win, 0 for a draw, -1 for a loss, and -1 for an illegal
+    move of the learner. `rewards` changes these numbers. Every other step gives 0. An opponent
+    that makes an illegal move loses.
 
     ## Starting state
-    The empty board, the board after `opening`, or a board drawn by `start`. If it's the opponent's
-    turn, it has already moved when `reset` returns.
+    The empty board, the board after `opening`, or a board picked at random by `start`. If it's the
+    opponent's turn, it has already moved when `reset` returns.
 
     ## Episode end
-    `terminated` is True when a side has a line, the board is full, or a move was illegal; with
-    `early_draw` also when every line has marks of both sides. `truncated` is always False.
+    `terminated` is True when a side has a line, the board is full, or a move was illegal, and with
+    `early_draw` when every line has marks of both sides. `truncated` is always False.
 
     ## Info
     Four keys at every reset and step:
@@ -81,25 +80,24 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
     - `side`: the learner's side, np.int8, +1 for X, -1 for O.
     - `outcome`: np.int8, +1 if the learner has won, -1 if it has lost, 0 for a draw and while the
       game goes on.
-    - `illegal_move`: np.int8, 1 if an illegal move has ended the game, else 0. The outcome says
-      whose move it was: that side has lost.
+    - `illegal_move`: np.int8, 1 if an illegal move has ended the game, else 0. The side that made
+      it has lost.
 
     ## Arguments
     - `opponent` (`"random"`): one of
-      - a name such as `random`, `minimax-slip=0.1` or `search-depth=2`; on 3x3 `dqn`, `trie` and
-        the other trained agents of the package; a name of `register_opponent`.
-        `python -m tictactoe_env.opponents` lists them with their strengths;
+      - a name such as `random`, `minimax-slip=0.1` or, on 3x3, `dqn`.
+        `python -m tictactoe_env.opponents` lists the names with their strengths;
       - `self` or `best-response`, see Self-play below;
       - the path of a saved run, or `latest:dqn` for the newest run of an agent;
       - an object with `probs(boards)`, or with Stable-Baselines3's `predict`. It's frozen: what it
-        learns later doesn't change the opponent. A model plays its best moves;
+        learns later doesn't change the opponent. A model plays its best moves, and
         `tictactoe_env.snapshot(model, rules)` plays by its probabilities;
-      - a pool: a list of `[opponent, weight]` pairs, from which one is drawn for each game; of
-        names also as text, `"random:0.5,minimax:0.25,self:0.25"`;
+      - a pool: a list of `[opponent, weight]` pairs, of which one is picked for each game. A pool
+        of names may be text: `"random:0.5,minimax:0.25,self:0.25"`;
       - `None`: the caller moves for both sides, see Both sides below.
     - `side` (`"random"`): the learner's side, `"X"`, `"O"`, `"random"` or `"alternate"` (X first).
     - `rows`, `cols`, `k` (3, 3, 3): the size of the board and the length of a winning line; 1 <= k
-      <= max(rows, cols) and rows * (cols + 1) <= 64. `minimax` plays on up to 16 cells.
+      <= max(rows, cols) and rows * (cols + 1) <= 64.
     - `gravity` (`False`): pieces fall, as in Connect Four. Only the lowest free cell of each column
       is legal.
     - `actions` (`"cells"`): with gravity, `"columns"` makes the action space `Discrete(cols)`, and
@@ -111,77 +109,72 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
     - `opening` (`""`): forced first moves of every game, such as `"b2"` or `"b2 a1"`.
     - `start` (`"empty"`): one of
       - `"empty"`: the empty board;
-      - `"random"`, on up to 16 cells: an unfinished position with the learner to move, each equally
-        likely. With `side="random"` all unfinished positions are, and the learner gets the side to
-        move: X in 2,423 of the 4,520 positions of 3x3;
+      - `"random"`, on up to 16 cells: an unfinished position, each equally likely. The learner is
+        to move, and with `side="random"` it gets the side that is;
       - a function `start(seats, rng)`. `seats`, int8 `(B,)`, are the learner's marks by `side`, +1
         for X, -1 for O; B is the number of new games, 1 in this environment. It returns unfinished
         boards `(B, cells)` of +1, -1 and 0, and the learner's marks `(B,)`, which may differ from
-        `seats`. It draws its random numbers from `rng`.
+        `seats`. Its random numbers come from `rng`.
     - `early_draw` (`False`): end a game as a draw as soon as every line has marks of both sides.
     - `symmetric` (`False`): show one image of all boards that are the same by symmetry; see
       Symmetry below.
-    - `render_mode` (`None`): `"ansi"` (text), `"rgb_array"`, or `"human"`, a window that shows
-      every board and needs the extra `render`.
+    - `render_mode` (`None`): `"ansi"` (text), `"rgb_array"`, or `"human"`, a window that needs the
+      extra `render`.
 
     ## Self-play
-    The opponent `"self"` is frozen snapshots of the learner, each equally likely.
-    `add_snapshot(player)` adds one; until then random play takes their place.
-    `"self-keep=8-replace=mixed"`, the default, keeps 8 of them; a further one replaces the
+    The opponent `"self"` plays as frozen snapshots of the learner, each equally likely.
+    `add_snapshot(player)` adds one. Until there is one, the opponent plays at random.
+    `"self-keep=8-replace=mixed"`, the default, keeps 8 snapshots. A further one replaces the
     `oldest`, a `random` one, or (`mixed`) either of these with equal probability. `self_play` holds
     these options and the number of snapshots. `set_opponent` keeps the snapshots if the new
     opponents contain `"self"` too.
 
     The opponent `"best-response"` plays the exact best reply to the best moves of the newest
-    snapshot. It needs no solution of the game: it's computed from the positions that the snapshot
-    can meet. On more than 12 cells it plays these replies where it knows one, and as the snapshot
-    elsewhere. `"best-response-positions=3000000"` limits these positions (30,000,000 by default);
-    if there are more, the snapshot plays, with a warning. With `start=ExploringStarts(share, rules,
-    counterexamples=0.5)` half of the games start from positions in which the snapshot can still be
-    beaten.
+    snapshot. On more than 12 cells it plays these replies where it knows one, and as the snapshot
+    elsewhere. If the snapshot can meet more than 30,000,000 positions
+    (`"best-response-positions=3000000"` changes that), the snapshot plays, with a warning. With
+    `start=ExploringStarts(share, rules, counterexamples=0.5)` half of the games start from
+    positions in which the snapshot can still be beaten.
 
     ## Symmetry
     A board and its turned and mirrored images are the same game. With `symmetric=True` the learner
-    sees one of them, the canonical form, 765 on 3x3 instead of 5,478. Observation and mask are
-    of that image, and an action is a cell of it. Everything else stays on the real board: `board`,
-    opponents, options, errors and pictures. What learned so must be evaluated so. A
-    Stable-Baselines3 model is known by its observation space, which is an `ImageBox`. Of a network
-    or a function say it: `evaluate(policy, symmetric=True)`.
+    sees only one of these images: on 3x3 that's 765 boards instead of 5,478. Observation and mask
+    show that image, and an action is a cell of it. Everything else stays on the real board. A model
+    that learned so must be evaluated so. A Stable-Baselines3 model is known by its observation
+    space. For a network or a function, say so: `evaluate(policy, symmetric=True)`.
 
     ## Both sides
     With `opponent=None` each step is one move, by X and O in turn. `info["side"]` is the side to
     move, and the observation is the board as that side sees it. Reward and `outcome` belong to the
-    side that has just moved. `copy.deepcopy(env)` continues a game on its own. `side`,
-    `set_opponent` and `add_snapshot` belong to games against an opponent.
+    side that has just moved. `copy.deepcopy(env)` is a second game that starts from this position.
+    `side`, `set_opponent` and `add_snapshot` need an opponent.
 
     ## Reset
     The options of `reset(seed=, options=)` apply to the game that it starts:
     - `side`: "X" or "O".
-    - `opponent`: as above. For many games pass a pool, or call `set_opponent`.
+    - `opponent`: as above.
     - `board`: the board to start from, such as "X.O/.X./...".
 
     The same seed gives the same games for the same actions.
 
     ## Errors
-    - `ValueError` for wrong arguments, options and actions: bools, floats, text, cells off the
-      board; also if the opponent may end the game before the learner's first move, as with k = 1.
+    - `ValueError` for wrong arguments, options and actions, and if the opponent may end the game
+      before the learner's first move, as with k = 1.
     - `IllegalMoveError` (a `ValueError`) for a taken cell, with `illegal="raise"`.
     - `gymnasium.error.ResetNeeded` for a step before the first reset or after the end of the game.
-    - `gymnasium.error.ClosedEnvironmentError` after `close`.
 
     ## Ids
     `tictactoe_env/TicTacToe-v0` has all of these arguments; `TicTacToe-v0` is another name of it.
-    The ids below set the opponent, and their `spec.reward_threshold` is the highest mean reward
-    that any player can get over both sides, exactly. It's None if further arguments change it.
+    `tictactoe_env/ConnectFour-v0` has 6 rows, 7 columns, 4 in a row, `gravity=True` and
+    `actions="columns"`. The ids below set the opponent. Their `spec.reward_threshold` is the
+    highest mean reward that any player can get over both sides. It's None if you give arguments
+    that may change it.
 
     | id | opponent | reward threshold |
     | --- | --- | --- |
     | `tictactoe_env/TicTacToe-Random-v0` | `random` | 0.9598 |
     | `tictactoe_env/TicTacToe-MinimaxSlip-v0` | `minimax-slip=0.5` | 0.6935 |
     | `tictactoe_env/TicTacToe-Minimax-v0` | `minimax` | 0 |
-
-    `tictactoe_env/ConnectFour-v0` is the board of Connect Four: 6 rows, 7 columns, 4 in a row,
-    `gravity=True` and `actions="columns"`.
 
     ## Version history
     * v0: initial version

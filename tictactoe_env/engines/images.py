@@ -23,7 +23,9 @@ from tictactoe_env.rules import Rules
 
 _KEPT = 1 << 14  # images of positions, 5 MB
 _UNPACKED = 32  # cells of the largest board whose position fits 64 bits
-_Sets = NDArray[Any]  # int64, or int32 for many games on boards of fewer than 32 cells
+_NUMBER_BITS = 3  # hold the number of a symmetry; there are at most eight
+_LAST_SET = np.iinfo(np.int64).max  # later than any other
+_Sets = NDArray[np.int64]
 
 
 def _images_of_cells(rules: Rules) -> _Sets:
@@ -36,12 +38,12 @@ class ImageGames(BitGames):
 
     def __init__(self, rules: Rules, early_draw: bool, observation: str):
         super().__init__(rules, early_draw, observation)
-        number = np.int32 if rules.cells < 32 else np.int64
-        images = _images_of_cells(rules).astype(number)
-        self._last_set = np.iinfo(number).max  # later than any other
+        images = _images_of_cells(rules)
         starts = range(0, rules.cells, BYTE)
         self._tables = [_unions(images[:, first : first + BYTE]) for first in starts]
         self._ranks = np.arange(len(images), 0, -1, dtype=np.int8)[:, None]
+        self._numbers = np.arange(len(images))[:, None]
+        self._is_packed = 2 * rules.cells + _NUMBER_BITS < 64
         self._last: tuple[States, States, Numbers] | None = None
 
     def advance(
@@ -71,17 +73,37 @@ class ImageGames(BitGames):
         is_x = self.seats(states) > 0
         every_x = self._oriented(np.where(is_x, own, other))
         every_o = self._oriented(np.where(is_x, other, own))
-        x = every_x.min(axis=0)
-        np.putmask(every_o, every_x != x, self._last_set)
-        o = every_o.min(axis=0)
-        # The lowest number of a symmetry that leads there; argmin takes ten times as long.
-        which = len(every_o) - (self._ranks * (every_o == o)).max(axis=0)
+        x, o, which = (self._packed_first if self._is_packed else self._first)(every_x, every_o)
         seen = states.copy()
         seen[0] = np.where(is_x, x, o)
         seen[1] = np.where(is_x, o, x)
         seen[2] = self._board.legal(x | o)
         self._last = states[:2].copy(), seen, which
         return seen, which
+
+    def _packed_first(self, every_x: _Sets, every_o: _Sets) -> tuple[_Sets, _Sets, Numbers]:
+        """The first of the images (S, B) and its symmetry, on a board whose position fits 64 bits.
+
+        X's set is in the upper bits of a number, then O's, then the number of the symmetry.
+        """
+        every_x <<= self.rules.cells
+        every_x |= every_o
+        every_x <<= _NUMBER_BITS
+        every_x |= self._numbers
+        first = every_x.min(axis=0)
+        which = first & (1 << _NUMBER_BITS) - 1
+        both = first >> _NUMBER_BITS
+        x = both >> self.rules.cells
+        return x, both ^ x << self.rules.cells, which
+
+    def _first(self, every_x: _Sets, every_o: _Sets) -> tuple[_Sets, _Sets, Numbers]:
+        """The first of the images (S, B) and its symmetry, on any board."""
+        x = every_x.min(axis=0)
+        np.putmask(every_o, every_x != x, _LAST_SET)
+        o = every_o.min(axis=0)
+        # The lowest number of a symmetry that leads there; argmin takes ten times as long.
+        which = len(every_o) - (self._ranks * (every_o == o)).max(axis=0)
+        return x, o, which
 
     def _oriented(self, sets: _Sets) -> _Sets:
         """The images of sets (B,) under each symmetry: (S, B)."""
