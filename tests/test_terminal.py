@@ -366,7 +366,10 @@ def test_a_trained_agent_is_chosen_from_the_package_and_the_runs(
         ("6 parrot minimax 1 0", ["trie-tophep", "minimax"]),
     ],
 )
-def test_a_player_is_named_where_its_group_is_asked_for(store, answers, names):
+def test_a_player_is_named_where_its_group_is_asked_for(
+    store, answers, names, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)  # the runs of a folder are a group of their own
     text = menu(answers, store)
     assert [only(store).x.name, only(store).o.name] == names
     assert ("expected 1 to 2, or a name, got 'nobody'" in text) == ("nobody" in answers)
