@@ -97,6 +97,9 @@ class Config(BoardConfig):
     exploring_starts: Share = option(
         0.0, "Share of games that start from a random board.", rare=True
     )
+    to_win: bool = option(
+        False, "Whether positions in which it can draw are counterexamples too.", rare=True
+    )
     rounds_per_proof: Count = option(
         8, "Rounds between two proofs that find counterexamples.", falling=4, rare=True
     )
@@ -555,13 +558,18 @@ class AlphaZero(Learner):
     def find_counterexamples(self) -> None:
         """Find the boards from which the network, to move, can be beaten, and remember them.
 
-        A side whose proof would be beyond the limit adds none.
+        With `to_win` a draw counts as beaten. A side whose proof would be beyond the limit adds
+        none.
         """
-        limit = Limit(self.config.proof_positions)
-        network = player(self.config.replace(simulations=0), self.model())
+        config = self.config
+        limit = Limit(config.proof_positions)
+        network = player(config.replace(simulations=0), self.model())
         found = list[Boards]()
-        for side in sides_of(dict(self.config)):
-            response = response_to_learner(network, self.rules, (side,), limit=limit)
+        for side in sides_of(dict(config)):
+            targets = {side: 1} if config.to_win else None
+            response = response_to_learner(
+                network, self.rules, (side,), limit=limit, targets=targets
+            )
             if response is not None:
                 found.append(response.counterexamples)
         self.counterexamples = sum(map(len, found)) if found else -1

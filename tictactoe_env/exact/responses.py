@@ -104,14 +104,16 @@ def response_to_learner(
     sides: tuple[str, ...],
     elsewhere: Policy | None = None,
     limit: Limit | None = None,
+    targets: dict[str, int] | None = None,
 ) -> BestResponsePlayer | None:
     """The best response to a learner; None if its proof would be beyond the limit.
 
-    Counterexamples are the boards on which the learner is not sure of its result in best play. The
-    arguments are those of `best_response_player`.
+    Counterexamples are the boards on which the learner is not sure of its target, by default its
+    result in best play. The arguments are those of `best_response_player`.
     """
+    goals = targets or fair_results(rules)
     try:
-        return best_response_player(policy, rules, sides, elsewhere, fair_results(rules), limit)
+        return best_response_player(policy, rules, sides, elsewhere, goals, limit)
     except ProofLimitError:
         return None
 
