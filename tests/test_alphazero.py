@@ -213,3 +213,14 @@ def test_only_the_last_rounds_are_learned_from():
     assert learner.memory[0] is first
     learner.advance(3)
     assert [one is first for one in learner.memory] == [False, False]
+
+
+def test_with_to_win_positions_in_which_it_can_draw_are_counterexamples_too():
+    """On 2x5, three in a row, nobody can win by force, so an untrained network draws somewhere."""
+    found = {}
+    for to_win in (False, True):
+        config = PAGE.Config(rows=2, cols=5, k=3, side="O", counterexamples=0.5, to_win=to_win)
+        learner = PAGE.begin(config)
+        learner.find_counterexamples()
+        found[to_win] = learner.counterexamples
+    assert 0 < found[False] < found[True]
