@@ -206,3 +206,22 @@ def test_a_policy_is_asked_once_a_step_once_for_a_start_board_and_never_about_no
         env.step([0, 1, 2])
     env.step(env.action_masks().argmax(axis=1))  # begins the next games, whatever the action
     assert asked == [1, 200, 3]
+
+
+@pytest.mark.parametrize("side", ["X", "O"])
+@pytest.mark.parametrize(
+    "board",
+    [
+        {"opening": "c2"},
+        {"rows": 5, "cols": 5, "k": 3, "opening": "a5"},
+        {"rows": 6, "cols": 7, "k": 4, "gravity": True, "opening": "g6"},
+    ],
+)
+def test_games_begin_alike_whether_an_image_of_the_board_is_seen_or_not(board, side):
+    """The opening is not its own image, and the opponent replies to it on the board."""
+    every = []
+    for symmetric in (True, False):
+        envs = TicTacToeVectorEnv(64, opponent="random", side=side, symmetric=symmetric, **board)
+        envs.reset(seed=3)
+        every.append(envs.boards)
+    assert np.array_equal(*every)

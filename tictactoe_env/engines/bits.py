@@ -161,7 +161,7 @@ class BitGames(_BitEngine):
             count = self.rules.cells
             board = self.boards(state)
             moves = self._first_moves(state.repeat(count, axis=1), np.arange(count))
-            legal = np.flatnonzero(self.legal(state))
+            legal = np.flatnonzero(self._board.members(state[2]))
             self._start = _Start(state.tobytes(), board, legal, moves)
         return self._start
 
