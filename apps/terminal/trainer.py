@@ -239,11 +239,13 @@ def end(runs: tuple[Run, ...], console: Console) -> int:
     done whatever its goal is: more training cannot improve it.
     """
     until = runs[0].until
-    report.say(f"look: {command('evaluate.py', *(str(run.folder) for run in runs))}", console)
-    for run in runs:
-        if (run.folder / CERTIFICATE).exists():
-            option = "--x" if run.side == "X" else "--o"
-            report.say(f"play {run.name}: {command('play.py', option, str(run.folder))}", console)
+    certified = [run for run in runs if (run.folder / CERTIFICATE).exists()]
+    if certified:
+        folders = [str(run.folder) for run in certified]
+        report.say(f"look: {command('evaluate.py', *folders)}", console)
+    for run in certified:
+        option = "--x" if run.side == "X" else "--o"
+        report.say(f"play {run.name}: {command('play.py', option, str(run.folder))}", console)
     missed = [run for run in runs if not {until, "optimal"} & set(run.record.first_reached)]
     if not missed:
         return 0
