@@ -21,6 +21,7 @@ SECRET = "a-file-that-is-not-of-the-page"
 PATIENCE = 60.0  # seconds for one request; the server ends a computation after as many
 CHECKS = {
     "not_a_server_error": {"expected-statuses": ["2xx", "3xx", "4xx", "503"]},
+    "negative_data_rejection": {"expected-statuses": ["4xx", "5xx"]},  # 413 refuses, too
     "positive_data_acceptance": {"enabled": False},  # a game has rules beside its schema
 }
 POSTS = ("/api/move", "/api/analysis", "/api/verdicts", "/api/games")
