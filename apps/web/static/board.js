@@ -176,8 +176,11 @@ export class Board {
   }
 }
 
-/** The number keys that choose a cell, from 1 on: of a column with gravity, else on nine cells. */
-export const numberKeys = ({ rows, cols, gravity }) => (gravity ? cols : rows * cols === 9 ? 9 : 0);
+/** How many number keys choose a cell: one for each column with gravity, else for each of nine cells. */
+export function numberKeys({ rows, cols, gravity }) {
+  if (gravity) return cols;
+  return rows * cols === 9 ? 9 : 0;
+}
 
 /** Where a piece in a column falls to, for a screen reader. lands: its cell, or undefined. */
 const columnText = (col, lands, rules) =>
