@@ -73,11 +73,13 @@ def option_of(name: str, field: FieldInfo, is_whole: bool) -> Option:
     """
     kind = field.rebuild_annotation()
     sentence = str(field.description)
-    larger = larger_default(field)
+    larger, falling = larger_default(field), larger_default(field, gravity=True)
     if is_whole and larger is not None:
-        sentence += f" On boards of more than {TABULATED} cells the default is {text_of(larger)}"
-        falling = larger_default(field, gravity=True)
-        sentence += "." if falling == larger else f", with gravity {text_of(falling)}."
+        sentence += f" On boards of more than {TABULATED} cells the default is {text_of(larger)}."
+    if is_whole and falling != larger:
+        sentence += (
+            f" With gravity, on boards of more than {TABULATED} cells, it is {text_of(falling)}."
+        )
     if is_whole and (bounds := bounds_of(kind)):
         sentence += f" [{bounds}]"
     return Option(
