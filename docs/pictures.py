@@ -10,8 +10,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import chdir, contextmanager, redirect_stdout
-from io import StringIO
+from contextlib import chdir, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -54,7 +53,7 @@ from training.values import ValuedTable, read_values
 HERE = Path(__file__).parent
 sys.path.append(str(HERE.parent / "tests"))
 
-from doc_pages import blocks  # noqa: E402
+from doc_pages import blocks, printed  # noqa: E402
 
 STEPS = 400_000  # of the Q-learner in game.gif; two seconds
 SEED = 0  # of its training and its game
@@ -145,9 +144,9 @@ def drawings() -> dict[str, str]:
 def program(page: str, having: str = "") -> dict[str, Any]:
     """The names that the programs of a page define, up to the first one that has this text."""
     names: dict[str, Any] = {}
-    with TemporaryDirectory() as folder, chdir(folder), redirect_stdout(StringIO()):
+    with TemporaryDirectory() as folder, chdir(folder):
         for block in blocks(HERE / f"{page}.md"):
-            exec(block.code, names)
+            printed(block.code, page, names)
             if having in block.code:
                 break
     return names
