@@ -24,6 +24,7 @@ from tictactoe_env.rules import Rules
 _KEPT = 1 << 14  # images of positions, 5 MB
 _UNPACKED = 32  # cells of the largest board whose position fits 64 bits
 _NUMBER_BITS = 3  # hold the number of a symmetry; there are at most eight
+_NUMBERS = (1 << _NUMBER_BITS) - 1
 _LAST_SET = np.iinfo(np.int64).max  # later than any other
 _Sets = NDArray[np.int64]
 
@@ -73,7 +74,8 @@ class ImageGames(BitGames):
         is_x = self.seats(states) > 0
         every_x = self._oriented(np.where(is_x, own, other))
         every_o = self._oriented(np.where(is_x, other, own))
-        x, o, which = (self._packed_first if self._is_packed else self._first)(every_x, every_o)
+        find_first = self._packed_first if self._is_packed else self._first
+        x, o, which = find_first(every_x, every_o)
         seen = states.copy()
         seen[0] = np.where(is_x, x, o)
         seen[1] = np.where(is_x, o, x)
@@ -91,7 +93,7 @@ class ImageGames(BitGames):
         every_x <<= _NUMBER_BITS
         every_x |= self._numbers
         first = every_x.min(axis=0)
-        which = first & (1 << _NUMBER_BITS) - 1
+        which = first & _NUMBERS
         both = first >> _NUMBER_BITS
         x = both >> self.rules.cells
         return x, both ^ x << self.rules.cells, which
