@@ -18,7 +18,8 @@ What differs from the papers:
 - The target of a value is half the result of the game, and half the value that the search found.
 - The network is a perceptron, trained by a new Adam each round, with boards turned at random.
 - On larger boards the network that plays is a moving average of the one that learns, and half of
-  the games begin where it can still be beaten, as its last proofs have found.
+  the games begin where it can still be beaten, as its last proofs have found (with gravity four
+  fifths).
 
 The player makes the network's most likely move or, with `simulations`, the best move of a search
 without noise.
@@ -86,14 +87,14 @@ class Config(BoardConfig):
         8, "Number of rounds whose games are learned from.", larger=24, falling=12
     )
     updates: Count = option(60, "Number of updates after each round.", larger=240)
-    hidden: Layers = option(
-        (128, 128), "Units of the hidden layers.", larger=(256, 256), falling=(128, 128)
-    )
+    hidden: Layers = option((128, 128), "Units of the hidden layers.", larger=(256, 256))
     learning_rate: Positive = option(3e-3, "Adam's learning rate at the start.")
     half_life: Count = option(
-        2_048, "Games in which the learning rate halves.", larger=24_576, falling=8_192
+        2_048, "Games in which the learning rate halves.", larger=24_576, falling=12_288
     )
-    counterexamples: Share = option(0.0, "Share of games that start where it can lose.", larger=0.5)
+    counterexamples: Share = option(
+        0.0, "Share of games that start where it can lose.", larger=0.5, falling=0.8
+    )
     exploring_starts: Share = option(
         0.0, "Share of games that start from a random board.", rare=True
     )

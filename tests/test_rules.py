@@ -32,6 +32,7 @@ def plain_answers(rules, board):
 def test_a_board_is_three_by_three_by_default_hashable_and_kept_as_python_ints():
     assert (Rules(), Rules().cells) == (Rules(3, 3, 3), 9)
     assert str(Rules(3, 4, 2)) == "3x4, 2 in a row"
+    assert str(Rules(4, 4, 4, gravity=True)) == "4x4, 4 in a row, gravity"
     rules = Rules(np.int64(3), np.int8(4), np.int32(3))
     assert {Rules(3, 4, 3), rules, Rules(4, 3, 3)} == {Rules(4, 3, 3), Rules(3, 4, 3)}
     assert {type(size) for size in (rules.rows, rules.cols, rules.k)} == {int}

@@ -77,7 +77,11 @@ class Rules:
             raise ValueError(f"k must be at most max(rows, cols) = {longest}, got {self.k}")
 
     def __str__(self) -> str:
-        further = (f", {name}={value}" for name, value in self.variant.items())
+        """Such as "4x4, 4 in a row, gravity"."""
+        further = (
+            f", {name}" if value is True else f", {name}={value}"
+            for name, value in self.variant.items()
+        )
         return f"{self.rows}x{self.cols}, {self.k} in a row{''.join(further)}"
 
     @classmethod
