@@ -87,10 +87,12 @@ class Config(BoardConfig):
         8, "Number of rounds whose games are learned from.", larger=24, falling=12
     )
     updates: Count = option(60, "Number of updates after each round.", larger=240)
-    hidden: Layers = option((128, 128), "Units of the hidden layers.", larger=(256, 256))
+    hidden: Layers = option(
+        (128, 128), "Units of the hidden layers.", larger=(256, 256), falling=(128, 128)
+    )
     learning_rate: Positive = option(3e-3, "Adam's learning rate at the start.")
     half_life: Count = option(
-        2_048, "Games in which the learning rate halves.", larger=24_576, falling=12_288
+        2_048, "Games in which the learning rate halves.", larger=24_576, falling=8_192
     )
     counterexamples: Share = option(
         0.0, "Share of games that start where it can lose.", larger=0.5, falling=0.8

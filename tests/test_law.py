@@ -7,6 +7,7 @@ same game as its mirror image only. Beside each is a game in plain Python.
 
 from fractions import Fraction
 from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -24,7 +25,7 @@ from tictactoe_env.exact import (
     positions_of,
     solve,
 )
-from tictactoe_env.exact.evaluation import evaluate
+from tictactoe_env.exact.evaluation import evaluate, winner
 from tictactoe_env.exact.match import (
     best_achievable,
     best_response,
@@ -41,6 +42,8 @@ from tictactoe_env.policy import FunctionPolicy, RandomPolicy
 from tictactoe_env.rules import LOSS, IllegalMoveError, Rules, standing
 from tictactoe_env.search import MCTSPolicy, SearchPolicy
 from tictactoe_env.starts import ExploringStarts
+from training.goals import check_goal
+from training.metrics import results_of, row_of
 
 
 class Misere(Rules):
@@ -55,6 +58,27 @@ class PlainMisere(PlainGame):
     def outcome(self, board):
         found = super().outcome(board)
         return found and -found
+
+
+def test_where_o_wins_with_best_play_o_is_judged_by_its_wins_and_x_not_by_its_losses():
+    """Misere on 2x3, two in a row."""
+    rules = Misere(2, 3, 2)
+    found = evaluate(MinimaxPolicy(rules), rules)
+    assert PlainMisere(2, 3, 2).value_x[(0,) * 6] == -1
+    assert (winner(rules), found.winner, found.best_play_x) == ("O", "O", -1)
+    assert (found.unbeatable_x, found.always_wins_x, found.always_wins_o) == (False, False, True)
+    assert found.verdict == "wins against everybody as O, and X cannot avoid losing"
+    sides = ("both", "X", "O")
+    assert [found.reached("unbeatable", side) for side in sides] == [True, False, True]
+    worse = evaluate(RandomPolicy(), rules)
+    assert not any(worse.reached("unbeatable", side) for side in sides)
+    assert found.rank("O") > worse.rank("O")
+    for one in (found, worse):
+        assert results_of(row_of(1, 0.0, one, rules), rules) == one
+    certificate = certify(MinimaxPolicy(rules), "minimax", rules)
+    assert certificate.claim == f"PROVEN on {rules}: {found.verdict}"
+    with pytest.raises(ValueError, match="no X can avoid losing"):
+        check_goal(SimpleNamespace(rules=rules, side="X"), "unbeatable")
 
 
 LAWS = [(Misere, False), (Rules, True), (Misere, True)]

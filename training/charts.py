@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tictactoe_env.exact.evaluation import best_play_x
+from tictactoe_env.exact.evaluation import winner
 from tictactoe_env.exact.match import best_achievable
 from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.files import write_file
 from tictactoe_env.rules import SIDES, Rules
 from training.files import write_csv
 from training.learner import Table
+from training.metrics import ALWAYS_WINS
 from training.run import Run
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def growth(
     limits = best_achievable(rules) if rules.cells <= TABULATED else {}
     for side, colour in zip(sides, COLOURS, strict=False):
         place = f"as {side}"
-        if side == "O" and best_play_x(rules) == 1:
+        if winner(rules) not in ("", side):
             place += ", which must lose"
         for axes, what in ((wins, "win"), (losses, "loss")):
             rates = [100 * row[f"{side.lower()}_{what}"] for row in rows]
@@ -168,11 +169,11 @@ def _measure(curves: Sequence[Curve]) -> _Measure:
 def _proven_by_then(rows: Rows, sides: Sequence[str], steps: Any) -> Any:
     """True for each number of steps if an evaluation up to there has proven all of these sides.
 
-    Where X wins with best play, X has to win against everybody, and O does not count.
+    Where a side wins with best play, it has to win against everybody, and the other does not count.
     """
-    columns = [f"unbeatable_{side.lower()}" for side in sides]
-    if "X" in sides and "always_wins_x" in rows[-1]:
-        columns = ["always_wins_x"]
+    columns = [ALWAYS_WINS[side] for side in sides if ALWAYS_WINS[side] in rows[-1]]
+    if not columns:
+        columns = [f"unbeatable_{side.lower()}" for side in sides]
     proven = np.all([[row[name] == 1 for row in rows] for name in columns], axis=0)
     proven_by_then = np.maximum.accumulate(proven)
     return _held(proven_by_then, rows, steps) == 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tictactoe_env.exact.evaluation import best_play_x
+from tictactoe_env.exact.evaluation import winner
 from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.exact.proof import Limit
 
@@ -25,8 +25,10 @@ def check_goal(config: Any, until: str) -> None:
             "the best achievable results are computed on boards of at most "
             f"{TABULATED} cells, not on {rules}: give --until unbeatable"
         )
-    if getattr(config, "side", "both") == "O" and best_play_x(rules) == 1:
+    side = getattr(config, "side", "both")
+    if winner(rules) and side not in ("both", winner(rules)):
         raise ValueError(
-            f"no O can avoid losing on {rules}, where X wins with best play: leave --until "
+            f"no {side} can avoid losing on {rules}, where {winner(rules)} wins with best play: "
+            f"leave --until "
             f"{until} out, or train another side"
         )

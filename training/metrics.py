@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tictactoe_env.exact.evaluation import Evaluation, best_play_x
+from tictactoe_env.exact.evaluation import Evaluation
 from tictactoe_env.exact.match import Result
-from tictactoe_env.exact.positions import TABULATED
+from tictactoe_env.exact.positions import TABULATED, can_enumerate
 from tictactoe_env.rules import SIDES, Rules
 from training.files import DamagedFileError, csv_lines, write_bytes
 
@@ -21,7 +21,8 @@ RATES = tuple(f"{side}_{name}" for side in "xo" for name in RESULTS_OF_GAMES)
 SAMPLED = tuple(f"sampled_{side}" for side in "xo")  # on boards of more than 12 cells only
 EXPLOITED = tuple(f"exploited_{side}" for side in "xo")  # a best response's win - loss
 COLUMNS = ("steps", "seconds", *RATES, *PROVEN)
-LATER = ("always_wins_x", *SAMPLED)  # columns that some boards lack
+ALWAYS_WINS = {"X": "always_wins_x", "O": "always_wins_o"}  # where that side wins with best play
+LATER = (*ALWAYS_WINS.values(), *SAMPLED)  # columns that some boards lack
 RESULTS = (*COLUMNS, *LATER, *EXPLOITED)  # any further columns are notes of the learner
 GROWTH = ("steps", "x_loss", "o_loss", "unbeatable_x", "unbeatable_o")  # what a chart needs
 WHOLE = ("steps", *PROVEN, *LATER)
@@ -39,8 +40,9 @@ def row_of(steps: int, seconds: float, results: Evaluation, rules: Rules) -> Row
             row[f"{side}_{name}"] = getattr(rates, name)
     for name in PROVEN:
         row[name] = int(getattr(results, name))
-    if results.is_won_by_x:
-        row["always_wins_x"] = int(results.always_wins_x)
+    if results.winner:
+        name = ALWAYS_WINS[results.winner]
+        row[name] = int(getattr(results, name))
     if rules.cells > TABULATED:
         for side in SIDES:
             row[f"sampled_{side.lower()}"] = int(side in results.sampled)
@@ -55,12 +57,18 @@ def results_of(row: Row, rules: Rules) -> Evaluation:
         side: Result(**{name: row[f"{side}_{name}"] for name in RESULTS_OF_GAMES}) for side in "xo"
     }
     proven: dict[str, Any] = {name: bool(row[name]) for name in PROVEN}
+    proven |= {name: bool(row.get(name, 0)) for name in ALWAYS_WINS.values()}
+    is_draw = can_enumerate(rules) or (row["unbeatable_x"] and row["unbeatable_o"])
+    best_play_x = 0 if is_draw else None
+    if ALWAYS_WINS["X"] in row:
+        best_play_x = 1
+    elif ALWAYS_WINS["O"] in row:
+        best_play_x = -1
     return Evaluation(
         rates["x"],
         rates["o"],
         **proven,
-        always_wins_x=bool(row.get("always_wins_x", 0)),
-        best_play_x=None if row["unbeatable_o"] else best_play_x(rules),
+        best_play_x=best_play_x,
         sampled=tuple(side for side in SIDES if row.get(f"sampled_{side.lower()}")),
         rules=rules,
     )

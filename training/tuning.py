@@ -39,17 +39,16 @@ FAILURES = (ValueError, ArithmeticError)  # of options that cannot be trained, s
 
 
 def shortfall(results: Evaluation, side: str = "both") -> float:
-    """Regret of a policy: 0 at best, and it falls as `Evaluation.rank` grows.
+    """Regret of a policy: it falls as `Evaluation.rank` grows.
 
-    It is the largest number of unbeatable sides less the policy's number, plus a fraction from 0 to
-    1 that falls with its wins minus losses against random play. An X that wins against everybody
-    counts as two sides, since no O is unbeatable then.
+    It is two less the policy's number of unbeatable sides, plus a fraction from 0 to 1 that falls
+    with its wins minus losses against random play. A side that wins against everybody counts as
+    two, since the other is not unbeatable then.
     """
     unbeatable, value = results.rank(side)
-    most_unbeatable = 1 if side == "O" else 2
     sides = 2 if side == "both" else 1
     missing_value = (sides - value) / (2 * sides)
-    return most_unbeatable - unbeatable + missing_value
+    return 2 - unbeatable + missing_value
 
 
 def trained(page: Page, config: BoardConfig, until: str) -> Iterator[float]:

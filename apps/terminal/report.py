@@ -13,7 +13,7 @@ from rich.text import Text
 
 from tictactoe_env.certificates.content import Certificate
 from tictactoe_env.errors import printable
-from tictactoe_env.exact.evaluation import UNTIL, best_play_x
+from tictactoe_env.exact.evaluation import UNTIL, winner
 from tictactoe_env.exact.match import exact_result, sampled_result
 from tictactoe_env.exact.proof import Limit, Progress
 from tictactoe_env.notation import SIDES
@@ -270,10 +270,11 @@ def names_of(specs: Sequence[str]) -> list[str]:
 
 
 def goal_text(until: str, rules: Rules) -> str:
-    """The meaning of a training's goal where X wins with best play; "" on other boards."""
-    if until == "steps" or best_play_x(rules) != 1:
+    """The meaning of a training's goal where a side wins with best play; "" on other boards."""
+    if until == "steps" or not (side := winner(rules)):
         return ""
+    other = "O" if side == "X" else "X"
     return (
-        f"X wins with best play on {rules}: the goal is that X wins against everybody; O, which "
-        "cannot avoid losing, does not count"
+        f"{side} wins with best play on {rules}: the goal is that {side} wins against everybody; "
+        f"{other}, which cannot avoid losing, does not count"
     )

@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tictactoe_env.exact.evaluation import best_play_x
+from tictactoe_env.exact.evaluation import winner
 from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.files import write_file
 from tictactoe_env.rules import SIDES, Rules
@@ -27,7 +27,7 @@ from training.metrics import results_of
 from training.options import BoardConfig
 
 GOALS = {
-    "always_wins": "wins against everybody",  # what X can reach where it wins with best play
+    "always_wins": "wins against everybody",  # what the side can reach that wins with best play
     "unbeatable": "proven unbeatable",
     "optimal": "proven optimal",
 }
@@ -57,7 +57,7 @@ def parse_seeds(text: str) -> tuple[int, ...]:
 
 def goals_of(rules: Rules) -> tuple[str, ...]:
     """The goals that are counted on a board. What is optimal is known on up to 12 cells."""
-    if best_play_x(rules) == 1:
+    if winner(rules):
         return ("always_wins",)
     if rules.cells > TABULATED:
         return ("unbeatable",)

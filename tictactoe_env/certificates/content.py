@@ -120,7 +120,7 @@ class Certificate:
         """The verdict with the board; it begins with "PROVEN" unless the player can be beaten."""
         found = self.trained
         is_safe = all(one.unbeatable for one in found.values())
-        if is_safe or ("X" in found and found["X"].always_wins):
+        if is_safe or any(one.always_wins for one in found.values()):
             return f"PROVEN on {self.rules}: {self.verdict()}"
         return f"on {self.rules} it {self.verdict()}"
 

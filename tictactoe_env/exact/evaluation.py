@@ -37,6 +37,7 @@ from tictactoe_env.policy import Model, Policy, RandomPolicy
 from tictactoe_env.rules import SIDES, Rules
 
 UNTIL = ("steps", "unbeatable", "optimal")  # goals of a training
+_WINNERS: dict[int | None, str] = {1: "X", -1: "O", 0: "", None: ""}  # by X's result with best play
 _SAMPLED_GAMES = 2_000  # against random play, of a side that is not proven
 
 
@@ -52,9 +53,10 @@ class Evaluation:
     against random play. False if the side can't avoid losing, and on boards of more than 12 cells,
     where the best achievable result isn't computed.
     best_responses: by side; empty in an evaluation that was read from a table of metrics.
-    always_wins_x: True if it wins every game as X, whatever the opponent does.
-    best_play_x: X's result if both sides play perfectly, 1 for a win and 0 for a draw; None if
-    that's not known, as on boards of more than 16 cells.
+    always_wins_x, always_wins_o: True if it wins every game as that side, whatever the opponent
+    does.
+    best_play_x: X's result if both sides play perfectly, 1 for a win, 0 for a draw and -1 for a
+    loss; None if that's not known, as on boards of more than 16 cells.
     sampled: the sides whose results come from sampled games, because nothing is proven of them.
     rules: the board.
     asked: the positions in which it had to move in the proof, on both sides; symmetric ones count
@@ -71,6 +73,7 @@ class Evaluation:
         default_factory=dict, compare=False, repr=False
     )
     always_wins_x: bool = False
+    always_wins_o: bool = False
     best_play_x: int | None = None
     sampled: tuple[str, ...] = ()
     rules: Rules = Rules()
@@ -87,32 +90,35 @@ class Evaluation:
         return self.optimal_x and self.optimal_o
 
     @property
-    def is_won_by_x(self) -> bool:
-        """True if X is known to win under perfect play by both sides, so that O must lose."""
-        return self.always_wins_x or self.best_play_x == 1
+    def winner(self) -> str:
+        """The side that is known to win with best play, so that the other must lose; or ""."""
+        return _WINNERS[self.best_play_x]
 
     def reached(self, until: str, side: str = "both") -> bool:
         """True if one or both sides have reached a goal of UNTIL; "steps" is never reached.
 
-        Where X wins with best play, X has to win against everyone, and O, which cannot avoid
-        losing, does not count; alone it never reaches a goal.
+        Where a side wins with best play, it has to win against everyone. The other side, which
+        cannot avoid losing, does not count; alone it never reaches a goal.
         """
-        reached = {
+        x, o = {
             "steps": (False, False),
             "unbeatable": (self.unbeatable_x, self.unbeatable_o),
             "optimal": (self.optimal_x, self.optimal_o),
         }[until]
-        if self.is_won_by_x:
-            return side != "O" and reached[0] and self.always_wins_x
-        return all(one for name, one in zip(SIDES, reached, strict=True) if side in ("both", name))
+        if self.winner == "X":
+            return side != "O" and x and self.always_wins_x
+        if self.winner == "O":
+            return side != "X" and o and self.always_wins_o
+        return (x or side == "O") and (o or side == "X")
 
     def rank(self, side: str = "both") -> tuple[float, float]:
         """The key that ranks checkpoints: number of unbeatable sides, then value against random.
 
-        An X that wins against everyone counts as two sides.
+        A side that wins against everyone counts as two.
         """
         safe_x = self.unbeatable_x + self.always_wins_x
-        by_side = {"X": (safe_x, self.x.value), "O": (self.unbeatable_o, self.o.value)}
+        safe_o = self.unbeatable_o + self.always_wins_o
+        by_side = {"X": (safe_x, self.x.value), "O": (safe_o, self.o.value)}
         chosen = [by_side[name] for name in SIDES if side in ("both", name)]
         unbeatable, values = zip(*chosen, strict=True)
         return float(sum(unbeatable)), float(sum(values))
@@ -136,7 +142,7 @@ class Evaluation:
         """The verdict on each side that was not sampled."""
         sides = {
             "X": (self.unbeatable_x, self.optimal_x, self.always_wins_x),
-            "O": (self.unbeatable_o, self.optimal_o, False),
+            "O": (self.unbeatable_o, self.optimal_o, self.always_wins_o),
         }
         return {
             side: Proven(*found, game_text(self._lost.get(side, ()), self.rules).split())
@@ -291,11 +297,13 @@ def evaluation_of(sides: Mapping[str, SideEvaluation], rules: Rules) -> Evaluati
         side: found.response for side, found in sides.items() if found.response is not None
     }
     safe = {side: not response.can_lose for side, response in responses.items()}
-    always_wins_x = "X" in responses and responses["X"].always_wins
+    always_wins = {side: response.always_wins for side, response in responses.items()}
     proven = None
-    if always_wins_x:
+    if always_wins.get("X"):
         proven = 1
-    elif safe.get("O"):
+    elif always_wins.get("O"):
+        proven = -1
+    elif safe.get("X") and safe.get("O"):
         proven = 0
     return Evaluation(
         sides["X"].result,
@@ -305,7 +313,8 @@ def evaluation_of(sides: Mapping[str, SideEvaluation], rules: Rules) -> Evaluati
         optimal_x=sides["X"].wins_most,
         optimal_o=sides["O"].wins_most,
         best_responses=responses,
-        always_wins_x=always_wins_x,
+        always_wins_x=always_wins.get("X", False),
+        always_wins_o=always_wins.get("O", False),
         best_play_x=best_play_x(rules) if proven is None else proven,  # solving 4x4 takes a second
         sampled=tuple(side for side in SIDES if side not in responses),
         rules=rules,
@@ -314,11 +323,16 @@ def evaluation_of(sides: Mapping[str, SideEvaluation], rules: Rules) -> Evaluati
 
 
 def best_play_x(rules: Rules) -> int | None:
-    """X's result if both sides play perfectly: 1 a win, 0 a draw; None if that is not known.
+    """X's result if both sides play perfectly: 1, 0 or -1; None if that is not known.
 
     It is known on boards of up to 16 cells, which are solved on first use.
     """
     return int(np.sign(solve(rules).scores[0])) if can_enumerate(rules) else None
+
+
+def winner(rules: Rules) -> str:
+    """The side that wins with best play; "" if neither does, or if that is not known."""
+    return _WINNERS[best_play_x(rules)]
 
 
 def fair_results(rules: Rules) -> dict[str, int]:

@@ -29,14 +29,15 @@ class Proven(NamedTuple):
 def verdict(sides: Mapping[str, Proven], games: bool = True) -> str:
     """Say whether a player can be beaten, such as "can be beaten as O (a1 b2 b1 a3 c1)".
 
-    sides: those of which something is proven. games: name the shortest games that it loses. Where X
-    wins against everybody, O is not judged by its losses.
+    sides: those of which something is proven. games: name the shortest games that it loses. Where
+    one side wins against everybody, the other is not judged by its losses.
     """
     if not sides:
         return "not proven"
-    if "X" in sides and sides["X"].always_wins:
-        words = "wins against everybody as X"
-        return f"{words}, and O cannot avoid losing" if "O" in sides else words
+    for side, other in ("XO", "OX"):
+        if side in sides and sides[side].always_wins:
+            words = f"wins against everybody as {side}"
+            return f"{words}, and {other} cannot avoid losing" if other in sides else words
     beaten = []
     for side, one in sides.items():
         if not one.word:

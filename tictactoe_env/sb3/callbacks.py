@@ -19,6 +19,7 @@ from tictactoe_env.exact.evaluation import (
     best_play_x,
     evaluate_or_sample,
     fair_results,
+    winner,
 )
 from tictactoe_env.exact.match import Result
 from tictactoe_env.exact.positions import TABULATED
@@ -191,10 +192,12 @@ class ExactEvaluation(_EveryNSteps):
             return
         if self.stop_at == "optimal" and board.cells > TABULATED:
             raise ValueError(f'best results on {board} are not computed: give "unbeatable"')
-        if "O" in self._judged() and best_play_x(board) == 1:
+        best = winner(board)
+        others = [side for side in self._judged() if side != best]
+        if best and others:
             raise ValueError(
-                f"stop_at={self.stop_at!r} cannot be reached on {board}, where O loses to perfect "
-                'play: leave it out, or give sides="X"'
+                f"stop_at={self.stop_at!r} cannot be reached on {board}, where {others[0]} loses "
+                f"to perfect play: leave it out, or give sides={best!r}"
             )
 
     def act(self) -> bool:
