@@ -15,7 +15,8 @@ improved policy. It ends at a new board, or with the game.
 
 What differs from the papers:
 
-- The target of a value is half the result of the game, and half the value that the search found.
+- The target of a value is half the result of the game, and half the value that the search found
+  (with gravity a quarter and three quarters).
 - The network is a perceptron, trained by a new Adam each round, with boards turned at random.
 - On larger boards the network that plays is a moving average of the one that learns, and half of
   the games begin where it can still be beaten, as its last proofs have found (with gravity four
@@ -102,6 +103,12 @@ class Config(BoardConfig):
     )
     to_win: bool = option(
         False, "Whether positions in which it can draw are counterexamples too.", rare=True
+    )
+    result_share: Share = option(
+        0.5,
+        "Share of the game's result in the target of a value; the rest is what the search found.",
+        falling=0.25,
+        rare=True,
     )
     rounds_per_proof: Count = option(
         8, "Rounds between two proofs that find counterexamples.", falling=4, rare=True
@@ -501,10 +508,11 @@ class AlphaZero(Learner):
             ends = results_of(boards[games], self.rules)  # for the side that moves next
             results_x[games] = -ends * movers
             games = games[np.isnan(ends)]
+        share = config.result_share
         parts = []
         for played, now, found in turns:
             results = results_x[played] * to_move(now)  # for the side to move
-            targets = (results + found.values) / 2
+            targets = share * results + (1 - share) * found.values
             parts.append(Examples(now, found.policies, targets.astype(np.float32)))
         return joined(parts)
 
