@@ -113,6 +113,12 @@ class Config(BoardConfig):
     rounds_per_proof: Count = option(
         8, "Rounds between two proofs that find counterexamples.", falling=4, rare=True
     )
+    proofs_per_search: Natural = option(
+        0,
+        "With simulations, one proof in so many is of the search, not of the network; 0 for none.",
+        falling=8,
+        rare=True,
+    )
     proof_positions: Count = option(3_000_000, "Positions beyond which a side is not proven.")
     averaging: Share = option(
         0.0,
@@ -569,17 +575,22 @@ class AlphaZero(Learner):
     def find_counterexamples(self) -> None:
         """Find the boards from which the network, to move, can be beaten, and remember them.
 
-        With `to_win` a draw counts as beaten. A side whose proof would be beyond the limit adds
-        none.
+        With `proofs_per_search` it's the search now and then: it meets other positions, and errs in
+        others, but its proof takes longer. With `to_win` a draw counts as beaten. A side whose
+        proof would be beyond the limit adds none.
         """
         config = self.config
         limit = Limit(config.proof_positions)
-        network = player(config.replace(simulations=0), self.model())
+        proofs = self.steps // (config.rounds_per_proof * config.games)
+        simulations = 0
+        if config.proofs_per_search and proofs % config.proofs_per_search == 0:
+            simulations = config.simulations
+        proven = player(config.replace(simulations=simulations), self.model())
         found = list[Boards]()
         for side in sides_of(dict(config)):
             targets = {side: 1} if config.to_win else None
             response = response_to_learner(
-                network, self.rules, (side,), limit=limit, targets=targets
+                proven, self.rules, (side,), limit=limit, targets=targets
             )
             if response is not None:
                 found.append(response.counterexamples)

@@ -160,6 +160,9 @@ def test_the_targets_of_a_round_are_the_policies_of_its_searches_and_its_results
     moves = found.policies.argmax(axis=1).tolist()
     assert list(zip(found.boards.tolist(), moves, found.values.tolist(), strict=True)) == expected
     assert found.policies.sum() == len(expected) == 5 + 6 + 9
+    quarter = begin(result_share=0.25).play()
+    results = 2 * found.values - 0.5
+    np.testing.assert_array_equal(quarter.values, 0.25 * results + 0.75 * 0.5)
 
 
 def examples_of(*texts, moves, values):
@@ -213,6 +216,23 @@ def test_only_the_last_rounds_are_learned_from():
     assert learner.memory[0] is first
     learner.advance(3)
     assert [one is first for one in learner.memory] == [False, False]
+
+
+def test_some_of_the_proofs_are_of_the_search(monkeypatch):
+    seen = []
+    player = PAGE.player
+
+    def recorded(config, model):
+        seen.append(config.simulations)
+        return player(config, model)
+
+    monkeypatch.setattr(PAGE, "player", recorded)
+    options = {"counterexamples": 0.5, "rounds_per_proof": 1, "simulations": 2}
+    for proofs, expected in ((0, [0, 0, 0, 0]), (2, [0, 2, 0, 2])):
+        learner = begin(self_play_simulations=2, proofs_per_search=proofs, **options)
+        seen.clear()
+        learner.advance(12)
+        assert seen == expected
 
 
 def test_with_to_win_positions_in_which_it_can_draw_are_counterexamples_too():
