@@ -92,6 +92,14 @@ def test_where_x_wins_it_counts_when_x_wins_against_everybody(tmp_path, drawn):
     assert next(iter(losses.values()))[1] == pytest.approx([70, 40, 10])  # to random play
 
 
+def test_on_a_large_board_it_counts_when_o_wins_against_everybody(tmp_path, drawn):
+    found = rows(0.2, 0.5, 0.8)
+    found[1]["always_wins_o"] = 1  # only then it's known that O can
+    compare([Curve("dqn", [found], ("O",))], tmp_path / "study.png", "1 seed")
+    shares = lines(drawn[0].axes[0])
+    assert shares["dqn"][1] == [100, 100, 0, 0]
+
+
 def test_a_run_draws_columns_of_its_metrics_and_tables_with_a_title(tmp_path, drawn):
     league = Table(("round", "all_games"), [(1, 9), (2, 6)], {"games": ["all_games"]})
     tables = {"league.csv": league, "dataset.csv": Table((), ())}

@@ -171,10 +171,11 @@ def _proven_by_then(rows: Rows, sides: Sequence[str], steps: Any) -> Any:
 
     Where a side wins with best play, it has to win against everybody, and the other does not count.
     """
-    columns = [ALWAYS_WINS[side] for side in sides if ALWAYS_WINS[side] in rows[-1]]
+    columns = [ALWAYS_WINS[side] for side in sides if any(ALWAYS_WINS[side] in row for row in rows)]
     if not columns:
         columns = [f"unbeatable_{side.lower()}" for side in sides]
-    proven = np.all([[row[name] == 1 for row in rows] for name in columns], axis=0)
+    # On a large board a row has the column of the winner only where it has won every game.
+    proven = np.all([[row.get(name) == 1 for row in rows] for name in columns], axis=0)
     proven_by_then = np.maximum.accumulate(proven)
     return _held(proven_by_then, rows, steps) == 1
 
