@@ -19,11 +19,12 @@ from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.policy import RandomPolicy
-from tictactoe_env.rules import Rules
+from tictactoe_env.rules import LOSS, Rules
 from training import kernels
 from training import learner as learner_module
 from training import run as runs
 from training.files import read_json
+from training.goals import check_goal
 from training.learner import Learner, Table, evaluations
 from training.metrics import COLUMNS, EXPLOITED, results_of, row_of
 from training.options import BoardConfig, Count, option
@@ -132,6 +133,21 @@ def test_a_row_of_metrics_says_where_x_wins_and_must_win():
     found = evaluate_or_sample(LineCounter(long), long, "X")
     assert found.sampled == ("O",)
     assert results_of(row_of(1, 0.0, found, long), long) == found
+
+
+class Misere(Rules):
+    """The side that completes a line loses: on 2x3, two in a row, X loses with best play."""
+
+    line_result = LOSS
+
+
+def test_a_row_of_metrics_says_where_o_wins_and_x_has_no_goal_there():
+    rules = Misere(2, 3, 2)
+    for player in (MinimaxPolicy(rules), RandomPolicy()):
+        found = evaluate(player, rules)
+        assert results_of(row_of(1, 0.0, found, rules), rules) == found
+    with refuses("no X can avoid losing", "2x3"):
+        check_goal(SimpleNamespace(rules=rules, side="X"), "unbeatable")
 
 
 def test_the_metrics_are_the_exact_results_of_every_evaluation(tmp_path):
