@@ -15,12 +15,12 @@ improved policy. It ends at a new board, or with the game.
 
 What differs from the papers:
 
-- The target of a value is half the result of the game, and half the value that the search found
-  (with gravity a quarter and three quarters).
+- The target of a value is half the result of the game, and half the value that the search found.
+  On larger boards with gravity the result counts a quarter.
 - The network is a perceptron, trained by a new Adam each round, with boards turned at random.
 - On larger boards the network that plays is a moving average of the one that learns, and half of
-  the games begin where it can still be beaten, as its last proofs have found (with gravity four
-  fifths).
+  the games begin where it can still be beaten, as its last proofs have found. With gravity it is
+  four fifths of the games, and some of the proofs are of the search.
 
 The player makes the network's most likely move or, with `simulations`, the best move of a search
 without noise.
@@ -575,9 +575,9 @@ class AlphaZero(Learner):
     def find_counterexamples(self) -> None:
         """Find the boards from which the network, to move, can be beaten, and remember them.
 
-        With `proofs_per_search` it's the search now and then: it meets other positions, and errs in
-        others, but its proof takes longer. With `to_win` a draw counts as beaten. A side whose
-        proof would be beyond the limit adds none.
+        With `proofs_per_search` some proofs are of the search instead, which meets other positions
+        than the network, and errs in others. They take longer. With `to_win` a draw counts as
+        beaten. A side whose proof would be beyond the limit adds none.
         """
         config = self.config
         limit = Limit(config.proof_positions)
@@ -585,13 +585,11 @@ class AlphaZero(Learner):
         simulations = 0
         if config.proofs_per_search and proofs % config.proofs_per_search == 0:
             simulations = config.simulations
-        proven = player(config.replace(simulations=simulations), self.model())
+        asked = player(config.replace(simulations=simulations), self.model())
         found = list[Boards]()
         for side in sides_of(dict(config)):
             targets = {side: 1} if config.to_win else None
-            response = response_to_learner(
-                proven, self.rules, (side,), limit=limit, targets=targets
-            )
+            response = response_to_learner(asked, self.rules, (side,), limit=limit, targets=targets)
             if response is not None:
                 found.append(response.counterexamples)
         self.counterexamples = sum(map(len, found)) if found else -1

@@ -171,7 +171,8 @@ def _proven_by_then(rows: Rows, sides: Sequence[str], steps: Any) -> Any:
 
     Where a side wins with best play, it has to win against everybody, and the other does not count.
     """
-    columns = [ALWAYS_WINS[side] for side in sides if any(ALWAYS_WINS[side] in row for row in rows)]
+    stated = {name for row in rows for name in row}
+    columns = [ALWAYS_WINS[side] for side in sides if ALWAYS_WINS[side] in stated]
     if not columns:
         columns = [f"unbeatable_{side.lower()}" for side in sides]
     # On a large board a row has the column of the winner only where it has won every game.

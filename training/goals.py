@@ -26,9 +26,9 @@ def check_goal(config: Any, until: str) -> None:
             f"{TABULATED} cells, not on {rules}: give --until unbeatable"
         )
     side = getattr(config, "side", "both")
-    if winner(rules) and side not in ("both", winner(rules)):
+    best = winner(rules)
+    if best and side not in ("both", best):
         raise ValueError(
-            f"no {side} can avoid losing on {rules}, where {winner(rules)} wins with best play: "
-            f"leave --until "
-            f"{until} out, or train another side"
+            f"no {side} can avoid losing on {rules}, where {best} wins with best play: "
+            f"leave --until {until} out, or train another side"
         )

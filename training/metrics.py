@@ -58,6 +58,7 @@ def results_of(row: Row, rules: Rules) -> Evaluation:
     }
     proven: dict[str, Any] = {name: bool(row[name]) for name in PROVEN}
     proven |= {name: bool(row.get(name, 0)) for name in ALWAYS_WINS.values()}
+    # Boards of up to 16 cells are solved: a row without a winner's column is of a draw.
     is_draw = can_enumerate(rules) or (row["unbeatable_x"] and row["unbeatable_o"])
     best_play_x = 0 if is_draw else None
     if ALWAYS_WINS["X"] in row:
