@@ -14,10 +14,10 @@ from collections.abc import Sequence
 
 from tictactoe_env.errors import in_one_line, printable, whole_number
 from tictactoe_env.games.game import Participant
-from tictactoe_env.games.session import PERSON, GameSession, Talk, other
+from tictactoe_env.games.session import PERSON, GameSession, Talk
 from tictactoe_env.notation import parse_size
 from tictactoe_env.opponents import EASY, EASY_BEYOND, easy_opponent, make_opponent
-from tictactoe_env.rules import SIDES
+from tictactoe_env.rules import SIDES, other_side
 
 _PROGRAM = "python -m tictactoe_env"
 _OPPONENTS = f"{_PROGRAM}.opponents"  # lists them with their strength
@@ -54,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         games = whole_number(given.games, "games", 1)
         seed = secrets.randbits(32) if given.seed is None else whole_number(given.seed, "seed", 0)
         name = given.opponent or easy_opponent(rules)
-        side = other(given.side)
+        side = other_side(given.side)
         players = {given.side: Participant("human", PERSON), side: Participant("agent", name)}
         session = GameSession(rules, players, {side: make_opponent(name, rules)}, Talk())
     except ValueError as error:

@@ -23,11 +23,18 @@ from tictactoe_env.notation import SIDES, board_text, check_move, parse_board, p
 from tictactoe_env.observation import OBSERVATIONS
 from tictactoe_env.opponents import text_of
 from tictactoe_env.policy import Policy, as_policy, checked_actions, legal_actions
-from tictactoe_env.rules import ILLEGAL, OUTCOMES, SIZES, Boards, Rules, to_move
+from tictactoe_env.rules import SIZES, Boards, Outcome, Rules, mark_of, side_to_move, to_move
 
 _SIDE_CHOICES = (*SIDES, "random", "alternate")
 RENDER_MODES = ("human", "ansi", "rgb_array")
 _REWARDS = {"win": 1, "draw": 0, "loss": -1, "illegal": -1}
+_REWARD_OF = {
+    Outcome.WIN: "win",
+    Outcome.DRAW: "draw",
+    Outcome.LOSS: "loss",
+    Outcome.ILLEGAL: "illegal",
+    Outcome.OPPONENT_ILLEGAL: "win",
+}
 # Arguments with which the best achievable reward stays the same.
 _SAME_THRESHOLD = {
     "observation",
@@ -43,11 +50,6 @@ BOARD_OPTIONS = ("board",)  # where the caller moves for both sides
 
 _Seats = NDArray[np.int8]
 Start = Callable[[_Seats, np.random.Generator], tuple[Boards, _Seats]]
-
-
-def mark_of(side: str) -> int:
-    """The mark of a side: +1 for "X", -1 for "O"."""
-    return 1 if side == "X" else -1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,7 +98,7 @@ class Config:
 
     @cached_property
     def reward_table(self) -> NDArray[np.float64]:
-        """Reward of each result, ONGOING to OPPONENT_ILLEGAL: (6,)."""
+        """Reward of each `Outcome`, 0 while the game goes on: (6,)."""
         given = {} if self.rewards is None else self.rewards
         if not isinstance(given, Mapping):
             raise ValueError(f"rewards must be a mapping such as {_REWARDS}, got {given!r}")
@@ -106,8 +108,7 @@ class Config:
             if not is_number or not abs(value) <= sys.float_info.max:
                 raise ValueError(f"the reward for {name!r} must be a finite number, got {value!r}")
         rewards = {**_REWARDS, **given}
-        names = ["illegal" if i == ILLEGAL else outcome for i, outcome in enumerate(OUTCOMES)]
-        return np.array([0.0, *(float(rewards[name]) for name in names[1:])])
+        return np.array([0.0, *(float(rewards[name]) for name in _REWARD_OF.values())])
 
     # --- what the learner sees and does -----------------------------------------------------------
 
@@ -233,10 +234,9 @@ class Config:
         ends = self.ended(after) | ~self.rules.legal_cells(board)
         bound = (as_policy(player, self.rules) for player in players) if ends.any() else ()
         if any((policy.probs(board[None])[0, ends] > 0).any() for policy in bound):
-            other = "X" if mover > 0 else "O"
             raise ValueError(
                 f'on "{board_text(board, self.rules)}" ({self.rules}) the opponent may end the '
-                f'game before the learner\'s first move: give side="{other}"'
+                f'game before the learner\'s first move: give side="{side_to_move(board)}"'
             )
 
     def options(self, options: Any, known: tuple[str, ...] = RESET_OPTIONS) -> dict[str, Any]:

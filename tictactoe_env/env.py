@@ -16,7 +16,6 @@ from tictactoe_env.config import (
     RESET_OPTIONS,
     Config,
     Start,
-    mark_of,
     picture_of,
 )
 from tictactoe_env.engines import GameEngine, GameState, game_engine
@@ -24,7 +23,7 @@ from tictactoe_env.errors import checked_seed, whole_number
 from tictactoe_env.observation import last_move, observation_space
 from tictactoe_env.policy import Uniforms
 from tictactoe_env.pool import Pool, Pooled
-from tictactoe_env.rules import ILLEGAL, ONGOING, OUTCOME_NUMBERS, Boards, to_move
+from tictactoe_env.rules import ILLEGAL, ONGOING, OUTCOME_NUMBERS, Boards, mark_of, to_move
 
 _NO_OPTIONS: Mapping[str, Any] = {}
 _OUTCOME = tuple(OUTCOME_NUMBERS)  # of a result: np.int8

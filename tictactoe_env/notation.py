@@ -22,8 +22,18 @@ from typing import Any
 import numpy as np
 
 from tictactoe_env.errors import one_of
-from tictactoe_env.rules import SIDES as SIDES
-from tictactoe_env.rules import WIN, Boards, IllegalMoveError, Rules, standing, to_move
+from tictactoe_env.rules import (
+    SIDES as SIDES,
+)
+from tictactoe_env.rules import (
+    WIN,
+    Boards,
+    IllegalMoveError,
+    Rules,
+    other_side,
+    side_to_move,
+    standing,
+)
 
 _NAME = re.compile("(?<![a-z0-9])[a-z]{1,2}[0-9]{1,2}(?![a-z0-9])")  # of a cell in a text
 MARKS = {1: "X", -1: "O", 0: "."}
@@ -208,13 +218,14 @@ def check_move(board: Boards, cell: int, rules: Rules) -> None:
     legal = rules.legal_cells(board)
     text = board_text(board, rules)
     if any(lines) or not legal.any():
-        winner = SIDES[lines[1] if rules.line_result == WIN else lines[0]]
+        made_it = "O" if lines[1] else "X"
+        winner = made_it if rules.line_result == WIN else other_side(made_it)
         how = f"{winner} has won" if any(lines) else "a draw"
         raise IllegalMoveError(f'the game is over on "{text}" ({how}); start a new one')
     if legal[cell]:
         return
     what = "taken" if board[cell] else "not legal"
-    side = SIDES[int(to_move(board) < 0)]
+    side = side_to_move(board)
     refused = f'{cell_text(cell, rules)} is {what} in "{text}"'
     names = game_text(np.flatnonzero(legal).tolist(), rules)
     raise IllegalMoveError(f"{refused} ({side} to move, legal: {names})")

@@ -24,13 +24,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from enum import IntEnum
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tictactoe_env.errors import whole_number
+from tictactoe_env.errors import unknown_name, whole_number
 
 SIZES = ("rows", "cols", "k")  # the fields of `Rules` that every document names
 MAX_BITS = 64  # of a bitboard with its padding column; 7x8 is the largest nearly square board
@@ -39,11 +40,38 @@ _Bits = Any  # one bitboard as an int, or a batch as uint64 (B,)
 Boards = NDArray[np.int8]
 SIDES = ("X", "O")
 
-# The state of a game, seen by one side.
-ONGOING, WIN, DRAW, LOSS, ILLEGAL, OPPONENT_ILLEGAL = range(6)
-OUTCOMES = ("", "win", "draw", "loss", "loss", "win")  # in words; an illegal move loses
-OF_OTHER_SIDE = (ONGOING, LOSS, DRAW, WIN, OPPONENT_ILLEGAL, ILLEGAL)  # of each: the other's view
-OUTCOME_NUMBERS = np.array([0, 1, 0, -1, -1, 1], dtype=np.int8)  # +1 win, -1 loss
+
+class Outcome(IntEnum):
+    """How a game stands, seen by one side. An illegal move loses."""
+
+    ONGOING = 0
+    WIN = 1
+    DRAW = 2
+    LOSS = 3
+    ILLEGAL = 4  # this side made an illegal move
+    OPPONENT_ILLEGAL = 5  # the other side made one
+
+    @property
+    def of_other_side(self) -> Outcome:
+        """How the game stands for the other side."""
+        return _OF_OTHER_SIDE[self]
+
+
+ONGOING, WIN, DRAW, LOSS, ILLEGAL, OPPONENT_ILLEGAL = Outcome
+_OF_OTHER_SIDE = (ONGOING, LOSS, DRAW, WIN, OPPONENT_ILLEGAL, ILLEGAL)
+OUTCOME_NUMBERS = np.array([0, 1, 0, -1, -1, 1], dtype=np.int8)  # of each: +1 won, -1 lost, else 0
+
+
+def mark_of(side: str) -> int:
+    """The mark of a side on a board: +1 for "X", -1 for "O"; ValueError for anything else."""
+    if side not in SIDES:
+        raise unknown_name("side", side, SIDES)
+    return 1 if side == "X" else -1
+
+
+def other_side(side: str) -> str:
+    """The side of the opponent; ValueError for anything but "X" and "O"."""
+    return "O" if mark_of(side) > 0 else "X"
 
 
 class IllegalMoveError(ValueError):
@@ -154,8 +182,8 @@ class Rules:
         return taken & (self._supported(taken) ^ self.full) if self.gravity else taken & 0
 
     @property
-    def line_result(self) -> int:
-        """The result for the side that completes a line."""
+    def line_result(self) -> Outcome:
+        """The outcome for the side that completes a line."""
         return WIN
 
     def result(self, own: _Bits, other: _Bits, early_draw: bool = False) -> Any:
@@ -353,6 +381,11 @@ def to_move(boards: Boards) -> NDArray[np.int8]:
     return (1 - 2 * boards.sum(axis=-1)).astype(np.int8)
 
 
+def side_to_move(board: Boards) -> str:
+    """The side to move on one board (cells,), "X" or "O"."""
+    return "X" if to_move(board) > 0 else "O"
+
+
 class Standing(NamedTuple):
     """The state of a game.
 
@@ -423,7 +456,7 @@ def standing(cells: Sequence[int], rules: Rules, early_draw: bool = False) -> St
             ended = "early" if legal else "full"
         elif result != ONGOING:
             ended = "line"
-    last = (len(moves) - 1) % 2  # the side of the last legal move
-    winner = {WIN: SIDES[last], LOSS: SIDES[1 - last]}.get(result)
+    moved_last = SIDES[(len(moves) - 1) % 2]
+    winner = {WIN: moved_last, LOSS: other_side(moved_last)}.get(result)
     x, o = (other, own) if len(moves) % 2 else (own, other)
     return Standing(rules, tuple(moves), x, o, ended, winner, illegal)

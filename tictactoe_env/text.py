@@ -26,7 +26,14 @@ from tictactoe_env.errors import one_of, whole_number
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.solver import solve
 from tictactoe_env.policy import Probs
-from tictactoe_env.rules import ILLEGAL, SIDES, Boards, IllegalMoveError, Rules, checked_rules
+from tictactoe_env.rules import (
+    ILLEGAL,
+    Boards,
+    IllegalMoveError,
+    Rules,
+    checked_rules,
+    side_to_move,
+)
 from tictactoe_env.symmetry import canonical_forms, turned_back
 
 __all__ = ["TextEnv", "TextPolicy", "board_prompt", "positions", "regret"]
@@ -45,7 +52,7 @@ def board_prompt(board: Boards, rules: Rules) -> str:
     a1 is the cell at the top left, c3 at the bottom right. Legal cells: b1 a2 c2 a3 b3 c3.
     Answer with the cell that you mark.
     """
-    side = SIDES[np.count_nonzero(board) % 2]
+    side = side_to_move(board)
     names = [*notation.cells_by_name(rules)]
     rows = notation.board_text(board, rules).replace("/", "\n")
     legal = " ".join(names[cell] for cell in np.flatnonzero(rules.legal_cells(board)))

@@ -18,13 +18,11 @@ from pathlib import Path
 from queue import Empty, Queue
 from typing import Any
 
-import numpy as np
-
 from apps.players.seat import Seat
 from tictactoe_env.errors import printable
 from tictactoe_env.games.game import MAX_NAME, Participant
 from tictactoe_env.notation import board_text, named_cell
-from tictactoe_env.rules import SIDES, Boards, Rules
+from tictactoe_env.rules import Boards, Rules, side_to_move
 from tictactoe_env.text import TextPolicy
 
 SECONDS = 10.0  # for a move
@@ -73,7 +71,7 @@ class Program:
 
     def line(self, board: Boards) -> str:
         """The line that the program reads for a board (cells,)."""
-        return f"{board_text(board, self.rules)} {SIDES[np.count_nonzero(board) % 2]}"
+        return f"{board_text(board, self.rules)} {side_to_move(board)}"
 
     def __call__(self, positions: Sequence[str]) -> list[str]:
         """The answers to some positions, each a line."""

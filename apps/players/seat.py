@@ -26,7 +26,7 @@ from tictactoe_env.games.game import MAX_NAME, Participant
 from tictactoe_env.games.session import PERSON
 from tictactoe_env.opponents import is_trained, make_opponent, saved_path
 from tictactoe_env.policy import Policy, RandomPolicy, sample
-from tictactoe_env.rules import Boards, Rules, to_move
+from tictactoe_env.rules import Boards, Rules, side_to_move
 from tictactoe_env.trained.packed import facts_of
 from training.values import FILE as VALUES
 from training.values import MEANING, read_values
@@ -170,7 +170,7 @@ class Seat:
         with self._lock:
             if kind == EXPECTED:
                 self._policy = policy = tabulate(policy, self.rules)
-                side = "X" if to_move(board) > 0 else "O"
+                side = side_to_move(board)
                 random = RandomPolicy(self.rules)
                 values = _on(legal, action_values(side, policy, random, self.rules, board))
             elif kind == OWN:

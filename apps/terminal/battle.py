@@ -12,11 +12,10 @@ from rich.text import Text
 
 from apps.terminal.report import say
 from tictactoe_env.errors import printable
-from tictactoe_env.games.session import other
 from tictactoe_env.notation import game_text
 from tictactoe_env.policy import Policy, RandomPolicy, sample
 from tictactoe_env.render import ansi
-from tictactoe_env.rules import Rules, standing
+from tictactoe_env.rules import Rules, other_side, standing
 
 if TYPE_CHECKING:
     from training.learner import BoardPlayer
@@ -54,7 +53,7 @@ def print_game(what: str, x: Named, o: Named, rules: Rules, console: Console, se
         say("a draw", console)
         return ""
     if game.ended == "illegal":
-        say(f"{other(game.winner)} loses by an illegal move", console)
+        say(f"{other_side(game.winner)} loses by an illegal move", console)
     else:
         say(f"{game.winner} wins", console)
     return x_name if game.winner == "X" else o_name

@@ -21,7 +21,7 @@ from tictactoe_env.games.analysis import Analysis, GameValue, analyse
 from tictactoe_env.notation import board_text, cell_text, check_move, parse_board
 from tictactoe_env.policy import Policy
 from tictactoe_env.render import ansi
-from tictactoe_env.rules import Boards, Rules, Standing, standing, to_move
+from tictactoe_env.rules import Boards, Rules, Standing, side_to_move, standing
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -47,7 +47,7 @@ def examine(seats: Mapping[str, Seat], text: str, rules: Rules, console: Console
     board = parse_board(text, rules)
     check_move(board, int(np.argmax(rules.legal_cells(board))), rules)
     exact = analyse(board, rules) if can_enumerate(rules) else None
-    side = "X" if to_move(board) > 0 else "O"
+    side = side_to_move(board)
     heading = f'"{board_text(board, rules)}" on {rules}: {side} to move'
     if exact is not None:
         heading += f", who {exact.position.text} with best play"

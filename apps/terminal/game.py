@@ -21,10 +21,10 @@ from tictactoe_env.exact.positions import TABULATED, can_enumerate
 from tictactoe_env.games import session
 from tictactoe_env.games.analysis import analyse
 from tictactoe_env.games.game import Game
-from tictactoe_env.games.session import PERSON, other, who
+from tictactoe_env.games.session import PERSON, who
 from tictactoe_env.games.store import GameStore, StoreError
 from tictactoe_env.notation import SIDES, cell_text
-from tictactoe_env.rules import Boards, Rules, standing
+from tictactoe_env.rules import Boards, Rules, other_side, standing
 
 
 class TerminalSession(session.GameSession):
@@ -168,7 +168,7 @@ class TerminalSession(session.GameSession):
         plies = int((board != 0).sum())
         side = SIDES[plies % 2]
         if self.seats[side].is_person:
-            side = other(side)
+            side = other_side(side)
         return self.seats[side]
 
     def _solve(self, truths: bool = False) -> None:

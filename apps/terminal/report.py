@@ -18,7 +18,7 @@ from tictactoe_env.exact.match import exact_result, sampled_result
 from tictactoe_env.exact.proof import Limit, Progress
 from tictactoe_env.notation import SIDES
 from tictactoe_env.policy import Policy
-from tictactoe_env.rules import Rules
+from tictactoe_env.rules import Rules, other_side
 
 RATES = ("win", "draw", "loss", "illegal")
 LIMIT = "(limit against random)"
@@ -273,8 +273,7 @@ def goal_text(until: str, rules: Rules) -> str:
     """The meaning of a training's goal where a side wins with best play; "" on other boards."""
     if until == "steps" or not (side := winner(rules)):
         return ""
-    other = "O" if side == "X" else "X"
     return (
         f"{side} wins with best play on {rules}: the goal is that {side} wins against everybody; "
-        f"{other}, which cannot avoid losing, does not count"
+        f"{other_side(side)}, which cannot avoid losing, does not count"
     )

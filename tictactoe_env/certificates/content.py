@@ -21,7 +21,7 @@ from tictactoe_env.certificates.stated import CertificateError, Stated, is_numbe
 from tictactoe_env.exact.match import OptimalShare, Result
 from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.exact.verdict import Proven, verdict
-from tictactoe_env.rules import SIDES, SIZES, Rules
+from tictactoe_env.rules import SIDES, SIZES, Rules, other_side
 
 TABLE, LINES = 1, 2  # the formats: the moves in all positions, or in those that can be met
 
@@ -109,7 +109,7 @@ class Certificate:
         found = verdict({side: one.proven for side, one in self.trained.items()}, games)
         if not self.only:
             return found
-        other = "O" if self.only == "X" else "X"
+        other = other_side(self.only)
         if other not in self.results:
             return f"{found}; nothing is proven as {other}"
         rest = verdict({other: self.results[other].proven}, games=False)

@@ -32,7 +32,6 @@ from tictactoe_env.policy import Numbers, Policy, RandomPolicy, Uniforms, checke
 from tictactoe_env.rules import (
     DRAW,
     ILLEGAL,
-    OF_OTHER_SIDE,
     ONGOING,
     OPPONENT_ILLEGAL,
     Boards,
@@ -67,9 +66,9 @@ class _BitEngine:
         self.rules = rules
         self._early_draw = early_draw
         self._observation = observation
-        # The results for the learner where it completes a line, and where its opponent does.
-        self._own_line = rules.line_result
-        self._their_line = OF_OTHER_SIDE[rules.line_result]
+        # The outcomes for the learner where it completes a line, and where its opponent does.
+        self._own_line = int(rules.line_result)
+        self._their_line = int(rules.line_result.of_other_side)
         self._all_free_are_legal = rules.all_free_are_legal
 
     def __reduce__(self) -> Any:
@@ -199,7 +198,7 @@ class BitGames(_BitEngine):
         result: NDArray[np.int8] = self._own_line * has_line.view(np.int8)
         result += self._their_line * answered.view(np.int8)
         drawn = self._drawn(own, other, legal) > (has_line | answered)
-        result += DRAW * drawn.view(np.int8)
+        result += int(DRAW) * drawn.view(np.int8)
         if refused is not None:
             result[refused] = OPPONENT_ILLEGAL
         status += result
@@ -342,7 +341,7 @@ class BitGame(_BitEngine):
         own, other, seat = state
         legal = self._full ^ (own | other)
         lines = self._lines
-        result = ONGOING
+        result: int = ONGOING
         if find_legal := self._find_legal:
             legal = find_legal(own | other)
         if cell is not None:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tictactoe_env.exact.positions import check_enumerable
-from tictactoe_env.rules import SIDES, Rules
+from tictactoe_env.rules import DRAW, ILLEGAL, ONGOING, SIDES, Rules
 
 _LOW_CELLS = 8  # cells of the first part; the others are the second, at most 8 on 4x4
 _Counts = tuple[int, int]  # marks of X and of O
@@ -25,16 +25,11 @@ _Scores = NDArray[np.int8]
 After = Iterator[tuple[Any, _Scores]]
 """Of each move, where it is legal: the positions, as `block[where]`, and the scores after it."""
 
-# How a position stands.
-GOING, LINE, FULL, UNREACHED = range(4)
-
 
 class Block:
     """Positions (H, L) of one ply: every group of the upper part with every group of the lower one.
 
     side: the side to move, "X" or "O". high, low: ternary codes of the parts, (H,) and (L,).
-    standing: (H, L) int8. GOING; LINE: the last move made a line; FULL: drawn; UNREACHED: play
-    stopped before.
     """
 
     def __init__(self, ply: int, parts: tuple[_Part, _Part], groups: tuple[_Counts, _Counts]):
@@ -49,17 +44,20 @@ class Block:
         """Ternary codes (H, L)."""
         return np.add.outer(self.high * 3 ** len(self._parts[1].cells), self.low)
 
-    def standing(self, lines: NDArray[np.int8]) -> NDArray[np.int8]:
-        """The outcomes of the positions. lines: see `_lines`."""
+    def outcomes(self, lines: NDArray[np.int8]) -> NDArray[np.int8]:
+        """The `Outcome` of each position for the side that moved last: (H, L) int8.
+
+        It is ILLEGAL where play had stopped before. lines: see `_lines`.
+        """
         x, o = (
             np.bitwise_or.outer(self._parts[0].bits[side][self.high], low[self.low])
             for side, low in enumerate(self._parts[1].bits)
         )
         last, other = (lines[o], lines[x]) if self.side == "X" else (lines[x], lines[o])
         cells = sum(len(part.cells) for part in self._parts)
-        without_line = np.int8(FULL if self.ply == cells else GOING)
+        without_line = np.int8(DRAW if self.ply == cells else ONGOING)
         by_last = np.where(last > 0, last, without_line)
-        return np.where(other > 0, UNREACHED, by_last).astype(np.int8)
+        return np.where(other > 0, np.int8(ILLEGAL), by_last)
 
     def after(self, following: dict[tuple[_Counts, _Counts], _Scores]) -> After:
         """The scores after each move; following: those of the next ply, by their groups."""
@@ -79,8 +77,8 @@ def backward_by_blocks(
 ) -> None:
     """Ask for the scores of all positions, block by block, from the last ply to the first.
 
-    rule: called with each block, how its positions stand, and their scores after each move; it
-    returns the scores of the positions (H, L). Raises ValueError above 16 cells.
+    rule: called with each block, the outcomes of its positions, and their scores after each move;
+    it returns the scores of the positions (H, L). Raises ValueError above 16 cells.
     """
     check_enumerable(rules)
     parts = _parts(rules.cells)
@@ -94,7 +92,7 @@ def backward_by_blocks(
             low = (x_marks - high[0], o_marks - high[1])
             if low in parts[1].codes:
                 block = Block(ply, parts, (high, low))
-                found[high, low] = rule(block, block.standing(lines), block.after(following))
+                found[high, low] = rule(block, block.outcomes(lines), block.after(following))
         following = found
 
 
@@ -145,15 +143,16 @@ def _parts(cells: int) -> tuple[_Part, _Part]:
 
 @lru_cache(maxsize=8)
 def _lines(rules: Rules) -> NDArray[np.int8]:
-    """Of every set of cells, bit c for cell c: 0 without a line, else LINE or UNREACHED.
+    """The outcome of every set of marks for their side: (2^cells,) int8, bit c is cell c.
 
-    LINE: one mark less leaves no line, so that the last move may have made it. (2^cells,)
+    It is ONGOING without a line. With lines it is the result of a line if one mark less leaves
+    none, so that the last move may have made them, and ILLEGAL if play had stopped before.
     """
     marks = np.zeros(1, dtype=np.uint64)
     for bit in rules.cell_bits:
         marks = np.concatenate([marks, marks | np.uint64(bit)])
-    found = np.where(rules.has_line(marks), np.int8(UNREACHED), np.int8(0))
+    found = np.where(rules.has_line(marks), np.int8(ILLEGAL), np.int8(ONGOING))
     for bit in rules.cell_bits:
         without_bit = marks & ~np.uint64(bit)
-        found[(found > 0) & ~rules.has_line(without_bit)] = LINE
+        found[(found > 0) & ~rules.has_line(without_bit)] = rules.line_result
     return found

@@ -15,19 +15,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tictactoe_env.errors import unknown_name, whole_number
-from tictactoe_env.exact.positions import NO_CELL, positions_of
+from tictactoe_env.errors import whole_number
+from tictactoe_env.exact.positions import NO_CELL, EndRow, Ply, backward, positions_of
 from tictactoe_env.exact.proof import Limit, Progress, Reach, TableReach, reach_of
 from tictactoe_env.exact.provable import to_be_met
 from tictactoe_env.exact.solver import solve
 from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.policy import Model, Policy, checked_probs, sample
-from tictactoe_env.rules import ONGOING, OUTCOME_NUMBERS, SIDES, Boards, Rules, checked_rules
+from tictactoe_env.rules import (
+    ONGOING,
+    OUTCOME_NUMBERS,
+    SIDES,
+    Boards,
+    Rules,
+    checked_rules,
+    mark_of,
+    other_side,
+)
 from tictactoe_env.symmetry import canonical_forms
 
 _Values = NDArray[np.float64]
 
-_END_ROWS = 4  # on large boards a game that ends leads to one of these last rows: see `proof`
 _UNSAFE = -np.inf  # in place of a number of wins, where a side cannot avoid losing to perfect play
 ROUNDING = 1e-12  # error of a result, a sum of some thousand float64 terms; never of what is proven
 
@@ -76,8 +84,8 @@ def exact_result(
     board: see `provable`.
     """
     rules = board_of(rules, policy, opponent)
-    other_side = _other(side)
-    players = {side: to_be_met(policy, rules, symmetric), other_side: to_be_met(opponent, rules)}
+    other = other_side(side)
+    players = {side: to_be_met(policy, rules, symmetric), other: to_be_met(opponent, rules)}
     return result_of(reach_of(players, side, rules, limit, progress))
 
 
@@ -100,8 +108,8 @@ def result_of(reach: Reach) -> Result:
         passed = passed[legal]
         is_end = children < 0  # of the last rows, counted from the end; none on small boards
         if is_end.any():
-            ends = children[is_end] + _END_ROWS
-            share[-_END_ROWS:] += np.bincount(ends, passed[is_end], minlength=_END_ROWS)
+            ends = children[is_end] + len(EndRow)
+            share[-len(EndRow) :] += np.bincount(ends, passed[is_end], minlength=len(EndRow))
             children = children[~is_end]
             passed = passed[~is_end]
         if len(children):  # all in the next ply, whose rows lie together
@@ -175,13 +183,13 @@ def best_response(reach: Reach) -> BestResponse:
     if line is not None:
         # The opponent brings about the least value, so a loss is -1 and all else 0.
         minus_lost = np.where(_own_outcomes(reach) < 0, -1.0, 0.0)
-        loss = abs(float(_backward(reach, minus_lost, -1.0)[0]))
+        loss = abs(float(_least_values(reach, minus_lost, -1.0)[0]))
     # A value of about 1 may be rounded, so the worst outcome decides; else it need not be asked.
     wins = value >= 1 - ROUNDING and bool(worst_outcomes(reach)[0] > 0)
     return BestResponse(reach.side, value, loss, line, wins)
 
 
-def _backward(
+def _least_values(
     reach: Reach,
     ends: NDArray[Any],
     illegal: float,
@@ -198,21 +206,17 @@ def _backward(
     reach's own side; after one of the other side it is the negative. of_each_ply: what each ply
     adds to the value.
     """
-    values = ends.astype(np.float64)
-    for ply in reversed(reach.plies):
-        # Illegal moves, NO_CHILD, take the value of the last row here, and their own below.
-        after = values.take(ply.children, axis=0)
+
+    def least(ply: Ply, after: _Values) -> _Values:
         if ply.probs is None:
-            found = np.where(ply.legal, after, np.inf).min(axis=1)
-        else:
-            after_illegal = illegal if ply.side == reach.side else -illegal
-            after = np.where(ply.legal, after, after_illegal)
-            if at_worst:
-                found = np.where(ply.probs > 0, after, np.inf).min(axis=1)
-            else:
-                found = (ply.probs * after).sum(axis=1)
-        values[ply.rows] = found + of_each_ply
-    return values
+            return np.where(ply.legal, after, np.inf).min(axis=1) + of_each_ply
+        after_illegal = illegal if ply.side == reach.side else -illegal
+        after = np.where(ply.legal, after, after_illegal)
+        if at_worst:
+            return np.where(ply.probs > 0, after, np.inf).min(axis=1) + of_each_ply
+        return (ply.probs * after).sum(axis=1) + of_each_ply
+
+    return backward(reach.plies, ends.astype(np.float64), least)
 
 
 def _own_outcomes(reach: Reach) -> NDArray[np.int8]:
@@ -222,7 +226,7 @@ def _own_outcomes(reach: Reach) -> NDArray[np.int8]:
 
 def values_of(reach: Reach) -> _Values:
     """The smallest expected result (win - loss) of a side from each position on: (N,) float64."""
-    return _backward(reach, _own_outcomes(reach), -1.0)
+    return _least_values(reach, _own_outcomes(reach), -1.0)
 
 
 def worst_outcomes(reach: Reach) -> _Values:
@@ -231,7 +235,7 @@ def worst_outcomes(reach: Reach) -> _Values:
     It is that of the games that have a positive probability, however small it is; a mean such as
     `values_of` would not show a loss that is rare enough. An illegal move is a loss.
     """
-    return _backward(reach, _own_outcomes(reach), -1.0, at_worst=True)
+    return _least_values(reach, _own_outcomes(reach), -1.0, at_worst=True)
 
 
 def _shortest_line(reach: Reach) -> tuple[int, ...] | None:
@@ -242,7 +246,7 @@ def _shortest_line(reach: Reach) -> tuple[int, ...] | None:
     canonical form the moves are turned back to the board as it is.
     """
     lost = np.where(_own_outcomes(reach) < 0, 0.0, np.inf)
-    plies_to_loss = _backward(reach, lost, 0.0, at_worst=True, of_each_ply=1.0)
+    plies_to_loss = _least_values(reach, lost, 0.0, at_worst=True, of_each_ply=1.0)
     if not np.isfinite(plies_to_loss[0]):
         return None
     line: list[int] = []
@@ -267,7 +271,7 @@ def _shortest_line(reach: Reach) -> tuple[int, ...] | None:
             _, _, cells = canonical_forms(reach.rules).to_form(board)
             cell = int(cells[0, cell])
         line.append(cell)
-        board[0, cell] = _mark(ply.side)
+        board[0, cell] = mark_of(ply.side)
         row = int(children[move])  # in no ply if the game is over
     return tuple(line)
 
@@ -344,15 +348,16 @@ def _most_wins(side: str, rules: Rules) -> _Values:
     positions = positions_of(rules)
     shares = _shares(side, rules)
     ways = np.cumprod([1, *shares[::-1]])[::-1]  # in all: of each ply the product from there on
-    outcome = positions.outcome_x * _mark(side)
-    most = np.choose(outcome + 1, [_UNSAFE, 0.0, ways[positions.ply]])  # lost, drawn, won
-    for ply in reversed(positions.plies):
-        after = most.take(ply.children, axis=0)
+    outcome = positions.outcome_x * mark_of(side)
+    ends = np.choose(outcome + 1, [_UNSAFE, 0.0, ways[positions.ply]])  # lost, drawn, won
+
+    def ways_to_win(ply: Ply, after: _Values) -> _Values:
         if ply.side == side:
-            most[ply.rows] = np.where(ply.legal, after, _UNSAFE).max(axis=1)
-        else:
-            shares_of_each = shares[ply.number] // ply.legal.sum(axis=1)  # of each reply: (B,)
-            most[ply.rows] = np.where(ply.legal, after, 0.0).sum(axis=1) * shares_of_each
+            return np.where(ply.legal, after, _UNSAFE).max(axis=1)
+        shares_of_each = shares[ply.number] // ply.legal.sum(axis=1)  # of each reply: (B,)
+        return np.where(ply.legal, after, 0.0).sum(axis=1) * shares_of_each
+
+    most = backward(positions.plies, ends, ways_to_win)
     most.setflags(write=False)  # all callers get the array that the cache keeps
     return most
 
@@ -392,7 +397,7 @@ def action_values(
         start = int(positions.rows(one_board)[0])
     if positions.is_over[start]:
         raise ValueError("a finished board has no moves: give an unfinished one")
-    players = {side: policy, _other(side): opponent}
+    players = {side: policy, other_side(side): opponent}
     values = values_of(TableReach(players, side, rules, everywhere=True))
     children = positions.children[start]
     return np.where(children >= 0, values[children], np.nan)
@@ -422,15 +427,15 @@ def sampled_result(
     """
     games = whole_number(games, "games", 1)
     rng = np.random.default_rng(seed)
-    other_side = _other(side)
-    players = {side: policy, other_side: opponent}
+    other = other_side(side)
+    players = {side: policy, other: opponent}
     boards = np.zeros((games, rules.cells), dtype=np.int8)
     outcome_x = np.zeros(games, dtype=np.int8)
     illegal = {"X": 0, "O": 0}
     going = np.arange(games)  # the games that are not over
     for ply in range(rules.cells):
         mover = SIDES[ply % 2]
-        mark = _mark(mover)
+        mark = mark_of(mover)
         probs = players[mover].probs(boards[going])
         probs = checked_probs(probs, (len(going), rules.cells), may_be_none=True)
         cells = sample(probs, rng)
@@ -447,7 +452,7 @@ def sampled_result(
         going = going[results == ONGOING]
         if len(going) == 0:
             break
-    outcome = outcome_x * _mark(side)
+    outcome = outcome_x * mark_of(side)
     counts = {
         "win": int((outcome > 0).sum()),
         "draw": int((outcome == 0).sum()),
@@ -456,7 +461,7 @@ def sampled_result(
     result = Result(
         **{name: count / games for name, count in counts.items()},
         illegal=illegal[side] / games,
-        illegal_other=illegal[other_side] / games,
+        illegal_other=illegal[other] / games,
     )
     intervals = {name: wilson_interval(count, games) for name, count in counts.items()}
     return SampledResult(result, games, intervals)
@@ -482,15 +487,3 @@ def board_of(rules: Rules | None, *policies: Any) -> Rules:
         boards = ", ".join(sorted(map(str, known)))
         raise ValueError(f"these policies play on different boards: {boards}")
     return known.pop() if known else Rules()
-
-
-def _mark(side: str) -> int:
-    """+1 for "X", -1 for "O"; ValueError for anything else."""
-    if side not in SIDES:
-        raise unknown_name("side", side, SIDES)
-    return 1 if side == "X" else -1
-
-
-def _other(side: str) -> str:
-    """The other side; ValueError for anything but "X" and "O"."""
-    return "O" if _mark(side) > 0 else "X"

@@ -8,9 +8,11 @@ has 9,722,011 and takes seconds.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from enum import IntEnum
 from functools import cached_property, lru_cache
 from itertools import accumulate, pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,7 +21,22 @@ from tictactoe_env.rules import ONGOING, OUTCOME_NUMBERS, SIDES, Boards, Rules
 
 ENUMERABLE = 16  # cells of a board whose positions can be listed; 3^16 table entries are 172 MB
 TABULATED = 12  # cells of a board whose positions are all tabulated: 3x4 has 111,973
-NO_CHILD = -1  # in place of the row after an illegal move
+
+
+class EndRow(IntEnum):
+    """The row after a move that ends the game, counted from the end of the rows of a reach.
+
+    On boards whose positions are tabulated a finished position has a row of its own, so only
+    ILLEGAL is needed there.
+    """
+
+    ILLEGAL = -1
+    O_WINS = -2
+    DRAWN = -3
+    X_WINS = -4
+
+
+NO_CHILD = EndRow.ILLEGAL.value  # in place of the row after an illegal move
 NO_CELL = -1  # in place of the cell, where a policy makes no move
 ROWS_AT_ONCE = 1 << 20  # where an array (N, cells) would not fit the cache
 
@@ -103,6 +120,23 @@ class Ply(NamedTuple):
         """Memory of the moves."""
         moves = (self.children, self.probs, self.cells)
         return sum(one.nbytes for one in moves if one is not None)
+
+
+_Values = TypeVar("_Values", bound=NDArray[Any])
+
+
+def backward(
+    plies: Sequence[Ply], ends: _Values, before: Callable[[Ply, _Values], _Values]
+) -> _Values:
+    """The values (N,) of all positions by row, from the last ply to the first.
+
+    ends: (N,), the values of finished positions, which becomes the result. before: called with a
+    ply and the values (B, M) after its moves; returns those of its positions (B,). After an illegal
+    move, NO_CHILD, it gets the value of the last row, which means nothing.
+    """
+    for ply in reversed(plies):
+        ends[ply.rows] = before(ply, ends.take(ply.children, axis=0))
+    return ends
 
 
 class Positions:

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from tictactoe_env.errors import whole_number
 from tictactoe_env.exact.position_index import PositionIndex, distinct, fits_one_number
-from tictactoe_env.exact.positions import NO_CELL, NO_CHILD, TABULATED, Ply, positions_of
+from tictactoe_env.exact.positions import NO_CELL, NO_CHILD, TABULATED, EndRow, Ply, positions_of
 from tictactoe_env.exact.provable import Asked, varies
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.policy import (
@@ -44,13 +44,13 @@ from tictactoe_env.symmetry import canonical_forms
 POSITIONS_AT_ONCE = 1 << 17  # so that arrays (B, cells) stay small
 _MAX_ROWS = 2**31 - 5  # of a reach: they are int32, and the ends of games take four
 
-# The child of a move that ends the game; these are also the last rows of a reach.
-O_WINS, DRAWN, X_WINS = -2, -3, -4  # and NO_CHILD
-_ENDED = np.zeros((2, 4), dtype=np.int32)  # the child by the mover, X or O, and its result
-_ENDED[:, DRAW] = DRAWN
-_ENDED[0, [WIN, LOSS]] = X_WINS, O_WINS
-_ENDED[1, [WIN, LOSS]] = O_WINS, X_WINS
-_ENDS = np.array([1, 0, -1, 0], dtype=np.int8)  # X's outcome in the last four rows
+# The row after a move of X, and of O, by its outcome for the mover; 0 while the game goes on.
+_ROW_AFTER = np.zeros((2, 4), dtype=np.int32)
+_ROW_AFTER[:, DRAW] = EndRow.DRAWN
+_ROW_AFTER[0, [WIN, LOSS]] = EndRow.X_WINS, EndRow.O_WINS
+_ROW_AFTER[1, [WIN, LOSS]] = EndRow.O_WINS, EndRow.X_WINS
+_OUTCOMES_X = np.zeros(len(EndRow), dtype=np.int8)  # in the rows of ends
+_OUTCOMES_X[[EndRow.X_WINS, EndRow.O_WINS]] = 1, -1
 
 _Marks = NDArray[np.uint64]
 Progress = Callable[[str, int, int], None]
@@ -233,7 +233,7 @@ class BoardReach(Reach):
             number += 1
             if progress is not None:
                 progress(side, number, self._found)
-        self.outcome_x = np.concatenate([np.zeros(self._found, dtype=np.int8), _ENDS])
+        self.outcome_x = np.concatenate([np.zeros(self._found, dtype=np.int8), _OUTCOMES_X])
         self.is_over = np.arange(len(self.outcome_x)) >= self._found
 
     # --- finding the positions ply by ply ---------------------------------------------------------
@@ -276,7 +276,7 @@ class BoardReach(Reach):
         bits = np.array([*self.rules.cell_bits, 0], dtype=np.uint64)[cells]
         own, other = (x, o) if number % 2 == 0 else (o, x)
         after = own[:, None] | bits
-        ends = _ENDED[number % 2].take(self.rules.result(after, other[:, None]))
+        ends = _ROW_AFTER[number % 2].take(self.rules.result(after, other[:, None]))
         if probs is not None or not self.rules.all_free_are_legal:
             ends[(self.rules.legal(own | other)[:, None] & bits) == 0] = NO_CHILD
         if probs is not None:

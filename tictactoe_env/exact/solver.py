@@ -13,20 +13,22 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tictactoe_env.errors import one_of, probability
-from tictactoe_env.exact.blocks import GOING, After, Block, backward_by_blocks
+from tictactoe_env.exact.blocks import After, Block, backward_by_blocks
 from tictactoe_env.exact.positions import (
+    Ply,
     Positions,
+    backward,
     check_enumerable,
     codes_of,
     positions_of,
     unreachable,
 )
 from tictactoe_env.policy import Probs
-from tictactoe_env.rules import DRAW, LOSS, WIN, Boards, Rules
+from tictactoe_env.rules import DRAW, LOSS, ONGOING, WIN, Boards, Outcome, Rules
 
 LOST = -100  # the score of a lost position
 NO_SCORE = -128  # of a position that play cannot reach, and of an illegal move
-_ENDED = {WIN: LOST, DRAW: 0, LOSS: -LOST}  # scores, by the result of the side that moved last
+_ENDED = {WIN: LOST, DRAW: 0, LOSS: -LOST}  # scores, by the outcome for the side that moved last
 
 
 @lru_cache(maxsize=8)
@@ -49,19 +51,17 @@ class Solution:
         self.scores = np.full(3**rules.cells, NO_SCORE, dtype=np.int8)
         self._powers = 3 ** np.arange(rules.cells, dtype=np.int64)
         if rules.all_free_are_legal:
-            # Of positions that are not GOING, by their standing: LINE, FULL, UNREACHED.
-            ended = [NO_SCORE, _ENDED[rules.line_result], _ENDED[DRAW], NO_SCORE]
-            self._ended = np.array(ended, dtype=np.int8)
+            self._ended = np.array([_ENDED.get(one, NO_SCORE) for one in Outcome], dtype=np.int8)
             backward_by_blocks(rules, self._solved)
         else:
             self._solve_listed(positions_of(rules))
         self.scores.setflags(write=False)
 
-    def _solved(self, block: Block, standing: NDArray[np.int8], moves: After) -> NDArray[np.int8]:
-        best = np.full(standing.shape, LOST, dtype=np.int8)
+    def _solved(self, block: Block, outcomes: NDArray[np.int8], moves: After) -> NDArray[np.int8]:
+        best = np.full(outcomes.shape, LOST, dtype=np.int8)
         for where, scores in moves:
             best[where] = np.maximum(best[where], before(scores))
-        found = np.where(standing == GOING, best, self._ended[standing])
+        found = np.where(outcomes == ONGOING, best, self._ended[outcomes])
         self.scores[block.codes] = found
         return found
 
@@ -69,10 +69,12 @@ class Solution:
         """Solve the game by the list of its positions."""
         won = np.int8(-LOST) * positions.outcome_x  # of X
         scores = np.where(positions.x_to_move, won, -won)
-        for ply in reversed(positions.plies):
-            after = np.where(ply.legal, before(scores[ply.children]), np.int8(LOST))
-            scores[ply.rows] = after.max(axis=1)
-        self.scores[positions.codes] = scores
+
+        def best(ply: Ply, after: NDArray[np.int8]) -> NDArray[np.int8]:
+            found: NDArray[np.int8] = np.where(ply.legal, before(after), np.int8(LOST)).max(axis=1)
+            return found
+
+        self.scores[positions.codes] = backward(positions.plies, scores, best)
 
     def board_scores(self, boards: ArrayLike) -> NDArray[np.int8]:
         """Scores (B,) of boards (B, cells); ValueError names a board that play cannot reach."""

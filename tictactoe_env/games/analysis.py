@@ -18,7 +18,7 @@ import numpy as np
 from tictactoe_env.exact.solver import LOST, NO_SCORE, solve
 from tictactoe_env.games.game import Game
 from tictactoe_env.notation import SIDES, cell_text
-from tictactoe_env.rules import Boards, Rules
+from tictactoe_env.rules import Boards, Rules, other_side
 
 # --- exact values ---------------------------------------------------------------------------------
 
@@ -164,8 +164,7 @@ def turning_point(game: Game) -> str:
     if after.value == 0:
         return f"{move} turned a win into a draw"
     soon = "at once" if after.winner_moves == 1 else f"in {after.winner_moves}"
-    other = SIDES[side == "X"]
-    return f"{move} turned a {before.held} into a loss: {other} could win {soon}"
+    return f"{move} turned a {before.held} into a loss: {other_side(side)} could win {soon}"
 
 
 def _resigned(game: Game) -> tuple[str, GameValue] | None:
@@ -173,7 +172,7 @@ def _resigned(game: Game) -> tuple[str, GameValue] | None:
     if game.ended != "resigned":
         return None
     held = analyse(game.boards[-1], game.rules).position
-    side = SIDES[game.result == "X"]
+    side = other_side(game.result)
     if side != SIDES[len(game.moves) % 2]:
         held = held._replace(value=-held.value)
     return (side, held) if held.value > -1 else None

@@ -22,7 +22,7 @@ from tictactoe_env.notation import cell_text, columns_by_name
 from tictactoe_env.opponents import make_opponent
 from tictactoe_env.policy import Policy, sample
 from tictactoe_env.render import ansi
-from tictactoe_env.rules import SIDES, Boards, Rules, standing
+from tictactoe_env.rules import SIDES, Boards, Rules, other_side, standing
 
 PERSON = "human"  # the name of a person who gives none
 _HINT = "search-depth=2"  # gives the hints on boards that are too large to solve
@@ -115,7 +115,7 @@ class GameSession:
             if answer == "quit":
                 return None
             if answer == "resign":
-                return self._game(cells, seed, "resigned", other(side))
+                return self._game(cells, seed, "resigned", other_side(side))
             if isinstance(answer, int):
                 cells.append(answer)
             elif answer == "undo":
@@ -261,11 +261,6 @@ def _has_colour() -> bool:
     return True
 
 
-def other(side: str) -> str:
-    """The side of the opponent."""
-    return SIDES[side == "X"]
-
-
 def who(name: str, side: str) -> str:
     """A player with its side, such as "minimax (O)"; only the side for a person without a name."""
     return side if name == PERSON else f"{printable(name)} ({side})"
@@ -276,7 +271,7 @@ def result_text(game: Game) -> str:
     if game.result == "draw":
         return "A draw." if game.ended == "full" else "A draw: neither side could still win."
     names = {"X": who(game.x.name, "X"), "O": who(game.o.name, "O")}
-    winner, loser = names[game.result], names[other(game.result)]
+    winner, loser = names[game.result], names[other_side(game.result)]
     if game.ended == "illegal":
         *before, last = game.moves
         what = "taken" if last in before else "not legal"
