@@ -23,18 +23,12 @@ from tictactoe_env.notation import SIDES, board_text, check_move, parse_board, p
 from tictactoe_env.observation import OBSERVATIONS
 from tictactoe_env.opponents import text_of
 from tictactoe_env.policy import Policy, as_policy, checked_actions, legal_actions
-from tictactoe_env.rules import SIZES, Boards, Outcome, Rules, mark_of, side_to_move, to_move
+from tictactoe_env.rules import SIZES, Boards, Rules, mark_of, side_to_move, to_move
 
 _SIDE_CHOICES = (*SIDES, "random", "alternate")
 RENDER_MODES = ("human", "ansi", "rgb_array")
 _REWARDS = {"win": 1, "draw": 0, "loss": -1, "illegal": -1}
-_REWARD_OF = {
-    Outcome.WIN: "win",
-    Outcome.DRAW: "draw",
-    Outcome.LOSS: "loss",
-    Outcome.ILLEGAL: "illegal",
-    Outcome.OPPONENT_ILLEGAL: "win",
-}
+_REWARD_OF = ("win", "draw", "loss", "illegal", "win")  # of each `Outcome` but ONGOING
 # Arguments with which the best achievable reward stays the same.
 _SAME_THRESHOLD = {
     "observation",
@@ -108,7 +102,7 @@ class Config:
             if not is_number or not abs(value) <= sys.float_info.max:
                 raise ValueError(f"the reward for {name!r} must be a finite number, got {value!r}")
         rewards = {**_REWARDS, **given}
-        return np.array([0.0, *(float(rewards[name]) for name in _REWARD_OF.values())])
+        return np.array([0.0, *(float(rewards[name]) for name in _REWARD_OF)])
 
     # --- what the learner sees and does -----------------------------------------------------------
 
