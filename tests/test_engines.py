@@ -11,7 +11,7 @@ from oracles.plain_game import Player
 from sample_players import CellPlayer, random_probs
 
 from tictactoe_env.engines import batch_engine, game_engine
-from tictactoe_env.engines.bitboards import bitboards_of, line_finder
+from tictactoe_env.engines.bitboards import bitboards_of
 from tictactoe_env.engines.bits import BitGame, BitGames
 from tictactoe_env.engines.images import ImageGame, ImageGames
 from tictactoe_env.engines.rows import RowGame, RowGames
@@ -116,9 +116,8 @@ def test_rows_bitboards_and_lines_agree_on_every_move_and_reply(rules, early_dra
 class Mirrored(Rules):
     """Only a board and its mirror image are the same game."""
 
-    @property
-    def symmetries(self):
-        return super().symmetries[:2]
+    def possible_symmetries(self):
+        return super().possible_symmetries()[:2]
 
 
 @pytest.mark.parametrize("rules", [Rules(), Rules(2, 3, 2), Mirrored(3, 3, 3)], ids=repr)
@@ -240,7 +239,7 @@ def test_sets_of_cells_are_alike_for_one_game_and_for_many(rules):
             seen, mask = one.view((own, other, 1))
             assert np.array_equal(seen, [*(row & bool(own)), *(row & bool(other))])
             assert np.array_equal(mask, ~row)
-        assert bool(line_finder(rules)(found)) == line
+        assert rules.compact.has_line(found) == line
 
 
 @pytest.mark.parametrize("rules", [Rules(6, 7, 4, gravity=True), Rules(3, 20, 4, gravity=True)])

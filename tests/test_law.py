@@ -1,16 +1,19 @@
 """Everybody asks the law: games with another law are played, solved and proven by it.
 
-In one of them a line loses: it is a subclass of `Rules` that overrides a line. In the other, which
-`Rules` knows, the pieces fall: only the lowest free cell of a column is legal, and a board is the
-same game as its mirror image only. Beside each is a game in plain Python.
+Three of them are subclasses of `Rules`: a line loses; lines go on at the opposite edge; any three of
+four cells in a square are a line, and the first cell is never legal. In the last one, which `Rules`
+knows, the pieces fall: only the lowest free cell of a column is legal, and a board is the same game
+as its mirror image only. Beside each is a game in plain Python.
 """
 
 from fractions import Fraction
 from functools import cache
+from itertools import combinations, product
 
 import numpy as np
 import pytest
-from oracles.plain_game import PlainGame, Player
+from oracles.plain_game import PlainGame, Player, lines_of
+from text_cases import refuses
 
 import tictactoe_env.engines
 from tictactoe_env import TicTacToeEnv, TicTacToeVectorEnv
@@ -57,6 +60,65 @@ class PlainMisere(PlainGame):
         return found and -found
 
 
+class Torus(Rules):
+    """Lines go on at the opposite edge."""
+
+    @property
+    def lines(self):
+        starts = product(range(self.rows), range(self.cols))
+        directions = ((0, 1), (1, 0), (1, 1), (1, -1))
+        every = [
+            [
+                (row + i * down) % self.rows * self.cols + (col + i * right) % self.cols
+                for i in range(self.k)
+            ]
+            for (row, col), (down, right) in product(starts, directions)
+        ]
+        found = {tuple(sorted(line)) for line in every if len({*line}) == self.k}
+        return tuple(sorted(found))
+
+    def possible_symmetries(self):
+        shifts = list(np.ndindex(self.rows, self.cols))
+        turned = super().possible_symmetries()
+        return [np.roll(one, shift, (0, 1)) for one in turned for shift in shifts]
+
+
+class PlainTorus(PlainGame):
+    def __init__(self, rows, cols, k, gravity):
+        super().__init__(rows, cols, k, gravity)
+        around = [[divmod(cell, 3 * cols) for cell in one] for one in lines_of(3 * rows, 3 * cols, k)]
+        found = {frozenset(row % rows * cols + col % cols for row, col in one) for one in around}
+        self._lines = [tuple(one) for one in found if len(one) == k]
+
+
+class Squares(Rules):
+    """Three cells of a square are a line; the first cell is never legal."""
+
+    @property
+    def lines(self):
+        corners = (row * self.cols + col for row, col in np.ndindex(self.rows - 1, self.cols - 1))
+        squares = [(one, one + 1, one + self.cols, one + self.cols + 1) for one in corners]
+        return tuple(line for square in squares for line in combinations(square, 3))
+
+    def open_cells(self, taken):
+        opened = super().open_cells(taken)
+        return (self.full if opened is None else opened) & (self.full ^ self.cell_bits[0])
+
+
+class PlainSquares(PlainGame):
+    def outcome(self, board):
+        for row, col in np.ndindex(len(board) // self.cols - 1, self.cols - 1):
+            start = row * self.cols + col
+            marks = [board[start + step] for step in (0, 1, self.cols, self.cols + 1)]
+            for mark in (1, -1):
+                if marks.count(mark) >= 3:
+                    return mark
+        return None if self.legal(board) else 0
+
+    def legal(self, board):
+        return [cell for cell in super().legal(board) if cell != 0]
+
+
 def test_where_o_wins_with_best_play_o_is_judged_by_its_wins_and_x_not_by_its_losses():
     """Misere on 2x3, two in a row."""
     rules = Misere(2, 3, 2)
@@ -74,20 +136,86 @@ def test_where_o_wins_with_best_play_o_is_judged_by_its_wins_and_x_not_by_its_lo
     assert certificate.claim == f"PROVEN on {rules}: {found.verdict}"
 
 
-LAWS = [(Misere, False), (Rules, True), (Misere, True)]
+def test_the_symmetries_are_the_possible_ones_that_keep_lines_and_moves():
+    expected = [
+        (Rules(3, 3, 3), 8),
+        (Rules(3, 4, 3), 4),
+        (Rules(3, 3, 3, True), 2),
+        (Torus(3, 3, 3), 72),
+        (Torus(5, 5, 4), 200),
+        (Torus(3, 3, 3, True), 6),
+        (Squares(3, 3, 3), 2),
+    ]
+    for rules, count in expected:
+        assert rules.symmetries.shape == (count, rules.cells)
+        assert rules.symmetries[0].tolist() == list(range(rules.cells))
+
+
+def test_a_law_that_is_none_is_refused():
+    class Half(Torus):
+        def possible_symmetries(self):
+            return super().possible_symmetries()[:5]
+
+    with refuses("group"):
+        _ = Half(3, 3, 3).symmetries
+    with refuses("result", error=TypeError):
+        type("ForX", (Rules,), {"result": lambda self, own, other, early_draw=False: 0})
+
+
+PLAIN = {Rules: PlainGame, Misere: PlainMisere, Torus: PlainTorus, Squares: PlainSquares}
+LAWS = [(Misere, False), (Rules, True), (Misere, True), (Torus, True)]
 GAMES = [Misere(3, 2, 2), Misere(2, 4, 3), Rules(3, 3, 3, True), Misere(2, 4, 3, True)]
-LARGER = [Misere(3, 3, 3), *(kind(3, 4, 3, gravity) for kind, gravity in LAWS)]
-GAMES += [pytest.param(rules, marks=pytest.mark.slow) for rules in LARGER]
+GAMES += [Torus(2, 4, 3), Squares(3, 3, 3)]
+SLOW = [Misere(3, 3, 3), Torus(3, 3, 3), *(kind(3, 4, 3, gravity) for kind, gravity in LAWS)]
+LARGE = [Torus(4, 5, 4), Squares(4, 5, 3), Torus(6, 7, 4, True), Squares(6, 7, 3, True)]
 every_game = pytest.mark.parametrize(
-    "rules", GAMES, ids=lambda rules: f"{type(rules).__name__} {rules}"
+    "rules",
+    [*GAMES, *(pytest.param(rules, marks=pytest.mark.slow) for rules in SLOW)],
+    ids=lambda rules: f"{type(rules).__name__} {rules}",
 )
-both_engines = pytest.mark.parametrize("row_cells", [0, 10], ids=["bits", "rows"])
+
+
+def played(*opponents):
+    """Games, the cells up to which boards go by row, what actions are, and the opponent."""
+    for rules, row_cells in [*product(GAMES + SLOW, [0, 10]), *product(LARGE, [10])]:
+        name = f"{type(rules).__name__} {rules}, {'rows' if rules.cells <= row_cells else 'bits'}"
+        marks = [pytest.mark.slow] * (rules in SLOW)
+        for actions in ["cells", "images", *["columns"] * rules.gravity]:
+            for opponent in opponents:
+                if opponent != "minimax" or (rules not in LARGE and actions == "cells"):
+                    case = rules, row_cells, actions, opponent
+                    yield pytest.param(*case, marks=marks, id=f"{name}, {actions}, {opponent}")
+
+
+PLAYED = "rules", "row_cells", "actions", "opponent"
 
 
 @cache
 def plain(rules):
-    kind = PlainMisere if type(rules) is Misere else PlainGame
-    return kind(rules.rows, rules.cols, rules.k, rules.gravity)
+    return PLAIN[type(rules)](rules.rows, rules.cols, rules.k, rules.gravity)
+
+
+def shown(board, rules, actions):
+    """The cells of a board in the order in which they are shown: of its first image by X, then O."""
+
+    def key(cells):
+        return [sum(1 << i for i, cell in enumerate(cells) if board[cell] == m) for m in (1, -1)]
+
+    return min(rules.symmetries[: None if actions == "images" else 1], key=key)
+
+
+def meant(board, rules, actions):
+    """The cell of each action on a board; -1 for a column without a legal one."""
+    if actions != "columns":
+        return shown(board, rules, actions)
+    lands = {cell % rules.cols: cell for cell in plain(rules).legal(board)}
+    return np.array([lands.get(column, -1) for column in range(rules.cols)])
+
+
+def options(rules, actions):
+    """The arguments of an environment."""
+    kind = "columns" if actions == "columns" else "cells"
+    return {"actions": kind, "symmetric": actions == "images", **rules.to_json()}
 
 
 def most_wins(rules, side):
@@ -142,11 +270,9 @@ def test_positions_values_and_best_moves_are_those_of_the_law(rules):
     for board, best in zip(boards, solve(rules).optimal(positions.boards), strict=True):
         expected = [] if game.positions[board] is not None else game.best(board)
         assert np.flatnonzero(best).tolist() == expected
-    mirrored = {
-        tuple(np.fliplr(np.reshape(board, (rules.rows, rules.cols))).ravel()) for board in boards
-    }
-    assert mirrored == set(boards)
     images = {board: {tuple(np.array(board)[one]) for one in rules.symmetries} for board in boards}
+    for board, every in images.items():
+        assert {game.value_x[image] for image in every} == {game.value_x[board]}
     assert len(np.unique(positions.canonical)) == len({min(one) for one in images.values()})
 
 
@@ -236,65 +362,67 @@ def test_starts_and_positions_of_random_games_are_those_of_the_law(rules, monkey
     assert set(map(tuple, _random_positions(rules).tolist())) <= set(game.unfinished)
 
 
-@every_game
-@both_engines
-def test_single_games_go_by_the_law(rules, row_cells, monkeypatch):
+@pytest.mark.parametrize(PLAYED, played(None, "random"))
+def test_single_games_go_by_the_law(rules, row_cells, actions, opponent, monkeypatch):
     """Some moves are on any cell, so that illegal ones come up too."""
     game, rng = plain(rules), np.random.default_rng(0)
     monkeypatch.setattr(tictactoe_env.engines, "_ROW_ENGINE", row_cells)
     monkeypatch.setattr(config_module, "Rules", type(rules))
-    env = TicTacToeEnv(None, **rules.to_json())
-    for _ in range(60):
-        board, is_over = game.empty, False
-        _, info = env.reset(seed=int(rng.integers(2**31)))
+    env = TicTacToeEnv(opponent, observation="grid", **options(rules, actions))
+    for _ in range(20):
+        is_over = False
+        seen, info = env.reset(seed=int(rng.integers(2**31)))
         while not is_over:
-            assert np.array_equal(info["action_mask"] > 0, mask_of(game.legal(board), rules))
-            legal = game.legal(board)
-            cell = int(rng.integers(rules.cells) if rng.random() < 0.05 else rng.choice(legal))
-            mover = game.mover(board)
-            _, _, is_over, _, info = env.step(cell)
-            assert info["illegal_move"] == (cell not in legal)
-            if cell not in legal:
+            board = tuple(env.board.tolist())
+            cells, legal, mover = meant(board, rules, actions), game.legal(board), game.mover(board)
+            image = np.array(board)[shown(board, rules, actions)]
+            assert np.array_equal(seen.ravel(), image * mover)
+            mask = np.isin(cells, legal)
+            assert np.array_equal(info["action_mask"] > 0, mask)
+            possible = np.flatnonzero(mask | (rng.random() < 0.05))
+            chosen = int(rng.choice(possible))
+            seen, _, is_over, _, info = env.step(chosen)
+            assert info["illegal_move"] == (not mask[chosen])
+            if not mask[chosen]:
                 assert info["outcome"] == -1
                 break
-            board = game.after(board, cell)
-            assert tuple(env.board.tolist()) == board
-            outcome = game.outcome(board)
+            after, own = tuple(env.board.tolist()), game.after(board, int(cells[chosen]))
+            replies = game.legal(own) if opponent and game.outcome(own) is None else []
+            assert after in ([game.after(own, cell) for cell in replies] or [own])
+            outcome = game.outcome(after)
             assert is_over == (outcome is not None)
             assert info["outcome"] == (outcome or 0) * mover
 
 
-@every_game
-@both_engines
-@pytest.mark.parametrize("opponent", ["random", "minimax"])
-def test_many_games_and_their_opponents_go_by_the_law(rules, row_cells, opponent, monkeypatch):
+@pytest.mark.parametrize(PLAYED, played("random", "minimax"))
+def test_many_games_and_their_opponents_go_by_the_law(
+    rules, row_cells, actions, opponent, monkeypatch
+):
     game, rng = plain(rules), np.random.default_rng(0)
     monkeypatch.setattr(tictactoe_env.engines, "_ROW_ENGINE", row_cells)
     monkeypatch.setattr(config_module, "Rules", type(rules))
-    envs = TicTacToeVectorEnv(
-        32, opponent, autoreset_mode="NEXT_STEP", illegal="raise", start="random", **rules.to_json()
-    )
+    given = {"illegal": "raise", "start": "empty" if rules in LARGE else "random"}
+    given |= options(rules, actions)
+    envs = TicTacToeVectorEnv(16, opponent, autoreset_mode="NEXT_STEP", **given)
     _, infos = envs.reset(seed=0)
-    over = np.zeros(32, dtype=bool)
+    over = np.zeros(16, dtype=bool)
     for _ in range(30):
         before, masks = envs.boards, infos["action_mask"]
         chosen = (masks * rng.random(masks.shape)).argmax(axis=1)
         _, _, terminated, _, infos = envs.step(chosen)
         assert not infos["illegal_move"].any()
         for number, board in enumerate(map(tuple, envs.boards.tolist())):
-            outcome = game.positions[board]
-            assert np.array_equal(
-                infos["action_mask"][number] > 0, mask_of(game.legal(board), rules)
-            )
+            outcome = game.outcome(board)
+            legal = np.isin(meant(board, rules, actions), game.legal(board))
+            assert np.array_equal(infos["action_mask"][number] > 0, legal)
             assert terminated[number] == (outcome is not None)
             assert infos["outcome"][number] == (outcome or 0) * infos["side"][number]
             if not over[number]:
-                own = game.after(tuple(before[number].tolist()), int(chosen[number]))
-                replies = (
-                    game.moves(own)
-                    if opponent == "random" or game.moves(own) == []
-                    else game.best(own)
-                )
+                seen = tuple(before[number].tolist())
+                own = game.after(seen, int(meant(seen, rules, actions)[chosen[number]]))
+                replies = game.legal(own) if game.outcome(own) is None else []
+                if opponent == "minimax" and replies:
+                    replies = game.best(own)
                 assert board in ([game.after(own, cell) for cell in replies] or [own])
         over = terminated
 

@@ -71,12 +71,8 @@ def test_before_the_first_reset_the_masks_are_those_of_the_board_that_games_star
 class LastColumn(Rules):
     """Only cells of the last column may be taken."""
 
-    @property
-    def all_free_are_legal(self):
-        return False
-
-    def legal(self, taken):
-        return super().legal(taken) & sum(self.cell_bits[self.cols - 1 :: self.cols])
+    def open_cells(self, taken):
+        return sum(self.cell_bits[self.cols - 1 :: self.cols])
 
 
 def test_before_the_first_reset_the_masks_go_by_the_law(monkeypatch):

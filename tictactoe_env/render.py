@@ -213,12 +213,32 @@ def _shapes(
             unit = min(size / 36, 0.8 * size / width)
             yield _text(INK, corner(*place) + half + half * 1j, number, unit)
     for line in rules.lines:
-        if abs(board[list(line)].sum()) == rules.k:
-            (row, col), (last_row, last_col) = places[line[0]], places[line[-1]]
-            end = complex(last_col - col, last_row - row)  # in cells
-            over = 0.36 * end / max(rules.k - 1, 1)  # beyond the middles of its cells
-            stroke = 0.5 + 0.5j - over, 0.5 + 0.5j + end + over
-            yield _Shape("line", INK, corner(row, col), size, (stroke,))
+        if abs(board[list(line)].sum()) == len(line):
+            line_places = [complex(*reversed(places[cell])) for cell in line]
+            strokes = tuple(map(_stroke, _runs([one - line_places[0] for one in line_places])))
+            yield _Shape("line", INK, corner(*places[line[0]]), size, strokes)
+
+
+def _runs(cells: list[complex]) -> list[list[complex]]:
+    """The parts of a line in which each cell touches the next one, in one direction."""
+    runs = [cells[:1]]
+    for cell in cells[1:]:
+        run = runs[-1]
+        step = cell - run[-1]
+        touches = max(abs(step.real), abs(step.imag)) == 1
+        if touches and (len(run) == 1 or step == run[-1] - run[-2]):
+            run.append(cell)
+        else:
+            runs.append([cell])
+    return runs
+
+
+def _stroke(run: list[complex]) -> tuple[complex, complex]:
+    """The ends of a stroke through cells side by side, a little beyond their middles."""
+    end = run[-1] - run[0]
+    over = 0.36 * end / max(len(run) - 1, 1)
+    middle = run[0] + 0.5 + 0.5j
+    return middle - over, middle + end + over
 
 
 def _text(colour: str, middle: complex, text: str, unit: float) -> _Shape:

@@ -1,8 +1,9 @@
 """The rules of m,n,k-games: X and O mark free cells in turn, X first; k in a line win.
 
-`Rules` is the law of the game. It alone says which moves are legal (`legal`), what a line is worth
-to the side that completes it (`line_result`), when a game ends (`result`), and which images of a
-board are the same game (`symmetries`). All other modules ask it.
+`Rules` is the law of the game. It alone says which cells make a line (`lines`), what a line is
+worth to the side that completes it (`line_result`), which moves are legal (`open_cells`), and which
+images of a board may be the same game (`possible_symmetries`). All else follows from these four,
+and all other modules ask it.
 
 A position is two bitboards, one with X's cells and one with O's. The law uses bit operations only,
 so it works on Python integers (one game) and on `uint64` arrays (a batch). Cells are numbered row
@@ -12,9 +13,9 @@ by row:
     3 4 5        bit  = row * (cols + 1) + col
     6 7 8
 
-The bit layout has one empty column on the right, so a line that runs off the board meets a bit
-that is never set. A bitboard b has k marks in a line in direction d if
-`b & b >> d & ... & b >> (k - 1) d` is not 0. The directions are 1, cols, cols + 1 and cols + 2.
+The bit layout has one empty column on the right; that of `compact` has none. A bitboard b has k
+marks in a line with the step d if `b & b >> d & ... & b >> (k - 1) d` has the first bit of a line.
+The steps of straight lines are 1, cols, cols + 1 and cols + 2.
 
     game = standing([4, 0, 1, 8, 7], Rules())
     game.ended, game.winner, game.line       # "line", "X", (1, 4, 7)
@@ -23,10 +24,11 @@ that is never set. A bitboard b has k marks in a line in direction d if
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from enum import IntEnum
-from functools import cached_property
-from typing import Any, NamedTuple
+from functools import cached_property, reduce
+from itertools import pairwise
+from typing import Any, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,6 +93,12 @@ class Rules:
     k: int = 3
     gravity: bool = False
 
+    def __init_subclass__(cls) -> None:
+        fixed = [name for name in vars(cls) if hasattr(getattr(Rules, name, None), "__final__")]
+        if fixed:
+            laws = "lines, line_result, open_cells and possible_symmetries"
+            raise TypeError(f"a law is made of {laws}; they decide {fixed}: change them in {cls}")
+
     def __post_init__(self) -> None:
         for name in SIZES:
             object.__setattr__(self, name, whole_number(getattr(self, name), name, 1))
@@ -145,9 +153,22 @@ class Rules:
         return self.rows * self.cols
 
     @cached_property
+    def row_bits(self) -> int:
+        """The number of bits from a cell to the one below it."""
+        return self.cols + 1
+
+    @cached_property
+    def compact(self) -> Rules:
+        """The same law for bitboards without the empty column: the bit of a cell is its number."""
+        law = replace(self)
+        vars(law)["row_bits"] = self.cols
+        return law
+
+    @cached_property
     def cell_bits(self) -> tuple[int, ...]:
         """The bit of each cell, as an integer with that one bit set."""
-        return tuple(1 << cell + cell // self.cols for cell in range(self.cells))
+        places = (divmod(cell, self.cols) for cell in range(self.cells))
+        return tuple(1 << row * self.row_bits + col for row, col in places)
 
     @cached_property
     def full(self) -> int:
@@ -156,36 +177,43 @@ class Rules:
 
     # --- the law: on integers and on uint64 arrays ------------------------------------------------
 
+    def open_cells(self, taken: _Bits) -> Any:
+        """The cells, as bits, that may be marked if they are free: a bitboard, or (B,); None: all.
+
+        taken: the cells with a mark. With gravity they are the lowest row, and those above a mark.
+        """
+        return taken >> self.row_bits | self._lowest_row if self.gravity else None
+
+    @cached_property
+    def _lowest_row(self) -> int:
+        return sum(self.cell_bits[-self.cols :])
+
+    @final
     @property
     def all_free_are_legal(self) -> bool:
         """True if every free cell is a legal move; then some answers are found in less time."""
-        return not self.gravity
+        return self.open_cells(0) is None
 
+    @final
     def legal(self, taken: _Bits) -> Any:
         """The legal moves, as bits, where these cells are taken: a bitboard, or (B,).
 
         After the end of a game they are the moves that would be legal if it went on.
         """
         free = taken ^ self.full
-        return free & self._supported(taken) if self.gravity else free
-
-    def _supported(self, taken: _Bits) -> Any:
-        """The cells of the lowest row, and those above a taken cell."""
-        return taken >> (self.cols + 1) | self._lowest_row
-
-    @cached_property
-    def _lowest_row(self) -> int:
-        return sum(self.cell_bits[-self.cols :])
+        opened = self.open_cells(taken)
+        return free if opened is None else free & opened
 
     def floating(self, taken: _Bits) -> Any:
         """The taken cells, as bits, above a free one, where gravity allows none: int, or (B,)."""
-        return taken & (self._supported(taken) ^ self.full) if self.gravity else taken & 0
+        return taken & (self.open_cells(taken) ^ self.full) if self.gravity else taken & 0
 
     @property
     def line_result(self) -> Outcome:
         """The outcome for the side that completes a line."""
         return WIN
 
+    @final
     def result(self, own: _Bits, other: _Bits, early_draw: bool = False) -> Any:
         """The result for the side that has just moved: ONGOING, WIN, DRAW or LOSS; or (B,) int8.
 
@@ -203,20 +231,40 @@ class Rules:
             return self.line_result
         return DRAW if is_drawn else ONGOING
 
+    def possible_symmetries(self) -> list[NDArray[np.intp]]:
+        """The cells (rows, cols) of each image of the board that may be the same game.
+
+        They are a group: turns and mirror images.
+        """
+        grid = np.arange(self.cells).reshape(self.rows, self.cols)
+        images = [np.rot90(one, turn) for turn in range(4) for one in (grid, np.fliplr(grid))]
+        return [one for one in images if one.shape == grid.shape]
+
     @cached_property
     def symmetries(self) -> NDArray[np.intp]:
         """The symmetries of the game as distinct permutations (S, cells), the identity first.
 
         `board[symmetries[s]]` is the image of a board under symmetry s. A square has 8 symmetries,
         a rectangle 4, a single row or column 2. With gravity only the left-right mirror remains.
+        They are the possible ones that keep the lines, and the legal moves on the empty board and
+        after one mark. Raises ValueError if these are no group.
         """
-        grid = np.arange(self.cells).reshape(self.rows, self.cols)
-        turns = range(1 if self.gravity else 4)
-        images = [np.rot90(one, turn) for turn in turns for one in (grid, np.fliplr(grid))]
-        fitting = (tuple(one.ravel().tolist()) for one in images if one.shape == grid.shape)
-        found = np.array(list(dict.fromkeys(fitting)), dtype=np.intp)
+        possible = [np.arange(self.cells), *self.possible_symmetries()]
+        distinct = dict.fromkeys(tuple(np.ravel(one).tolist()) for one in possible)
+        found = np.array([one for one in distinct if self._keeps_the_law(one)], dtype=np.intp)
+        after_each_other = {tuple(one) for first in found for one in first[found].tolist()}
+        if len(after_each_other) > len(found):
+            raise ValueError(f"the symmetries of {self} must be a group, got {found.tolist()!r:.200}")
         found.setflags(write=False)
         return found
+
+    def _keeps_the_law(self, image: tuple[int, ...]) -> bool:
+        """True if an image of the board, given as its cells, has the same lines and moves."""
+        lines = {frozenset(line) for line in self.lines}
+        marked = np.eye(self.cells + 1, self.cells, -1, dtype=np.int8)  # nothing, and each cell
+        moves = self.legal_cells(marked)[:, image]
+        keeps_lines = {frozenset(image[cell] for cell in line) for line in lines} == lines
+        return keeps_lines and bool((self.legal_cells(marked[:, image]) == moves).all())
 
     def is_dead(self, x: _Bits, o: _Bits) -> Any:
         """True if every line has marks of both sides, so nobody can complete one: or (B,) bool."""
@@ -232,32 +280,8 @@ class Rules:
     # --- lines ------------------------------------------------------------------------------------
 
     @cached_property
-    def _directions(self) -> tuple[int, ...]:
-        steps = []
-        if self.k <= self.cols:
-            steps.append(1)
-        if self.k <= self.rows:
-            steps.append(self.cols + 1)
-        if self.k <= min(self.rows, self.cols):
-            steps += [self.cols, self.cols + 2]
-        return tuple(steps)
-
-    @cached_property
-    def strides(self) -> list[int]:
-        """The steps by which `b & b >> stride` is applied in turn to find k marks in a line.
-
-        Each doubles the length of what is found, and the last one ends it at k.
-        """
-        return [min(1 << i, self.k - (1 << i)) for i in range((self.k - 1).bit_length())]
-
-    @cached_property
-    def _shifts(self) -> list[list[int]]:
-        """The shifts of `has_line` in each direction."""
-        return [[stride * step for stride in self.strides] for step in self._directions]
-
-    @cached_property
     def lines(self) -> tuple[tuple[int, ...], ...]:
-        """Every line of k cells, as cell numbers; `has_line` finds the same lines by shifts."""
+        """Every line, as cell numbers. A side that has all cells of one has a line."""
         found = set()
         for cell in range(self.cells):
             row, col = divmod(cell, self.cols)
@@ -268,19 +292,69 @@ class Rules:
                     found.add(tuple(cell + i * step for i in range(self.k)))
         return tuple(sorted(found))
 
+    @cached_property
+    def line_bits(self) -> tuple[int, ...]:
+        """The bitboard of each line."""
+        return tuple(sum(self.cell_bits[cell] for cell in line) for line in self.lines)
+
     @property
     def shortest(self) -> int:
-        """The number of moves before which no side can have a line, nor the board be full."""
-        return min(2 * self.k - 1, self.cells)
+        """The number of moves before which no side can have a line."""
+        return 2 * min(map(len, self.lines), default=self.cells) - 1
 
+    @cached_property
+    def strides(self) -> list[int]:
+        """The steps by which `b & b >> stride` is applied in turn to find k marks in a line.
+
+        Each doubles the length of what is found, and the last one ends it at k.
+        """
+        return [min(1 << i, self.k - (1 << i)) for i in range((self.k - 1).bit_length())]
+
+    def _step(self, line: tuple[int, ...]) -> int:
+        """The number of bits from cell to cell of a line; 0 unless it is one, and k cells."""
+        places = sorted(self.cell_bits[cell].bit_length() for cell in line)
+        steps = {after - before for before, after in pairwise(places)} or {1}
+        return max(steps) if len(steps) == 1 and len(line) == self.k else 0
+
+    @cached_property
+    def straight_lines(self) -> dict[int, int]:
+        """The lines of k bits with one step, as the first bits of all lines by their step."""
+        found: dict[int, int] = {}
+        for line in self.lines:
+            if step := self._step(line):
+                found[step] = found.get(step, 0) | self.cell_bits[min(line)]
+        return found
+
+    @cached_property
+    def bent_lines(self) -> tuple[int, ...]:
+        """The bitboards of all other lines."""
+        every = zip(self.lines, self.line_bits, strict=True)
+        return tuple(bits for line, bits in every if not self._step(line))
+
+    @cached_property
+    def _shifts(self) -> list[tuple[list[int], int]]:
+        """The shifts by which `has_line` finds straight lines, and the first bits of these.
+
+        The bits are 0 where the shifts find nothing else, not even on a full board.
+        """
+        found = []
+        for step, firsts in self.straight_lines.items():
+            shifts = [stride * step for stride in self.strides]
+            everywhere = reduce(lambda line, shift: line & line >> shift, shifts, self.full)
+            found.append((shifts, firsts if everywhere != firsts else 0))
+        return found
+
+    @final
     def has_line(self, marks: _Bits) -> Any:
-        """True if k of these marks are in a line: bool, or (B,) bool."""
+        """True if these marks hold a line: bool, or (B,) bool."""
         found = marks & 0
-        for shifts in self._shifts:
+        for shifts, firsts in self._shifts:
             line = marks
             for shift in shifts:
                 line = line & line >> shift
-            found = found | line
+            found = found | (line & firsts if firsts else line)
+        for bent in self.bent_lines:
+            found = found | (marks & bent == bent)
         return found != 0
 
     # --- between bitboards and boards -------------------------------------------------------------
@@ -356,7 +430,7 @@ class Rules:
 
     def winning_cells(self, board: Boards) -> tuple[int, ...]:
         """The cells of all complete lines on one board (cells,), in order; () if there is none."""
-        won = [line for line in self.lines if abs(int(board[list(line)].sum())) == self.k]
+        won = [line for line in self.lines if abs(int(board[list(line)].sum())) == len(line)]
         return tuple(sorted({cell for line in won for cell in line}))
 
 
@@ -450,7 +524,7 @@ def standing(cells: Sequence[int], rules: Rules, early_draw: bool = False) -> St
         own, other = other, own | bits[cell]
         legal = rules.legal(own | other)
         moves.append(cell)
-        if ply + 1 >= shortest:
+        if ply + 1 >= shortest or not legal:
             result = rules.result(other, own, early_draw)
         if result == DRAW:
             ended = "early" if legal else "full"

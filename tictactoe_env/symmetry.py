@@ -56,14 +56,14 @@ class _CanonicalForms:
             tables.append(table)
         return tables
 
-    def find(self, x: _Marks, o: _Marks) -> tuple[_Marks, _Marks, NDArray[np.int8]]:
+    def find(self, x: _Marks, o: _Marks) -> tuple[_Marks, _Marks, NDArray[np.int32]]:
         """X's and O's bitboards (B,) uint64 in canonical form, and the symmetry that leads there.
 
         Of several such symmetries it is the one with the lowest number.
         """
         parts_x, parts_o = self._split(x), self._split(o)
         best_x, best_o = x.copy(), o.copy()
-        which = np.zeros(len(x), dtype=np.int8)
+        which = np.zeros(len(x), dtype=np.int32)
         for symmetry, tables in enumerate(self._images[1:], 1):
             image_x, image_o = _joined(tables, parts_x), _joined(tables, parts_o)
             lower = (image_x < best_x) | ((image_x == best_x) & (image_o < best_o))

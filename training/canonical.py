@@ -14,6 +14,7 @@ from tictactoe_env.rules import Rules
 FLOAT_CELLS = 14  # float32
 DOUBLE_CELLS = 33  # float64
 RANDOM_BITS = 45  # of a mark on larger boards
+MOST_SYMMETRIES = 16  # of whose sets there is a table
 
 
 class CanonicalBoards(torch.nn.Module):
@@ -23,7 +24,8 @@ class CanonicalBoards(torch.nn.Module):
     symmetries of the board's shape. It does not depend on the solution of the game. The code is the
     ternary number of the cells; on boards of more than 33 cells, where that does not fit, a sum of
     45 random bits for each mark, which two boards share by a chance of about 1 in 10^13.
-    symmetry: if False, every board is its own canonical form.
+    symmetry: if False, every board is its own canonical form. Raises ValueError for a game of more
+    than 16 symmetries.
     """
 
     cells_of: torch.Tensor
@@ -36,6 +38,11 @@ class CanonicalBoards(torch.nn.Module):
         permutations = rules.symmetries
         if not symmetry:
             permutations = permutations[:1]  # the identity
+        if len(permutations) > MOST_SYMMETRIES:
+            raise ValueError(
+                f"canonical boards of at most {MOST_SYMMETRIES} symmetries are known to networks, "
+                f"{rules} has {len(permutations)}: give symmetry=false"
+            )
         back = np.argsort(permutations, axis=1)
         # weights[plane and cell, s]: what a mark adds to the code of the image under symmetry s
         codes = torch.float32 if rules.cells <= FLOAT_CELLS else torch.float64

@@ -74,7 +74,7 @@ class PlainGame:
             mark = board[line[0]]
             if mark and all(board[cell] == mark for cell in line):
                 return mark
-        return None if 0 in board else 0
+        return None if self.legal(board) else 0
 
     @staticmethod
     def mover(board: Board) -> int:

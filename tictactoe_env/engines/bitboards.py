@@ -6,15 +6,12 @@
 
 Most questions are answered by tables over all sets of 16 cells: which cells, how many, which is the
 n-th. A larger board is cut into parts of 16 cells. Whether there is a line is a table too if the
-board is one part. On larger boards it is found by shifts: k cells from cell c on are a line with
-the step d if bit c of `b & b >> d & ... & b >> (k - 1) d` is set and a line can start there.
-`Rules` uses a padding column instead of the starts. Where it lets a side take any free cell, these
-are the legal moves; otherwise it is asked, and sets are translated to its bitboards and back.
+board is one part. The lines and the legal moves are those of `Rules.compact`, the law of the game
+on these sets.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any
@@ -54,52 +51,6 @@ def _nth() -> NDArray[np.uint8]:
     return found.ravel()
 
 
-def _starts_of_lines(rules: Rules) -> dict[int, int]:
-    """The steps of lines, and the set of cells where lines with each step start."""
-    starts: dict[int, int] = {}
-    for line in rules.lines:
-        step = line[1] - line[0] if rules.k > 1 else 1
-        starts[step] = starts.get(step, 0) | 1 << line[0]
-    return starts
-
-
-def line_finder(rules: Rules) -> Callable[[int], int]:
-    """A function of a set that is not 0 if k cells of the set are in a line."""
-    directions = [
-        ([stride * step for stride in rules.strides], first_cells)
-        for step, first_cells in _starts_of_lines(rules).items()
-    ]
-
-    def find_lines(cells: int) -> int:
-        found = 0
-        for shifts, first_cells in directions:
-            line = cells
-            for shift in shifts:
-                line &= line >> shift
-            found |= line & first_cells
-        return found
-
-    return find_lines
-
-
-def legal_finder(rules: Rules) -> Callable[[Any], Any]:
-    """A function from the taken cells to the legal moves, as sets: ints or arrays."""
-    full = (1 << rules.cells) - 1
-    if rules.all_free_are_legal:
-        return lambda taken: taken ^ full
-    if rules.gravity and type(rules).legal is Rules.legal:  # the same law, on these sets
-        lowest_row = full ^ full >> rules.cols
-        return lambda taken: (taken ^ full) & (taken >> rules.cols | lowest_row)
-    bits = list(enumerate(rules.cell_bits))
-
-    def find_legal(taken: Any) -> Any:
-        taken_bits = sum(((taken >> cell) & 1) * bit for cell, bit in bits)
-        legal = rules.legal(taken_bits)
-        return sum(((legal & bit) != 0) * (1 << cell) for cell, bit in bits)
-
-    return find_legal
-
-
 @lru_cache(maxsize=8)
 def bitboards_of(rules: Rules) -> _Bitboards:
     """The tables of a board for many games, built on first use and shared."""
@@ -114,19 +65,21 @@ class _Bitboards:
 
     def __init__(self, rules: Rules):
         self.cells = rules.cells
-        self.full = (1 << rules.cells) - 1
-        self.legal = legal_finder(rules)
+        law = rules.compact
+        self.full = law.full
+        self.legal = law.legal
         self.bits = np.left_shift(1, np.arange(rules.cells, dtype=np.int64))
         self.is_one_part = rules.cells <= _PART
         self._part_starts = np.arange(0, rules.cells, _PART)[:, None]
         self._counts = _counts()
         self._nth = _nth()
-        by_step = np.array([*_starts_of_lines(rules).items()], dtype=np.int64)
-        steps, self._line_starts = by_step.T[:, :, None]  # (directions, 1) each
+        steps, self._first_cells, self._bent = (
+            np.array([*numbers], dtype=np.int64)[:, None]
+            for numbers in (law.straight_lines, law.straight_lines.values(), law.bent_lines)
+        )
         self._shifts = [stride * steps for stride in rules.strides]
         # With gravity a set of legal moves has at most one cell of each column.
-        is_falling = rules.gravity and type(rules).legal is Rules.legal
-        self._draws_columns = is_falling and rules.cols <= _PART and not self.is_one_part
+        self._draws_columns = rules.gravity and rules.cols <= _PART and not self.is_one_part
         columns = [range(column, rules.cells, rules.cols) for column in range(rules.cols)]
         self._columns = np.array([sum(1 << cell for cell in column) for column in columns])
         if self.is_one_part:
@@ -142,8 +95,10 @@ class _Bitboards:
     def _find_lines(self, sets: _Sets) -> NDArray[np.bool_]:
         lines: Any = sets
         for shifts in self._shifts:
-            lines = lines & lines >> shifts  # (directions, B)
-        found: NDArray[np.bool_] = (lines & self._line_starts).any(axis=0)
+            lines = lines & lines >> shifts  # (steps, B)
+        found: NDArray[np.bool_] = (lines & self._first_cells).any(axis=0)
+        if len(self._bent):
+            found |= (sets & self._bent == self._bent).any(axis=0)
         return found
 
     def is_dead(self, own: _Sets, other: _Sets) -> NDArray[np.bool_]:

@@ -20,8 +20,6 @@ from tictactoe_env.engines.bitboards import (
     BYTE,
     bitboards_of,
     cell_bytes,
-    legal_finder,
-    line_finder,
     line_table,
     nth_cells,
 )
@@ -308,12 +306,16 @@ class BitGame(_BitEngine):
 
     def __init__(self, rules: Rules, early_draw: bool, observation: str):
         super().__init__(rules, early_draw, observation)
-        self._full = (1 << rules.cells) - 1
+        law = rules.compact
+        self._law = law
+        self._full = law.full
         self._nth = nth_cells()
         self._lines = line_table(rules)
-        self._has_line = line_finder(rules)
+        self._lines_of = {
+            bit: tuple(line for line in law.line_bits if line & bit) for bit in law.cell_bits
+        }
         # None where the legal moves are the free cells, which takes no call.
-        self._find_legal = None if rules.all_free_are_legal else legal_finder(rules)
+        self._open_cells = None if law.all_free_are_legal else law.open_cells
         self._is_grid = observation == "grid"
         space = observation_space(rules, observation)
         self._shape = space.shape
@@ -339,21 +341,22 @@ class BitGame(_BitEngine):
         There are few calls in it: with functions for a move and for a draw it takes twice the time.
         """
         own, other, seat = state
-        legal = self._full ^ (own | other)
+        free = self._full ^ (own | other)
+        open_cells = self._open_cells
+        legal = free & open_cells(own | other) if open_cells else free
         lines = self._lines
         result: int = ONGOING
-        if find_legal := self._find_legal:
-            legal = find_legal(own | other)
         if cell is not None:
             bit = 1 << cell
             if not legal & bit:
                 result = ILLEGAL
             else:
                 own |= bit
-                legal = find_legal(own | other) if find_legal else legal ^ bit
-                if lines[own] if lines else self._has_line(own):
+                free ^= bit
+                legal = free & open_cells(own | other) if open_cells else free
+                if lines[own] if lines else self._completes(own, bit):
                     result = self._own_line
-                elif not legal or (self._early_draw and self._is_dead(own, other)):
+                elif not legal or (self._early_draw and self._law.is_dead(own, other)):
                     result = DRAW
         if reply is None:
             own, other, seat = other, own, -seat
@@ -375,10 +378,11 @@ class BitGame(_BitEngine):
                 result = OPPONENT_ILLEGAL
             else:
                 other |= bit
-                legal = find_legal(own | other) if find_legal else legal ^ bit
-                if lines[other] if lines else self._has_line(other):
+                free ^= bit
+                legal = free & open_cells(own | other) if open_cells else free
+                if lines[other] if lines else self._completes(other, bit):
                     result = self._their_line
-                elif not legal or (self._early_draw and self._is_dead(own, other)):
+                elif not legal or (self._early_draw and self._law.is_dead(own, other)):
                     result = DRAW
         state = own, other, seat
         observation, mask = self._view(state, legal)
@@ -389,9 +393,12 @@ class BitGame(_BitEngine):
         own, other, seat = state
         return ((own | other).bit_count() % 2 == 0) == (seat < 0)
 
-    def _is_dead(self, own: int, other: int) -> bool:
-        """True if every line has marks of both sides, so nobody can make one."""
-        return not (self._has_line(self._full ^ own) or self._has_line(self._full ^ other))
+    def _completes(self, marks: int, bit: int) -> bool:
+        """True if one of these marks, the last, is in a line of them."""
+        for line in self._lines_of[bit]:
+            if marks & line == line:
+                return True
+        return False
 
     def prepare(self, policy: Policy) -> _BitReply:
         """The opponent, tabulated on boards of up to 12 cells."""
@@ -399,10 +406,7 @@ class BitGame(_BitEngine):
 
     def view(self, state: State) -> tuple[NDArray[Any], NDArray[np.int8]]:
         """The observation from the learner's seat and the mask (cells,) int8; both are fresh."""
-        taken = state[0] | state[1]
-        return self._view(
-            state, self._find_legal(taken) if self._find_legal else self._full ^ taken
-        )
+        return self._view(state, self._law.legal(state[0] | state[1]))
 
     def _view(self, state: State, legal: int) -> tuple[NDArray[Any], NDArray[np.int8]]:
         """The view of a state, with these legal moves."""

@@ -85,6 +85,7 @@ class ColumnBitGames(ColumnGames):
         super().__init__(games, rules)
         columns = [range(column, rules.cells, rules.cols) for column in range(rules.cols)]
         self._sets = np.array([sum(1 << cell for cell in column) for column in columns])
+        self._rows = [rules.cols << power for power in range((rules.rows - 1).bit_length())]
 
     def _landing(self, states: Any, columns: Numbers) -> Numbers:
         bits = states[2] & self._sets.take(columns)  # of at most one cell
@@ -92,9 +93,11 @@ class ColumnBitGames(ColumnGames):
         return np.where(bits == 0, columns, cells_and_one - 1)
 
     def legal(self, states: Any) -> NDArray[np.int8]:
-        """Masks (B, cols), 1 on columns whose top cell is free."""
-        free = ~(states[0] | states[1])
-        as_bytes = free.astype("<i8")[:, None].view(np.uint8)
+        """Masks (B, cols), 1 on columns with a legal cell."""
+        found = states[2]
+        for shift in self._rows:  # all rows onto the first
+            found = found | found >> shift
+        as_bytes = found.astype("<i8")[:, None].view(np.uint8)
         return np.unpackbits(as_bytes, axis=1, count=self._rules.cols, bitorder="little").view(
             np.int8
         )

@@ -23,8 +23,6 @@ from tictactoe_env.rules import Rules
 
 _KEPT = 1 << 14  # images of positions, 5 MB
 _UNPACKED = 32  # cells of the largest board whose position fits 64 bits
-_NUMBER_BITS = 3  # hold the number of a symmetry; there are at most eight
-_NUMBERS = (1 << _NUMBER_BITS) - 1
 _LAST_SET = np.iinfo(np.int64).max  # later than any other
 _Sets = NDArray[np.int64]
 
@@ -42,9 +40,10 @@ class ImageGames(BitGames):
         images = _images_of_cells(rules)
         starts = range(0, rules.cells, BYTE)
         self._tables = [_unions(images[:, first : first + BYTE]) for first in starts]
-        self._ranks = np.arange(len(images), 0, -1, dtype=np.int8)[:, None]
         self._numbers = np.arange(len(images))[:, None]
-        self._is_packed = 2 * rules.cells + _NUMBER_BITS < 64
+        self._ranks = np.flip(self._numbers + 1).astype(np.min_scalar_type(-len(images)))
+        self._number_bits = (len(images) - 1).bit_length()
+        self._is_packed = 2 * rules.cells + self._number_bits < 64
         self._last: tuple[States, States, Numbers] | None = None
 
     def advance(
@@ -90,11 +89,11 @@ class ImageGames(BitGames):
         """
         every_x <<= self.rules.cells
         every_x |= every_o
-        every_x <<= _NUMBER_BITS
+        every_x <<= self._number_bits
         every_x |= self._numbers
         first = every_x.min(axis=0)
-        which = first & _NUMBERS
-        both = first >> _NUMBER_BITS
+        both = first >> self._number_bits
+        which = first ^ both << self._number_bits
         x = both >> self.rules.cells
         return x, both ^ x << self.rules.cells, which
 
@@ -156,9 +155,7 @@ class ImageGame(BitGame):
     def _view(self, state: State, legal: int) -> tuple[NDArray[Any], NDArray[np.int8]]:
         """The view of the image of a state."""
         own, other, _ = self._image(state)
-        taken = own | other
-        legal = self._find_legal(taken) if self._find_legal else self._full ^ taken
-        return super()._view((own, other, state[2]), legal)
+        return super()._view((own, other, state[2]), self._law.legal(own | other))
 
     def _find_image(self, state: State) -> tuple[int, int, int]:
         """The learner's marks and the opponent's on the image, and the symmetry to it."""

@@ -275,10 +275,10 @@ class Positions:
     # --- symmetries -------------------------------------------------------------------------------
 
     @cached_property
-    def _canonical(self) -> tuple[NDArray[np.int32], NDArray[np.int8]]:
+    def _canonical(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         # Within a ply the smallest row has the smallest code.
         images = np.array([self.rows(self.boards[:, cells]) for cells in self.rules.symmetries])
-        return images.min(axis=0).astype(np.int32), images.argmin(axis=0).astype(np.int8)
+        return images.min(axis=0).astype(np.int32), images.argmin(axis=0).astype(np.int32)
 
     @property
     def canonical(self) -> NDArray[np.int32]:
@@ -289,7 +289,7 @@ class Positions:
         return self._canonical[0]
 
     @property
-    def to_canonical(self) -> NDArray[np.int8]:
+    def to_canonical(self) -> NDArray[np.int32]:
         """The symmetry that takes each position to its canonical form: (N,) int8."""
         return self._canonical[1]
 

@@ -74,9 +74,8 @@ class Graph:
         self.nodes: dict[int, Node] = {}
         self.orientations = Orientations(rules)
         self.moves = list(zip(rules.cell_bits, self.orientations.cells, strict=True))
-        lines = [sum(rules.cell_bits[cell] for cell in line) for line in rules.lines]
         self.lines_of = {
-            bit: tuple(line for line in lines if line & bit) for bit in rules.cell_bits
+            bit: tuple(line for line in rules.line_bits if line & bit) for bit in rules.cell_bits
         }
         self.all_free_are_legal = rules.all_free_are_legal
         self.of_line = int(OUTCOME_NUMBERS[rules.line_result])  # for the side that completes it

@@ -1,6 +1,15 @@
 // The game: whose turn it is, what a cell is called, where a mark may be, and how a game stands.
 // board: {rows, cols, k}, and gravity: true where pieces fall.
 
+const KNOWN = ["rows", "cols", "k", "gravity"];
+
+/** The board itself. Throws an error for a board with a law that this page does not know. */
+function checked(board) {
+  const unknown = Object.keys(board).find((name) => !KNOWN.includes(name));
+  if (unknown) throw new Error(`This page does not know the law of boards with ${unknown}.`);
+  return board;
+}
+
 export const other = (side) => (side === "X" ? "O" : "X");
 export const sideOf = (ply) => (ply % 2 === 0 ? "X" : "O");
 export const cellName = (cell, board) =>
@@ -11,7 +20,8 @@ export const cellOf = (name, board) => (+name.slice(1) - 1) * board.cols + name.
  * The cell that is marked if somebody chooses a cell: this one, or with gravity the lowest free one
  * of its column; undefined if there is none.
  */
-export function landing(cell, moves, { rows, cols, gravity }) {
+export function landing(cell, moves, board) {
+  const { rows, cols, gravity } = checked(board);
   const column = Array.from({ length: rows }, (_, row) => row * cols + (cell % cols));
   return (gravity ? column : [cell]).findLast((one) => !moves.includes(one));
 }
@@ -24,7 +34,7 @@ const DIRECTIONS = [[0, 1], [1, 0], [1, 1], [1, -1]]; // rows down, columns to t
  * that won.
  */
 export function standing(moves, board) {
-  const { rows, cols, k } = board;
+  const { rows, cols, k } = checked(board);
   const [last, side] = [moves.at(-1), sideOf(moves.length - 1)];
   const over = (ended, result, lines = []) => ({ turn: null, ended, result, lines });
   if (moves.length && landing(last, moves.slice(0, -1), board) !== last) return over("illegal", other(side));
