@@ -60,11 +60,14 @@ def parts_of(value, name="", *, seen):
     elif type(value) is random.Random:
         yield name, repr(value.getstate())
     elif isinstance(value, (np.ndarray, torch.Tensor)):
-        yield name, (value.shape, np.asarray(value).tobytes())
+        array = value.detach().cpu().numpy() if isinstance(value, torch.Tensor) else value
+        yield name, (array.shape, array.tobytes())
     elif isinstance(value, (bool, int, float, str, type(None))):
         yield name, repr(value)
     elif id(value) not in seen:
         seen.add(id(value))
+        if name and isinstance(value, (list, tuple, dict)):
+            yield name, len(value)
         for key, part in inside(value).items():
             yield from parts_of(part, f"{name}.{key}".lstrip("."), seen=seen)
 
@@ -74,7 +77,7 @@ def inside(value):
     if isinstance(value, dict):
         return value
     if isinstance(value, (torch.nn.Module, torch.optim.Optimizer)):
-        return value.state_dict()
+        return {"state_dict": value.state_dict()}
     if isinstance(value, (list, tuple)):
         return dict(enumerate(value))
     is_own = type(value).__module__.startswith(("agents.", "training.", "tictactoe_env."))
