@@ -354,7 +354,7 @@ def test_larger_boards_are_played_by_those_who_can(open_page):
     says(page, "two moves ahead", ".note")
     visit(page, "/?x=human&o=runs/nosuch&board=4x4")
     says(page, ["“runs/nosuch”", "“4x4”"], ".note")
-    seats(page, "human", "minimax")
+    seats(page, "human", "minimax-ties=fastest")
 
 
 @pytest.mark.usefixtures("on_server")

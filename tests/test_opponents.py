@@ -63,6 +63,7 @@ def runs(tmp_path, monkeypatch):
 MEANT = [
     ("random", RandomPolicy, {}),
     ("minimax", MinimaxPolicy, {"ties": "random", "slip": 0}),
+    ("minimax-ties=fastest-slip=0.1", MinimaxPolicy, {"ties": "fastest", "slip": 0.1}),
     ("minimax-first-slip=1e-2", MinimaxPolicy, {"ties": "first", "slip": 0.01}),
     ("search-depth=3-ties=first-seconds=0.5", SearchPolicy, {"depth": 3, "seconds": 0.5}),
     ("mcts-playouts=50-seed=3", MCTSPolicy, {"playouts": 50, "seed": 3}),

@@ -165,7 +165,7 @@ def test_the_metrics_are_the_exact_results_of_every_evaluation(tmp_path):
             assert row[f"unbeatable_{name}"] == str(int(stated.unbeatable))
             assert row[f"optimal_{name}"] == str(int(policy is BEST))
     assert [float(row["games"]) for row in rows] == games
-    assert resumed(tmp_path, steps=500)[0].record.rows == run.record.rows
+    assert resumed(tmp_path, policies, steps=500)[0].record.rows == run.record.rows
     events = EventAccumulator(str(tmp_path)).Reload()
     assert {"train/loss", "noted/games"} < set(events.Tags()["scalars"])
     found = [(event.step, event.value) for event in events.Scalars("exact/unbeatable_x")]

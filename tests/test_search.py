@@ -9,7 +9,7 @@ from text_cases import cases, refuses
 
 from tictactoe_env.exact import match
 from tictactoe_env.exact.positions import positions_of
-from tictactoe_env.exact.solver import solve
+from tictactoe_env.exact.solver import LOST, solve
 from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.notation import cell_text, parse_board
 from tictactoe_env.rules import Rules
@@ -18,6 +18,7 @@ from tictactoe_env.search.alphabeta import CLOCK_NODES, WIN_SCORE, SearchPolicy
 LARGE = Rules(5, 5, 4)
 SMALL = [Rules(), Rules(2, 3, 2), Rules(1, 9, 3), Rules(5, 2, 2), Rules(3, 3, 1)]
 SMALL += [Rules(3, 3, 3, gravity=True)]
+FALLS = [Rules(3, 4, 3, gravity=True), Rules(4, 4, 4, gravity=True)]
 BOARDS = positions_of(Rules()).boards[positions_of(Rules()).unfinished]
 # The values of boards with gravity, four in a row, by a solver outside this repository.
 FALLING = {(4, 4): 0, (4, 5): 0, (5, 4): 0, (6, 4): 0, (5, 5): 0, (4, 6): -1, (7, 4): 0}
@@ -65,12 +66,25 @@ def test_within_limits_it_is_beaten_where_it_looks_too_short(depth, beatable, op
     assert ((table.table > 0) <= solve(Rules()).optimal(BOARDS)).all() == optimal
 
 
-def test_scores_are_shares_of_a_full_line_and_a_loss_is_seen_at_any_depth():
+def test_scores_are_shares_of_a_full_line():
     open_lines = SearchPolicy(Rules(1, 4, 3), depth=1).q_values(np.zeros((1, 4), dtype=np.int8))
     assert open_lines[0].tolist() == [1 / 17, 2 / 18, 2 / 18, 1 / 17]
-    two_threats = parse_board("X.X/.O./X.O", Rules())
-    lost = SearchPolicy(Rules(), depth=1).q_values(two_threats[None])[0]
-    assert (lost[two_threats == 0] == -1).all()
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3, 9])
+@pytest.mark.parametrize("rules", [*SMALL, *FALLS], ids=str)
+def test_a_depth_finds_the_shortest_wins_and_longest_defences_two_plies_further(rules, depth):
+    positions, player = positions_of(rules), SearchPolicy(rules, depth=depth)
+    solution = solve(rules)
+    rows = np.random.default_rng(0).permutation(positions.unfinished)[:300]
+    boards = positions.boards[rows]
+    scores, moves = solution.board_scores(boards), solution.move_scores(boards)
+    is_seen = -LOST - np.abs(scores) <= depth + 2
+    own = np.nanmax(player.q_values(boards), axis=1)
+    assert np.array_equal(own == 1, is_seen & (scores > 0))
+    assert np.array_equal(own == -1, is_seen & (scores < 0))
+    is_fastest = moves == moves.max(axis=1, keepdims=True)
+    assert is_fastest[is_seen][player.probs(boards)[is_seen] > 0].all()
 
 
 THREATS = """
@@ -78,13 +92,15 @@ THREATS = """
     XXX../..O../O..../...../..... | d1
     ...../.XX../...../.O.O./..... | d2
     ...../.XX../...../.O.../..... | a2 d2
-"""  # win rather than block; block; two open ends; one is closed in time
+    ......./......./......./...X.../...X..O/.OOOX.X | a6
+"""  # win rather than block; block; two open ends; one is closed in time; block where pieces fall
 
 
 @pytest.mark.parametrize(("text", "moves"), cases(THREATS))
 def test_it_wins_blocks_and_makes_double_threats_on_a_large_board(text, moves):
-    probs = SearchPolicy(LARGE, depth=4).probs(parse_board(text, LARGE)[None])[0]
-    found = {cell_text(cell, LARGE) for cell in np.flatnonzero(probs)}
+    rules = Rules(6, 7, 4, gravity=True) if text.count("/") == 5 else LARGE
+    probs = SearchPolicy(rules, depth=4).probs(parse_board(text, rules)[None])[0]
+    found = {cell_text(cell, rules) for cell in np.flatnonzero(probs)}
     assert found
     assert found <= set(moves.split())
 

@@ -106,8 +106,11 @@ def test_minimax_plays_the_optimal_moves_of_plain_recursion_and_slips_at_random(
     boards = np.array(game.unfinished[::3], dtype=np.int8)
     perfect = Player(game.perfect).probs(boards)
     lowest = Player(lambda board: {min(game.best(board)): 1}).probs(boards)
+    fastest = solve(rules).move_scores(boards).astype(int)
+    fastest = fastest == fastest.max(axis=1, keepdims=True)
+    fastest = fastest / fastest.sum(axis=1, keepdims=True)
     for slip in (0, 0.25, 1):
-        for ties, moves in (("random", perfect), ("first", lowest)):
+        for ties, moves in (("random", perfect), ("first", lowest), ("fastest", fastest)):
             mixed = (1 - slip) * moves + slip * RandomPolicy().probs(boards)
             assert np.array_equal(MinimaxPolicy(rules, ties, slip).probs(boards), mixed)
     with refuses("slip", 1.5):

@@ -314,7 +314,7 @@ def test_the_menu_is_asked_again_until_it_is_left_and_perfect_play_takes_either_
     assert not missing(text, "1 to 9", "'11'", "'x'")
     assert text.count("1  two players") == 2
     menu("3 sideways O resign", store)
-    assert (only(store).side, only(store).x) == ("O", Participant("agent", "minimax"))
+    assert (only(store).side, only(store).x) == ("O", Participant("agent", "minimax-ties=fastest"))
     text = menu("3 X quit", store, rules=LARGE)
     assert not missing(text, "5x5", "search-seconds=2")
 

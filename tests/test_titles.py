@@ -17,6 +17,7 @@ TITLES = {
     "human": "a person",
     "minimax-slip=0.3": "Easy opponent",
     "minimax-slip=0.2": "Perfect play, slip=0.2",
+    "minimax-ties=fastest": "Perfect play",
     "search": "Full search",
     "search-depth=4-ties=first": "Search, depth=4, ties=first",
     "mcts-milliseconds=100": "Tree search, milliseconds=100",

@@ -77,17 +77,21 @@ BUILT_IN = {
     ),
     "minimax": BuiltIn(
         "tictactoe_env.exact.solver:MinimaxPolicy",
-        "perfect play that picks at random among equally good moves",
-        variants={"minimax-slip=0.1": "perfect play that makes 10 % of its moves at random"},
+        "perfect play that picks at random among the moves of the best result, however long the "
+        "game then lasts",
+        variants={
+            "minimax-ties=fastest": "perfect play that wins as soon and loses as late as it can",
+            "minimax-slip=0.1": "perfect play that makes 10 % of its moves at random",
+        },
     ),
     "minimax-first": BuiltIn(
         "tictactoe_env.exact.solver:MinimaxPolicy",
-        "perfect play that always picks the first of the equally good moves",
+        "perfect play that always picks the first of the moves of the best result",
         {"ties": "first"},
     ),
     "search": BuiltIn(
         "tictactoe_env.search.alphabeta:SearchPolicy",
-        "alpha-beta search to the end of every game",
+        "alpha-beta search to the end of every game, which picks as minimax does",
         variants={
             "search-depth=1": "alpha-beta search that wins and blocks, but falls for a fork",
             "search-depth=2": "alpha-beta search that looks two moves ahead",

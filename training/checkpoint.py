@@ -82,8 +82,8 @@ def save(folder: Path, agent: str, config: BoardConfig, learner: Learner) -> Non
 def restore(folder: Path, agent: str, config: BoardConfig, learner: Learner) -> None:
     """Put a saved training into a new learner, which then continues it.
 
-    Raises DamagedFileError if the files are damaged, ValueError if they were saved with another
-    configuration.
+    Raises DamagedFileError if the files are damaged, or if the learner then has another model,
+    ValueError if they were saved with another configuration.
     """
     state = read_model(folder / STATE, agent, type(config))
     check_unchanged(config, state.config, folder)
@@ -91,6 +91,15 @@ def restore(folder: Path, agent: str, config: BoardConfig, learner: Learner) -> 
     with _explained(f"{folder / STATE} is not a saved training of {agent} with this configuration"):
         learner.steps = state.steps
         learner.restore(model.arrays, unpack(about_of(folder / STATE).state, state.arrays))
+        _check_restored(learner.model(), model.arrays)
+
+
+def _check_restored(found: Arrays, saved: Arrays) -> None:
+    """Raise ValueError unless a learner has the model that was saved, which its page may forget."""
+    for name in {**saved, **found}:
+        one, other = (np.asarray(arrays.get(name)) for arrays in (found, saved))
+        if one.shape != other.shape or one.tobytes() != other.tobytes():
+            raise ValueError(f"{name!r} of the model is not restored: name it in MODEL or STATE")
 
 
 def load(page: Page, folder: Path, **options: Any) -> BoardPlayer:

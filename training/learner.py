@@ -59,6 +59,8 @@ class Learner(ABC):
     """A learner. `steps` counts its work so far, in the unit `UNIT` of its page."""
 
     steps: int = 0
+    MODEL: ClassVar[tuple[str, ...]] = ()
+    """The attributes, arrays, that are the model: what `model` saves and `restore` brings back."""
     STATE: ClassVar[tuple[str, ...]] = ()
     """The attributes that a training needs, besides the model, to continue bit for bit."""
     CHARTS: ClassVar[Mapping[str, tuple[str, ...]]] = {}
@@ -75,9 +77,12 @@ class Learner(ABC):
     def policy(self) -> BoardPlayer:
         """The policy as it is now, without exploration."""
 
-    @abstractmethod
     def model(self) -> Arrays:
-        """The arrays from which the page's `player` makes the same policy as `policy()`."""
+        """The arrays from which the page's `player` makes the same policy as `policy()`.
+
+        They are the attributes `MODEL`, unless a page makes others.
+        """
+        return {name: getattr(self, name) for name in self.MODEL}
 
     def state(self) -> State:
         """The state to continue from, besides the model: the attributes `STATE`.
@@ -93,9 +98,11 @@ class Learner(ABC):
     def restore(self, model: Arrays, state: State) -> None:
         """Continue from the model and state of a learner with the same configuration.
 
-        `steps` is already set. A page adds what it does with the model. An exception is reported as
-        a damaged file.
+        `steps` is already set. A page whose model is no attribute adds what it does with it.
+        Afterwards `model()` must be this model. An exception is reported as a damaged file.
         """
+        for name in self.MODEL:
+            setattr(self, name, model[name])
         for name in self.STATE:
             attribute = getattr(self, name)
             if hasattr(attribute, "restore"):

@@ -1,6 +1,6 @@
 """Titles, groups and stories of players, and their strength in a sentence.
 
-    title_of("minimax")                    # "Perfect play"
+    title_of("minimax-ties=fastest")       # "Perfect play"
     title_of("dqn-duel-first")             # "The opener"
     results_of(facts_of("dqn-duel-second"))   # "As O it wins 93.5 % against random moves, yet can
                                               # be beaten as O."
@@ -59,12 +59,15 @@ class Listed(NamedTuple):
 PLAYERS = {
     "random": Listed("Random player", "easy"),
     EASY: Listed("Easy opponent", "easy", "perfect play that makes 30 % of its moves at random"),
-    "minimax": Listed("Perfect play", "perfect"),
+    "minimax-ties=fastest": Listed("Perfect play", "perfect"),
+    "minimax": Listed("Perfect play, unhurried", "perfect"),
     "minimax-first": Listed("Perfect play, always the same", "perfect"),
     "minimax-slip=0.1": Listed("Medium opponent", "strong"),
-    "search": Listed("Full search", "perfect", "works out every game to its end"),
+    "search": Listed(
+        "Full search", "perfect", "works out every game to its end, but is in no hurry to win"
+    ),
     EASY_BEYOND: Listed(
-        "One step ahead", "easy", "takes a win and blocks yours, but does not see a fork"
+        "One step ahead", "easy", "takes a win and blocks yours, but does not see a fork coming"
     ),
     "search-depth=2": Listed("Search, 2 moves ahead", "strong", "thinks two moves ahead"),
     "search-depth=4": Listed("Search, 4 moves ahead", "strong", "thinks four moves ahead"),
@@ -86,7 +89,7 @@ PLAYERS = {
 
 All other opponents of the package, and those that were added to it, follow under their names.
 """
-WITH_OPTIONS = {"search": "Search", "mcts": "Tree search"}
+WITH_OPTIONS = {"minimax": "Perfect play", "search": "Search", "mcts": "Tree search"}
 GROUPS = {
     "easy": ("Easy to beat", "They make mistakes. Begin here."),
     "strong": (

@@ -26,7 +26,7 @@ from tictactoe_env.notation import SIDES, parse_size, rules_text
 from tictactoe_env.opponents import easy_opponent
 from tictactoe_env.rules import Rules
 
-PERFECT = "minimax"
+PERFECT = "minimax-ties=fastest"
 PERFECT_BEYOND = "search-seconds=2"  # on boards that are too large to solve
 LISTED = 10  # games listed to choose a replay from
 SCREEN = 15  # players that are shown: some need two lines of 24

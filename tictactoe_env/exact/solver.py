@@ -111,6 +111,11 @@ class Solution:
         values = self.move_values(boards)
         return (values == values.max(axis=1, keepdims=True)) & (values > -2)
 
+    def fastest(self, boards: ArrayLike) -> NDArray[np.bool_]:
+        """Those optimal moves (B, cells) bool that win soonest or lose latest; all that draw."""
+        scores = self.move_scores(boards)
+        return (scores == scores.max(axis=1, keepdims=True)) & (scores != NO_SCORE)
+
     @cached_property
     def value(self) -> NDArray[np.int8]:
         """The mover's result with perfect play, by row of `Positions`: (N,) int8, +1, 0 or -1."""
@@ -133,7 +138,8 @@ class MinimaxPolicy:
     The board is solved when probabilities are asked for the first time. All policies of a process
     share the solution, 43 MB on 4x4; copies and pickles of a policy do not hold it.
 
-    ties: "random" draws uniformly among the optimal moves, "first" takes the lowest cell.
+    ties: "random" draws uniformly among the optimal moves, "first" takes the lowest cell, and
+    "fastest" draws among those that win soonest, or lose latest, against the best replies.
     slip: the probability of a uniformly random legal move instead.
     """
 
@@ -141,7 +147,7 @@ class MinimaxPolicy:
     meaning = "exact result with best play of both sides: win 1, draw 0, loss -1"
 
     def __init__(self, rules: Rules, ties: str = "random", slip: float = 0.0):
-        one_of("way to break ties", ties, ("random", "first"))
+        one_of("way to break ties", ties, ("random", "first", "fastest"))
         self.rules = rules
         self.ties = ties
         self.slip = probability(slip, "slip")
@@ -149,7 +155,8 @@ class MinimaxPolicy:
 
     def probs(self, boards: Boards) -> Probs:
         """Probabilities (B, cells) of unfinished boards (B, cells)."""
-        best = solve(self.rules).optimal(boards)
+        solution = solve(self.rules)
+        best = solution.fastest(boards) if self.ties == "fastest" else solution.optimal(boards)
         if self.ties == "first":
             best &= best.cumsum(axis=1) == 1
         legal = self.rules.legal_cells(np.asarray(boards))

@@ -13,21 +13,23 @@ so that each is a test of the other. Additions to the textbook algorithm:
 - Move ordering: first moves that threaten, then moves that caused the most cutoffs (history
   heuristic), then moves on the most lines.
 
-Where a line does not win, or a free cell may be illegal, the search knows no threats: it asks
-`Rules` for the result and the moves of each position.
+Where a free cell may be illegal, or a line does not win, a threat is not all that counts: the
+search asks `Rules` which cells are legal after each move, and what a line is worth.
 
-Without limits the value is exact; the best moves are equally likely (`ties="random"`), or the
-lowest cell is played ("first"). With `depth` or `seconds` the search deepens iteratively. Positions
-at the depth limit are estimated: each line that is open to one side only counts for that side, more
-with each mark on it. The search plays the shortest win that it finds and delays a loss. It draws no
-random numbers, so the same board gives the same moves, unless `seconds` ends the search.
+Without limits the value is exact; the moves of this value are equally likely (`ties="random"`), or
+the lowest of their cells is played ("first"), however long the game then lasts. With `depth` or
+`seconds` the search deepens iteratively, plays the shortest win that it finds, and delays a loss
+that it finds as long as possible. A depth of N finds every win and every loss in up to N + 2 moves,
+where lines win. Positions at the depth limit are estimated: each line that is open to one side only
+counts for that side, more with each mark on it. The search draws no random numbers, so the same
+board gives the same moves, unless `seconds` ends the search.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import reduce
 from operator import or_
 from typing import NamedTuple
@@ -37,7 +39,7 @@ import numpy as np
 from tictactoe_env.errors import not_negative, one_of, whole_number
 from tictactoe_env.exact.positions import ENUMERABLE
 from tictactoe_env.policy import Probs, equally_likely, of_each_board
-from tictactoe_env.rules import DRAW, LOSS, ONGOING, OUTCOME_NUMBERS, WIN, Boards, Rules
+from tictactoe_env.rules import DRAW, LOSS, OUTCOME_NUMBERS, WIN, Boards, Rules
 from tictactoe_env.symmetry import Orientations
 
 WIN_SCORE = 1_000_000  # of a proven win; estimates are smaller
@@ -68,8 +70,9 @@ class _TimeUpError(Exception):
 class SearchPolicy:
     """The best moves of an alpha-beta search, with or without limits.
 
-    ties: "random" or "first". depth: plies to look ahead, 0 for no limit. seconds: for each move, 0
-    for no limit. Raises ValueError for negative limits, and on more than 16 cells without a limit.
+    ties: "random" or "first". depth: plies to look ahead, 0 for no limit; wins and losses are seen
+    two plies further, on every board. seconds: for each move, 0 for no limit. Raises ValueError for
+    negative limits, and on more than 16 cells without a limit.
     """
 
     def __init__(self, rules: Rules, ties: str = "random", depth: int = 0, seconds: float = 0.0):
@@ -102,8 +105,8 @@ class SearchPolicy:
         """The score of each move on unfinished boards (B, cells), from -1 to 1, NaN where illegal.
 
         Proven wins are 1, proven losses -1. An estimate e is e / (|e| + 4**(k - 1)): 4**(k - 1) is
-        the weight that a full line would have. The scores are those of the depth by which the move
-        is chosen. With `seconds` they take a search of their own, which may reach another depth.
+        the weight that a full line would have. The scores are those of the depth at which the
+        search ends. With `seconds` they take a search of their own, which may reach another depth.
         """
         full = 4 ** (self.rules.k - 1)
 
@@ -128,6 +131,7 @@ class _Search:
     def __init__(self, rules: Rules):
         self.rules = rules
         self.full = rules.full
+        self.line_score = _SCORES[rules.line_result]
         self.orientations = Orientations(rules)
         self.key = self.orientations.key
         bits = rules.cell_bits
@@ -274,7 +278,8 @@ class _Search:
         this many or until `seconds` are over (0 for no limit), and ends at the first win. Where
         every move loses, the scores are those of the last depth that did not see it, which delays
         the loss. They are 0 if not even one ply was searched in time.
-        exact: whether the scores of all moves are exact; otherwise those of the best moves are.
+        exact: whether the scores of all moves are exact, proven losses included; otherwise those of
+        the best moves are.
         """
         mark = 1 if board.sum() == 0 else -1
         own, other = (self.orientations.marks(board, one) for one in (mark, -mark))
@@ -282,10 +287,7 @@ class _Search:
         if not depth:
             return self.root(own, other, moves, self.rules.cells, exact)
         if not exact:
-            for threats in (self.threats(own), self.threats(other)):  # win at once, else block
-                moves = [move for move in moves if move.bit & threats] or moves
-                if moves[0].bit & threats:
-                    break
+            moves = self.urgent(own, other, moves)
         found = dict.fromkeys((move.cell for move in moves), 0)
         proven = self.table
         self.table = {}
@@ -295,11 +297,12 @@ class _Search:
             for ahead in range(1, min(depth, int((board == 0).sum())) + 1):
                 self.table = {}  # bounds of another depth are no bounds
                 scores = self.root(own, other, moves, ahead, exact)
-                if max(scores.values()) == -WIN_SCORE and ahead > 1:
+                is_lost = max(scores.values()) == -WIN_SCORE
+                if is_lost and ahead > 1 and not exact:
                     break
                 found = scores
                 moves.sort(key=lambda move: -scores[move.cell])
-                if max(scores.values()) == WIN_SCORE:
+                if is_lost or max(scores.values()) == WIN_SCORE:
                     break
         except _TimeUpError:
             pass
@@ -307,6 +310,15 @@ class _Search:
             self.table = proven
             self.deadline = math.inf
         return found
+
+    def urgent(self, own: int, other: int, moves: list[_Move]) -> list[_Move]:
+        """Those of some moves that win at once, else those that block such a win, else all."""
+        if self.line_score == WIN_SCORE:
+            for threats in (self.threats(own), self.threats(other)):
+                found = [move for move in moves if move.bit & threats]
+                if found:
+                    return found
+        return moves
 
     def legal_moves(self, own: int, other: int) -> list[_Move]:
         """The legal moves, those on the most lines first."""
@@ -325,7 +337,7 @@ class _Search:
         best = -WIN_SCORE
         scores = {}
         for move in moves:
-            score = WIN_SCORE
+            score = self.line_score
             limit = WIN_SCORE if exact else 1 - best
             if not self.threats(own) & move.bit:
                 marks = own | move.images
@@ -335,24 +347,37 @@ class _Search:
             best = max(best, score)
         return scores
 
-    def threats(self, marks: int) -> int:
-        """The cells that complete a line of these marks, taken cells included."""
-        rests = (line & ~marks for line in self.lines)
+    def threats(self, marks: int, lines: Iterable[int] = ()) -> int:
+        """The cells that complete a line of these marks, taken cells included.
+
+        lines: those to look at, by default all.
+        """
+        rests = (line & ~marks for line in lines or self.lines)
         return reduce(or_, (rest for rest in rests if not rest & (rest - 1)), 0)
 
 
 class _LawSearch(_Search):
-    """Negamax by the law alone, for games in which a line does not win, or a free cell is illegal.
+    """Negamax for games in which a free cell may be illegal, or a line does not win."""
 
-    There are no threats.
-    """
-
-    def negamax(self, own: int, other: int, *further: int) -> int:
+    def negamax(
+        self,
+        own: int,
+        other: int,
+        own_threats: int,
+        other_threats: int,
+        alpha: int,
+        beta: int,
+        depth: int,
+    ) -> int:
         """The score for the side to move, which has the marks `own`: see `_Search.negamax`."""
-        _, _, alpha, beta, depth = further
-        result = self.rules.result(other & self.full, own & self.full)
-        if result != ONGOING:
-            return -_SCORES[result]
+        legal = self.rules.legal((own | other) & self.full)
+        if not legal:
+            return 0
+        if own_threats & legal and self.line_score == WIN_SCORE:
+            return WIN_SCORE
+        moves = self.moves_that_hold(own | other, legal, own_threats, other_threats)
+        if not moves:
+            return -WIN_SCORE
         if depth <= 0:
             return self.estimate(own, other)
         key = self.key(own, other)
@@ -364,8 +389,10 @@ class _LawSearch(_Search):
         self.count_node()
         best = -WIN_SCORE
         bound = max(alpha, low)
-        for move in self.legal_moves(own, other):
-            score = -self.negamax(other, own | move.images, 0, 0, -beta, -bound, depth - 1)
+        for move in moves:
+            marks = own | move.images
+            after = own_threats | self.threats(marks, move.lines)
+            score = -self.negamax(other, marks, other_threats, after, -beta, -bound, depth - 1)
             best = max(best, score)
             bound = max(bound, score)
             if best >= beta:
@@ -377,10 +404,20 @@ class _LawSearch(_Search):
         self.table[key] = (low, high)
         return best
 
+    def moves_that_hold(
+        self, taken: int, legal: int, own_threats: int, other_threats: int
+    ) -> list[_Move]:
+        """The legal moves that neither lose by a line nor let the other side win by one."""
+        if self.line_score != WIN_SCORE:
+            return [move for move in self.moves if move.bit & legal & ~own_threats]
+        moves = [move for move in self.moves if move.bit & legal]
+        open_threats = other_threats & ~taken
+        if not open_threats:
+            return moves
+        after = self.rules.legal
+        taken &= self.full
+        return [move for move in moves if not after(taken | move.bit) & open_threats]
+
     def estimate(self, own: int, other: int) -> int:
         """The estimate of `_Search`, or its negative where a line loses."""
         return int(OUTCOME_NUMBERS[self.rules.line_result]) * super().estimate(own, other)
-
-    def threats(self, marks: int) -> int:
-        """No cells."""
-        return 0

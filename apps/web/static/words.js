@@ -2,7 +2,7 @@
 
 export const HUMAN = "human";
 export const EASY = "minimax-slip=0.3"; // the opponent to begin with
-export const PERFECT = "minimax";
+export const PERFECT = "minimax-ties=fastest";
 /** Those whom a list shows first; the others are behind "more". */
 export const FIRST = ["random", EASY, "search-depth=1", "runs/learner", "dqn-duel-second", "tabular_q", PERFECT];
 export const MORE = "more";
