@@ -1,6 +1,6 @@
 """DQN with action masks in one file, in the style of CleanRL, on 256 games at a time.
 
-    pip install tictactoe-env "torch>=2.8,<2.14"
+    pip install tictactoe-env "torch>=2.8"
 
 Games start from random positions against perfect play, and the network sees one image of all boards
 that are the same by symmetry. With seed 1 it can't be beaten after 50,000 steps, a few seconds of

@@ -1,6 +1,6 @@
 """PPO with action masks in one file, in the style of CleanRL, on 512 games at a time.
 
-    pip install tictactoe-env "torch>=2.8,<2.14"
+    pip install tictactoe-env "torch>=2.8"
 Games start from random positions against perfect play. With seed 1 the network never loses as X
 after 400,000 steps, and on neither side after 1,000,000, half a minute of one core.
 """

@@ -1,6 +1,6 @@
 """MaskablePPO in RL Zoo: adds it to the algorithms, trains it, and evaluates it exactly.
 
-    pip install tictactoe-env "rl_zoo3>=2.7" requests "torch>=2.8,<2.14"
+    pip install tictactoe-env "rl_zoo3>=2.7" requests "torch>=2.8"
     python rl_zoo_train.py 50000
 
 The algorithms that RL Zoo knows need no program, only the flag --gym-packages:

@@ -1,6 +1,6 @@
 """PPO of RLlib that chooses among legal moves only, and the exact results of its policy.
 
-    pip install tictactoe-env "ray[rllib]" "torch<2.14"
+    pip install tictactoe-env "ray[rllib]" torch
     python rllib_action_masks.py 40000
 
 RLlib reads the mask from the observation, under the names that MaskInObservation is given here.

@@ -1,6 +1,6 @@
 """MaskablePPO against a pool with its own snapshots, its exact results, and a game that it loses.
 
-    pip install "tictactoe-env[sb3]" "torch>=2.8,<2.14"
+    pip install "tictactoe-env[sb3]"
     python sb3_contrib_maskable_ppo.py 100000
 
 It plays as X and as O, and after 100,000 steps it can't be beaten. If a model can, the shortest

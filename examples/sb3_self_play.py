@@ -1,6 +1,6 @@
 """MaskableDQN of this package in self-play, evaluated exactly while it learns with SB3's callbacks.
 
-    pip install "tictactoe-env[sb3]" "torch>=2.8,<2.14"
+    pip install "tictactoe-env[sb3]"
     python sb3_self_play.py 50000
 
 A quarter of the games are against snapshots of the model, the others against a perfect player that

@@ -92,6 +92,8 @@ def test_the_package_needs_numpy_and_gymnasium_and_the_extra_all_is_every_other_
     extras = dict(PROJECT["optional-dependencies"])
     everything = Requirement(*extras.pop("all"))
     assert (everything.name, everything.extras) == ("tictactoe-env", set(extras))
+    needed = [Requirement(text) for texts in extras.values() for text in texts]
+    assert [str(one) for one in needed if "<" in str(one.specifier)] == []
 
 
 def test_every_group_of_a_command_or_a_message_exists():

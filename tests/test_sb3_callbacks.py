@@ -280,8 +280,7 @@ STARTS = [
     (lambda: make_vec_env("CartPole-v1", 1), ExactEvaluation(), "tictactoe_env none"),
     (two_boards, ExactEvaluation(), "2x3, 2 3"),
     (lambda: games(opponent="random"), SelfPlay(), '"self"'),
-    (rescaled, ExactEvaluation(), "wrapper observations"),
-    (rescaled, SelfPlay(), "wrapper policy="),
+    (rescaled, ExactEvaluation(policy=lambda model: model.policy), "wrapper observations"),
     (lambda: games(board=LARGE), ExactEvaluation(stop_at="optimal"), "5x5,"),
     (lambda: games(board=X_WINS), ExactEvaluation(stop_at="optimal"), "stop_at='optimal' 2x3,"),
 ]

@@ -94,7 +94,7 @@ def test_self_play_with_stock_stable_baselines3_plays_against_what_was_learned_b
     observations = env.reset()
     assert observations[:, 9:].argmax(axis=1).tolist() == [first, first]
     TicTacToeVecEnv(2, opponent="self").add_snapshot(model)
-    with refuses("(12,)"):
+    with refuses(SMALL):
         env.env_method("add_snapshot", model_of("PPO", SMALL))
 
 

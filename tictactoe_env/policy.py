@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from math import isqrt
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -21,6 +22,7 @@ Numbers = NDArray[np.intp]  # (B,): cells, or indices of games or of opponents
 SUM_TOLERANCE = 1e-5  # largest error of a row's sum that is accepted: float32 softmaxes have less
 _SUM_ROUNDING = 1e-14  # largest error of a row's sum that is not corrected: float64 rounding
 ACTIONS = ("cells", "columns")  # columns on boards on which pieces fall
+_MASKED_GAMES = 16  # of a model's environment whose masks are compared with the legal moves
 _MAX_WEIGHT = 1e100  # of one policy in a mixture, so that the sum of weights is finite
 
 
@@ -91,33 +93,50 @@ class PredictPolicy:
     normalizer: an object whose `normalize_obs` the observations go through before the model; by
     default the `VecNormalize` of the model's environment, if it has one. A model that was trained
     behind one and is loaded without an environment needs it here, or plays otherwise than it did.
-    Raises ValueError for a model of another board, and for one whose `predict` returns a state, as
-    that of RecurrentPPO does: its moves depend on the moves before, so they are no policy.
+    While the model has an environment of this package, board and symmetry are those of it. Raises
+    ValueError for a model of another board, for one that plays behind a wrapper that `model_env`
+    does not know, and for one whose `predict` returns a state, as that of RecurrentPPO does: its
+    moves depend on the moves before, so they are no policy.
     """
 
     def __init__(
         self, model: Any, rules: Rules, deterministic: bool = True, normalizer: Any = None
     ):
+        from tictactoe_env import model_env  # imported here because most players are no models
+
         self.model = model
         self.rules = rules
         self.deterministic = deterministic
         find = getattr(model, "get_vec_normalize_env", None)
         self.normalizer = find() if normalizer is None and callable(find) else normalizer
+        env = model_env.env_of(model)
+        if env is not None:
+            model_env.check_env(env, rules)
         space = getattr(model, "observation_space", None)
-        self.symmetric = isinstance(space, ImageBox) or _plays_on_images(model)
+        learned_on_images = env is not None and model_env.plays_on_images(env)
+        self.symmetric = isinstance(space, ImageBox) or learned_on_images
         shapes = {name: observation_space(rules, name).shape for name in OBSERVATIONS}
         self._shape = getattr(space, "shape", shapes["flat"])
         self._dtype = getattr(space, "dtype", np.float32)
         known = {shape: name for name, shape in shapes.items()} | {(rules.cells,): "grid"}
+        actions = getattr(getattr(model, "action_space", None), "n", rules.cells)
+        example = f"such as evaluate(model, {_likely_board(self._shape, actions)})"
         if self._shape not in known:
             raise ValueError(
                 f"the model's observations have the shape {self._shape}, but {rules} gives "
-                f"{shapes}: name its board, or say how it plays by a FunctionPolicy"
+                f"{shapes}: name its board, {example}, or say how it plays by a FunctionPolicy"
             )
         self.observation = known[self._shape]
-        actions = getattr(getattr(model, "action_space", None), "n", rules.cells)
         self.actions = "columns" if rules.gravity and actions == rules.cols else "cells"
+        if self.actions == "cells" and actions != rules.cells:
+            raise ValueError(
+                f"the model has {actions} actions, but {rules} has {rules.cells}: name its board, "
+                f"{example}"
+            )
         self._predict(np.zeros((1, rules.cells), dtype=np.int8))  # raises if it returns a state
+        has_begun = getattr(model, "_last_obs", None) is not None
+        if env is not None and has_begun and _takes_masks(model.predict):
+            self._check_masks(env)
 
     def __deepcopy__(self, memo: Any) -> PredictPolicy:
         """A copy that shares nothing with the model.
@@ -150,6 +169,24 @@ class PredictPolicy:
         seen = observe(boards, self.rules, self.observation)
         seen = seen.reshape(len(boards), *self._shape).astype(self._dtype)
         return seen if self.normalizer is None else self.normalizer.normalize_obs(seen)
+
+    def _check_masks(self, env: Any) -> None:
+        """Raise ValueError unless the masks that some games give now are the legal moves."""
+        some = range(min(_MASKED_GAMES, env.num_envs))
+        if any(env.get_attr("closed", some)):
+            return
+        boards = np.stack(env.get_attr("board", some))
+        if self.symmetric:
+            from tictactoe_env.symmetry import images  # imported here as in `_on_images`
+
+            boards, _ = images(boards, self.rules)
+        legal = legal_actions(boards, self.rules, self.actions)
+        wrong = (np.stack(env.env_method("action_masks", indices=some)) != legal).any(axis=1)
+        if wrong.any():
+            raise ValueError(
+                f"a wrapper gives other masks than the legal moves on {boards[wrong][0].tolist()}: "
+                "leave it out, or give a FunctionPolicy that plays by these masks"
+            )
 
     def _predict(self, boards: Boards) -> NDArray[Any]:
         """The predicted actions. Raises ValueError if there is a state beside them."""
@@ -192,11 +229,21 @@ class _FrozenNormalizer:
         return np.where(observations < 0, self._below, above)
 
 
-def _plays_on_images(model: Any) -> bool:
-    """True if a model of Stable-Baselines3 has an environment that shows it images of boards."""
-    find = getattr(model, "get_env", None)
-    env = find() if callable(find) else None
-    return env is not None and env.has_attr("symmetric") and any(env.get_attr("symmetric"))
+def _likely_board(shape: tuple[int, ...] | None, actions: int) -> str:
+    """The board of a model of these observations and actions, as an error shows it."""
+    rows = cols = 4  # an example, where nothing tells
+    falls = False
+    if shape and len(shape) > 1:
+        rows, cols = shape[-2:]
+        falls = actions == cols
+    elif shape and actions in (shape[0], shape[0] // 2):  # cells
+        if isqrt(actions) ** 2 == actions:
+            rows = cols = isqrt(actions)
+    elif shape:
+        rows, cols = shape[0] // 2 // actions, actions
+        falls = True
+    law = ", gravity=True" if falls else ""
+    return f"Rules({rows}, {cols}, {min(rows, cols, 4)}{law})"
 
 
 def _network(model: Any) -> Any:

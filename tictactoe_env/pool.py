@@ -326,6 +326,13 @@ class Pooled:
         return self.config.symmetric
 
     @property
+    def _changed_by(self) -> str:
+        """The name of a subclass that may change observations, actions or masks, else ""."""
+        from tictactoe_env.model_env import changed_by  # imported here: few are asked
+
+        return changed_by(self)
+
+    @property
     def self_play(self) -> dict[str, Any] | None:
         """The use of snapshots of the learner; None if no opponent is made from it.
 

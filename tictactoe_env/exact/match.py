@@ -21,6 +21,7 @@ from tictactoe_env.exact.proof import Limit, Progress, Reach, TableReach, reach_
 from tictactoe_env.exact.provable import to_be_met
 from tictactoe_env.exact.solver import solve
 from tictactoe_env.exact.tables import tabulate
+from tictactoe_env.model_env import boards_of
 from tictactoe_env.policy import Model, Policy, checked_probs, sample
 from tictactoe_env.rules import (
     ONGOING,
@@ -78,8 +79,9 @@ def exact_result(
     """The exact result for `policy`, playing `side`, against `opponent`.
 
     Both may be deterministic or stochastic. The board is that of a policy with `rules`, such as a
-    TabularPolicy, or `rules`, or 3x3. On boards of more than 12 cells the positions that both can
-    reach must be within `limit`: see `proof`. symmetric: of `policy`, see `evaluation.evaluate`.
+    TabularPolicy, or that of a model's environment, or `rules`, or 3x3. On boards of more
+    than 12 cells the positions that both can reach must be within `limit`: see `proof`.
+    symmetric: of `policy`, see `evaluation.evaluate`.
     Raises ProofLimitError beyond the limit, and ValueError for a policy that is no function of the
     board: see `provable`.
     """
@@ -478,12 +480,17 @@ def wilson_interval(count: int, total: int, z: float = 1.959963984540054) -> tup
 
 
 def board_of(rules: Rules | None, *policies: Any) -> Rules:
-    """The board of the policies, or `rules`, or 3x3; ValueError if they name different boards."""
-    stated = [getattr(policy, "rules", None) for policy in policies]
-    known = {board for board in stated if isinstance(board, Rules)}
+    """The board of the policies, or `rules`, or 3x3; ValueError if they name different boards.
+
+    A model of Stable-Baselines3 has the board of its environment, while it has one.
+    """
+    stated = [boards for policy in policies if (boards := boards_of(policy))]
     if rules is not None:
-        known.add(checked_rules(rules))
-    if len(known) > 1:
-        boards = ", ".join(sorted(map(str, known)))
-        raise ValueError(f"these policies play on different boards: {boards}")
-    return known.pop() if known else Rules()
+        stated.append({checked_rules(rules)})
+    if not stated:
+        return Rules()
+    common = set.intersection(*stated)
+    if len(common) != 1:
+        names = ", ".join(sorted(map(str, set.union(*stated))))
+        raise ValueError(f"these policies play on different boards: {names}")
+    return common.pop()

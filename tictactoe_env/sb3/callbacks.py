@@ -111,7 +111,8 @@ class ExactEvaluation(_EveryNSteps):
     takes seconds on 4x4; a side that can meet more than `max_positions`, as a model of the first
     steps often can, is judged by 2,000 sampled games against random play, and nothing is proven of
     it (`evaluation.sampled`). The board is found through Monitor, DummyVecEnv, SubprocVecEnv,
-    VecMonitor, VecNormalize and observation wrappers that only reshape, such as FlattenObservation.
+    VecMonitor, VecNormalize and observation wrappers that only reshape, such as FlattenObservation;
+    a wrapper that is not known is refused (see `tictactoe_env.model_env`).
     Observations are normalized with the statistics that VecNormalize has at the time. A model that
     does not know the masks may make illegal moves: each counts as a loss, and their share is
     logged.
@@ -154,7 +155,7 @@ class ExactEvaluation(_EveryNSteps):
     ValueError for wrong arguments, and at the start of training: if the environment is not of this
     package, if the model is recurrent, if a goal cannot be reached since a side loses to perfect
     play, or since the best achievable results are not known (`"optimal"` above 12 cells), and if a
-    wrapper changes observations in a way that is not known here.
+    wrapper that is not known may change observations, actions or masks.
     """
 
     def __init__(
@@ -327,7 +328,8 @@ class SelfPlay(_EveryNSteps):
 
     ## Errors
     ValueError for wrong arguments, and at the start of training: if no opponent contains "self", if
-    the model is recurrent, and if a wrapper changes observations in a way that is not known here.
+    the model is recurrent, and if a wrapper that is not known may change observations, actions or
+    masks.
     """
 
     def __init__(
