@@ -272,7 +272,7 @@ def evaluate_program(given: SimpleNamespace, console: PipedConsole) -> None:
     report.say(str(found), console)
     counted = f"{found.asked:,} positions, of which {player.illegal:,} name a cell that is not free"
     report.say(
-        f"\nwhat is proven holds for its answers to {counted}; only the first one was asked again",
+        f"\nwhat is proven holds for its answers to {counted}; none but the first was asked twice",
         console,
     )
 

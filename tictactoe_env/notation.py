@@ -218,6 +218,7 @@ def check_move(board: Boards, cell: int, rules: Rules) -> None:
 _SIGN = r"""[\s"'`*_~$\\{}()\[\]<>|]"""
 _SIGNS = f"{_SIGN}{{0,20}}"
 _CELL = "(?<![a-z0-9])([a-z]{1,2}[0-9]{1,2})(?![a-z0-9])"
+_ONE_CELL = re.compile(_CELL)
 _NOUN = "answer|move|action|choice|decision|response|cell|square|position|column"
 _NOT_MINE = ("/", "'s ", "'s next ", "'s last ", "'s first ", "last ", "first ", "your ", "worst ")
 _LABEL = (
@@ -284,9 +285,12 @@ def named_cell(text: str, rules: Rules, board: Boards | None = None) -> int | No
     columns = columns_by_name(rules) if rules.gravity else {}
     columns |= {str(number): col for number, col in enumerate([*columns.values()], 1)}
     text = text.lower().rpartition("</think>")[2].replace("\u2019", "'")
+    cells = cells_by_name(rules)
+    names = {*_ONE_CELL.findall(text)}
+    if not columns and len(names) < 2:  # by whichever way
+        return cells.get("".join(names))
     brief = _ASIDES.sub(" ", text)
     label, alone, stated, first, anywhere = _ways(" ".join(columns))
-    cells = cells_by_name(rules)
     for way, part in (
         (label, text),
         (alone, text),

@@ -17,7 +17,7 @@ import string
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from contextlib import suppress
 from copy import deepcopy
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -36,7 +36,6 @@ from tictactoe_env.rules import (
     Boards,
     IllegalMoveError,
     Rules,
-    check_unfinished,
     checked_rules,
 )
 from tictactoe_env.symmetry import canonical_forms, turned_back
@@ -69,7 +68,7 @@ def board_prompt(board: Boards, rules: Rules) -> str:
     size = f"the board {notation.rules_text(rules)}: rows x columns x marks in a row."
     corners = f"a1 is the cell at the top left, {names[-1]} at the bottom right."
     legal = np.flatnonzero(rules.legal_cells(board)).tolist()
-    todo = f" Legal cells: {notation.game_text(legal, rules)}."
+    todo = f" Legal cells: {' '.join(names[cell] for cell in legal)}."
     ends = "\nEnd your answer with the cell that you mark."
     if rules.gravity:
         corners += " Pieces fall to the lowest free cell of their column."
@@ -85,6 +84,7 @@ def board_prompt(board: Boards, rules: Rules) -> str:
     return f"You play {side} in {_game(rules)} on {size}\n{rows}\n{corners}{todo}"
 
 
+@lru_cache(maxsize=256)
 def _game(rules: Rules) -> str:
     """The name of the game that a board is for."""
     if rules == Rules():
@@ -284,7 +284,7 @@ def regret(
     for prompt, completion in zip(prompts, map(_text, completions), strict=True):
         rules, board, values = _judged(prompt)
         cell = _parse(parse, rules)(completion, board)
-        if cell is None or values[cell] == -2:  # illegal
+        if cell is None or values[cell] == -2:
             found.append(ILLEGAL_REGRET)
         else:
             found.append(float(values[cell] - max(values)))
@@ -292,7 +292,7 @@ def regret(
 
 
 class _Judged(NamedTuple):
-    """A board (cells,), and the values of its moves with best play."""
+    """A board (cells,), and the mover's result after each move with best play, -2 if illegal."""
 
     rules: Rules
     board: Boards
@@ -308,8 +308,10 @@ def _judged(prompt: Any) -> _Judged:
             if not can_enumerate(rules):
                 raise ValueError(f"{rules.rows}x{rules.cols} has more than 16 cells")
             board = notation.parse_board("/".join(rows.split()), rules)
-            boards = check_unfinished(board[None], rules)
-            return _Judged(rules, board, solve(rules).move_values(boards)[0].tolist())
+            values = solve(rules).move_values(board[None])[0].tolist()
+            if max(values) == -2:
+                raise ValueError("the game is over")
+            return _Judged(rules, board, values)
         except (ValueError, RecursionError) as error:
             reason = reason or f": {error}"
     raise ValueError(
