@@ -259,14 +259,22 @@ def evaluate_program(given: SimpleNamespace, console: PipedConsole) -> None:
         try:
             with report.proving(given.program, rules) as progress:
                 found = evaluate(player, rules, limit_of(given), progress)
+            player.check()
         except (ValueError, KeyboardInterrupt) as error:
+            player.forget_unchecked()
+            if not player.answers:
+                file.unlink()
+                raise
             kept = f"{len(player.answers):,} of its answers are kept"
             raise type(error)(f"{error}; {kept}, --answers {file} goes on from there") from None
     if given.answers is None:
         file.unlink()
     report.say(str(found), console)
-    asked = f"asked for {found.asked:,} positions, each once; what is proven holds for its answers"
-    report.say(f"\n{asked}, of which {player.illegal:,} name a cell that is not free", console)
+    counted = f"{found.asked:,} positions, of which {player.illegal:,} name a cell that is not free"
+    report.say(
+        f"\nwhat is proven holds for its answers to {counted}; none but the first was asked twice",
+        console,
+    )
 
 
 def new_file() -> Path:

@@ -1,10 +1,10 @@
 """Programs in other languages as players: evaluate.py --program and play.py --program."""
 
+import json
 import os
-import re
 import shutil
 import subprocess
-from pathlib import Path
+import sys
 
 import pytest
 from sample_players import CellPlayer
@@ -12,6 +12,7 @@ from text_cases import called
 
 import evaluate
 import play
+from tictactoe_env import Rules
 from tictactoe_env import evaluate as evaluation_of
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="programs of a POSIX system")
@@ -79,10 +80,10 @@ EMPTY = '".../.../... X"'
 WRONG = {
     "false": (EMPTY, "exit code 1"),
     "sleep 60": (EMPTY, "0.3 seconds"),
-    "echo hello": (EMPTY, "'hello'"),
+    "echo hello": ("'hello'", "before it was asked"),
     "yes b2": ("b2", "before it was asked"),
-    "sh -c 'read line; echo b2; read line; echo d4; cat'": ("'d4'", "1 of its answers"),
-    "sh -c 'read line; echo b2; exit 3'": ("exit code 3", "1 of its answers"),
+    "sh -c 'read line; echo b2; read line; echo d4; cat'": (EMPTY, "'d4'"),
+    "sh -c 'read line; echo b2; exit 3'": (EMPTY, "exit code 3"),
     "./no-such-program": ("no-such-program", "started"),
     "": ("''", "started"),
     "'sh": ("'sh", "started"),
@@ -90,7 +91,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("words", WRONG)
-def test_a_program_that_misbehaves_is_told_in_one_line_and_its_answers_are_kept(
+def test_a_program_that_misbehaves_is_told_in_one_line_and_leaves_no_answers(
     words, tmp_path, capsys, monkeypatch
 ):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
@@ -98,9 +99,76 @@ def test_a_program_that_misbehaves_is_told_in_one_line_and_its_answers_are_kept(
     assert (code, out, err.count("\n")) == (1, "", 1)
     for mention in WRONG[words]:
         assert mention in err
-    if kept := re.search(r"--answers (\S+)", err):
-        lines = Path(kept[1]).read_text().splitlines()
-        assert len(lines) == ("1 of its answers" in err)
+    assert not [*tmp_path.iterdir()]
+
+
+# It takes the first free cell; what a habit adds stands before its loop, before or after an answer.
+# On 2x3 with two in a row it is asked for 16 positions, for the first one again in lines 2 and 18.
+HABITUAL = """
+import sys
+from time import sleep
+say = lambda text, end="\\n": print(text, end=end, flush=True)
+{start}
+for number, line in enumerate(sys.stdin, 1):
+    board = line.split()[0]
+    at = board.replace("/", "").index(".")
+    cell = "abc"[at % 3] + str(at // 3 + 1)
+    {before}
+    sleep({delay})
+    say(cell)
+    {after}
+"""
+HONEST = {
+    "noise on stderr": {"after": "print(cell, file=sys.stderr)"},
+    "a slow start": {"start": "sleep(1)"},
+    "Windows": {"start": 'sys.stdout.reconfigure(newline="\\r\\n")'},
+    "a prompt": {"start": 'say("> ", "")', "after": 'say("> ", "")'},
+}
+DOUBTFUL = {
+    "a banner": {"start": 'say("a1 to c3")'},
+    "a late banner": {"start": 'sleep(0.5); say("a1 to c3")'},
+    "a blank line": {"start": "say('')"},
+    "thoughts": {"before": 'say("c2?")'},
+    "two lines": {"after": "say('a3')"},
+    "two answers": {"after": "say(cell)"},
+    "a report": {"after": "number % 7 or say('c2: 7 answers')"},
+    "one answer twice": {"after": "number == 5 and say(cell)"},
+    "the last answer twice": {"after": "number == 17 and say(cell)"},
+    "a clock": {"before": "cell = 'b2' if number == 18 else cell"},
+    "an end": {"after": "number == 9 and sys.exit(3)"},
+}
+CASES = [
+    *((name, 0.0) for name in HONEST | DOUBTFUL),
+    *((name, 0.1) for name in ("a late banner", "thoughts", "a report", "one answer twice")),
+]
+
+
+@pytest.mark.parametrize(("habit", "delay"), CASES)
+def test_no_habit_of_a_program_shifts_its_answers(habit, delay, tmp_path, capsys):
+    file, answers = tmp_path / "bot.py", tmp_path / "answers.jsonl"
+    parts = {"start": "", "before": "", "after": "", **(HONEST | DOUBTFUL)[habit]}
+    file.write_text(HABITUAL.format(delay=delay, **parts))
+    words = ["--program", f"'{sys.executable}' '{file}'", "--answers", str(answers)]
+    code, out, err = called(evaluate, [*words, "--board", "2x3x2", "--seconds", "5"], capsys)
+    kept = map(json.loads, answers.read_text().splitlines() if answers.exists() else ())
+    for one in kept:
+        at = one["prompt"].replace("/", "").index(".")
+        assert one["answer"].removeprefix("> ") == "abc"[at % 3] + str(at // 3 + 1)
+    assert (code, err.count("\n")) == ((0, 0) if habit in HONEST else (1, 1))
+    assert (habit in HONEST) == out.startswith(f"{evaluation_of(FirstFree(), Rules(2, 3, 2))}\n\n")
+
+
+@pytest.mark.parametrize("ending", ["refused", "SIGTERM"])
+def test_what_a_program_has_started_ends_with_it(ending):
+    says = "echo pass" if ending == "refused" else "true"
+    script = f"sleep 60 & read line; echo up >&2; {says}; wait"
+    words = ["--program", f"sh -c '{script}'", "--seconds", "50"]
+    command = [sys.executable, evaluate.__file__, *words]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stderr.readline() == b"up\n"
+        if ending == "SIGTERM":
+            process.terminate()
+        process.communicate(timeout=30)  # until nobody holds its output
 
 
 def test_one_plays_against_a_program_and_its_illegal_move_loses(tmp_path, capsys):

@@ -3,6 +3,7 @@
 import json
 import re
 from collections import Counter
+from itertools import product
 
 import gymnasium as gym
 import numpy as np
@@ -17,6 +18,7 @@ from tictactoe_env.notation import board_text, cell_text, named_cell, parse_boar
 from tictactoe_env.text import TextEnv, TextPolicy, board_prompt, positions, regret
 
 ID, SQUARE = "tictactoe_env/TicTacToe-v0", Rules()
+FALLING, CONNECT_FOUR = Rules(gravity=True), Rules(6, 7, 4, gravity=True)
 
 
 def board_of(prompt, rules=SQUARE):
@@ -42,27 +44,131 @@ class Speaker:
         return answers
 
 
-def test_a_prompt_names_the_mark_the_rows_and_the_legal_cells():
+def test_a_prompt_names_the_game_the_mark_the_rows_and_the_legal_cells():
     board = parse_board("X.O/.X./...", SQUARE)
-    first, *rows, last, _ = board_prompt(board, SQUARE).splitlines()
-    assert "play O in" in first
+    first, *rows, last, ends = board_prompt(board, SQUARE).splitlines()
+    assert "play O in tic-tac-toe on" in first
     assert "/".join(rows) == board_text(board, SQUARE)
     assert last.endswith("Legal cells: b1 a2 c2 a3 b3 c3.")
+    assert "End your answer with the" in ends
+    fallen = board_prompt(parse_board("X../O../X..", FALLING), FALLING)
+    for part in ("3 in a row with falling pieces", "lowest free cell", "columns: b c, or 2 3."):
+        assert part in fallen
+    assert "in Connect Four" in board_prompt(np.zeros(42, np.int8), CONNECT_FOUR)
 
 
-@pytest.mark.parametrize(
-    ("text", "cell"),
-    [
-        ("b2", "b2"),
-        ("a1 is taken, so B2!", "b2"),
-        (r"\boxed{c3}", "c3"),
-        ("_a3_ or d4", "a3"),
-        *((text, None) for text in ("", "d4", "b22", "ab2", "b 2", "5")),
-    ],
-)
-def test_the_last_cell_that_a_text_names_is_the_move(text, cell):
-    found = named_cell(text, SQUARE)
-    assert (None if found is None else cell_text(found, SQUARE)) == cell
+NAMED = {
+    "b2": r"""
+        b2
+        **B2**.
+        [b2]
+        b2\n\nThis blocks X on the diagonal a1-b2-c3.
+        b2\r\n\r\nIt blocks a1-c3.\r\n
+        b2. This blocks a1-b2-c3.
+        b2 - blocks a1-c3
+        b2 blocks the diagonal a1-c3.
+        b2 (not a1)
+        b2, not a1
+        Not a1, b2
+        b2 because a1 is taken
+        b2, as it blocks a1-c3
+        b2 rather than a1
+        b2 is my answer; c3 would lose.
+        a1 is taken, so B2!
+        a1 is taken, c3 loses, so I play b2
+        I choose b2 because a1, c1 and c3 are taken.
+        I don't play a1 because it's taken, so b2
+        I'll take b2. If X plays a1, I play c3.
+        I'll play a1. Wait, a1 is taken. So I'll play b2.
+        If I play a1, X wins with c3. So I play b2.
+        I place my mark at b2, which stops a1-c3.
+        I play b2 to block a1-c3.
+        Let's go with b2 (a1 is taken).
+        Since a1 is taken I play b2
+        a1 is not free and b2 is
+        The best move is **b2**. It blocks a1-c3.
+        The worst move is a1. b2 is fine.
+        X's last move: a1. My move: b2
+        **Final Answer:** b2
+        Move: b2\nReason: c3 would lose, a1 is taken.
+        Thinking: a1 is taken.\nAnswer:\n\n**b2**
+        $\\boxed{\\text{b2}}$ because a1-c3 is open
+        {"move": "b2", "reason": "a1 is taken, c3 loses"}
+        {"reason": "a1 is taken, c3 loses", "cell": "b2"}
+        <answer>b2</answer>\na1 was taken
+        <think>Answer: a1? No.\nI play c3.</think>\n\nb2
+        Candidates:\n- a1\n- c3\nI choose b2.
+        a1 or _b2_ or d4
+    """,
+    "none": r"""
+        I resign
+        d4
+        Answer: d4
+        Answer: 5
+        b22
+        ab2
+        b 2
+        5
+        The answer is a draw
+    """,
+    "d6": r"""
+        d
+        4
+        D.
+        d6
+        column 4
+        Col d
+        **Answer:** d
+        Final Answer: 4
+        {"column": "d", "reason": "e5 wins otherwise"}
+        I drop a piece into column d to block e5.
+        I play 4, because column 5 is full.
+        Column c is full, column e loses. Column d.
+        4\n\nIt makes three in a row with c6 and e6.
+    """,
+    "nothing": r"""
+        column 8
+        Answer: 9
+        I take 4 in a row
+        The answer is a draw
+    """,
+}
+FORMS = [
+    (kind, form.strip().replace(r"\n", "\n").replace(r"\r", "\r").replace(r"\\", "\\"))
+    for kind, forms in NAMED.items()
+    for form in forms.strip().splitlines()
+]
+
+
+@pytest.mark.parametrize(("kind", "answer"), FORMS)
+def test_an_answer_is_the_move_that_people_mean_by_it(kind, answer):
+    rules = CONNECT_FOUR if kind in ("d6", "nothing") else SQUARE
+    found = named_cell(answer, rules)
+    assert (None if found is None else cell_text(found, rules)) == (
+        kind if len(kind) == 2 else None
+    )
+
+
+def test_a_column_is_its_lowest_free_cell_and_its_top_cell_if_it_is_full():
+    board = parse_board("X../O../X..", FALLING)
+    assert [named_cell(text, FALLING, board) for text in ("a", "b", "3")] == [0, 7, 8]
+
+
+@pytest.mark.parametrize("length", [10, 100_000])
+def test_no_text_takes_long_to_read(length):
+    for part in (
+        "\n",
+        "i ",
+        "(",
+        "if ",
+        "answer: ",
+        "play a ",
+        "so ",
+        "b2 ",
+        "since a1, so ",
+        "* ",
+    ):
+        named_cell(part * (length // len(part)), CONNECT_FOUR)
 
 
 @pytest.mark.parametrize("rules", [SQUARE, Rules(2, 4, 3), Rules(3, 5, 2)], ids=str)
@@ -110,25 +216,86 @@ def test_a_proof_goes_on_after_errors_without_asking_again(tmp_path):
     assert len(kept) == len(set(kept)) == 461
 
 
-@pytest.mark.parametrize("cut", [1, 2, 40])
-def test_a_damaged_last_line_costs_its_answer_only(tmp_path, cut):
-    file, ask = tmp_path / "answers.jsonl", Speaker(make_opponent("dqn", SQUARE))
-    evaluate(TextPolicy(ask, SQUARE, file=file))
-    whole = file.read_bytes()
-    file.write_bytes(whole[:-cut])
-    evaluate(TextPolicy(ask, SQUARE, file=file))
-    evaluate(TextPolicy(ask, SQUARE, file=file))
-    assert ask.asked.total() == 461 + (cut > 1)
-    evaluate(TextPolicy(ask, SQUARE, file=file, prompt=lambda b: f"!\n{board_prompt(b, SQUARE)}"))
-    assert len(ask.asked) == 2 * 461
+EMPTY = board_prompt(np.zeros(9, np.int8), SQUARE)
+KEPT = json.dumps({"prompt": EMPTY, "answer": "b2"}).encode()
+DAMAGED = {
+    **{text: text.encode() for text in ("", "  ", "5", "null", "true", "NaN", '"b2"', "[]", "{}")},
+    **{text: text.encode() for text in ('{"prompt": "x"}', '{"answer": "a1"}', "# 1", "{'a': 1}")},
+    "types": b'{"prompt": [1], "answer": "a1"}',
+    "an object as prompt": b'{"prompt": {}, "answer": "a1"}',
+    **{
+        f"answers {one}": json.dumps({"prompt": EMPTY, "answer": one}).encode() for one in (None, 4)
+    },
+    "an answer in a list": json.dumps({"prompt": EMPTY, "answer": ["a1"]}).encode(),
+    "brackets": b"[" * 100_000,
+    "braces": b'{"prompt":' * 100_000,
+    "digits": b'{"prompt": "x", "answer": ' + b"9" * 10_000 + b"}",
+    "no UTF-8": b'{"prompt": "\xff\xfe", "answer": "a1"}',
+    "UTF-16": '{"prompt": "x", "answer": "a1"}'.encode("utf-16"),
+    "NUL": b"\0\0\0\0",
+    "NUL in it": KEPT[:9] + b"\0" + KEPT[9:],
+    "surrogates": b'{"prompt": "\\ud800", "answer": "\\udfff"}',
+    "twice": b'{"prompt": "x", "prompt": "y", "answer": "a1"}',
+    "a long line": b'{"prompt": "' + b"x" * 1_000_000,
+    "two in a line": KEPT + KEPT,
+    "cut": KEPT[:-5],
+    "a comma": KEPT[:-1] + b",}",
+}
 
 
-@pytest.mark.parametrize("answers", [[], ["b2", "b2"], [None], "b2"])
-def test_other_than_one_text_for_each_prompt_is_refused_and_not_kept(answers, tmp_path):
-    policy = TextPolicy(lambda _: answers, SQUARE, file=tmp_path / "answers.jsonl")
-    with refuses("1", "ask"):
-        evaluate(policy)
-    assert not policy.answers
+@pytest.mark.parametrize("line", DAMAGED.values(), ids=DAMAGED)
+def test_a_damaged_line_costs_its_answer_only(line, tmp_path):
+    file, asked = tmp_path / "answers.jsonl", []
+    for ends, lines in product(
+        (b"\n", b"\r\n"), ([line, KEPT], [b"\xef\xbb\xbf" + KEPT, line], [KEPT, line[:-1]])
+    ):
+        file.write_bytes(ends.join(lines))
+        asked.clear()
+        for _ in range(2):  # what is new is on a line of its own
+            policy = TextPolicy(lambda some: asked.extend(some) or ["c3"], SQUARE, file=file)
+            policy.probs(np.array([[0] * 9, [1] + [0] * 8], np.int8))
+            assert policy.answers[EMPTY] == "b2"
+        assert len(asked) == 1
+
+
+WRONG = {
+    "ask": [5, *(lambda some, one=one: one for one in (None, [], ["b2", "b2"], [None], "b", 5))],
+    "rules": [None, "3x3"],
+    "prompt": [5, lambda board: None],
+    "parse": [5, *(lambda answer, board, one=one: one for one in ("b2", 9, -1, True, 4.0))],
+    "symmetric": ["yes", 1],
+    "batch": [0, "8", 1.5],
+    "file": [5, "/no/such/file", "/", "/dev/full", f"{__file__}/answers", "/proc/answers", "a\0b"],
+}
+
+
+@pytest.mark.parametrize(("name", "value"), [(name, one) for name in WRONG for one in WRONG[name]])
+def test_wrong_arguments_and_answers_are_refused_in_one_line_and_none_is_kept(
+    name, value, tmp_path
+):
+    def ask(some):
+        assert name != "file"  # it is refused before
+        return ["b2"] * len(some)
+
+    given = {"ask": ask, "rules": SQUARE, "file": tmp_path / "answers.jsonl", name: value}
+    with refuses("board" if name == "rules" else name) as found:
+        TextPolicy(**given).probs(np.zeros((1, 9), np.int8))
+    assert "\n" not in str(found.value)
+    file = tmp_path / "answers.jsonl"
+    assert name == "parse" or not file.exists() or not file.read_bytes()
+
+
+def test_answers_of_another_form_are_read_by_a_function():
+    def parse(answer, board):
+        return int(answer.strip("[]")) if board[int(answer.strip("[]"))] == 0 else None
+
+    policy = TextPolicy(lambda some: ["[4]"] * len(some), SQUARE, parse=parse)
+    assert policy.probs(np.eye(9, dtype=np.int8)[[0, 4]]).argmax(axis=1).tolist() == [4, 0]
+    assert (policy.unreadable, policy.illegal) == (1, 0)
+    assert regret([EMPTY], ["[4]"], parse=parse) == [0.0]
+    env = TextEnv(gym.make(ID, opponent=None), parse=parse)
+    env.reset(seed=0)
+    assert board_of(env.step("[4]")[0])[4] == 1
 
 
 def test_regret_is_0_for_best_moves_and_less_the_more_is_given_away():
@@ -146,8 +313,39 @@ def test_regret_is_0_for_best_moves_and_less_the_more_is_given_away():
         found = regret(prompts=prompts, completions=completions, completion_ids=[], step=3)
         assert found == [*says.values()]
         assert {type(one) for one in found} == {float}
-    with refuses("board_prompt", "Hello"):
-        regret(["Hello"], ["b2"])
+
+
+def chat(content):
+    return [{"role": "user", "content": content}]
+
+
+def prompt_of(size, rows):
+    return f"You play X on the board {size}: as in earlier versions.\n{rows}\nNow!"
+
+
+PARTS = [{"type": "image"}, {"type": "text", "text": EMPTY}]
+JUDGED = [EMPTY, chat(EMPTY), chat(PARTS), prompt_of("3x3x3", "...\n" * 3)]
+JUDGED += [EMPTY + prompt_of("9x9x9999", "...\n"), EMPTY + prompt_of("3x3x3", "XXX\nOO.\n...\n")]
+JUDGED += [prompt_of("3x3x3-gravity=true", "...\n...\n.X.\n")]
+REFUSED = [None, 5, "", "Hello", [], chat(None), [{"role": "user"}]]
+REFUSED += [prompt_of("9x9x9999", "...\n"), prompt_of("6x7x4", ".......\n" * 6)]
+REFUSED += [prompt_of("3x3x3", rows) for rows in ("XXX\nOO.\n...\n", "XX.\nXX.\n...\n", "..\n")]
+REFUSED += [prompt_of("3x3x3-gravity=true", rows) for rows in (".X.\n...\n", "...\nX..\nO..\n")]
+
+
+@pytest.mark.parametrize("prompt", JUDGED)
+def test_regret_gives_the_floor_to_an_answer_that_it_cannot_read(prompt):
+    unreadable = [None, 5, b"b2", "", {}, [], [None], chat(None), chat(5), [{"role": "assistant"}]]
+    assert regret([prompt] * len(unreadable), unreadable) == [-3.0] * len(unreadable)
+    for answer in ("b2", chat("b2"), chat([{"type": "text", "text": "I play b2"}])):
+        assert regret([prompt], [answer]) > [-3.0]
+
+
+@pytest.mark.parametrize("prompt", REFUSED)
+def test_regret_refuses_a_prompt_without_a_board_that_can_be_judged(prompt):
+    with refuses("board_prompt") as found:
+        regret([prompt], ["b2"])
+    assert "\n" not in str(found.value)
 
 
 @pytest.mark.parametrize(("rules", "count"), [(SQUARE, 4_520), (Rules(2, 3, 2), None)], ids=str)
@@ -164,12 +362,34 @@ def test_positions_are_rows_for_every_unfinished_board_or_for_those_that_matter(
         positions(rules, "some")
 
 
+FOUR = "tictactoe_env/ConnectFour-v0"
+GIVEN = [(ID, {}), (ID, {"rows": 4, "cols": 5, "k": 4}), (ID, {"opponent": None}), (FOUR, {})]
+
+
 @pytest.mark.filterwarnings("ignore:.*different from the unwrapped")
-@pytest.mark.parametrize(
-    "options", [{}, {"rows": 4, "cols": 5, "k": 4}, {"opponent": None}], ids=str
-)
-def test_gymnasiums_checker_passes_the_environment_of_text(options):
-    check_env(TextEnv(gym.make(ID, **options)))
+@pytest.mark.parametrize(("id", "options"), GIVEN, ids=str)
+def test_gymnasiums_checker_passes_the_environment_of_text(id, options):
+    check_env(TextEnv(gym.make(id, **options)))
+
+
+def test_the_environment_of_text_plays_columns_and_takes_every_text():
+    env = TextEnv(gym.make(FOUR, opponent=None))
+    env.reset(seed=0)
+    for text in ("d", "4", "I drop it into column d, natürlich", "d3 \U0001f600", "Answer: d2"):
+        assert text * 5_000 in env.action_space
+        assert not env.step(text)[4]["illegal_move"]
+    for text in ("d6", "a1", "d d", "column 8", "Hmm"):  # taken, floating, none
+        env.reset(seed=0, options={"board": "......./" * 5 + "...X..."})
+        _, reward, over, _, info = env.step(text)
+        assert (reward, over, info["illegal_move"]) == (-1, True, 1)
+    env = TextEnv(gym.make(FOUR, opponent=None, illegal="raise"))
+    env.reset(seed=0)
+    for text, error in (("a1", IllegalMoveError), (4, ValueError), (None, ValueError)):
+        with refuses(text, error=error):
+            env.step(text)
+    for other in (None, ID, gym.make("CartPole-v1")):
+        with refuses("env"):
+            TextEnv(other)
 
 
 def test_the_environment_of_text_is_played_by_cells_and_a_text_without_one_is_illegal():

@@ -35,7 +35,6 @@ from tictactoe_env.rules import (
     standing,
 )
 
-_NAME = re.compile("(?<![a-z0-9])[a-z]{1,2}[0-9]{1,2}(?![a-z0-9])")  # of a cell in a text
 MARKS = {1: "X", -1: "O", 0: "."}
 
 
@@ -145,13 +144,6 @@ def game_text(cells: Sequence[int], rules: Rules) -> str:
     return " ".join(cell_text(cell, rules) for cell in cells)
 
 
-def named_cell(text: str, rules: Rules) -> int | None:
-    """The last cell that a text names, in capitals or not; None if it names none of the board."""
-    known = cells_by_name(rules)
-    named = [known[name] for name in _NAME.findall(text.lower()) if name in known]
-    return named[-1] if named else None
-
-
 def parse_cells(text: str, rules: Rules) -> list[int]:
     """The cells of "b2 a1 c3". Legality is not checked; ValueError for a name that is no cell.
 
@@ -229,3 +221,127 @@ def check_move(board: Boards, cell: int, rules: Rules) -> None:
     refused = f'{cell_text(cell, rules)} is {what} in "{text}"'
     names = game_text(np.flatnonzero(legal).tolist(), rules)
     raise IllegalMoveError(f"{refused} ({side} to move, legal: {names})")
+
+
+# --- answers in words -----------------------------------------------------------------------------
+
+# All repetitions are bounded, so that no text takes long to read.
+_SIGN = r"""[\s"'`*_~$\\{}()\[\]<>|]"""
+_SIGNS = f"{_SIGN}{{0,20}}"
+_CELL = "(?<![a-z0-9])([a-z]{1,2}[0-9]{1,2})(?![a-z0-9])"
+_ONE_CELL = re.compile(_CELL)
+_NOUN = "answer|move|action|choice|decision|response|cell|square|position|column"
+_NOT_MINE = ("/", "'s ", "'s next ", "'s last ", "'s first ", "last ", "first ", "your ", "worst ")
+_LABEL = (
+    "".join(f"(?<!{word})" for word in _NOT_MINE)
+    + rf"\b(?:{_NOUN}){_SIGNS}(?:[:=>]|-+>|\bis\b|\b(?:will|would) be\b)"
+    + rf"(?:{_SIGN}|[:=>-]|\b(?:to|at|in|on|the|is|play|take|mark|cell|square|column)\b){{0,30}}"
+)
+_BOXED = r"\\boxed\W{0,20}(?:text\W{0,20})?"
+_IS_MINE = rf"\W{{1,20}}is (?:my|our) (?:[a-z]{{1,20}} )?(?:{_NOUN})\b"
+_WHO = (
+    r"(?:^|[.!?:;,\n]|\blet(?:'s| me)\b|\b(?:so|thus|therefore|hence)\b|\b(?:i|we)(?:'ll|'d|'m)?\b)"
+    r"(?:\s{1,5}(?:i|we|i'll|i'm|am|will|shall|would|should|must|have to|need to|want to)){0,3}"
+)
+_PLAYS = (
+    r"\s{0,5}\b(?:play|choose|pick|take|mark|select|go|place|put|drop|move|occupy|block"
+    r"|playing|choosing|picking|taking|marking|selecting|going|placing|putting|dropping)\b"
+)
+_WHERE = (
+    rf"(?:{_SIGN}|:|\b(?:with|for|at|in|on|into|to|the|my|a|an|mark|piece|disc|token|[xo]|cell"
+    r"|square|cent(?:er|re)|corner|column)\b){0,30}"
+)
+_SO = r"\b(?:so|thus|therefore|hence)\b[\s,:]{0,5}"
+_DOES = (
+    "blocks|stops|prevents|wins|completes|takes|threatens|creates|makes|gives|is best"
+    "|is the (?:best|only|right|winning|strongest|cent(?:er|re))"
+)
+_IS_FIRST = rf"(?={_SIGNS}(?:$|\n|[.!;\u2013\u2014]|-\s|(?:{_DOES})\b))"
+_ENDS = (  # a name of one letter or number
+    r"(?=[^\w\n]{0,20}(?:$|\n)|\s{0,5}[.,;!)\]}\"'`*<_]"
+    r"|\s{1,5}(?:to|as|for|because|since|which|blocks|wins)\b)"
+)
+_REST = r"[^.!?;\n]*?(?=,\s{1,5}(?:so|thus|therefore|hence|but)\b|[.!?;\n]|$)"
+_MY_REST = _REST.replace("but)", "but|i|i'll)")
+_ASIDES = re.compile(
+    r"\([^()]*\)"
+    r"|(?:^|(?<=[.!?;\n]))\s{0,5}(?:because|since|as|to)\b[^.!?;,\n]*,"
+    rf"|\b(?:if|when|unless|otherwise){_REST}"
+    rf"|\b(?:because|since|which|while|instead of|rather than|as (?:it|this|that|the|[xo])\b"
+    r"|to (?:block|stop|prevent|win|make|complete|threaten|avoid)\b"
+    rf"|(?:block|stopp|prevent|threaten|mak|complet|creat)ing\b){_MY_REST}"
+    rf"|\bnot\s{{1,5}}(?:(?:at|in|on|to|play|take)\s{{1,5}})?{_CELL}"
+)
+
+
+def named_cell(text: str, rules: Rules, board: Boards | None = None) -> int | None:
+    """The cell that an answer means, in capitals or not; None if it means none of the board.
+
+    An answer may give reasons before or after its move. The cell is the first of these:
+
+    1. the last one that is called the answer or the move: "Answer: b2", "my move is b2",
+       {"move": "b2"}, a box of LaTeX;
+    2. the last one that is alone on its line;
+    3. the last one that is said to be played: "I play b2", "so b2";
+    4. the one that begins the text, if a sentence or "blocks", "wins" follows: "b2. It ...";
+    5. the last one that is named.
+
+    What stands in parentheses, or after "if", "because" or "not", counts in 3 to 5 only if no cell
+    is left without it. What stands before "</think>" doesn't count.
+
+    Where pieces fall, a column may stand for its lowest free cell on `board` (cells,), by default
+    the empty one, and for its top cell if it is full: "column d" and "column 4" anywhere, "d" and
+    "4" in 1 to 3.
+    """
+    columns = columns_by_name(rules) if rules.gravity else {}
+    columns |= {str(number): col for number, col in enumerate([*columns.values()], 1)}
+    text = text.lower().rpartition("</think>")[2].replace("\u2019", "'")
+    cells = cells_by_name(rules)
+    names = {*_ONE_CELL.findall(text)}
+    if not columns and len(names) < 2:  # by whichever way
+        return cells.get("".join(names))
+    brief = _ASIDES.sub(" ", text)
+    label, alone, stated, first, anywhere = _ways(" ".join(columns))
+    for way, part in (
+        (label, text),
+        (alone, text),
+        (stated, brief),
+        (first, brief),
+        (anywhere, brief),
+        (anywhere, text),
+    ):
+        found = [next(filter(None, one.groups())) for one in way.finditer(part)]
+        if way is anywhere:
+            found = [name for name in found if name in cells or name in columns]
+        if found and found[-1] in columns:
+            return _landing(columns[found[-1]], rules, board)
+        if found:
+            return cells.get(found[-1])
+    return None
+
+
+def _landing(column: int, rules: Rules, board: Boards | None) -> int:
+    """The lowest free cell of a column, or its top cell if there is none."""
+    cells = range(column, rules.cells, rules.cols)
+    free = cells if board is None else [cell for cell in cells if not board[cell]]
+    return max(free, default=column)
+
+
+@lru_cache(maxsize=256)
+def _ways(columns: str) -> list[re.Pattern[str]]:
+    """The ways to name a cell, as in `named_cell`; columns: all names of them, if pieces fall."""
+    some = _CELL
+    any_column = "(?!)"
+    if columns:
+        bare = columns.replace(" ", "|")
+        any_column = rf"\bcol(?:umn)?(?:{_SIGN}|[:#.]){{1,20}}({bare})(?![a-z0-9])"
+        some = rf"(?:{_CELL}|{any_column}|(?<![a-z0-9])({bare})(?![a-z0-9]){_ENDS})"
+    edge = r"(?:[^\w\n]|_){0,20}"
+    ways = (
+        rf"(?:{_LABEL}|{_BOXED}){some}|{some}{_IS_MINE}",
+        rf"^(?![ \t]*[-*+] ){edge}(?:cell |square )?{some}{edge}$",
+        rf"(?:{_WHO}{_PLAYS}{_WHERE}|{_SO}){some}",
+        rf"\A{_SIGNS}{some}{_IS_FIRST}",
+        rf"{_CELL}|{any_column}",
+    )
+    return [re.compile(way, re.MULTILINE) for way in ways]

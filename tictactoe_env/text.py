@@ -4,8 +4,9 @@
     print(evaluate(policy), policy.unreadable, policy.illegal)
     GRPOTrainer(model, reward_funcs=regret, train_dataset=Dataset.from_list(positions()))
 
-The last cell that a text names is the move: "a1 is taken, so b2" is b2. A name such as "d4", which
-is no cell of 3x3, does not count there.
+`notation.named_cell` finds the move of an answer: "a1 is taken, so b2" is b2, and so is "b2 (a1 is
+taken)". A function `parse(answer, board)` of your own reads other forms: it returns the number of
+the cell, or None if the answer means none.
 """
 
 from __future__ import annotations
@@ -13,17 +14,20 @@ from __future__ import annotations
 import json
 import re
 import string
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from contextlib import suppress
 from copy import deepcopy
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import gymnasium as gym
 import numpy as np
 
 from tictactoe_env import notation
+from tictactoe_env.config import Config
 from tictactoe_env.errors import one_of, whole_number
-from tictactoe_env.exact.positions import positions_of
+from tictactoe_env.exact.positions import can_enumerate, positions_of
 from tictactoe_env.exact.solver import solve
 from tictactoe_env.policy import Probs
 from tictactoe_env.rules import (
@@ -50,18 +54,69 @@ def board_prompt(board: Boards, rules: Rules) -> str:
     .X.
     ...
     a1 is the cell at the top left, c3 at the bottom right. Legal cells: b1 a2 c2 a3 b3 c3.
-    Answer with the cell that you mark.
+    End your answer with the cell that you mark.
+
+    Where pieces fall, it says so, and lists the columns too.
     """
+    board = np.asarray(board)
+    if board.shape != (checked_rules(rules).cells,) or not {*board.tolist()} <= {-1, 0, 1}:
+        got = " ".join(repr(board).split())
+        raise ValueError(f"a board must be {rules.cells} numbers of +1, -1 and 0, got {got:.200}")
     side = side_to_move(board)
     names = [*notation.cells_by_name(rules)]
     rows = notation.board_text(board, rules).replace("/", "\n")
-    legal = " ".join(names[cell] for cell in np.flatnonzero(rules.legal_cells(board)))
-    todo = f"Legal cells: {legal}.\nAnswer with the cell that you mark."
-    if rules.is_over(*rules.to_bits(board[None])).any():
-        todo = "The game is over."
     size = f"the board {notation.rules_text(rules)}: rows x columns x marks in a row."
     corners = f"a1 is the cell at the top left, {names[-1]} at the bottom right."
-    return f"You play {side} in tic-tac-toe on {size}\n{rows}\n{corners} {todo}"
+    legal = np.flatnonzero(rules.legal_cells(board)).tolist()
+    todo = f" Legal cells: {' '.join(names[cell] for cell in legal)}."
+    ends = "\nEnd your answer with the cell that you mark."
+    if rules.gravity:
+        corners += " Pieces fall to the lowest free cell of their column."
+        columns = [*notation.columns_by_name(rules)]
+        open_columns = sorted(cell % rules.cols for cell in legal)
+        letters = " ".join(columns[col] for col in open_columns)
+        numbers = " ".join(str(col + 1) for col in open_columns)
+        todo += f" Legal columns: {letters}, or {numbers}."
+        ends = "\nEnd your answer with your column, or with the cell that you mark."
+    todo += ends
+    if rules.is_over(*rules.to_bits(board[None])).any():
+        todo = " The game is over."
+    return f"You play {side} in {_game(rules)} on {size}\n{rows}\n{corners}{todo}"
+
+
+@lru_cache(maxsize=256)
+def _game(rules: Rules) -> str:
+    """The name of the game that a board is for."""
+    if rules == Rules():
+        return "tic-tac-toe"
+    if rules == Rules(6, 7, 4, gravity=True):
+        return "Connect Four"
+    what = f"a game of {rules.k} in a row"
+    return f"{what} with falling pieces" if rules.gravity else what
+
+
+Parse = Callable[[str, Boards], int | None]
+
+
+def _parse(parse: Parse | None, rules: Rules) -> Parse:
+    """The function that finds the cell of an answer on a board; ValueError for what is no cell."""
+    if parse is None:
+        return lambda answer, board: notation.named_cell(answer, rules, board)
+    own = _function("parse", parse)
+
+    def checked(answer: str, board: Boards) -> int | None:
+        cell = own(answer, board)
+        what = "what parse returns, if it is not None,"
+        return None if cell is None else whole_number(cell, what, 0, rules.cells - 1)
+
+    return checked
+
+
+def _function(name: str, value: Any) -> Any:
+    """`value` if it can be called; ValueError otherwise."""
+    if not callable(value):
+        raise ValueError(f"{name} must be a function, got {value!r:.200}")
+    return value
 
 
 class TextPolicy:
@@ -73,7 +128,8 @@ class TextPolicy:
     move back. That is another player than the one that is asked about all of them.
     file: where the answers are kept after each call of `ask`, each as a line of JSON,
     {"prompt": ..., "answer": ...}. No prompt of it is asked again, so a proof that was ended goes
-    on. A damaged line costs its answer only.
+    on. A damaged line costs its answer only. parse: finds the cell (a number) of an answer on a
+    board (cells,), or None; by default `notation.named_cell`.
 
     An answer that names no cell is no move, and loses as one that names a taken cell does;
     `unreadable` and `illegal` count these prompts, as far as boards were played. What is proven
@@ -91,13 +147,19 @@ class TextPolicy:
         symmetric: bool = False,
         file: str | Path | None = None,
         batch: int = 8,
+        parse: Parse | None = None,
     ):
-        self.ask, self.rules = ask, checked_rules(rules)
-        self.prompt = prompt or (lambda board: board_prompt(board, rules))
+        self.ask, self.rules = _function("ask", ask), checked_rules(rules)
+        if prompt is None:
+            prompt = partial(board_prompt, rules=rules)
+        self.prompt = _function("prompt", prompt)
+        self.parse = _parse(parse, rules)
         self.batch = whole_number(batch, "batch", 1)
+        if not isinstance(symmetric, bool):
+            raise ValueError(f"symmetric must be True or False, got {symmetric!r:.200}")
         self.symmetric_probs = TextPolicy.probs if symmetric else None  # see `plays_symmetrically`
         self._forms = canonical_forms(rules, symmetric)
-        self.file = None if file is None else Path(file)
+        self.file = None if file is None else _writable(file)
         self.answers = {} if self.file is None else _kept(self.file)
         self._unreadable = set[str]()
         self._illegal = set[str]()
@@ -118,10 +180,13 @@ class TextPolicy:
         cells = self._forms.to_form(boards)[2]
         seen = np.take_along_axis(boards, cells, axis=1)
         prompts = [self.prompt(board) for board in seen]
+        if wrong := [one for one in prompts if not isinstance(one, str)]:
+            raise ValueError(f"prompt must return a text, got {wrong[0]!r:.200}")
         self._answer([one for one in dict.fromkeys(prompts) if one not in self.answers])
         found = np.zeros(boards.shape)
-        for row, prompt, legal in zip(found, prompts, self.rules.legal_cells(seen), strict=True):
-            cell = notation.named_cell(self.answers[prompt], self.rules)
+        legal_cells = self.rules.legal_cells(seen)
+        for row, prompt, board, legal in zip(found, prompts, seen, legal_cells, strict=True):
+            cell = self.parse(self.answers[prompt], board)
             if cell is None:
                 self._unreadable.add(prompt)
             else:
@@ -134,32 +199,52 @@ class TextPolicy:
         """Ask, and keep the answers as they come."""
         for first in range(0, len(prompts), self.batch):
             part = prompts[first : first + self.batch]
-            answers = [*self.ask(part)]
-            if len(answers) != len(part) or not all(isinstance(one, str) for one in answers):
-                raise ValueError(
-                    f"ask must return {len(part)} texts in a list, got {answers!r:.200}"
-                )
-            found = dict(zip(part, answers, strict=True))
+            answers = self.ask(part)
+            is_list = isinstance(answers, Iterable)
+            is_list &= not isinstance(answers, (str, bytes, Mapping, Set))
+            texts = [*answers] if is_list else []
+            if len(texts) != len(part) or not all(isinstance(one, str) for one in texts):
+                got = " ".join(repr(texts or answers).split())
+                raise ValueError(f"ask must return {len(part)} texts in a list, got {got:.200}")
+            found = dict(zip(part, texts, strict=True))
             self.answers |= found
-            if self.file is not None:
-                with self.file.open("a", encoding="utf-8") as file:
-                    for prompt, answer in found.items():
-                        file.write(json.dumps({"prompt": prompt, "answer": answer}) + "\n")
+            self.keep(found)
+
+    def keep(self, answers: Mapping[str, str]) -> None:
+        """Append the answers to some prompts to the file, if there is one."""
+        if self.file is not None:
+            with self.file.open("a", encoding="utf-8") as file:
+                for prompt, answer in answers.items():
+                    file.write(json.dumps({"prompt": prompt, "answer": answer}) + "\n")
+
+
+def _writable(file: Any) -> Path:
+    """The path of a file that is there, or was made, and can be written; ValueError otherwise."""
+    try:
+        path = Path(file)
+        if path.exists() and not path.is_file():
+            raise OSError("it is no file")
+        path.open("ab").close()
+    except (OSError, TypeError, ValueError) as error:
+        got = " ".join(f"{file!r:.200}: {error}".split())
+        raise ValueError(
+            f"file must be the path of a file that can be written, got {got}"
+        ) from None
+    return path
 
 
 def _kept(file: Path) -> dict[str, str]:
     """The answers in a file, without those of damaged lines; ends its last line."""
-    data = file.read_bytes() if file.exists() else b""
+    data = file.read_bytes()
     if data and not data.endswith(b"\n"):
         with file.open("ab") as end:
             end.write(b"\n")
     found: dict[str, str] = {}
     for line in data.splitlines():
-        try:
-            one = json.loads(line)
-        except ValueError:  # a program was killed while it wrote this line
-            continue
-        found[one["prompt"]] = one["answer"]
+        with suppress(ValueError, RecursionError):  # of a program that was killed, or of no program
+            match json.loads(line):
+                case {"prompt": str(prompt), "answer": str(answer)}:
+                    found[prompt] = answer
     return found
 
 
@@ -170,59 +255,111 @@ def positions(rules: Rules = Rules(), which: str = "all") -> list[dict[str, str]
     moves are equally good. Raises ValueError above 16 cells.
     """
     one_of("choice of positions", which, ("all", "that matter"))
-    table = positions_of(rules)
+    table = positions_of(checked_rules(rules))
     boards = table.boards_at(table.unfinished)
     if which == "that matter":
         boards = boards[(solve(rules).optimal(boards) != rules.legal_cells(boards)).any(axis=1)]
     return [{"prompt": board_prompt(board, rules)} for board in boards]
 
 
-def regret(prompts: Sequence[Any], completions: Sequence[Any], **rest: Any) -> list[float]:
+def regret(
+    prompts: Sequence[Any], completions: Sequence[Any], parse: Parse | None = None, **rest: Any
+) -> list[float]:
     """The exact rewards of answers to prompts, as a reward function of TRL.
 
     0 for a best move, else how much worse the result is with best play of both sides: -1 or -2. An
-    answer that names no cell or an illegal one gets -3.
-    prompts, completions: texts, or chats, which are lists of {"role": ..., "content": ...}. The
-    board is read from the last `board_prompt` in a prompt, which may stand between other texts.
-    rest: what else TRL gives, not used. Raises ValueError for a prompt without a board, and for
-    boards of more than 16 cells.
+    answer that names no cell or an illegal one gets -3, and so does what is no text.
+    prompts, completions: texts, or chats, which are lists of {"role": ..., "content": ...}; a
+    content may be a list of parts. The board is read from the last `board_prompt` in a prompt that
+    can be judged; it may stand between other texts. parse: as of `TextPolicy`. rest: what else TRL
+    gives, not used.
+    Raises ValueError for a prompt without a board that can be judged: an unfinished one of at most
+    16 cells, which play can reach. Call `regret(prompts, prompts)` with all prompts of a data set
+    of your own before a training, which it then can't end.
     """
     found = []
-    for prompt, completion in zip(map(_text, prompts), map(_text, completions), strict=True):
-        boards = _PROMPT.findall(prompt)
-        if not boards:
-            raise ValueError(f"a prompt must contain a board_prompt, got {prompt!r:.200}")
-        size, rows = boards[-1]
-        rules = notation.parse_size(size)
-        board = notation.parse_board("/".join(rows.split()), rules)
-        values = solve(rules).move_values(board[None])[0].tolist()
-        cell = notation.named_cell(completion, rules)
-        is_legal = cell is not None and values[cell] > -2
-        found.append(float(values[cell] - max(values)) if is_legal else ILLEGAL_REGRET)
+    for what, given in (("prompts", prompts), ("completions", completions)):
+        if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
+            raise ValueError(f"{what} must be a list of texts or chats, got {given!r:.200}")
+    for prompt, completion in zip(prompts, map(_text, completions), strict=True):
+        rules, board, values = _judged(prompt)
+        cell = _parse(parse, rules)(completion, board)
+        if cell is None or values[cell] == -2:
+            found.append(ILLEGAL_REGRET)
+        else:
+            found.append(float(values[cell] - max(values)))
     return found
 
 
+class _Judged(NamedTuple):
+    """A board (cells,), and the mover's result after each move with best play, -2 if illegal."""
+
+    rules: Rules
+    board: Boards
+    values: list[float]
+
+
+def _judged(prompt: Any) -> _Judged:
+    """The last board in a prompt that can be judged; ValueError if there is none."""
+    reason = ""
+    for size, rows in reversed(_PROMPT.findall(_text(prompt))):
+        try:
+            rules = notation.parse_size(size)
+            if not can_enumerate(rules):
+                raise ValueError(f"{rules.rows}x{rules.cols} has more than 16 cells")
+            board = notation.parse_board("/".join(rows.split()), rules)
+            values = solve(rules).move_values(board[None])[0].tolist()
+            if max(values) == -2:
+                raise ValueError("the game is over")
+            return _Judged(rules, board, values)
+        except (ValueError, RecursionError) as error:
+            reason = reason or f": {error}"
+    raise ValueError(
+        f"a prompt must contain a board_prompt of an unfinished board, got {prompt!r:.200}{reason}"
+    )
+
+
 def _text(one: Any) -> str:
-    """A text as it is, or the texts of a chat."""
-    return one if isinstance(one, str) else "\n".join(part["content"] or "" for part in one)
+    """The text of a message, a part of one or a chat, or a text as it is; "" if there is none."""
+    if isinstance(one, str):
+        return one
+    if isinstance(one, Mapping):
+        return _text(one.get("content", one.get("text")))
+    if isinstance(one, (list, tuple)):
+        return "\n".join(map(_text, one))
+    return ""
+
+
+class _AnyText(gym.spaces.Text):
+    """The space of all texts; its samples are short ones of printable ASCII."""
+
+    def __init__(self) -> None:
+        super().__init__(100, min_length=0, charset=string.printable)
+
+    def contains(self, x: Any) -> bool:
+        """True for a text."""
+        return isinstance(x, str)
 
 
 class TextEnv(gym.Wrapper, gym.utils.RecordConstructorArgs):
     """An environment of this package that is seen and played as text, by agents that speak.
 
-    An observation is the `board_prompt` of the board, and an action any text that names a cell. A
-    text that names none is an illegal move: it ends the game with the reward of one, or raises
-    IllegalMoveError with `illegal="raise"`.
+    An observation is the `board_prompt` of the board, and an action any text that names a cell or,
+    where pieces fall, a column. A text that names none is an illegal move: it ends the game with
+    the reward of one, or raises IllegalMoveError with `illegal="raise"`. parse: as of `TextPolicy`.
     """
 
-    def __init__(self, env: gym.Env[Any, Any]):
-        gym.utils.RecordConstructorArgs.__init__(self)
+    def __init__(self, env: gym.Env[Any, Any], parse: Parse | None = None):
+        is_env = isinstance(env, gym.Env) and env.has_wrapper_attr("config")
+        config = env.get_wrapper_attr("config") if is_env else None
+        if not isinstance(config, Config):
+            raise ValueError(f"env must be a TicTacToeEnv or a wrapper of one, got {env!r:.200}")
+        gym.utils.RecordConstructorArgs.__init__(self, parse=parse)
         gym.Wrapper.__init__(self, env)
-        self._config = env.get_wrapper_attr("config")
-        if self._config.by_column:
-            raise ValueError('a text names a cell: leave actions="columns" out')
-        space = gym.spaces.Text(4_096, min_length=0, charset=string.printable)
-        self.observation_space = self.action_space = space
+        self._config = config
+        self._parse = _parse(parse, config.rules)
+        self.action_space = _AnyText()
+        self.observation_space = gym.spaces.Text(4_096, charset=string.printable)
         self._info: dict[str, Any] | None = None  # of the running game
 
     def reset(
@@ -236,17 +373,28 @@ class TextEnv(gym.Wrapper, gym.utils.RecordConstructorArgs):
         """Make the move that the text names."""
         if self._info is None:
             raise gym.error.ResetNeeded("no game is running: call reset() to start one")
-        cell = notation.named_cell(action, self._config.rules)
-        if cell is None and self._config.illegal == "raise":
+        if not isinstance(action, str):
+            raise ValueError(f"an action must be a text, got {action!r:.200}")
+        rules = self._config.rules
+        board = self._board()
+        move = self._parse(action, board)
+        if move is None and self._config.illegal == "raise":
             raise IllegalMoveError(f"an action must name a cell such as b2, got {action!r:.200}")
-        if cell is None:
+        if move is not None and self._config.by_column:
+            if self._config.illegal == "raise":
+                notation.check_move(board, move, rules)
+            # No column stands for a cell that is not the lowest free one.
+            move = move % rules.cols if rules.legal_cells(board)[move] else None
+        if move is None:
             info = deepcopy(self._info) | {"outcome": np.int8(-1), "illegal_move": np.int8(1)}
             self._info = None
             return self._seen(), float(self._config.reward_table[ILLEGAL]), True, False, info
-        _, reward, terminated, truncated, info = self.env.step(cell)
+        _, reward, terminated, truncated, info = self.env.step(move)
         self._info = None if terminated or truncated else info
         return self._seen(), reward, terminated, truncated, info
 
+    def _board(self) -> Boards:
+        return self._config.seen(self.env.get_wrapper_attr("board"))
+
     def _seen(self) -> str:
-        board = self._config.seen(self.env.get_wrapper_attr("board"))
-        return board_prompt(board, self._config.rules)
+        return board_prompt(self._board(), self._config.rules)

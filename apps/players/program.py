@@ -1,22 +1,31 @@
-"""A program in any language as a player: it reads a position and answers with a cell, a line each.
+"""A program in any language as a player: it reads a position and answers with a move, a line each.
 
     with Program("./bot --fast", rules, seconds=10) as program:
-        print(evaluate(program.player()))
+        player = program.player()
+        found = evaluate(player)
+        player.check()
+    print(found)
 
 A position is the board and the side to move, such as "X.O/.X./... O". The program is started once.
+One line too many would shift all later answers to other positions. So nothing may come before the
+first question, after the first answer, and at the end; and a player that is to be proven asks its
+first position again from time to time.
 """
 
 from __future__ import annotations
 
 import os
 import shlex
+import signal
 import subprocess
+import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from queue import Empty, Queue
-from typing import Any
+from time import monotonic
+from typing import Any, NoReturn
 
 from apps.players.seat import Seat
 from tictactoe_env.errors import printable
@@ -26,24 +35,33 @@ from tictactoe_env.rules import Boards, Rules, side_to_move
 from tictactoe_env.text import TextPolicy
 
 SECONDS = 10.0  # for a move
+QUIET = 0.2  # seconds in which nothing may come, and as many as the slowest answer took
+SHARE = 20  # a check takes at most one part in so many of the time of the answers
 _LINE = 4_096  # bytes of a line that are read
 _WAITING = 100  # lines that wait to be read; a program that says more has to wait
+_ENDING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+_MORE = "one line for each position, and all else to stderr"
 
 
 class Program:
     """A program that is asked for its moves: the `ask` of a TextPolicy.
 
     command: its words, as in a shell, but no shell runs it. seconds: the time that it has for a
-    move. Raises ValueError if it cannot be started, and where it ends, gives no answer in time, or
-    answers with something that names no cell; it is stopped then.
+    move. Raises ValueError if it cannot be started, and where it ends, gives no answer in time,
+    answers with something that names no cell, or says more than it is asked; it is stopped then,
+    with all that it has started.
     """
 
     def __init__(self, command: str, rules: Rules, seconds: float = SECONDS):
         self.command, self.rules, self.seconds = command, rules, seconds
+        self.spent = 0.0  # seconds of all answers
+        self._slowest = 0.0  # answer after the first one, which may contain the start; in seconds
+        self._asked = 0
+        self._is_silent = False
         pipe = subprocess.PIPE
         try:
             words = shlex.split(command, posix=os.name == "posix")
-            self._process = subprocess.Popen(words, stdin=pipe, stdout=pipe)
+            self._process = subprocess.Popen(words, stdin=pipe, stdout=pipe, start_new_session=True)
         except (OSError, IndexError, ValueError) as error:
             raise ValueError(f"the program {command!r} cannot be started: {error}") from None
         self._input: Any = self._process.stdin
@@ -52,22 +70,35 @@ class Program:
         threading.Thread(target=self._read, daemon=True).start()
 
     def __enter__(self) -> Program:
+        self._caught = []
+        for number in _ENDING:
+            with suppress(ValueError):  # this is not the main thread
+                if signal.getsignal(number) is signal.SIG_DFL:
+                    signal.signal(number, _end)
+                    self._caught.append(number)
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self._process.kill()
-        self._process.wait()
-        with suppress(OSError):  # what it did not read is lost
-            self._input.close()
+    def __exit__(self, kind: object, *_: object) -> None:
+        try:
+            if kind is None and self._asked and not self._is_silent:
+                self.check_silence()
+        finally:
+            self._stop()
+            self._process.wait()
+            with suppress(OSError):  # what it did not read is lost
+                self._input.close()
+            for number in self._caught:
+                signal.signal(number, signal.SIG_DFL)
 
     def seat(self) -> Seat:
         """The program at a side of the board."""
         name = printable(self.command)[:MAX_NAME].strip()
-        return Seat(Participant("agent", name), self.rules, self.player())
+        policy = TextPolicy(self, self.rules, prompt=self.line, batch=1)
+        return Seat(Participant("agent", name), self.rules, policy)
 
-    def player(self, file: Path | None = None) -> TextPolicy:
-        """The player whose moves the program makes; file: see `TextPolicy`."""
-        return TextPolicy(self, self.rules, prompt=self.line, file=file, batch=1)
+    def player(self, file: Path | None = None) -> CheckedPlayer:
+        """The player whose moves the program makes, for a proof; file: see `TextPolicy`."""
+        return CheckedPlayer(self, file)
 
     def line(self, board: Boards) -> str:
         """The line that the program reads for a board (cells,)."""
@@ -77,25 +108,45 @@ class Program:
         """The answers to some positions, each a line."""
         return [self._answer(position) for position in positions]
 
+    def check_silence(self) -> None:
+        """Wait whether the program says more than it was asked; ValueError if it does."""
+        with suppress(Empty):
+            if line := self._lines.get(timeout=QUIET + self._slowest):
+                when = f"after answer {self._asked:,}" if self._asked else "before it was asked"
+                got = f"{line.decode(errors='replace').strip()[:80]!r} {when}"
+                raise self.wrong(f"must write {_MORE}", got)
+            self._lines.put(line)  # the end, for the next answer
+        self._is_silent = True
+
     def _answer(self, position: str) -> str:
-        is_early = not self._lines.empty()
+        if not self._asked or not self._lines.empty():
+            self.check_silence()
+        self._is_silent = False
+        started = monotonic()
         with suppress(OSError):  # it has ended, and so have its lines
             self._input.write(f"{position}\n".encode())
             self._input.flush()
+        expected = f'must answer "{position}" with a line that names a cell, such as b2'
         try:
             line = self._lines.get(timeout=self.seconds)
         except Empty:
-            raise self._wrong(position, f"nothing within {self.seconds:g} seconds") from None
+            got = f"nothing within {self.seconds:g} seconds; it must flush each line"
+            raise self.wrong(expected, got) from None
         if not line:
             with suppress(subprocess.TimeoutExpired):  # it has only closed its output
                 self._process.wait(1)
             code = self._process.returncode
-            raise self._wrong(position, f"the end of the program, exit code {code}")
+            raise self.wrong(expected, f"the end of the program, exit code {code}")
         answer = line.decode(errors="replace").strip()
-        if is_early:
-            raise self._wrong(position, f"{answer[:80]!r} before it was asked")
         if named_cell(answer, self.rules) is None:
-            raise self._wrong(position, repr(answer[:80]))
+            raise self.wrong(expected, repr(answer[:80]))
+        took = monotonic() - started
+        self.spent += took
+        self._asked += 1
+        if self._asked == 1:
+            self.check_silence()
+        else:
+            self._slowest = max(self._slowest, took)
         return answer
 
     def _read(self) -> None:
@@ -105,8 +156,63 @@ class Program:
                 self._lines.put(line)
         self._lines.put(b"")
 
-    def _wrong(self, position: str, got: str) -> ValueError:
-        """The error for a program that did not answer as it should; it is stopped."""
+    def _stop(self) -> None:
+        """End the program and, where there are groups of processes, what it has started."""
+        if os.name == "posix":
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
         self._process.kill()
-        expected = f'must answer "{position}" with a line that names a cell, such as b2'
+
+    def wrong(self, expected: str, got: str) -> ValueError:
+        """The error for a program that did not answer as it should; it is stopped."""
+        self._stop()
         return ValueError(f"the program {self.command!r} {expected}: got {got}")
+
+
+class CheckedPlayer(TextPolicy):
+    """The player of a program, whose answers are kept once they are known to be its answers.
+
+    They are checked after the first one, from time to time, and by `check`, which is to be called
+    at the end: the first position is asked again, and must get the same answer, and then nothing
+    more may come. If something is wrong, no answer since the last check is kept.
+    """
+
+    def __init__(self, program: Program, file: Path | None = None):
+        super().__init__(program, program.rules, prompt=program.line, file=file, batch=1)
+        self.program = program
+        self._first: tuple[str, str] | None = None  # position and answer
+        self._unchecked: dict[str, str] = {}
+        self._next = 0.0  # seconds of answers after which they are checked again
+
+    def keep(self, answers: Mapping[str, str]) -> None:
+        """Keep answers as soon as they are checked."""
+        self._unchecked |= answers
+        self._first = self._first or next(iter(answers.items()))
+        if self.program.spent >= self._next:
+            self.check()
+
+    def check(self) -> None:
+        """Check the answers since the last check; ValueError if they cannot be believed."""
+        if self._first is None or not self._unchecked:
+            return
+        started = monotonic()
+        position, answer = self._first
+        (again,) = self.program([position])
+        if again != answer:
+            expected = f'must answer "{position}" with {answer[:80]!r} again, and write {_MORE}'
+            raise self.program.wrong(expected, repr(again[:80]))
+        self.program.check_silence()
+        super().keep(self._unchecked)
+        self._unchecked = {}
+        self._next = self.program.spent + SHARE * (monotonic() - started)
+
+    def forget_unchecked(self) -> None:
+        """Forget the answers since the last check."""
+        for prompt in self._unchecked:
+            del self.answers[prompt]
+        self._unchecked = {}
+
+
+def _end(number: int, frame: object) -> NoReturn:
+    """End with the exit code of a signal, and close on the way what is open."""
+    sys.exit(128 + number)
