@@ -97,8 +97,8 @@ def restore(folder: Path, agent: str, config: BoardConfig, learner: Learner) -> 
 def _check_restored(found: Arrays, saved: Arrays) -> None:
     """Raise ValueError unless a learner has the model that was saved, which its page may forget."""
     for name in {**saved, **found}:
-        one, other = (np.asarray(arrays.get(name)) for arrays in (found, saved))
-        if one.shape != other.shape or one.tobytes() != other.tobytes():
+        is_in_both = name in saved and name in found
+        if not is_in_both or not np.array_equal(found[name], saved[name], equal_nan=True):
             raise ValueError(f"{name!r} of the model is not restored: name it in MODEL or STATE")
 
 
