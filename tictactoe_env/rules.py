@@ -226,7 +226,9 @@ class Rules:
         found = np.array([one for one in distinct if self._keeps_the_law(one)], dtype=np.intp)
         after_each_other = {tuple(one) for first in found for one in first[found].tolist()}
         if len(after_each_other) > len(found):
-            raise ValueError(f"the symmetries of {self} must be a group, got {found.tolist()!r:.200}")
+            raise ValueError(
+                f"the symmetries of {self} must be a group, got {found.tolist()!r:.99}"
+            )
         found.setflags(write=False)
         return found
 

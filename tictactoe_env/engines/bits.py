@@ -396,7 +396,7 @@ class BitGame(_BitEngine):
 
     def _completes(self, marks: int, bit: int) -> bool:
         """True if one of these marks, the last, is in a line of them."""
-        for line in self._lines_of[bit]:
+        for line in self._lines_of[bit]:  # noqa: SIM110 (`any` takes twice the time)
             if marks & line == line:
                 return True
         return False
