@@ -312,9 +312,7 @@ class BitGame(_BitEngine):
         self._full = law.full
         self._nth = nth_cells()
         self._lines = line_table(rules)
-        self._lines_of = {
-            bit: tuple(line for line in law.line_bits if line & bit) for bit in law.cell_bits
-        }
+        self._lines_of = law.lines_through
         # None where the legal moves are the free cells, which takes no call.
         self._open_cells = None if law.all_free_are_legal else law.open_cells
         self._is_grid = observation == "grid"

@@ -149,11 +149,9 @@ def _lines(rules: Rules) -> NDArray[np.int8]:
 
     LINE: one mark less leaves no line, so that the last move may have made it. (2^cells,)
     """
-    marks = np.zeros(1, dtype=np.uint64)
-    for bit in rules.cell_bits:
-        marks = np.concatenate([marks, marks | np.uint64(bit)])
-    found = np.where(rules.has_line(marks), np.int8(UNREACHED), np.int8(0))
-    for bit in rules.cell_bits:
-        without_bit = marks & ~np.uint64(bit)
-        found[(found > 0) & ~rules.has_line(without_bit)] = LINE
+    law = rules.compact
+    marks = np.arange(1 << rules.cells)
+    found = np.where(law.has_line(marks), np.int8(UNREACHED), np.int8(0))
+    for bit in law.cell_bits:
+        found[(found > 0) & ~law.has_line(marks & ~bit)] = LINE
     return found
