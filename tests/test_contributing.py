@@ -1,4 +1,4 @@
-"""What CONTRIBUTING.md tells an author of an agent, done in a copy of this tree."""
+"""What CONTRIBUTING.md tells authors of an agent and of a law, done in copies of this tree."""
 
 import re
 import shutil
@@ -33,14 +33,19 @@ sys.exit(pytest.main(sys.argv[1:], [Selection()]))
 """Runs the tests of the page, and those that go through all agents."""
 
 
-@pytest.fixture(scope="module")
-def tree(tmp_path_factory):
-    """A copy of this tree, with the page where CONTRIBUTING.md tells to put it."""
-    tree = tmp_path_factory.mktemp("copy")
+def copied(tree):
+    """A folder that becomes a copy of this tree."""
     for folder in FOLDERS:
         shutil.copytree(ROOT / folder, tree / folder, ignore=shutil.ignore_patterns("__pycache__"))
     for file in (*ROOT.glob("*.py"), *ROOT.glob("*.md"), ROOT / "pyproject.toml"):
         shutil.copy(file, tree)
+    return tree
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory):
+    """A copy of this tree, with the page where CONTRIBUTING.md tells to put it."""
+    tree = copied(tmp_path_factory.mktemp("copy"))
     (tree / "agents" / "monte_carlo.py").write_text(SOURCE)
     return tree
 
@@ -66,3 +71,69 @@ def test_the_tests_that_go_through_all_agents_pass_with_the_example(tree):
     assert done.returncode == 0, done.stdout
     assert int(re.search(r"(\d+) passed", done.stdout)[1]) >= 10, done.stdout
     assert "monte_carlo has no digest" in done.stdout
+
+
+# A law in which rows go on at the other edge: before which line of which file stands what.
+LAW = [
+    ("tictactoe_env/rules.py", "    def __init_subclass__", "    wrapped: bool = False\n\n"),
+    (
+        "tictactoe_env/rules.py",
+        "        return tuple(sorted(found))",
+        """\
+        if self.wrapped:
+            for row, first in np.ndindex(self.rows, self.cols):
+                around = range(first, first + self.k)
+                found.add(tuple(sorted(row * self.cols + col % self.cols for col in around)))
+""",
+    ),
+]
+TAUGHT = [
+    ("training/options.py", "    def __init__(self", '    wrapped: bool = option(False, "")\n\n'),
+    ("apps/web/requests.py", "    gravity: bool", "    wrapped: bool = False\n"),
+]
+DOORS = """
+import evaluate, play, train
+from tictactoe_env import TicTacToeEnv, plain_proof
+from tictactoe_env.certificates import certify, read, verify, write
+from tictactoe_env.exact import MinimaxPolicy
+from tictactoe_env.games import Game
+from tictactoe_env.rules import Rules
+from apps.web.requests import Board
+
+def refuses(call):
+    try:
+        return call() == 2  # an exit code
+    except SystemExit as error:
+        return error.code == 2
+    except (ValueError, plain_proof.Refused) as error:
+        return "wrapped" in str(error)
+
+rules = Rules(3, 4, 3, wrapped=True)
+size = "--board 3x4x3-wrapped=true"
+won = Game(moves=(0, 4, 3, 5, 2), rules=rules, origin="web")
+assert won.result == "X" and Game.parse(won.line()) == Game.from_json(won.as_json()) == won
+for lines_only in (False, True):
+    write(certify(MinimaxPolicy(rules), "perfect", rules, lines_only=lines_only), "wrapped.json")
+    verify(read("wrapped.json"))
+    assert refuses(lambda: plain_proof.check(plain_proof.read("wrapped.json")))
+env = TicTacToeEnv(None, **rules.to_json())
+env.reset()
+assert [env.step(cell)[2] for cell in won.moves] == [False] * 4 + [True]
+assert play.main(f"{size} --x random --o random --seed 1 --store games.db".split()) == 0
+assert evaluate.main(f"random {size}".split()) == 0
+is_taught = "wrapped" in Board.model_fields
+assert is_taught != refuses(lambda: Board(**rules.to_json()).rules)
+assert is_taught != refuses(lambda: train.main(f"tabular_q --steps 500 {size}".split()))
+"""
+
+
+def test_a_new_law_is_right_at_every_door_or_refused(tmp_path):
+    """At first only `Rules` knows it, then also the two places that need nothing but its name."""
+    tree = copied(tmp_path)
+    for places in (LAW, TAUGHT):
+        for name, before, text in places:
+            source = (tree / name).read_text()
+            assert source.count(before) == 1, (name, before)
+            (tree / name).write_text(source.replace(before, text + before))
+        done = python("-c", DOORS, folder=tree)
+        assert done.returncode == 0, done.stderr

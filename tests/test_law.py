@@ -1,9 +1,9 @@
 """Everybody asks the law: games with another law are played, solved and proven by it.
 
-Three of them are subclasses of `Rules`: a line loses; lines go on at the opposite edge; any three of
-four cells in a square are a line, and the first cell is never legal. In the last one, which `Rules`
-knows, the pieces fall: only the lowest free cell of a column is legal, and a board is the same game
-as its mirror image only. Beside each is a game in plain Python.
+Three of them are subclasses of `Rules`: a line loses; lines go on at the opposite edge; any three
+of four cells in a square are a line, and the first cell is never legal. In the last one, which
+`Rules` knows, the pieces fall: only the lowest free cell of a column is legal, and a board is the
+same game as its mirror image only. Beside each is a game in plain Python.
 """
 
 from fractions import Fraction
@@ -41,6 +41,7 @@ from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.games import Game, analyse
 from tictactoe_env.notation import check_move
 from tictactoe_env.policy import FunctionPolicy, RandomPolicy
+from tictactoe_env.render import rgb_array
 from tictactoe_env.rules import LOSS, IllegalMoveError, Rules, standing
 from tictactoe_env.search import MCTSPolicy, SearchPolicy
 from tictactoe_env.starts import ExploringStarts
@@ -86,7 +87,9 @@ class Torus(Rules):
 class PlainTorus(PlainGame):
     def __init__(self, rows, cols, k, gravity):
         super().__init__(rows, cols, k, gravity)
-        around = [[divmod(cell, 3 * cols) for cell in one] for one in lines_of(3 * rows, 3 * cols, k)]
+        around = [
+            [divmod(cell, 3 * cols) for cell in one] for one in lines_of(3 * rows, 3 * cols, k)
+        ]
         found = {frozenset(row % rows * cols + col % cols for row, col in one) for one in around}
         self._lines = [tuple(one) for one in found if len(one) == k]
 
@@ -196,7 +199,7 @@ def plain(rules):
 
 
 def shown(board, rules, actions):
-    """The cells of a board in the order in which they are shown: of its first image by X, then O."""
+    """The cells of a board in the order that is shown: of its first image by X and then by O."""
 
     def key(cells):
         return [sum(1 << i for i, cell in enumerate(cells) if board[cell] == m) for m in (1, -1)]
@@ -362,7 +365,7 @@ def test_starts_and_positions_of_random_games_are_those_of_the_law(rules, monkey
     assert set(map(tuple, _random_positions(rules).tolist())) <= set(game.unfinished)
 
 
-@pytest.mark.parametrize(PLAYED, played(None, "random"))
+@pytest.mark.parametrize(PLAYED, list(played(None, "random")))
 def test_single_games_go_by_the_law(rules, row_cells, actions, opponent, monkeypatch):
     """Some moves are on any cell, so that illegal ones come up too."""
     game, rng = plain(rules), np.random.default_rng(0)
@@ -394,7 +397,7 @@ def test_single_games_go_by_the_law(rules, row_cells, actions, opponent, monkeyp
             assert info["outcome"] == (outcome or 0) * mover
 
 
-@pytest.mark.parametrize(PLAYED, played("random", "minimax"))
+@pytest.mark.parametrize(PLAYED, list(played("random", "minimax")))
 def test_many_games_and_their_opponents_go_by_the_law(
     rules, row_cells, actions, opponent, monkeypatch
 ):
@@ -425,6 +428,21 @@ def test_many_games_and_their_opponents_go_by_the_law(
                     replies = game.best(own)
                 assert board in ([game.after(own, cell) for cell in replies] or [own])
         over = terminated
+
+
+@pytest.mark.parametrize("rules", [Torus(3, 3, 3), Squares(3, 4, 3)], ids=str)
+def test_pictures_strike_the_cells_of_a_line_and_no_others(rules):
+    class NoLine(Rules):
+        lines = ()
+
+    for line in rules.lines:
+        board = np.zeros(rules.cells, dtype=np.int8)
+        board[list(line)] = 1
+        size = rules.rows, rules.cols, rules.k
+        drawn = [rgb_array(board, one, cell_pixels=16) for one in (rules, NoLine(*size))]
+        changed = (drawn[0] != drawn[1]).any(axis=2)[6:-6, 6:-6]
+        cells = changed.reshape(rules.rows, 16, rules.cols, 16)[:, 4:12, :, 4:12]
+        assert np.flatnonzero(cells.any(axis=(1, 3))).tolist() == sorted(line)
 
 
 @every_game

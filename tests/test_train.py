@@ -200,14 +200,6 @@ learner = page.begin(config)
 checkpoint.restore(folder, "mcts", config, learner)
 checkpoint.save(run / "again", "mcts", config, learner)
 """
-VARIANT = """
-import train
-
-try:
-    train.main(["mcts", "--board", "3x3x3-wrapped=true"])
-except SystemExit as error:
-    print(error.code)
-"""
 
 
 def test_a_version_with_a_further_field_of_the_rules_goes_on_with_a_run_and_saves_it_alike(
@@ -220,9 +212,3 @@ def test_a_version_with_a_further_field_of_the_rules_goes_on_with_a_run_and_save
     ran(grown(copy, "training", "agents"), "-c", GROWN, run)
     for path in (run / "again").iterdir():
         assert path.read_bytes() == (run / "checkpoint" / path.name).read_bytes(), path.name
-
-
-def test_a_variant_of_the_board_is_refused_by_an_agent_without_an_option_for_it(tmp_path, capfd):
-    """Otherwise the agent would learn the plain board without a word."""
-    copy = grown(tmp_path, "training", "agents", "apps", "train.py")
-    assert ran(copy, "-c", VARIANT) == "2\n"

@@ -215,8 +215,9 @@ def _shapes(
     for line in rules.lines:
         if abs(board[list(line)].sum()) == len(line):
             line_places = [complex(*reversed(places[cell])) for cell in line]
-            strokes = tuple(map(_stroke, _runs([one - line_places[0] for one in line_places])))
-            yield _Shape("line", INK, corner(*places[line[0]]), size, strokes)
+            runs = _runs([one - line_places[0] for one in line_places])
+            first = corner(*places[line[0]])
+            yield _Shape("line", INK, first, size, tuple(map(_stroke, runs)))
 
 
 def _runs(cells: list[complex]) -> list[list[complex]]:

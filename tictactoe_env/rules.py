@@ -254,7 +254,9 @@ class Rules:
         found = np.array([one for one in distinct if self._keeps_the_law(one)], dtype=np.intp)
         after_each_other = {tuple(one) for first in found for one in first[found].tolist()}
         if len(after_each_other) > len(found):
-            raise ValueError(f"the symmetries of {self} must be a group, got {found.tolist()!r:.200}")
+            raise ValueError(
+                f"the symmetries of {self} must be a group, got {found.tolist()!r:.99}"
+            )
         found.setflags(write=False)
         return found
 
@@ -297,10 +299,11 @@ class Rules:
         """The bitboard of each line."""
         return tuple(sum(self.cell_bits[cell] for cell in line) for line in self.lines)
 
-    @property
-    def shortest(self) -> int:
-        """The number of moves before which no side can have a line."""
-        return 2 * min(map(len, self.lines), default=self.cells) - 1
+    @cached_property
+    def lines_through(self) -> dict[int, tuple[int, ...]]:
+        """The bitboards of the lines through each cell, by its bit."""
+        every = self.line_bits
+        return {bit: tuple(line for line in every if line & bit) for bit in self.cell_bits}
 
     @cached_property
     def strides(self) -> list[int]:
@@ -505,7 +508,6 @@ def standing(cells: Sequence[int], rules: Rules, early_draw: bool = False) -> St
     Raises ValueError for a number that is no cell of the board.
     """
     bits = rules.cell_bits
-    shortest = 1 if early_draw else rules.shortest
     own, other = 0, 0  # marks of the side to move, and of the side that moved last
     moves: list[int] = []
     ended = ""
@@ -524,8 +526,7 @@ def standing(cells: Sequence[int], rules: Rules, early_draw: bool = False) -> St
         own, other = other, own | bits[cell]
         legal = rules.legal(own | other)
         moves.append(cell)
-        if ply + 1 >= shortest or not legal:
-            result = rules.result(other, own, early_draw)
+        result = rules.result(other, own, early_draw)
         if result == DRAW:
             ended = "early" if legal else "full"
         elif result != ONGOING:

@@ -41,7 +41,7 @@ class CanonicalBoards(torch.nn.Module):
         if len(permutations) > MOST_SYMMETRIES:
             raise ValueError(
                 f"canonical boards of at most {MOST_SYMMETRIES} symmetries are known to networks, "
-                f"{rules} has {len(permutations)}: give symmetry=false"
+                f"{rules} has {len(permutations)}: learn without symmetry (--no-symmetry)"
             )
         back = np.argsort(permutations, axis=1)
         # weights[plane and cell, s]: what a mark adds to the code of the image under symmetry s

@@ -60,7 +60,8 @@ def bitboards_of(rules: Rules) -> _Bitboards:
 class _Bitboards:
     """Sets of the cells of one board, as int64 arrays.
 
-    full: the set of all cells. bits: (cells,), the set of each cell alone.
+    full: the set of all cells. bits: (cells,), the set of each cell alone. columns: (cols,), the
+    set of the cells of each column.
     """
 
     def __init__(self, rules: Rules):
@@ -81,7 +82,7 @@ class _Bitboards:
         # With gravity a set of legal moves has at most one cell of each column.
         self._draws_columns = rules.gravity and rules.cols <= _PART and not self.is_one_part
         columns = [range(column, rules.cells, rules.cols) for column in range(rules.cols)]
-        self._columns = np.array([sum(1 << cell for cell in column) for column in columns])
+        self.columns = np.array([sum(1 << cell for cell in column) for column in columns])
         if self.is_one_part:
             self._rows = np.ascontiguousarray(_members()[: self.full + 1, : self.cells])
             self.lines = self._find_lines(np.arange(self.full + 1))
@@ -156,10 +157,10 @@ class _Bitboards:
             return np.left_shift(moving, self.draw(legal, uniforms))
         # In base 2**cols the rows of a set are its digits. The sum of the digits, which are the
         # open columns here, leaves the same rest as the number when divided by 2**cols - 1.
-        open_columns = (legal - 1) % ((1 << len(self._columns)) - 1) + 1
+        open_columns = (legal - 1) % ((1 << len(self.columns)) - 1) + 1
         wanted = (uniforms * self._counts.take(open_columns)).astype(np.int64)
         columns = self._nth.take((open_columns << 4) + wanted)
-        return legal * moving & self._columns.take(columns)
+        return legal * moving & self.columns.take(columns)
 
 
 # --- one game: tables of Python numbers -----------------------------------------------------------

@@ -311,9 +311,7 @@ class BitGame(_BitEngine):
         self._full = law.full
         self._nth = nth_cells()
         self._lines = line_table(rules)
-        self._lines_of = {
-            bit: tuple(line for line in law.line_bits if line & bit) for bit in law.cell_bits
-        }
+        self._lines_of = law.lines_through
         # None where the legal moves are the free cells, which takes no call.
         self._open_cells = None if law.all_free_are_legal else law.open_cells
         self._is_grid = observation == "grid"
@@ -395,7 +393,7 @@ class BitGame(_BitEngine):
 
     def _completes(self, marks: int, bit: int) -> bool:
         """True if one of these marks, the last, is in a line of them."""
-        for line in self._lines_of[bit]:
+        for line in self._lines_of[bit]:  # noqa: SIM110 (`any` takes twice the time)
             if marks & line == line:
                 return True
         return False

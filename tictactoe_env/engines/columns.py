@@ -13,6 +13,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from tictactoe_env.engines import BatchEngine, GameEngine
+from tictactoe_env.engines.bitboards import bitboards_of
 from tictactoe_env.policy import Numbers, Uniforms
 from tictactoe_env.rules import Rules
 
@@ -83,8 +84,7 @@ class ColumnBitGames(ColumnGames):
 
     def __init__(self, games: BatchEngine[Any, Any], rules: Rules):
         super().__init__(games, rules)
-        columns = [range(column, rules.cells, rules.cols) for column in range(rules.cols)]
-        self._sets = np.array([sum(1 << cell for cell in column) for column in columns])
+        self._sets = bitboards_of(rules).columns
         self._rows = [rules.cols << power for power in range((rules.rows - 1).bit_length())]
 
     def _landing(self, states: Any, columns: Numbers) -> Numbers:

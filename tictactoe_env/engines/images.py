@@ -155,7 +155,10 @@ class ImageGame(BitGame):
     def _view(self, state: State, legal: int) -> tuple[NDArray[Any], NDArray[np.int8]]:
         """The view of the image of a state."""
         own, other, _ = self._image(state)
-        return super()._view((own, other, state[2]), self._law.legal(own | other))
+        taken = own | other
+        free = self._full ^ taken
+        legal = free & self._open_cells(taken) if self._open_cells else free
+        return super()._view((own, other, state[2]), legal)
 
     def _find_image(self, state: State) -> tuple[int, int, int]:
         """The learner's marks and the opponent's on the image, and the symmetry to it."""

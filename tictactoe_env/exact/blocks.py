@@ -148,11 +148,9 @@ def _lines(rules: Rules) -> NDArray[np.int8]:
     It is ONGOING without a line. With lines it is the result of a line if one mark less leaves
     none, so that the last move may have made them, and ILLEGAL if play had stopped before.
     """
-    marks = np.zeros(1, dtype=np.uint64)
-    for bit in rules.cell_bits:
-        marks = np.concatenate([marks, marks | np.uint64(bit)])
-    found = np.where(rules.has_line(marks), np.int8(ILLEGAL), np.int8(ONGOING))
-    for bit in rules.cell_bits:
-        without_bit = marks & ~np.uint64(bit)
-        found[(found > 0) & ~rules.has_line(without_bit)] = rules.line_result
+    law = rules.compact
+    marks = np.arange(1 << rules.cells)
+    found = np.where(law.has_line(marks), np.int8(ILLEGAL), np.int8(ONGOING))
+    for bit in law.cell_bits:
+        found[(found > 0) & ~law.has_line(marks & ~bit)] = rules.line_result
     return found

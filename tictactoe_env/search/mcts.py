@@ -74,9 +74,7 @@ class Graph:
         self.nodes: dict[int, Node] = {}
         self.orientations = Orientations(rules)
         self.moves = list(zip(rules.cell_bits, self.orientations.cells, strict=True))
-        self.lines_of = {
-            bit: tuple(line for line in rules.line_bits if line & bit) for bit in rules.cell_bits
-        }
+        self.lines_of = rules.lines_through
         self.all_free_are_legal = rules.all_free_are_legal
         self.of_line = int(OUTCOME_NUMBERS[rules.line_result])  # for the side that completes it
 
