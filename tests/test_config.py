@@ -86,7 +86,7 @@ BAD_ARGUMENTS = [
     ({"opening": "b1 a1 a2 c1 b2 c2 c3 b3", "early_draw": True}, "opening"),
     ({"opening": "b2", "start": "random"}, "opening start"),
     ({"start": "randon"}, "'randon' 'random'"),
-    ({"start": "random", "rows": 5, "cols": 5}, "16 cells"),
+    ({"start": "random", "rows": 5, "cols": 5, "k": 4}, "16 cells"),
     ({"early_draw": 1}, "early_draw"),
     ({"render_mode": "rgb_aray"}, "'rgb_aray' 'rgb_array'"),
 ]

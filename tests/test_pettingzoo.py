@@ -51,11 +51,11 @@ class Seats(Alone):
         return self.seen(self.env.infos[self.env.agent_selection])
 
     def seen(self, info):
-        """What the agent to move sees, with `info`; the other one has no legal cell."""
+        """What the agent to move sees, with `info`; the other one may do anything."""
         agent = self.env.agent_selection
         seen = self.env.observe(agent)
         assert self.env.observation_space(agent).contains(seen)
-        assert not self.env.observe(OTHER[agent])["action_mask"].any()
+        assert self.env.observe(OTHER[agent])["action_mask"].all()
         info = {**info, "action_mask": seen["action_mask"], "side": self.env.infos[agent]["side"]}
         return seen["observation"][None], {name: np.asarray(info[name])[None] for name in INFOS}
 

@@ -28,7 +28,16 @@ pytestmark = pytest.mark.usefixtures("no_charts")
 
 def fight(folder, agent="tabular_q", rival="tictacnet", *options, steps=2 * TURN):
     """The exit code of a small training of two learners."""
-    options = ["--rows", "2", "--opponents", "rival", *MORE.split(), "--rival", rival, *options]
+    options = [
+        "--board",
+        "2x3x3",
+        "--opponents",
+        "rival",
+        *MORE.split(),
+        "--rival",
+        rival,
+        *options,
+    ]
     return trained(agent, folder, *options, steps=steps)
 
 
