@@ -155,10 +155,8 @@ def test_with_images_each_move_is_that_of_the_plain_games_on_the_turned_board(ru
 
 
 def test_boards_of_up_to_10_cells_go_by_row_and_larger_ones_on_bitboards():
-    for rules, one, many in (
-        (Rules(2, 5, 3), RowGame, RowGames),
-        (Rules(2, 6, 3), BitGame, BitGames),
-    ):
+    for cols, one, many in ((5, RowGame, RowGames), (6, BitGame, BitGames)):
+        rules = Rules(2, cols, 3)
         assert type(game_engine(rules, False, "grid")) is one
         assert type(batch_engine(rules, False, "grid")) is many
 

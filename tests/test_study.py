@@ -19,10 +19,8 @@ from training.cluster import cluster_address, results
 from training.metrics import COLUMNS
 
 AGENT = "tabular_q"
-QUICK = (
-    "--board 2x3x3 --judge-every 64 --until unbeatable --opponents minimax-slip=0.6 --steps 50000"
-)
-QUICK = [AGENT, "--games", "32", *QUICK.split()]
+QUICK = "--board 2x3x3 --judge-every 64 --until unbeatable --opponents minimax-slip=0.6"
+QUICK = [AGENT, "--games", "32", "--steps", "50000", *QUICK.split()]
 
 
 @pytest.fixture(scope="module")

@@ -368,7 +368,6 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
         if result == ONGOING:
             return observation, self._ongoing_reward, False, False, info
         self._running = False
-        info["action_mask"] = np.ones_like(mask)
         info["outcome"] = _OUTCOME[result]
         if result >= ILLEGAL:
             info["illegal_move"] = ONE

@@ -301,10 +301,8 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
         final_obs = np.zeros((count, *observations.shape[1:]), observations.dtype)
         final_masks = masks[:count].copy()
         final_seats = seats[:count].copy()
-        last_masks = masks[count:]
-        last_masks[ended[over]] = 1  # what comes after the end is ignored
         _set_rows(final_obs, over, observations[count:])
-        _set_rows(final_masks, over, last_masks)
+        _set_rows(final_masks, over, masks[count:])
         final_seats[over] = seats[count:]
         infos = _infos(masks[:count], seats[:count], None, np.ones(count, dtype=bool))
         infos.update(
@@ -319,15 +317,7 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
         games = self._games
         states = self._states
         every = np.ones(self.num_envs, dtype=bool)
-        return _infos(self._masks(), games.seats(states), games.result(states), every)
-
-    def _masks(self) -> NDArray[np.int8]:
-        """The masks of the current games: 1 on legal actions, and on all actions after the end."""
-        games = self._games
-        masks = games.legal(self._states)
-        if self.autoreset_mode is not AutoresetMode.SAME_STEP:  # which leaves no finished game
-            masks[games.result(self._states) != ONGOING] = 1
-        return masks
+        return _infos(games.legal(states), games.seats(states), games.result(states), every)
 
     def _one_seed(self, seed: Any) -> int | None:
         """One seed from a list of one for each game, or the seed itself."""
@@ -419,8 +409,7 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
 
     def action_masks(self) -> NDArray[np.bool_]:
         """The masks of `infos["action_mask"]` as bool: (num_envs, cells), or (num_envs, cols)."""
-        self._started()
-        return self._masks().astype(bool)
+        return self._games.legal(self._started()).astype(bool)
 
     @property
     def boards(self) -> Boards:
