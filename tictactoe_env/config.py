@@ -172,14 +172,21 @@ class Config:
             raise ValueError(f"the function start must return boards and seats, got {drawn!r:.200}")
         boards = self._marks("boards", drawn[0], (len(seats), self.rules.cells), 0)
         seats = self._marks("seats", drawn[1], (len(seats),), 1)
-        from tictactoe_env.reachable import unreachable  # imported here because few need it
-
-        if wrong := unreachable(boards, self.rules):
-            raise ValueError(f"start: {wrong.why}, got {boards[wrong.number].tolist()}")
+        if (
+            not found
+        ):  # those of `ExploringStarts` come from play, or are checked when they are added
+            self.check_reachable(boards, "start")
         ended = self.ended(boards)
         if ended.any():
             self._unfinished(boards[int(ended.argmax())], "the function start")
         return boards, seats
+
+    def check_reachable(self, boards: Boards, what: str) -> None:
+        """Raises ValueError for a board of these (B, cells) that play cannot reach."""
+        from tictactoe_env.reachable import unreachable  # imported here because few need it
+
+        if wrong := unreachable(boards, self.rules):
+            raise ValueError(f"{what}: {wrong.why}, got {boards[wrong.number].tolist()}")
 
     def drawn_board(
         self, seat: int, rng: np.random.Generator, counterexamples: Sequence[Boards], any_seat: bool
