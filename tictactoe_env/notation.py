@@ -22,9 +22,7 @@ from typing import Any
 import numpy as np
 
 from tictactoe_env.errors import one_of
-from tictactoe_env.rules import (
-    SIDES as SIDES,
-)
+from tictactoe_env.rules import SIDES as SIDES
 from tictactoe_env.rules import (
     WIN,
     Boards,
@@ -61,28 +59,17 @@ def parse_variant(words: Iterable[str]) -> dict[str, Any]:
     return found
 
 
-def lengths(rows: int, cols: int) -> range:
-    """The marks in a row that may win on a board: from 3 on, or as many as the longer side has."""
-    longest = max(rows, cols)
-    return range(min(3, longest), longest + 1)
-
-
 def parse_size(text: str) -> Rules:
     """The board of "4x4x3": rows, columns, and marks in a row, which may be left out of "3x3".
 
-    Raises ValueError for any other text, and where several of `lengths` are possible: "4x4".
+    Raises ValueError for any other text.
     """
     size, *variant = text.lower().split("-")
     found = re.fullmatch("([0-9]{1,2})x([0-9]{1,2})(?:x([0-9]{1,2}))?", size)
     if not found:
         raise ValueError(f"a board is rows x columns x marks in a row: 3x4x3, got {text!r:.60}")
-    rows, cols = int(found[1]), int(found[2])
-    possible = [int(found[3])] if found[3] else lengths(rows, cols)
-    board = Rules(rows, cols, possible[0], **parse_variant(variant))
-    if len(possible) > 1:
-        first, *_, last = (f"{rows}x{cols}x{k}" for k in possible)
-        raise ValueError(f"{rows}x{cols} does not say how many win: write {first} to {last}")
-    return board
+    k: Any = int(found[3]) if found[3] else None
+    return Rules(int(found[1]), int(found[2]), k, **parse_variant(variant))
 
 
 def board_text(board: Boards, rules: Rules) -> str:
@@ -95,9 +82,9 @@ def board_text(board: Boards, rules: Rules) -> str:
 def parse_board(text: str, rules: Rules) -> Boards:
     """The board (cells,) int8 that `text` describes.
 
-    Raises ValueError for the wrong size, for letters other than X, O and ".", for numbers of X and
-    O that do not fit X's first move, for a line of a side that did not move last, since the game
-    ends at the first line, and with gravity for a mark above a free cell.
+    Raises ValueError for the wrong size, for letters other than X, O and ".", and for a board that
+    play cannot reach: with numbers of X and O that do not fit X's first move, with a line before
+    the last move, or with gravity with pieces that cannot have fallen so.
     """
     rows = text.split("/") if isinstance(text, str) else []
     if len(rows) != rules.rows or any(len(row) != rules.cols for row in rows):
@@ -106,15 +93,11 @@ def parse_board(text: str, rules: Rules) -> Boards:
     strange = sorted(set(text) - set("XO./"))
     if strange:
         raise ValueError(f'a board must hold only "X", "O" and ".", got {strange} in {text!r}')
-    xs, os = text.count("X"), text.count("O")
-    if xs - os not in (0, 1):
-        raise ValueError(f"a board has as many X as O or one more X, got {xs} and {os}: {text!r}")
     board = np.array(["O.X".index(letter) - 1 for letter in "".join(rows)], dtype=np.int8)
-    x, o = map(int, rules.to_bits(board))
-    if rules.has_line(o if xs > os else x):
-        raise ValueError(f"after the first line nobody can have moved, got {text!r}")
-    if rules.floating(x | o):
-        raise ValueError(f"with gravity no mark is above a free cell, got {text!r}")
+    from tictactoe_env.reachable import unreachable  # imported here because few need it
+
+    if found := unreachable(board[None], rules):
+        raise ValueError(f"{found.why}, got {text!r}")
     return board
 
 
@@ -182,7 +165,10 @@ def parse_game(text: str, rules: Rules) -> list[int]:
     the end.
     """
     cells = parse_cells(text, rules)
-    replay(cells, rules)
+    game = standing(cells, rules)
+    if game.illegal is not None:
+        is_column = text.split()[game.illegal] in columns_by_name(rules)
+        check_move(game.board, cells[game.illegal], rules, is_column)
     return cells
 
 
@@ -200,10 +186,11 @@ def replay(cells: Sequence[int], rules: Rules) -> Boards:
     return boards
 
 
-def check_move(board: Boards, cell: int, rules: Rules) -> None:
+def check_move(board: Boards, cell: int, rules: Rules, is_column: bool = False) -> None:
     """Raises IllegalMoveError if `cell` is no legal move or the game is over.
 
-    The message names the board, the side to move and the legal cells.
+    The message names the board, the side to move and the legal cells, or the columns if the move
+    was given as one.
     """
     x, o = (int(bits) for bits in rules.to_bits(board))
     lines = (rules.has_line(x), rules.has_line(o))
@@ -216,108 +203,33 @@ def check_move(board: Boards, cell: int, rules: Rules) -> None:
         raise IllegalMoveError(f'the game is over on "{text}" ({how}); start a new one')
     if legal[cell]:
         return
-    what = "taken" if board[cell] else "not legal"
     side = side_to_move(board)
-    refused = f'{cell_text(cell, rules)} is {what} in "{text}"'
-    names = game_text(np.flatnonzero(legal).tolist(), rules)
-    raise IllegalMoveError(f"{refused} ({side} to move, legal: {names})")
-
-
-# --- answers in words -----------------------------------------------------------------------------
-
-# All repetitions are bounded, so that no text takes long to read.
-_SIGN = r"""[\s"'`*_~$\\{}()\[\]<>|]"""
-_SIGNS = f"{_SIGN}{{0,20}}"
-_CELL = "(?<![a-z0-9])([a-z]{1,2}[0-9]{1,2})(?![a-z0-9])"
-_ONE_CELL = re.compile(_CELL)
-_NOUN = "answer|move|action|choice|decision|response|cell|square|position|column"
-_NOT_MINE = ("/", "'s ", "'s next ", "'s last ", "'s first ", "last ", "first ", "your ", "worst ")
-_LABEL = (
-    "".join(f"(?<!{word})" for word in _NOT_MINE)
-    + rf"\b(?:{_NOUN}){_SIGNS}(?:[:=>]|-+>|\bis\b|\b(?:will|would) be\b)"
-    + rf"(?:{_SIGN}|[:=>-]|\b(?:to|at|in|on|the|is|play|take|mark|cell|square|column)\b){{0,30}}"
-)
-_BOXED = r"\\boxed\W{0,20}(?:text\W{0,20})?"
-_IS_MINE = rf"\W{{1,20}}is (?:my|our) (?:[a-z]{{1,20}} )?(?:{_NOUN})\b"
-_WHO = (
-    r"(?:^|[.!?:;,\n]|\blet(?:'s| me)\b|\b(?:so|thus|therefore|hence)\b|\b(?:i|we)(?:'ll|'d|'m)?\b)"
-    r"(?:\s{1,5}(?:i|we|i'll|i'm|am|will|shall|would|should|must|have to|need to|want to)){0,3}"
-)
-_PLAYS = (
-    r"\s{0,5}\b(?:play|choose|pick|take|mark|select|go|place|put|drop|move|occupy|block"
-    r"|playing|choosing|picking|taking|marking|selecting|going|placing|putting|dropping)\b"
-)
-_WHERE = (
-    rf"(?:{_SIGN}|:|\b(?:with|for|at|in|on|into|to|the|my|a|an|mark|piece|disc|token|[xo]|cell"
-    r"|square|cent(?:er|re)|corner|column)\b){0,30}"
-)
-_SO = r"\b(?:so|thus|therefore|hence)\b[\s,:]{0,5}"
-_DOES = (
-    "blocks|stops|prevents|wins|completes|takes|threatens|creates|makes|gives|is best"
-    "|is the (?:best|only|right|winning|strongest|cent(?:er|re))"
-)
-_IS_FIRST = rf"(?={_SIGNS}(?:$|\n|[.!;\u2013\u2014]|-\s|(?:{_DOES})\b))"
-_ENDS = (  # a name of one letter or number
-    r"(?=[^\w\n]{0,20}(?:$|\n)|\s{0,5}[.,;!)\]}\"'`*<_]"
-    r"|\s{1,5}(?:to|as|for|because|since|which|blocks|wins)\b)"
-)
-_REST = r"[^.!?;\n]*?(?=,\s{1,5}(?:so|thus|therefore|hence|but)\b|[.!?;\n]|$)"
-_MY_REST = _REST.replace("but)", "but|i|i'll)")
-_ASIDES = re.compile(
-    r"\([^()]*\)"
-    r"|(?:^|(?<=[.!?;\n]))\s{0,5}(?:because|since|as|to)\b[^.!?;,\n]*,"
-    rf"|\b(?:if|when|unless|otherwise){_REST}"
-    rf"|\b(?:because|since|which|while|instead of|rather than|as (?:it|this|that|the|[xo])\b"
-    r"|to (?:block|stop|prevent|win|make|complete|threaten|avoid)\b"
-    rf"|(?:block|stopp|prevent|threaten|mak|complet|creat)ing\b){_MY_REST}"
-    rf"|\bnot\s{{1,5}}(?:(?:at|in|on|to|play|take)\s{{1,5}})?{_CELL}"
-)
+    if is_column:
+        letters = [*columns_by_name(rules)]
+        refused = f"column {letters[cell % rules.cols]} is full"
+        names = " ".join(letters[column] for column in np.flatnonzero(rules.open_columns(legal)))
+    else:
+        refused = f"{cell_text(cell, rules)} is {'taken' if board[cell] else 'not legal'}"
+        names = game_text(np.flatnonzero(legal).tolist(), rules)
+    raise IllegalMoveError(f'{refused} in "{text}" ({side} to move, legal: {names})')
 
 
 def named_cell(text: str, rules: Rules, board: Boards | None = None) -> int | None:
-    """The cell that an answer means, in capitals or not; None if it means none of the board.
+    """The cell that an answer in words means; None if it means none of the board.
 
-    An answer may give reasons before or after its move. The cell is the first of these:
-
-    1. the last one that is called the answer or the move: "Answer: b2", "my move is b2",
-       {"move": "b2"}, a box of LaTeX;
-    2. the last one that is alone on its line;
-    3. the last one that is said to be played: "I play b2", "so b2";
-    4. the one that begins the text, if a sentence or "blocks", "wins" follows: "b2. It ...";
-    5. the last one that is named.
-
-    What stands in parentheses, or after "if", "because" or "not", counts in 3 to 5 only if no cell
-    is left without it. What stands before "</think>" doesn't count.
-
-    Where pieces fall, a column may stand for its lowest free cell on `board` (cells,), by default
-    the empty one, and for its top cell if it is full: "column d" and "column 4" anywhere, "d" and
-    "4" in 1 to 3.
+    `answers.named_move` says which name counts. Where pieces fall, a column may stand for its
+    lowest free cell on `board` (cells,), by default the empty one, and for its top cell if it is
+    full: "column d", "d" and "4".
     """
+    from tictactoe_env.answers import named_move  # imported here because few players speak
+
     columns = columns_by_name(rules) if rules.gravity else {}
     columns |= {str(number): col for number, col in enumerate([*columns.values()], 1)}
-    text = text.lower().rpartition("</think>")[2].replace("\u2019", "'")
     cells = cells_by_name(rules)
-    names = {*_ONE_CELL.findall(text)}
-    if not columns and len(names) < 2:  # by whichever way
-        return cells.get("".join(names))
-    brief = _ASIDES.sub(" ", text)
-    label, alone, stated, first, anywhere = _ways(" ".join(columns))
-    for way, part in (
-        (label, text),
-        (alone, text),
-        (stated, brief),
-        (first, brief),
-        (anywhere, brief),
-        (anywhere, text),
-    ):
-        found = [next(filter(None, one.groups())) for one in way.finditer(part)]
-        if way is anywhere:
-            found = [name for name in found if name in cells or name in columns]
-        if found and found[-1] in columns:
-            return _landing(columns[found[-1]], rules, board)
-        if found:
-            return cells.get(found[-1])
-    return None
+    name = named_move(text, cells, columns)
+    if name in columns:
+        return _landing(columns[name], rules, board)
+    return None if name is None else cells.get(name)
 
 
 def _landing(column: int, rules: Rules, board: Boards | None) -> int:
@@ -325,23 +237,3 @@ def _landing(column: int, rules: Rules, board: Boards | None) -> int:
     cells = range(column, rules.cells, rules.cols)
     free = cells if board is None else [cell for cell in cells if not board[cell]]
     return max(free, default=column)
-
-
-@lru_cache(maxsize=256)
-def _ways(columns: str) -> list[re.Pattern[str]]:
-    """The ways to name a cell, as in `named_cell`; columns: all names of them, if pieces fall."""
-    some = _CELL
-    any_column = "(?!)"
-    if columns:
-        bare = columns.replace(" ", "|")
-        any_column = rf"\bcol(?:umn)?(?:{_SIGN}|[:#.]){{1,20}}({bare})(?![a-z0-9])"
-        some = rf"(?:{_CELL}|{any_column}|(?<![a-z0-9])({bare})(?![a-z0-9]){_ENDS})"
-    edge = r"(?:[^\w\n]|_){0,20}"
-    ways = (
-        rf"(?:{_LABEL}|{_BOXED}){some}|{some}{_IS_MINE}",
-        rf"^(?![ \t]*[-*+] ){edge}(?:cell |square )?{some}{edge}$",
-        rf"(?:{_WHO}{_PLAYS}{_WHERE}|{_SO}){some}",
-        rf"\A{_SIGNS}{some}{_IS_FIRST}",
-        rf"{_CELL}|{any_column}",
-    )
-    return [re.compile(way, re.MULTILINE) for way in ways]

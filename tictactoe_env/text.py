@@ -386,7 +386,9 @@ class TextEnv(gym.Wrapper, gym.utils.RecordConstructorArgs):
             # No column stands for a cell that is not the lowest free one.
             move = move % rules.cols if rules.legal_cells(board)[move] else None
         if move is None:
-            info = deepcopy(self._info) | {"outcome": np.int8(-1), "illegal_move": np.int8(1)}
+            end = {"outcome": np.int8(-1), "illegal_move": np.int8(1)}
+            end["action_mask"] = np.ones_like(self._info["action_mask"])
+            info = deepcopy(self._info) | end
             self._info = None
             return self._seen(), float(self._config.reward_table[ILLEGAL]), True, False, info
         _, reward, terminated, truncated, info = self.env.step(move)

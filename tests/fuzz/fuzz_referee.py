@@ -133,11 +133,11 @@ class Referee:
         column = range(action, self.rules.cells, self.rules.cols)
         return max((cell for cell in column if not board[cell]), default=action)
 
-    def mask(self, board):
-        """1 for each legal action."""
+    def mask(self, board, is_over=False):
+        """1 for each legal action, and for every action after the end."""
         count = self.rules.cols if self.made["actions"] == "columns" else self.rules.cells
         legal = plain(self.rules).legal(board)
-        return [int(self.cell(action, board) in legal) for action in range(count)]
+        return [int(is_over or self.cell(action, board) in legal) for action in range(count)]
 
     def action(self, draw, board):
         """A legal action, in one of four cases any."""
@@ -239,6 +239,7 @@ class Games(RuleBasedStateMachine):
         self.count = self.env.num_envs
         self.boards, self.seats = [()] * self.count, [0] * self.count
         self.over, self.moves = [False] * self.count, [0] * self.count
+        self.masks = [[]] * self.count
         self.reset(seed, draw)
 
     def maker(self, count, limit):
@@ -266,6 +267,7 @@ class Games(RuleBasedStateMachine):
                 self.referee.begins(board, seat, self.games[row])
             self.games[row] += 1
             self.moves[row], self.over[row] = 0, False
+            self.masks[row] = self.referee.mask(board)
 
     @rule(draw=DRAWS, most=st.integers(0, 64))
     def reset_to_a_board(self, draw, most):
@@ -385,7 +387,8 @@ class Games(RuleBasedStateMachine):
         assert found == (end.over, is_late, self.referee.reward(end))
         assert (told["outcome"][row], told["illegal_move"][row]) == end[1:]
         assert told["side"][row] == seat
-        assert told["action_mask"][row].tolist() == self.referee.mask(after)
+        self.masks[row] = self.referee.mask(after, end.over)
+        assert told["action_mask"][row].tolist() == self.masks[row]
         self.over[row] = end.over or is_late
         if is_final:
             self.begin([row], seen, infos)
@@ -393,12 +396,11 @@ class Games(RuleBasedStateMachine):
     def check(self, seen, infos):
         """Check what is told of all games, and that it is the caller's own."""
         assert infos["side"].tolist() == self.seats
-        masks = list(map(self.referee.mask, self.boards))
-        assert infos["action_mask"].tolist() == self.env.action_masks().tolist() == masks
+        assert infos["action_mask"].tolist() == self.env.action_masks().tolist() == self.masks
         assert all((array == 7).all() for array in self.given), "written into after it was returned"
         seen[...] = infos["action_mask"][...] = self.env.boards[...] = 7
         self.given = [seen, infos["action_mask"]]
-        assert self.env.action_masks().tolist() == masks
+        assert self.env.action_masks().tolist() == self.masks
         assert self.referee.shown(self.env) == self.boards
 
 

@@ -75,7 +75,7 @@ class ColumnGames:
         return self._rules.landing(self._games.legal(states))[np.arange(len(columns)), columns]
 
     def legal(self, states: Any) -> NDArray[np.int8]:
-        """Masks (B, cols), 1 on columns with a free cell."""
+        """Masks (B, cols), 1 on columns with a free cell, on all after the end of a game."""
         return self._rules.open_columns(self._games.legal(states))
 
 
@@ -93,7 +93,7 @@ class ColumnBitGames(ColumnGames):
         return np.where(bits == 0, columns, cells_and_one - 1)
 
     def legal(self, states: Any) -> NDArray[np.int8]:
-        """Masks (B, cols), 1 on columns with a legal cell."""
+        """Masks (B, cols), 1 on columns with a legal cell, on all after the end of a game."""
         found = states[2]
         for shift in self._rows:  # all rows onto the first
             found = found | found >> shift
