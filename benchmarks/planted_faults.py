@@ -127,7 +127,7 @@ def maskable_ppo(
     }  # fmt: skip
     options |= {"policy_kwargs": SMALL, "seed": seed, **changes}
     model = MaskablePPO("MlpPolicy", wrapper(games), **options)
-    return evaluate(model.learn(steps))
+    return evaluate(model.learn(steps).policy)  # the wrappers change rewards only
 
 
 def maskable_dqn(
@@ -142,7 +142,7 @@ def maskable_dqn(
     }  # fmt: skip
     options |= {"policy_kwargs": SMALL, "seed": seed, **changes}
     model = MaskableDQN("MlpPolicy", wrapper(games), **options)
-    return evaluate(model.learn(steps))
+    return evaluate(model.learn(steps).policy)  # the wrappers change rewards only
 
 
 CLEANRL = {
