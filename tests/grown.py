@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-LAST = "    k: int = 3\n"
+LAST = "    k: int = _LEFT_OUT\n"
 FIELD = "    wrapped: bool = False\n"
 
 

@@ -308,6 +308,8 @@ def typed_otherwise(name, field):
 
 
 NEEDED = {  # what else has to be typed with an option
+    "rows": ["--k", "3"],
+    "cols": ["--k", "3"],
     ("neuroevolution", "activation"): ["--rebirth", "0"],
     ("neuroevolution", "inputs"): ["--rebirth", "0"],
     ("neuroevolution", "game_points"): ["--fitness", "points"],
@@ -323,7 +325,8 @@ def test_every_option_can_be_set_from_the_command_line_and_is_refused_beyond_its
     line = command.command_line(page, command.GENERAL)
     for name, field in options_of(page.Config).items():
         words, value = typed_otherwise(name, field)
-        typed = line.parse([agent, *words, *NEEDED.get((agent, name), [])])
+        needed = NEEDED.get((agent, name)) or NEEDED.get(name, [])
+        typed = line.parse([agent, *words, *needed])
         config = command.experiment_of(page, typed, {}).config
         assert getattr(config, name) == value != field.default
         schema = schema_of_items(field.rebuild_annotation())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+from fractions import Fraction
 from functools import partial
 from itertools import product
 from types import SimpleNamespace
@@ -79,6 +80,7 @@ BAD_ARGUMENTS = [
     ({"illegal": "lost"}, "'lost' 'lose'"),
     ({"rewards": {"wins": 1}}, "'wins' 'win'"),
     *(({"rewards": {"win": wrong}}, "'win'") for wrong in ("1", 10**400, math.nan, True)),
+    *(({"rewards": {"win": wrong}}, "'win'") for wrong in (np.float16("inf"), np.ones(1), 1j)),
     ({"rewards": [1, 0, -1, -1]}, "rewards"),
     ({"observation": "plane"}, "'plane' 'planes'"),
     ({"opening": "a1 a2 b1 b2 c1"}, 'opening "XXX/OO./..."'),
@@ -86,7 +88,7 @@ BAD_ARGUMENTS = [
     ({"opening": "b1 a1 a2 c1 b2 c2 c3 b3", "early_draw": True}, "opening"),
     ({"opening": "b2", "start": "random"}, "opening start"),
     ({"start": "randon"}, "'randon' 'random'"),
-    ({"start": "random", "rows": 5, "cols": 5}, "16 cells"),
+    ({"start": "random", "rows": 5, "cols": 5, "k": 4}, "16 cells"),
     ({"early_draw": 1}, "early_draw"),
     ({"render_mode": "rgb_aray"}, "'rgb_aray' 'rgb_array'"),
 ]
@@ -253,6 +255,7 @@ def always(board, seat=1):
         (always([1, 1, 1, -1, -1, 0, 0, 0, 0]), '"XXX/OO./..."'),
         (always([1, 1, 0, -1, -1, 0, 1, 0, 0]), "opponent first move"),
         ({**always([1] + [0] * 8), "gravity": True}, "start gravity"),
+        ({**always([0, 0, 0, 1, 0, 0, -1, 0, 0]), "gravity": True}, "start order"),
     ],
 )
 def test_a_start_from_no_unfinished_board_is_refused_and_leaves_no_game(make, arguments, mentions):
@@ -325,6 +328,24 @@ def test_a_state_with_an_opponent_that_is_not_in_the_pool_is_refused(number):
     assert_same_games(env, twin)
     with pytest.raises(ResetNeeded):
         MANY().state_dict()
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_a_full_column_is_refused_by_the_name_of_the_column(make, symmetric):
+    falls = {"rows": 2, "cols": 3, "k": 3, "gravity": True, "actions": "columns"}
+    env = make(side="X", illegal="raise", symmetric=symmetric, **falls)
+    env.reset(options={"board": "O../X.."})
+    full = np.flatnonzero(~np.atleast_2d(env.action_masks())[0])
+    with refuses("column a is full", "legal: b c)", error=IllegalMoveError):
+        step(env, np.repeat(full, 3))
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("kind", [*"bhilqBHILQefdg", np.array, Fraction], ids=str)
+def test_a_reward_is_a_number_of_any_type(make, kind):
+    reward = np.dtype(kind).type(5) if isinstance(kind, str) else kind(5)
+    env = make(rewards={"win": reward, "draw": reward})
+    assert env.config.reward_table.tolist() == [0, 5, 5, -1, -1, 5]
 
 
 @BY_BOARD

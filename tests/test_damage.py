@@ -96,7 +96,7 @@ READERS = {
 def whole(tmp_path_factory):
     """A small run, not to be changed."""
     folder = tmp_path_factory.mktemp("runs") / "run"
-    assert trained("tabular_q", folder, "--rows", "2", "--judge-every", "100", steps=300) == 0
+    assert trained("tabular_q", folder, "--board", "2x3x3", "--judge-every", "100", steps=300) == 0
     return folder
 
 

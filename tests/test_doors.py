@@ -116,7 +116,7 @@ OF_EVALUATION = """
     human --position .../.../... | 1 | 'human'
     minimax --position XXX/OO./... | 1 | XXX/OO./...
     minimax --position ..../..../..../.... | 1 | 3x3 '..../..../..../....'
-    search-seconds=0.01 --board 2x3 | 1 | clock
+    search-seconds=0.01 --board 2x3x3 | 1 | clock
 """
 OF_PLAY = """
     --board 4x4x5 | 2 | k 5

@@ -67,7 +67,7 @@ def random_boards():
 @pytest.mark.parametrize("agent", WITH_TABLES)
 def test_an_agent_with_a_table_of_all_positions_refuses_a_larger_board(agent):
     with refuses(12, "4x4", "maskable_ppo"):
-        agents.page(agent).Config(rows=4, cols=4)
+        agents.page(agent).Config(rows=4, cols=4, k=4)
 
 
 @NETWORKS

@@ -29,10 +29,10 @@ def test_a_board_is_its_rows_from_the_top():
         assert board_text(np.array(board, dtype=np.int8), rules) == text
 
 
-def test_a_size_names_the_marks_in_a_row_where_several_numbers_of_them_may_win():
-    for text, *sizes in (("7X8x5", 7, 8, 5), ("3x3", 3, 3, 3), ("2x1", 2, 1, 2)):
+def test_a_size_other_than_three_by_three_names_the_marks_in_a_row():
+    for text, *sizes in (("7X8x5", 7, 8, 5), ("3x3", 3, 3, 3), ("2x1x2", 2, 1, 2)):
         assert parse_size(text) == Rules(*sizes)
-    for text, *mentions in (("4x4", "4x4x3", "4x4x4"), ("3", "'3'")):
+    for text, *mentions in (("4x4", "4x4x3", "4x4x4"), ("2x1", "2x1x2"), ("3", "'3'")):
         with refuses(*mentions):
             parse_size(text)
 
@@ -120,8 +120,9 @@ def test_what_is_no_text_or_no_cell_is_refused(cell):
 def test_where_pieces_fall_a_column_names_its_lowest_free_cell_and_no_mark_floats():
     rules = Rules(6, 7, 4, gravity=True)
     assert game_text(parse_game("d d c", rules), rules) == "d6 d5 c6"
-    with refuses("a1", error=IllegalMoveError):
-        parse_game("a a a a a a a", rules)
+    for move, named in (("a", "column a"), ("a1", "a1")):
+        with refuses(named, error=IllegalMoveError):
+            parse_game(f"a a a a a a {move}", rules)
     with refuses("d5", error=IllegalMoveError):
         parse_game("d5", rules)
     with refuses("gravity"):

@@ -50,7 +50,7 @@ def test_both_observations_from_given_seats_give_the_board_back(rows, cols, coun
     ],
 )
 def test_by_default_an_observation_is_one_row_of_float32(make):
-    env = make(rows=2, cols=5)
+    env = make(rows=2, cols=5, k=3)
     space = getattr(env, "single_observation_space", env.observation_space)
     assert space == gym.spaces.Box(0, 1, (20,), np.float32)
 

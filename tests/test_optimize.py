@@ -18,7 +18,7 @@ from optuna.trial import TrialState  # noqa: E402
 
 from training import tuning  # noqa: E402
 
-SMALL = "--rows 2 --steps 1500 --judge-every 300 --until unbeatable --seeds-per-trial 2"
+SMALL = "--board 2x3x3 --steps 1500 --judge-every 300 --until unbeatable --seeds-per-trial 2"
 QUICK = ["tabular_q", *SMALL.split(), "--opponents", "random"]
 TRIALS = 5
 SEARCHED = [agent for agent in agents.TRAINABLE if hasattr(agents.page(agent), "SEARCH")]

@@ -59,7 +59,7 @@ def test_the_mode_human_shows_every_board_in_a_window_also_those_of_other_sizes(
     pygame = pytest.importorskip("pygame")
     monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
     monkeypatch.setitem(TicTacToeEnv.metadata, "render_fps", 10_000)  # without pauses
-    env, other = (gym.make("TicTacToe-v0", **HUMAN, cols=cols) for cols in (3, 4))
+    env, other = (gym.make("TicTacToe-v0", **HUMAN, cols=cols, k=3) for cols in (3, 4))
     other.reset(seed=0)
     for move in (lambda: env.reset(seed=0), lambda: env.step(4)):
         move()
@@ -101,7 +101,7 @@ def test_the_keys_1_to_9_play_in_the_window_of_gymnasium(monkeypatch):
     play(env, fps=10_000, callback=release_and_press_the_next, wait_on_player=True)
     assert actions == [4, 0, 8, 7]
     with refuses("4x4", "keys_to_action"):
-        gym.make("TicTacToe-v0", rows=4, cols=4).get_keys_to_action()
+        gym.make("TicTacToe-v0", rows=4, cols=4, k=4).get_keys_to_action()
 
 
 @pytest.mark.parametrize("env_id", tictactoe_env.ENVS_WITH_OPPONENT)
@@ -140,8 +140,8 @@ def test_each_public_name_is_found_in_the_module_that_the_package_names(package)
 def test_a_spec_with_all_arguments_and_a_named_opponent_survives_json(opponent, tmp_path):
     if isinstance(opponent, Path):
         opponent = tmp_path / "certificate.json"
-        certificate.write(certificate.certify(RandomPolicy(), "nobody", Rules(2, 3)), opponent)
-    numbers = {"rows": np.int8(2), "rewards": {"win": np.int8(2)}}
+        certificate.write(certificate.certify(RandomPolicy(), "nobody", Rules(2, 3, 3)), opponent)
+    numbers = {"rows": np.int8(2), "k": 3, "rewards": {"win": np.int8(2)}}
     arguments = {**ARGUMENTS, **numbers, "opponent": opponent}
     env = gym.make("TicTacToe-v0", **arguments)
     again = gym.make(EnvSpec.from_json(env.spec.to_json()))

@@ -28,8 +28,8 @@ pytestmark = pytest.mark.usefixtures("no_charts")
 
 def fight(folder, agent="tabular_q", rival="tictacnet", *options, steps=2 * TURN):
     """The exit code of a small training of two learners."""
-    options = ["--rows", "2", "--opponents", "rival", *MORE.split(), "--rival", rival, *options]
-    return trained(agent, folder, *options, steps=steps)
+    small = f"--board 2x3x3 --opponents rival {MORE} --rival {rival}"
+    return trained(agent, folder, *small.split(), *options, steps=steps)
 
 
 def rival_of(folder):

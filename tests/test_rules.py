@@ -1,10 +1,15 @@
+import gymnasium as gym
 import numpy as np
+import pytest
 from any_games import any_rules
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from oracles.plain_game import lines_of
 from text_cases import refuses
 
+import agents
+from tictactoe_env import notation
+from tictactoe_env.games import Game
 from tictactoe_env.rules import Rules, check_unfinished, to_move
 
 
@@ -36,6 +41,28 @@ def test_a_board_is_three_by_three_by_default_hashable_and_kept_as_python_ints()
     rules = Rules(np.int64(3), np.int8(4), np.int32(3))
     assert {Rules(3, 4, 3), rules, Rules(4, 3, 3)} == {Rules(4, 3, 3), Rules(3, 4, 3)}
     assert {type(size) for size in (rules.rows, rules.cols, rules.k)} == {int}
+
+
+SAYS_NO_K = {  # the doors, with a board that does not say how many win
+    "positions": lambda: Rules(4, 4),
+    "rows": lambda: Rules(rows=4),
+    "cols": lambda: Rules(cols=4, gravity=True),
+    "the only length": lambda: Rules(2, 2),
+    "text": lambda: notation.parse_size("4x4"),
+    "one game": lambda: gym.make("TicTacToe-v0", rows=4, cols=4),
+    "many games": lambda: gym.make_vec("TicTacToe-v0", 2, rows=4),
+    "line": lambda: Game.parse("a1 board=4x4", Rules(4, 4, 4)),
+    "json": lambda: Game.from_json({"moves": "a1", "board": {"rows": 4}, "origin": "file"}),
+    "options": lambda: agents.page("maskable_ppo").Config(cols=4),
+}
+
+
+@pytest.mark.parametrize("door", SAYS_NO_K)
+def test_a_size_other_than_three_by_three_has_to_say_how_many_win(door):
+    with refuses("how many win"):
+        SAYS_NO_K[door]()
+    assert Rules(3, 3) == Rules(rows=3) == Rules() == Rules(3, 3, 3)
+    assert Rules(k=2) == Rules(3, 3, 2)
 
 
 def test_sizes_that_make_no_board_are_refused():

@@ -19,8 +19,8 @@ from training.cluster import cluster_address, results
 from training.metrics import COLUMNS
 
 AGENT = "tabular_q"
-QUICK = "--rows 2 --judge-every 64 --until unbeatable --opponents minimax-slip=0.6 --steps 50000"
-QUICK = [AGENT, "--games", "32", *QUICK.split()]
+QUICK = "--board 2x3x3 --judge-every 64 --until unbeatable --opponents minimax-slip=0.6"
+QUICK = [AGENT, "--games", "32", "--steps", "50000", *QUICK.split()]
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,7 @@ def test_every_seed_is_a_run_of_its_own_and_the_tables_say_what_the_certificates
 
 def test_one_side_and_a_board_that_x_wins_have_tables_of_their_own():
     row = {"steps": 9, "seconds": 1.0, "always_wins_x": 1, **dict.fromkeys(COLUMNS[2:], 0)}
-    won, as_o = small_config("dqn", cols=4), small_config("dqn", side="O")
+    won, as_o = small_config("dqn", cols=4, k=3), small_config("dqn", side="O")
     found = facts([row | {"unbeatable_x": 1}], won, "unbeatable")
     assert (goals_of(won.rules), found["reached"]) == (("always_wins",), True)
     headings, lines = table([found], goals_of(won.rules))

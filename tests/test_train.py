@@ -23,7 +23,7 @@ from training import run as runs
 from training.files import check_all, read_json
 
 ROUNDS = "tabular_q"  # the quickest agent with all kinds of options
-SMALL = ("--rows", "2")
+SMALL = ("--board", "2x3x3")
 pytestmark = pytest.mark.usefixtures("no_charts")
 
 
@@ -45,8 +45,8 @@ def test_a_goal_that_is_not_reached_is_said_with_the_command_to_go_on(tmp_path, 
 def test_a_goal_that_is_reached_ends_the_run_and_is_exit_code_0(tmp_path, capsys, monkeypatch):
     """The run is named for its agent and seed; the next one of that name gets the time."""
     monkeypatch.chdir(tmp_path)
-    options = "--rows 2 --judge-every 64 --until unbeatable --opponents minimax-slip=0.6 --seed 5"
-    assert trained(ROUNDS, "runs/tabular_q-5", *options.split(), steps=50_000) == 0
+    options = "--judge-every 64 --until unbeatable --opponents minimax-slip=0.6 --seed 5"
+    assert trained(ROUNDS, "runs/tabular_q-5", *SMALL, *options.split(), steps=50_000) == 0
     printed, folder = capsys.readouterr().out, tmp_path / "runs" / "tabular_q-5"
     assert "PROVEN on 2x3, 3 in a row: cannot be beaten" in printed
     assert "evaluate.py runs/tabular_q-5" in printed

@@ -14,7 +14,7 @@ MODES = ("SAME_STEP", "NEXT_STEP", "DISABLED")
 SETTINGS = {  # the number of games, and what the environments are made with
     "table": (200, {"opponent": fixed_table(Rules(), 1)}),
     "illegal": (7, {"opponent": [[CellPlayer(4), 1], ["random", 0]], "observation": "grid"}),
-    "7x8": (7, {"opponent": FixedPlayer(5), "rows": 7, "cols": 8}),
+    "7x8": (7, {"opponent": FixedPlayer(5), "rows": 7, "cols": 8, "k": 3}),
     "drawn": (7, {"opponent": FixedPlayer(5), "rows": 3, "cols": 4, "k": 4}),
 }
 SETTINGS["early"] = (7, SETTINGS["drawn"][1] | {"early_draw": True})

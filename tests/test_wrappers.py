@@ -175,6 +175,11 @@ def test_a_vector_environment_is_wrapped_as_gymnasiums_own_of_wrapped_games(kind
         assert repr(results) == repr(theirs)
         assert repr(infos.get("final_obs")) == repr(their_infos.get("final_obs"))
         (seen, _, ended, _), finals = results, finals + ("final_obs" in infos)
+        last = list(seen["mask"][ended])
+        if mode is AutoresetMode.SAME_STEP:
+            last = [final["mask"] for final in infos.get("final_obs", ()) if final]
+        assert np.all(last), "after the end any action is ignored"
+        assert seen["mask"].any(axis=1).all()
         if mode is AutoresetMode.DISABLED and ended.any():
             seen, _ = env.reset(options={"reset_mask": ended})
             assert repr(seen) == repr(expected.reset(options={"reset_mask": ended})[0])

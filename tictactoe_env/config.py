@@ -102,8 +102,9 @@ class Config:
             raise ValueError(f"rewards must be a mapping such as {_REWARDS}, got {given!r}")
         for name, value in given.items():
             one_of("reward", name, tuple(_REWARDS))
-            is_number = isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
-            if not is_number or not abs(value) <= sys.float_info.max:
+            number = _plain(value)  # of Python: the largest float overflows in a small one of NumPy
+            is_number = isinstance(number, Real) and not isinstance(number, bool)
+            if not is_number or not abs(number) <= sys.float_info.max:
                 raise ValueError(f"the reward for {name!r} must be a finite number, got {value!r}")
         rewards = {**_REWARDS, **given}
         names = ["illegal" if i == ILLEGAL else outcome for i, outcome in enumerate(OUTCOMES)]
@@ -133,7 +134,7 @@ class Config:
         cells = self._cells(board)
         if self.by_column:
             action = int(self.rules.landing(self.rules.legal_cells(board[cells]))[action])
-        check_move(board, int(cells[action]), self.rules)
+        check_move(board, int(cells[action]), self.rules, self.by_column)
 
     def _cells(self, board: Boards) -> NDArray[np.intp]:
         """The cells of a board (cells,) in the order in which a learner sees them."""
@@ -171,18 +172,21 @@ class Config:
             raise ValueError(f"the function start must return boards and seats, got {drawn!r:.200}")
         boards = self._marks("boards", drawn[0], (len(seats), self.rules.cells), 0)
         seats = self._marks("seats", drawn[1], (len(seats),), 1)
-        wrong = np.flatnonzero(~np.isin(boards.sum(axis=1), (0, 1)))
-        if len(wrong):
-            raise ValueError(f"start: X moves first, got the board {boards[wrong[0]].tolist()}")
-        x, o = self.rules.to_bits(boards)
-        floating = np.flatnonzero(self.rules.floating(x | o))
-        if len(floating):
-            got = boards[floating[0]].tolist()
-            raise ValueError(f"start: with gravity no mark is above a free cell, got {got}")
+        if (
+            not found
+        ):  # those of `ExploringStarts` come from play, or are checked when they are added
+            self.check_reachable(boards, "start")
         ended = self.ended(boards)
         if ended.any():
             self._unfinished(boards[int(ended.argmax())], "the function start")
         return boards, seats
+
+    def check_reachable(self, boards: Boards, what: str) -> None:
+        """Raises ValueError for a board of these (B, cells) that play cannot reach."""
+        from tictactoe_env.reachable import unreachable  # imported here because few need it
+
+        if wrong := unreachable(boards, self.rules):
+            raise ValueError(f"{what}: {wrong.why}, got {boards[wrong.number].tolist()}")
 
     def drawn_board(
         self, seat: int, rng: np.random.Generator, counterexamples: Sequence[Boards], any_seat: bool
@@ -318,7 +322,7 @@ def _plain(value: Any) -> Any:
         return [_plain(one) for one in value]
     if isinstance(value, Enum):
         return value.name
-    if isinstance(value, np.generic):
+    if isinstance(value, (np.generic, np.ndarray)) and value.ndim == 0:
         return value.item()
     if isinstance(value, os.PathLike):
         return os.fspath(value)

@@ -37,9 +37,9 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
     """Tic-tac-toe, or any m,n,k-game, against an opponent that's part of the environment.
 
     ## Description
-    X and O mark free cells in turn. X moves first. `k` marks in a row, column or diagonal win, and
-    a full board without such a line is a draw. The learner plays one side. The opponent replies
-    within the same step, and moves first if the learner is O.
+    X and O mark free cells in turn. X moves first. `k` or more marks in a row, column or diagonal
+    win, and a full board without such a line is a draw. The learner plays one side. The opponent
+    replies within the same step, and moves first if the learner is O.
 
     ## Action space
     `Discrete(rows * cols)`: the cell to mark, row by row from the top left.
@@ -76,7 +76,8 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
     ## Info
     Four keys at every reset and step:
 
-    - `action_mask`: int8 `(cells,)`, 1 on free cells.
+    - `action_mask`: int8 `(cells,)`, 1 on free cells. Once the game is over it's 1 everywhere, so a
+      sampler or a maximum over it never meets an empty row.
     - `side`: the learner's side, np.int8, +1 for X, -1 for O.
     - `outcome`: np.int8, +1 if the learner has won, -1 if it has lost, 0 for a draw and while the
       game goes on.
@@ -97,7 +98,7 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
       - `None`: the caller moves for both sides, see Both sides below.
     - `side` (`"random"`): the learner's side, `"X"`, `"O"`, `"random"` or `"alternate"` (X first).
     - `rows`, `cols`, `k` (3, 3, 3): the size of the board and the length of a winning line; 1 <= k
-      <= max(rows, cols) and rows * (cols + 1) <= 64.
+      <= max(rows, cols) and rows * (cols + 1) <= 64. Give `k` with every size other than 3x3.
     - `gravity` (`False`): pieces fall, as in Connect Four. Only the lowest free cell of each column
       is legal.
     - `actions` (`"cells"`): with gravity, `"columns"` makes the action space `Discrete(cols)`, and
@@ -188,7 +189,7 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
         side: str = "random",
         rows: int = 3,
         cols: int = 3,
-        k: int = 3,
+        k: int | None = None,
         illegal: str = "lose",
         rewards: Mapping[str, float] | None = None,
         observation: str = "flat",
@@ -386,12 +387,13 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
         raise ResetNeeded("the game is over: call reset() to start the next one")
 
     def action_masks(self) -> NDArray[np.bool_]:
-        """The legal actions: (cells,) bool, or (cols,). sb3-contrib calls this method.
+        """The mask of `info["action_mask"]` as bool: (cells,), or (cols,). sb3-contrib calls it.
 
         Behind a wrapper it is `env.get_wrapper_attr("action_masks")()`. Gymnasium's
-        `action_space.sample` takes the int8 mask of `info["action_mask"]` instead.
+        `action_space.sample` takes int8 only: `info["action_mask"]`.
         """
-        return self._game.view(self._started())[1].astype(bool)
+        mask = self._game.view(self._started())[1]
+        return mask.astype(bool) if self._running else np.ones(len(mask), dtype=bool)
 
     def get_keys_to_action(self) -> dict[tuple[int, ...], int]:
         """The action of each key for `gymnasium.utils.play`, on boards of up to 9 cells.

@@ -52,28 +52,17 @@ def parse_variant(words: Iterable[str]) -> dict[str, Any]:
     return found
 
 
-def lengths(rows: int, cols: int) -> range:
-    """The marks in a row that may win on a board: from 3 on, or as many as the longer side has."""
-    longest = max(rows, cols)
-    return range(min(3, longest), longest + 1)
-
-
 def parse_size(text: str) -> Rules:
     """The board of "4x4x3": rows, columns, and marks in a row, which may be left out of "3x3".
 
-    Raises ValueError for any other text, and where several of `lengths` are possible: "4x4".
+    Raises ValueError for any other text.
     """
     size, *variant = text.lower().split("-")
     found = re.fullmatch("([0-9]{1,2})x([0-9]{1,2})(?:x([0-9]{1,2}))?", size)
     if not found:
         raise ValueError(f"a board is rows x columns x marks in a row: 3x4x3, got {text!r:.60}")
-    rows, cols = int(found[1]), int(found[2])
-    possible = [int(found[3])] if found[3] else lengths(rows, cols)
-    board = Rules(rows, cols, possible[0], **parse_variant(variant))
-    if len(possible) > 1:
-        first, *_, last = (f"{rows}x{cols}x{k}" for k in possible)
-        raise ValueError(f"{rows}x{cols} does not say how many win: write {first} to {last}")
-    return board
+    k: Any = int(found[3]) if found[3] else None
+    return Rules(int(found[1]), int(found[2]), k, **parse_variant(variant))
 
 
 def board_text(board: Boards, rules: Rules) -> str:
@@ -86,9 +75,9 @@ def board_text(board: Boards, rules: Rules) -> str:
 def parse_board(text: str, rules: Rules) -> Boards:
     """The board (cells,) int8 that `text` describes.
 
-    Raises ValueError for the wrong size, for letters other than X, O and ".", for numbers of X and
-    O that do not fit X's first move, for a line of a side that did not move last, since the game
-    ends at the first line, and with gravity for a mark above a free cell.
+    Raises ValueError for the wrong size, for letters other than X, O and ".", and for a board that
+    play cannot reach: with numbers of X and O that do not fit X's first move, with a line before
+    the last move, or with gravity with pieces that cannot have fallen so.
     """
     rows = text.split("/") if isinstance(text, str) else []
     if len(rows) != rules.rows or any(len(row) != rules.cols for row in rows):
@@ -97,15 +86,11 @@ def parse_board(text: str, rules: Rules) -> Boards:
     strange = sorted(set(text) - set("XO./"))
     if strange:
         raise ValueError(f'a board must hold only "X", "O" and ".", got {strange} in {text!r}')
-    xs, os = text.count("X"), text.count("O")
-    if xs - os not in (0, 1):
-        raise ValueError(f"a board has as many X as O or one more X, got {xs} and {os}: {text!r}")
     board = np.array(["O.X".index(letter) - 1 for letter in "".join(rows)], dtype=np.int8)
-    x, o = map(int, rules.to_bits(board))
-    if rules.has_line(o if xs > os else x):
-        raise ValueError(f"after the first line nobody can have moved, got {text!r}")
-    if rules.floating(x | o):
-        raise ValueError(f"with gravity no mark is above a free cell, got {text!r}")
+    from tictactoe_env.reachable import unreachable  # imported here because few need it
+
+    if found := unreachable(board[None], rules):
+        raise ValueError(f"{found.why}, got {text!r}")
     return board
 
 
@@ -180,7 +165,10 @@ def parse_game(text: str, rules: Rules) -> list[int]:
     the end.
     """
     cells = parse_cells(text, rules)
-    replay(cells, rules)
+    game = standing(cells, rules)
+    if game.illegal is not None:
+        is_column = text.split()[game.illegal] in columns_by_name(rules)
+        check_move(game.board, cells[game.illegal], rules, is_column)
     return cells
 
 
@@ -198,10 +186,11 @@ def replay(cells: Sequence[int], rules: Rules) -> Boards:
     return boards
 
 
-def check_move(board: Boards, cell: int, rules: Rules) -> None:
+def check_move(board: Boards, cell: int, rules: Rules, is_column: bool = False) -> None:
     """Raises IllegalMoveError if `cell` is no legal move or the game is over.
 
-    The message names the board, the side to move and the legal cells.
+    The message names the board, the side to move and the legal cells, or the columns if the move
+    was given as one.
     """
     x, o = (int(bits) for bits in rules.to_bits(board))
     lines = (rules.has_line(x), rules.has_line(o))
@@ -213,8 +202,12 @@ def check_move(board: Boards, cell: int, rules: Rules) -> None:
         raise IllegalMoveError(f'the game is over on "{text}" ({how}); start a new one')
     if legal[cell]:
         return
-    what = "taken" if board[cell] else "not legal"
     side = SIDES[int(to_move(board) < 0)]
-    refused = f'{cell_text(cell, rules)} is {what} in "{text}"'
-    names = game_text(np.flatnonzero(legal).tolist(), rules)
-    raise IllegalMoveError(f"{refused} ({side} to move, legal: {names})")
+    if is_column:
+        letters = [*columns_by_name(rules)]
+        refused = f"column {letters[cell % rules.cols]} is full"
+        names = " ".join(letters[column] for column in np.flatnonzero(rules.open_columns(legal)))
+    else:
+        refused = f"{cell_text(cell, rules)} is {'taken' if board[cell] else 'not legal'}"
+        names = game_text(np.flatnonzero(legal).tolist(), rules)
+    raise IllegalMoveError(f'{refused} in "{text}" ({side} to move, legal: {names})')

@@ -88,8 +88,10 @@ class TicTacToeAECEnv(AECEnv):  # type: ignore[misc,unused-ignore]
     - `observation`: the board as this agent sees it, in the form that the argument `observation`
       names; the table in `TicTacToeEnv` has them. Planes are channel first;
       `numpy.moveaxis(planes, -3, -1)` makes them channel last, as in PettingZoo's own games.
-    - `action_mask`: int8 `(cells,)`, 1 on free cells for the agent whose turn it is, and 0
-      everywhere for the other one.
+    - `action_mask`: int8 `(cells,)`, 1 on free cells for the agent whose turn it is. For the other
+      one, and for both once the game is over, it's 1 everywhere: their actions are ignored, and so
+      nobody has to sample from an empty mask, for example behind `turn_based_aec_to_parallel`. In
+      PettingZoo's own board games it's 0 everywhere for them.
 
     `state()` is the board as X sees it, `Box(-1, 1, (rows, cols), int8)`: +1 X, -1 O, 0 free.
 
@@ -115,7 +117,8 @@ class TicTacToeAECEnv(AECEnv):  # type: ignore[misc,unused-ignore]
 
     ## Arguments
     - `rows`, `cols`, `k` (3, 3, 3): the size of the board and the length of a winning line;
-      1 <= k <= max(rows, cols) and rows * (cols + 1) <= 64.
+      1 <= k <= max(rows, cols) and rows * (cols + 1) <= 64. Give `k` with every size other than
+      3x3.
     - `gravity` (`False`): pieces fall, as in Connect Four. Only the lowest free cell of each column
       is legal. `actions="columns"` makes the columns the actions, `Discrete(cols)`.
     - `illegal` (`"lose"`): `"lose"` ends the game at an illegal move; `"raise"` raises
@@ -246,7 +249,7 @@ class TicTacToeAECEnv(AECEnv):  # type: ignore[misc,unused-ignore]
             config = self.game.config
             board = config.seen(self.game.board)[None]
             seen = observe(board, self.rules, config.observation, np.array([seat]))[0]
-        mask = mask if agent == self.agent_selection else np.zeros_like(mask)
+        mask = mask if agent == self.agent_selection else np.ones_like(mask)
         return {"observation": seen.copy(), "action_mask": mask.copy()}
 
     def state(self) -> Any:

@@ -373,10 +373,12 @@ class Pooled:
     def add_counterexamples(self, boards: Boards) -> None:
         """Start games from these boards (N, cells) too, if `start` is for counterexamples.
 
-        Those of the last 11 calls are kept; of more than 20,000 boards evenly spaced ones.
+        Those of the last 11 calls are kept; of more than 20,000 boards evenly spaced ones. Raises
+        ValueError for a board that play cannot reach.
         """
         if not self._takes_counterexamples:
             return
+        self.config.check_reachable(boards, "counterexamples")
         from tictactoe_env.exact.responses import kept_counterexamples
 
         self._counterexamples = kept_counterexamples(self._counterexamples, boards)

@@ -35,6 +35,7 @@ from tictactoe_env.errors import whole_number
 SIZES = ("rows", "cols", "k")  # the fields of `Rules` that every document names
 MAX_BITS = 64  # of a bitboard with its padding column; 7x8 is the largest nearly square board
 
+_LEFT_OUT: Any = None  # of a `k` that is not given; a board has a number
 _Bits = Any  # one bitboard as an int, or a batch as uint64 (B,)
 Boards = NDArray[np.int8]
 SIDES = ("X", "O")
@@ -54,25 +55,31 @@ class IllegalMoveError(ValueError):
 class Rules:
     """A board of `rows` x `cols` cells on which `k` marks in a line win; 1 <= k <= max(rows, cols).
 
+    k: it may be left out of 3x3, where it is 3; every other board says how many win.
     gravity: a mark falls to the lowest free cell of its column, as in Connect Four (6x7x4).
     Raises ValueError for sizes that do not fit `rows * (cols + 1) <= 64` bits.
     """
 
     rows: int = 3
     cols: int = 3
-    k: int = 3
+    k: int = _LEFT_OUT
     gravity: bool = False
 
     def __post_init__(self) -> None:
-        for name in SIZES:
-            object.__setattr__(self, name, whole_number(getattr(self, name), name, 1))
         if not isinstance(self.gravity, bool):
             raise ValueError(f"gravity must be True or False, got {self.gravity!r}")
+        for name in ("rows", "cols"):
+            object.__setattr__(self, name, whole_number(getattr(self, name), name, 1))
         size = f"{self.rows}x{self.cols}"
         longest = max(self.rows, self.cols)
         if (bits := self.rows * (self.cols + 1)) > MAX_BITS:
             needs = f"needs rows * (cols + 1) = {bits} bits, more than {MAX_BITS}"
             raise ValueError(f"a board of {size} {needs}; use a smaller one, for example 7x8")
+        k = 3 if self.k is None and size == "3x3" else self.k
+        if k is None:
+            possible = " to ".join(f"{size}x{k}" for k in sorted({min(3, longest), longest}))
+            raise ValueError(f"{size} does not say how many win: write {possible}, or give k")
+        object.__setattr__(self, "k", whole_number(k, "k", 1))
         if self.k > longest:
             raise ValueError(f"k must be at most max(rows, cols) = {longest}, got {self.k}")
 
@@ -152,6 +159,10 @@ class Rules:
     def floating(self, taken: _Bits) -> Any:
         """The taken cells, as bits, above a free one, where gravity allows none: int, or (B,)."""
         return taken & (self._supported(taken) ^ self.full) if self.gravity else taken & 0
+
+    def uncovered(self, taken: _Bits) -> Any:
+        """The taken cells, as bits, of which each may have been marked last: int, or (B,)."""
+        return taken & (taken << (self.cols + 1) ^ self.full) if self.gravity else taken
 
     @property
     def line_result(self) -> int:

@@ -233,7 +233,9 @@ class TextEnv(gym.Wrapper, gym.utils.RecordConstructorArgs):
         if cell is None and self._config.illegal == "raise":
             raise IllegalMoveError(f"an action must name a cell such as b2, got {action!r:.200}")
         if cell is None:
-            info = deepcopy(self._info) | {"outcome": np.int8(-1), "illegal_move": np.int8(1)}
+            end = {"outcome": np.int8(-1), "illegal_move": np.int8(1)}
+            end["action_mask"] = np.ones_like(self._info["action_mask"])
+            info = deepcopy(self._info) | end
             self._info = None
             return self._seen(), float(self._config.reward_table[ILLEGAL]), True, False, info
         _, reward, terminated, truncated, info = self.env.step(cell)

@@ -44,13 +44,17 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
     - `DISABLED`: the caller starts the next game by `reset(options={"reset_mask": mask})`, mask
       bool `(num_envs,)`. A step before that raises `ResetNeeded`.
 
-    Gymnasium's vector observation wrappers do not support SAME_STEP; use them with
-    `make_vec(..., autoreset_mode="NEXT_STEP")`.
+    In SAME_STEP the last boards, with the winning moves, are in `final_obs` only. Of Gymnasium's
+    vector wrappers those that change observations refuse this mode, and `RecordVideo` leaves the
+    last frame of each game out of its videos. `make_vec(..., autoreset_mode="NEXT_STEP")` serves
+    all of them. Gymnasium's own `vectorization_mode="sync"` and `"async"` are in NEXT_STEP.
 
     ## Info
     The keys of `TicTacToeEnv` at every reset and step, as int8 arrays with one row for each game:
     `action_mask` `(num_envs, cells)`, `side`, `outcome` and `illegal_move` `(num_envs,)`. In
     SAME_STEP they belong to the new games, and `final_info` holds the same of the finished games.
+    In every mode the mask of a game that is over is 1 everywhere; of a truncated one it's 1 on the
+    legal actions.
     For each key `k` the key `_k` holds which rows are valid, bool `(num_envs,)`. `final_obs` is one
     array `(num_envs, ...)` with zeros in the rows of unfinished games.
 
@@ -404,7 +408,7 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
     # --- views ------------------------------------------------------------------------------------
 
     def action_masks(self) -> NDArray[np.bool_]:
-        """The legal actions: (num_envs, cells) bool, or (num_envs, cols)."""
+        """The masks of `infos["action_mask"]` as bool: (num_envs, cells), or (num_envs, cols)."""
         return self._games.legal(self._started()).astype(bool)
 
     @property

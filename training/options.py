@@ -84,6 +84,7 @@ class BoardConfig(BaseModel):
         }
         try:
             super().__init__(**options)
+            Rules.among(options)  # refuses a size that does not say how many win
             if self.rules.cells > TABULATED:
                 defaults = larger_defaults(type(self), self.gravity)
                 super().__init__(**{**defaults, **options})

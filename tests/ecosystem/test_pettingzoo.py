@@ -22,7 +22,7 @@ def test_the_render_test_passes_in_all_modes():
 
 @pytest.mark.skipif(not hasattr(pettingzoo, "make"), reason="PettingZoo before 1.27")
 def test_pettingzoo_makes_it_by_its_id():
-    made = pettingzoo.make("aec", tictactoe.ENV_ID, rows=4, cols=4, max_cycles=2)
+    made = pettingzoo.make("aec", tictactoe.ENV_ID, rows=4, cols=4, k=3, max_cycles=2)
     assert (made.unwrapped.rules, made.unwrapped.max_cycles) == (Rules(4, 4, 3), 2)
 
 

@@ -27,7 +27,7 @@ PLACE = TemporaryDirectory()  # removed at the end
 FORK = multiprocessing.get_context("fork")
 CHANGES = ("os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.link", "os.symlink", "os.truncate")
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
-GOAL = "--rows 2 --opponents minimax-slip=0.6 --judge-every 64 --steps 50000 --seed 5"
+GOAL = "--board 2x3x3 --opponents minimax-slip=0.6 --judge-every 64 --steps 50000 --seed 5"
 RIVAL = "--games 32 --judge-every 500 --steps 1500 --opponents rival --snapshot-every 300"
 Training = namedtuple("Training", "agent options again", defaults=((),))
 

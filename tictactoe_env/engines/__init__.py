@@ -53,11 +53,15 @@ class GameEngine(Protocol[_State, _Reply]):
         cell: None at the start of a game, where only the opponent moves, if it is its turn. A move
         that is not legal ends the game, which must be unfinished. A reply is drawn with one number
         in [0, 1). reply: None if the caller moves for both sides; then the learner has the other
-        seat in the new state, and the result is that of the side that moved.
+        seat in the new state, and the result is that of the side that moved. After the end of a
+        game the mask is 1 on all cells.
         """
 
     def view(self, state: _State, /) -> _View:
-        """The observation from the learner's seat and the mask (cells,) int8; both are fresh."""
+        """The observation from the learner's seat and the mask (cells,) int8; both are fresh.
+
+        The game must be unfinished.
+        """
 
     def board(self, state: _State, /) -> Boards:
         """The board (cells,) int8."""
@@ -114,7 +118,7 @@ class BatchEngine(Protocol[_States, _Reply]):
         """Fresh observations from the learner's seats: see `observation.observe`."""
 
     def legal(self, states: _States, /) -> NDArray[np.int8]:
-        """Masks (B, cells), 1 on legal cells."""
+        """Fresh masks (B, cells), 1 on legal cells, and on all cells after the end of a game."""
 
     def boards(self, states: _States, /) -> Boards:
         """Boards (B, cells) int8, never images."""

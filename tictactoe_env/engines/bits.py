@@ -40,7 +40,8 @@ from tictactoe_env.rules import (
     to_move,
 )
 
-States = NDArray[np.int64]  # (4, B): the learner's marks, the opponent's, legal moves, the status
+# (4, B): the learner's marks, the opponent's, the legal moves (all cells after the end), the status
+States = NDArray[np.int64]
 _Sets = NDArray[np.int64]
 
 # A status is the result, plus 8 if the learner plays O, plus 16 if the opponent begins.
@@ -92,6 +93,7 @@ class BitGames(_BitEngine):
         for row, members in zip(states, (seen > 0, seen < 0, legal), strict=False):
             row[:] = self._board.sets(members)
         waits = to_move(boards) != seats
+        states[2, np.not_equal(results, ONGOING)] = self._board.full
         states[3] = results + PLAYS_O * (seats < 0) + OPPONENT_BEGINS * waits
         return states
 
@@ -126,6 +128,7 @@ class BitGames(_BitEngine):
         if illegal is not None:
             result[illegal] = ILLEGAL
             after[3] += ILLEGAL * illegal
+            legal[illegal] = self._board.full
         return after, result
 
     def begin(
@@ -203,6 +206,7 @@ class BitGames(_BitEngine):
         if refused is not None:
             result[refused] = OPPONENT_ILLEGAL
         status += result
+        np.putmask(legal, result != ONGOING, self._board.full)  # after the end any move is allowed
         return result
 
     def _drawn(self, own: _Sets, other: _Sets, legal: _Sets) -> NDArray[np.bool_]:
@@ -261,7 +265,7 @@ class BitGames(_BitEngine):
         return planes.reshape(-1, 2, rules.rows, rules.cols)
 
     def legal(self, states: States) -> NDArray[np.int8]:
-        """Masks (B, cells) int8, 1 on legal cells."""
+        """Masks (B, cells) int8, 1 on legal cells, and on all cells after the end of a game."""
         return self._board.members(states[2])
 
     def boards(self, states: States) -> Boards:
@@ -381,6 +385,8 @@ class BitGame(_BitEngine):
                     result = self._their_line
                 elif not legal or (self._early_draw and self._is_dead(own, other)):
                     result = DRAW
+        if result != ONGOING:
+            legal = self._full  # after the end any move is allowed
         state = own, other, seat
         observation, mask = self._view(state, legal)
         return state, result, observation, mask

@@ -74,7 +74,7 @@ class ColumnGames:
         return self._rules.landing(self._games.legal(states))[np.arange(len(columns)), columns]
 
     def legal(self, states: Any) -> NDArray[np.int8]:
-        """Masks (B, cols), 1 on columns with a free cell."""
+        """Masks (B, cols), 1 on columns with a free cell, on all after the end of a game."""
         return self._rules.open_columns(self._games.legal(states))
 
 
@@ -92,8 +92,8 @@ class ColumnBitGames(ColumnGames):
         return np.where(bits == 0, columns, cells_and_one - 1)
 
     def legal(self, states: Any) -> NDArray[np.int8]:
-        """Masks (B, cols), 1 on columns whose top cell is free."""
-        free = ~(states[0] | states[1])
+        """Masks (B, cols), 1 on columns whose top cell is free, on all after the end of a game."""
+        free = ~(states[0] | states[1]) | states[2]
         as_bytes = free.astype("<i8")[:, None].view(np.uint8)
         return np.unpackbits(as_bytes, axis=1, count=self._rules.cols, bitorder="little").view(
             np.int8

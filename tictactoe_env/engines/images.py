@@ -59,8 +59,10 @@ class ImageGames(BitGames):
         return super().observe(self._images(states)[0])
 
     def legal(self, states: States) -> NDArray[np.int8]:
-        """Masks (B, cells) int8, 1 on legal cells of the images."""
-        return super().legal(self._images(states)[0])
+        """Masks (B, cells) int8, 1 on legal cells of the images, on all after the end of a game."""
+        seen = self._images(states)[0].copy()
+        np.putmask(seen[2], states[2] == self._board.full, self._board.full)
+        return super().legal(seen)
 
     def _images(self, states: States) -> tuple[States, Numbers]:
         """The states (4, B) of the images, and the symmetries (B,) that lead there.
@@ -157,7 +159,8 @@ class ImageGame(BitGame):
         """The view of the image of a state."""
         own, other, _ = self._image(state)
         taken = own | other
-        legal = self._find_legal(taken) if self._find_legal else self._full ^ taken
+        if legal != self._full:  # of no move so far, or after the end of the game
+            legal = self._find_legal(taken) if self._find_legal else self._full ^ taken
         return super()._view((own, other, state[2]), legal)
 
     def _find_image(self, state: State) -> tuple[int, int, int]:

@@ -83,6 +83,7 @@ class _RowTables:
             seen, cells = images(self.boards, rules)
             self.moves = np.take_along_axis(self.children, cells[: 2 * size], axis=1)
             self.masks = np.take_along_axis(self.legal, cells, axis=1)
+        self.masks = np.where(self.result[:, None] == ONGOING, self.masks, np.int8(1))
         self.observations = observe(seen, rules, observation, self.seats)
         self.opponent_moves = (self.result[: 2 * size] == ONGOING) & (
             positions.x_to_move[rows] != (seats == 0)
@@ -181,7 +182,7 @@ class RowGames(_RowEngine):
         return self.tables.observations.take(states, axis=0)
 
     def legal(self, states: States) -> NDArray[np.int8]:
-        """Masks (B, cells) int8, 1 on legal cells."""
+        """Masks (B, cells) int8, 1 on legal cells, and on all cells after the end of a game."""
         return self.tables.masks.take(states, axis=0)
 
     def boards(self, states: States) -> Boards:

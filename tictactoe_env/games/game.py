@@ -190,10 +190,12 @@ class Game:
             one_of("field of a game", name, (*_FIELDS, *further))
             about[name] = value
         given = [f"{name}={about.pop(name)}" for name in further if name in about]
-        variant = parse_variant(given) if given or "board" in about else rules.variant
+        is_named = "board" in about
+        variant = parse_variant(given) if given or is_named else rules.variant
         rows, _, cols = about.pop("board", f"{rules.rows}x{rules.cols}").partition("x")
-        k = about.pop("k", str(rules.k))
-        rules = rules_of(_number(rows, "rows"), _number(cols, "cols"), _number(k, "k"), **variant)
+        k = about.pop("k", None if is_named else str(rules.k))
+        marks = None if k is None else _number(k, "k")
+        rules = rules_of(_number(rows, "rows"), _number(cols, "cols"), marks, **variant)
         about |= {side: Participant.parse(about[side]) for side in ("x", "o") if side in about}
         about |= {"seed": _number(about["seed"], "seed")} if "seed" in about else {}
         moves = parse_cells(" ".join(word for word in words if "=" not in word), rules)
