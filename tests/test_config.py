@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from gymnasium.error import ClosedEnvironmentError, ResetNeeded
-from sample_players import CellPlayer, FixedPlayer, fixed_table
+from sample_players import CellPlayer, fixed_table
 from text_cases import refuses
 
 from tictactoe_env import IllegalMoveError, Rules, TicTacToeEnv, TicTacToeVectorEnv
@@ -155,52 +155,6 @@ def test_a_reset_mask_is_a_bool_array_with_one_entry_a_game():
             env.reset(options={"reset_mask": mask})
 
 
-def test_turns_begin_anew_with_a_seed_for_all_games(make):
-    env = make(side="alternate", opponent=CellPlayer(0))
-    for seed, side in ((0, "X"), (None, "O"), (None, "X"), (1, "X"), (None, "O")):
-        assert sides_of(env.reset(seed=seed))[0] == side
-    if make is MANY:
-        mask = np.array([True, False, False])
-        assert sides_of(env.reset(seed=1, options={"reset_mask": mask}))[0] == "X"
-
-
-@pytest.mark.parametrize(
-    ("mode", "expected"), [("SAME_STEP", [0, 1, 0, 1, 0, 1]), ("NEXT_STEP", [0, 1, 0, 0, 1, 0])]
-)
-def test_each_game_has_as_many_steps_as_its_limit(mode, expected):
-    board = {"rows": 4, "cols": 4, "k": 4}
-    env = TicTacToeVectorEnv(1, FixedPlayer(0), **board, max_episode_steps=2, autoreset_mode=mode)
-    env.reset(seed=0)
-    late = [env.step(env.action_masks().argmax(axis=1))[3].tolist() for _ in expected]
-    assert late == [[bool(truncated)] for truncated in expected]
-
-
-@pytest.mark.parametrize("arguments", [{}, {"opening": "b2 c3"}, {"start": "random"}])
-def test_options_count_for_one_game_only_and_override_opening_and_start(make, arguments):
-    pool = [[CellPlayer(0), 0], [CellPlayer(8), 1]]
-    options = {"side": "O", "opponent": pool, "board": "X../.O./..."}
-    env = make(side="X", opponent=CellPlayer(0), **arguments)
-    assert set(sides_of(env.reset(options=options))) == {"O"}
-    assert boards_of(env)[0].tolist() == [1, 0, 0, 0, -1, 0, 0, 0, 1]
-    assert set(sides_of(env.reset(seed=0))) == {"X"}
-    if not arguments:  # the empty board, and the opponent of the constructor again
-        step(env, [4, 4, 4])
-        assert boards_of(env)[0].tolist() == [-1, 0, 0, 0, 1, 0, 0, 0, 0]
-
-
-def test_a_set_opponent_counts_at_once_and_for_all_later_games(make):
-    env = make(side="X", opponent=CellPlayer(1))
-    env.set_opponent(CellPlayer(5))
-    env.reset(options={"opponent": CellPlayer(2)})
-    step(env, [0, 0, 0])
-    env.set_opponent([[CellPlayer(7), 1.0]])
-    step(env, [3, 3, 3])
-    assert boards_of(env).tolist() == [[1, 0, -1, 1, 0, 0, 0, -1, 0]] * len(boards_of(env))
-    env.reset()
-    step(env, [0, 0, 0])
-    assert (boards_of(env)[:, 7] == -1).all()
-
-
 @pytest.mark.parametrize("early_draw", [False, True])
 def test_random_starts_are_uniform_over_all_unfinished_positions(early_draw):
     """By a chi-square of twenty games for each."""
@@ -217,26 +171,6 @@ def test_random_starts_are_uniform_over_all_unfinished_positions(early_draw):
     boards = {tuple(single.board) for seed in range(50) if single.reset(seed=seed)}
     assert len(boards) > 40
     assert not over[positions.rows(np.array(list(boards)))].any()
-
-
-def after_two_moves(seats, rng):
-    """A start: marks on a1 and one other cell, and O's move in half of the games that ask for O."""
-    boards = np.zeros((len(seats), 9), dtype=int)
-    boards[:, 0], boards[np.arange(len(seats)), rng.integers(1, 9, size=len(seats))] = 1, -1
-    return boards, np.where(rng.random(len(seats)) < 0.5, 1, seats)
-
-
-def test_a_function_draws_boards_and_sides_to_start_from(make):
-    env, sides = make(start=after_two_moves, side="O", opponent=FixedPlayer(0)), ""
-    for seed in range(40):
-        drawn = sides_of(env.reset(seed=seed))
-        boards, counts = boards_of(env), (boards_of(env) != 0).sum(axis=1).tolist()
-        assert (boards[:, 0] == 1).all()
-        assert counts == [2 if side == "X" else 3 for side in drawn], "the opponent moved first"
-        sides += drawn
-    assert set(sides) == {"X", "O"}
-    both = TicTacToeEnv(None, start=lambda seats, rng: (np.eye(1, 9, dtype=int), seats))
-    assert both.reset()[1]["side"] == -1
 
 
 def always(board, seat=1):

@@ -1,7 +1,6 @@
-"""Engines by rows and on bitboards: alike, and by the rules; `test_vector_env` has single games."""
+"""Engines by rows and on bitboards: alike, and by the rules, on every position."""
 
 import pickle
-from functools import partial
 from itertools import product
 from types import SimpleNamespace
 
@@ -17,7 +16,6 @@ from tictactoe_env.engines.images import ImageGame, ImageGames
 from tictactoe_env.engines.rows import RowGame, RowGames
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
-from tictactoe_env.observation import observe
 from tictactoe_env.policy import RandomPolicy, Uniforms
 from tictactoe_env.rules import DRAW, ILLEGAL, LOSS, ONGOING, OPPONENT_ILLEGAL, WIN, Rules
 
@@ -111,46 +109,6 @@ def test_rows_bitboards_and_lines_agree_on_every_move_and_reply(rules, early_dra
         assert_same_view(rows, row_replies, bits, bit_replies)
         assert np.array_equal(rows.boards(row_replies[ours]), before), "a reply out of turn"
     assert rules != Rules() or seen == set(range(6))
-
-
-class Mirrored(Rules):
-    """Only a board and its mirror image are the same game."""
-
-    def possible_symmetries(self):
-        return super().possible_symmetries()[:2]
-
-
-@pytest.mark.parametrize("rules", [Rules(), Rules(2, 3, 2), Mirrored(3, 3, 3)], ids=repr)
-@pytest.mark.parametrize("observation", ["flat", "grid"])
-def test_with_images_each_move_is_that_of_the_plain_games_on_the_turned_board(rules, observation):
-    """On every position; the image is the first by X's bits and then by O's, by plain look-up."""
-    boards, seats = every_start(rules)
-    images = boards[:, rules.symmetries]  # (B, S, cells)
-    keys = [(images == mark) @ (1 << np.arange(rules.cells)) for mark in (1, -1)]
-    which = (keys[0] << rules.cells | keys[1]).argmin(axis=1)
-    turned = rules.symmetries[which]
-    shown = np.take_along_axis(boards, turned, axis=1)
-    plain = RowGames(rules, False, observation)
-    start, player = plain.start(boards, seats), [CellPlayer(0)]
-    ours = np.flatnonzero(learner_to_move(boards, seats))
-    for kind in (partial(RowGames, symmetric=True), ImageGames):
-        games = kind(rules, early_draw=False, observation=observation)
-        states = games.start(boards, seats)
-        assert np.array_equal(games.observe(states), observe(shown, rules, observation, seats))
-        assert np.array_equal(games.legal(states), shown == 0)
-        assert np.array_equal(games.boards(states), boards)
-        for cell in range(rules.cells):
-            real = turned[ours, cell]
-            after = [
-                engine.advance(given[..., ours], cells, engine.prepare(player), nobody(ours), rng)
-                for engine, given, cells in (
-                    (games, states, np.full(len(ours), cell)),
-                    (plain, start, real),
-                )
-                for rng in [np.random.default_rng(SEED)]
-            ]
-            assert np.array_equal(after[0][1], after[1][1])
-            assert np.array_equal(games.boards(after[0][0]), plain.boards(after[1][0]))
 
 
 def test_boards_of_up_to_10_cells_go_by_row_and_larger_ones_on_bitboards():

@@ -3,7 +3,7 @@
 import gymnasium as gym
 import numpy as np
 import pytest
-from sample_players import CellPlayer, FixedPlayer
+from sample_players import FixedPlayer
 from text_cases import refuses
 
 from tictactoe_env import TicTacToeEnv, TicTacToeVectorEnv
@@ -39,15 +39,6 @@ def test_any_part_of_the_rewards_can_be_given():
         ({"draw": 0.5, "illegal": -3}, [0, 1, 0.5, -1, -3, 1]),
     ):
         assert TicTacToeEnv(rewards=given).config.reward_table.tolist() == table
-
-
-@pytest.mark.parametrize("board", [{}, {"rows": 4, "cols": 4, "k": 3}], ids=str)
-def test_whoever_makes_an_illegal_move_has_lost(board):
-    env = TicTacToeEnv(CellPlayer(0), "X", **board)
-    for cells, outcome, illegal in (([0], 1, 1), ([1, 1], -1, 1), ([1, 2], 1, 1), ([1], 0, 0)):
-        env.reset()
-        *_, info = [env.step(cell) for cell in cells][-1]
-        assert (info["outcome"], info["illegal_move"]) == (outcome, illegal)
 
 
 def test_what_belongs_to_an_opponent_is_refused_where_there_is_none():

@@ -14,7 +14,7 @@ from tictactoe_env.notation import parse_game
 from tictactoe_env.opponents import make_opponent
 from tictactoe_env.rules import Rules
 from training import history
-from training.history import FILE, History, policy_in
+from training.history import FILE, History, arrays_of, policy_in
 from training.metrics import read_metrics
 from training.standings import Standings
 
@@ -71,6 +71,16 @@ def test_a_run_keeps_the_policy_of_each_evaluation(runs):
         assert (found.win, found.loss) == pytest.approx((row["x_win"], row["x_loss"]), abs=1e-12)
         worst = best_responses(policy)
         assert [worst[side].value for side in "XO"] == [-row["exploited_x"], -row["exploited_o"]]
+
+
+def test_of_a_player_with_chance_every_probability_is_kept():
+    """Also if it has no chance in some positions."""
+    chance, sure = drawn_policies(SMALL, 1)
+    mixed = chance.table.copy()
+    mixed[::2] = sure.table[::2]
+    for policy in (chance, sure, TabularPolicy(SMALL, mixed)):
+        again = policy_in(arrays_of(policy, None), SMALL, None)
+        assert np.array_equal(again.table, policy.table)
 
 
 def test_of_many_policies_some_are_kept_evenly_and_a_file_brings_them_back(tmp_path, monkeypatch):

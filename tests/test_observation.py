@@ -3,13 +3,11 @@ import functools
 import gymnasium as gym
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from text_cases import cases
 
 from tictactoe_env import ENVS_WITH_OPPONENT, TicTacToeEnv, TicTacToeVectorEnv
 from tictactoe_env.notation import parse_board
-from tictactoe_env.observation import OBSERVATIONS, last_move, observation_space, observe
+from tictactoe_env.observation import last_move, observe
 from tictactoe_env.rules import Rules
 
 RECTANGLE = Rules(2, 3, 3)
@@ -21,23 +19,6 @@ def test_the_mover_sees_its_own_marks_and_the_others():
     assert observe(boards, RECTANGLE, "grid").tolist() == grids
     planes = [[(np.array(grid) == mark).tolist() for mark in (1, -1)] for grid in grids]
     assert observe(boards, RECTANGLE, "planes").tolist() == planes
-
-
-@settings(max_examples=40)
-@given(st.integers(1, 7), st.integers(1, 8), st.integers(0, 3), st.randoms(use_true_random=False))
-def test_both_observations_from_given_seats_give_the_board_back(rows, cols, count, random):
-    rules = Rules(rows, cols, 1)
-    cells = [random.choice((-1, 0, 1)) for _ in range(count * rules.cells)]
-    boards = np.array(cells, dtype=np.int8).reshape(count, rules.cells)
-    seats = np.array([1, -1, 1], dtype=np.int8)[:count]
-    flat, planes, grid = (observe(boards, rules, kind, seats) for kind in OBSERVATIONS)
-    for kind, seen in zip(OBSERVATIONS, (flat, planes, grid), strict=True):
-        assert seen.shape == (count, *observation_space(rules, kind).shape)
-        assert all(observation_space(rules, kind).contains(one) for one in seen)
-    assert (planes[:, 0] - planes[:, 1] == grid).all()
-    assert (flat == planes.reshape(count, 2 * rows * cols)).all()
-    assert (grid.reshape(count, rows * cols) * seats[:, None] == boards).all()
-    assert np.array_equal(observe(boards, rules, "grid", 1), boards.reshape(count, rows, cols))
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ import copy
 import importlib
 import os
 import warnings
-from functools import partial
 from types import SimpleNamespace
 
 os.environ.setdefault("SDL_VIDEODRIVER", "dummy")  # windows without a screen
@@ -12,10 +11,9 @@ os.environ.setdefault("SDL_VIDEODRIVER", "dummy")  # windows without a screen
 import numpy as np
 import pettingzoo.test as checks
 import pytest
-from fuzz.fuzz_referee import INFOS, Alone, Games
 from gymnasium.error import ClosedEnvironmentError, ResetNeeded
-from hypothesis import settings
 from pettingzoo.utils import turn_based_aec_to_parallel
+from test_contract import INFOS, Alone, Games
 from text_cases import refuses
 
 from tictactoe_env import TicTacToeEnv
@@ -37,8 +35,14 @@ OTHER = {X: O, O: X}
 class Seats(Alone):
     """PettingZoo's environment as a vector environment of one game: what the mover is told."""
 
-    def __init__(self, opponent, side, max_cycles, **made):
-        self.env, self.rewards = tictactoe.env(max_cycles=max_cycles, **made), made["rewards"]
+    def __init__(self, made, count, limit):
+        arguments = {name: value for name, value in made.items() if name != "opponent"}
+        self.env = tictactoe.env(max_cycles=limit and limit // 2, **arguments)
+        self.rewards = made["rewards"]
+
+    @property
+    def boards(self):
+        return self.env.board[None]
 
     @property
     def unwrapped(self):
@@ -48,7 +52,8 @@ class Seats(Alone):
         return self.env.observe(self.env.agent_selection)["action_mask"][None]
 
     def reset(self, seed=None, options=None):
-        self.env.reset(seed=seed, options=options)
+        given = {name: value for name, value in (options or {}).items() if name != "reset_mask"}
+        self.env.reset(seed=seed, options=given)
         return self.seen(self.env.infos[self.env.agent_selection])
 
     def seen(self, info):
@@ -58,7 +63,7 @@ class Seats(Alone):
         assert self.env.observation_space(agent).contains(seen)
         assert self.env.observe(OTHER[agent])["action_mask"].all()
         info = {**info, "action_mask": seen["action_mask"], "side": self.env.infos[agent]["side"]}
-        return seen["observation"][None], {name: np.asarray(info[name])[None] for name in INFOS}
+        return seen["observation"][None], self.infos({name: info[name] for name in INFOS})
 
     def step(self, cells):
         (cell,) = cells
@@ -80,19 +85,13 @@ class Seats(Alone):
         assert env.terminations == dict.fromkeys(OTHER, over)
         assert len(set(env.truncations.values())) == 1
         seen, infos = self.seen(own)
-        return seen, [env.rewards[mover]], [over], [env.truncations[mover]], infos
+        results = env.rewards[mover], over, env.truncations[mover]
+        return seen, *(np.array([one]) for one in results), infos
 
 
-class GamesOfBoth(Games):
-    """The same calls, refusals and copies as of the other environments."""
-
-    def maker(self, count, limit):
-        new = partial(Seats, **self.referee.made, max_cycles=limit)
-        return new, None if limit is None else 2 * limit
-
-
-TestGames = GamesOfBoth.TestCase
-TestGames.settings = settings(max_examples=40, stateful_step_count=25)
+@pytest.mark.parametrize("seed", range(14))
+def test_every_game_goes_by_the_rules_and_the_arguments(seed):
+    Games(seed, "both", Seats)
 
 
 def play(env, cells):

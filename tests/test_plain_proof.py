@@ -125,6 +125,8 @@ def canonical(rules):
         (canonical, Rules(2, 4, 3), False),
         (canonical, Rules(3, 4, 3, gravity=True), True),
         (partial(make_opponent, "random"), Rules(3, 3, 3, gravity=True), True),
+        (partial(make_opponent, "minimax-first"), Rules(3, 4, 3, gravity=True), True),
+        slow(partial(make_opponent, "search-depth=2"), Rules(4, 5, 4, gravity=True), True),
         slow(canonical, Rules(4, 4, 4, gravity=True), True),
         slow(partial(make_opponent, "minimax"), Rules(), False),
         slow(LineCounter, SQUARE, False),

@@ -15,7 +15,7 @@ from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.notation import parse_board
 from tictactoe_env.observation import OBSERVATIONS, observe
-from tictactoe_env.policy import RandomPolicy
+from tictactoe_env.policy import RandomPolicy, checked_probs
 from tictactoe_env.rules import Rules, to_move
 
 RECTANGLE = Rules(2, 3, 2)
@@ -255,6 +255,12 @@ def test_a_table_that_holds_no_probabilities_is_refused(table, mention):
         TabularPolicy(RECTANGLE, table)
     with refuses(mention):
         tabulate(SimpleNamespace(probs=lambda boards: table), RECTANGLE)
+
+
+def test_of_rows_that_may_be_none_only_those_of_zeros_are():
+    assert not checked_probs(np.zeros((2, 3)), (2, 3), may_be_none=True).any()
+    with refuses("row 1", "0.3"):
+        checked_probs([[0, 0, 0], [0.1, 0.1, 0.1]], (2, 3), may_be_none=True)
 
 
 def test_a_table_keeps_a_scaled_copy_that_cannot_be_written():

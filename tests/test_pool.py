@@ -5,12 +5,12 @@ import types
 import gymnasium as gym
 import numpy as np
 import pytest
-from sample_players import CellPlayer, fixed_table
+from sample_players import CellPlayer, FixedPlayer, fixed_table
 from text_cases import refuses
 
 from tictactoe_env import RandomPolicy, Rules, TabularPolicy, make_opponent, snapshot
-from tictactoe_env.notation import parse_board
-from tictactoe_env.policy import one_hot
+from tictactoe_env.notation import board_text, parse_board
+from tictactoe_env.policy import CanonicalPolicy, one_hot
 from tictactoe_env.pool import Snapshots, make_pool
 
 ID = "tictactoe_env/TicTacToe-v0"
@@ -69,6 +69,19 @@ def test_a_snapshot_plays_on_as_it_was_on_every_board(num_envs, board, kind):
     env.set_opponent(learner)
     learner.cell = 1
     assert set(marks_of(env, 3)) == {0}, "any opponent is frozen"
+
+
+@pytest.mark.parametrize("num_envs", [1, 5])
+@pytest.mark.parametrize("board", BOARDS, ids=["2x3", "4x4"])
+def test_a_snapshot_of_a_player_that_sees_images_moves_on_the_board_as_it_is(num_envs, board):
+    env = made(num_envs, "self", symmetric=True, **board)
+    env.add_snapshot(FixedPlayer(0))
+    for cell in range(env.config.rules.cells):
+        start = np.eye(1, env.config.rules.cells, cell, dtype=np.int8)
+        env.reset(options={"side": "X", "board": board_text(start[0], env.config.rules)})
+        replied = CanonicalPolicy(FixedPlayer(0), env.config.rules).probs(start)[0] > 0
+        found = np.atleast_2d(env.boards if num_envs > 1 else env.board)
+        assert (replied[(found < 0).argmax(axis=1)]).all()
 
 
 @pytest.mark.parametrize("num_envs", [1, 3])

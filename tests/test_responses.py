@@ -254,8 +254,9 @@ def test_no_game_starts_from_a_dead_board_where_these_are_draws(rules):
         assert rules.is_dead(*rules.to_bits(boards)).any() == (not early_draw)
 
 
-def test_random_starts_of_large_boards_are_unfinished_with_every_number_of_marks():
-    starts = ExploringStarts(1.0, Rules(5, 5, 3))
+@pytest.mark.parametrize("gravity", [False, True])
+def test_random_starts_of_large_boards_are_unfinished_with_every_number_of_marks(gravity):
+    starts = ExploringStarts(1.0, Rules(5, 5, 3, gravity=gravity))
     boards, seats = starts(np.ones(3000, dtype=np.int8), np.random.default_rng(0))
     assert (seats == to_move(boards)).all()
     x, o = starts.rules.to_bits(boards)

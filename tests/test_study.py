@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from small_runs import ROOT, contents, small_config
+from small_runs import ROOT, contents, metrics, small_config
 from text_cases import called, refuses
 
 import train
@@ -105,8 +105,13 @@ def test_options_are_varied_in_one_table_and_what_is_finished_is_not_trained_aga
     assert len(found) > 1
     wins = {read(run).results["X"].vs_random.win for run in runs}
     assert {float(row["win_x"]) for row in rows} == wins
+    evaluations = [metrics(run.parent) for run in runs]
+    assert max(map(len, evaluations)) > 1
+    last = sorted(seen[-1]["steps"] for seen in evaluations)  # of the first that is unbeatable
+    for name in ("steps", "unbeatable_both_steps"):
+        assert sorted(row[name] for row in rows) == last
     table = (folder / "vary.md").read_text()
-    assert table.count("of 2") == 4
+    assert table.count("2 of 2") == 4
     kept = [contents(run.parent) for run in runs]
     (folder / "vary.csv").unlink()
     train.main(line)

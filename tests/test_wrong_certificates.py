@@ -99,6 +99,7 @@ careless | as_x | a1 c1 b1       | that the player wins, of one that loses in as
 careless | as_x | a1 b1 c1       | not finished
 careless | as_o | b1 b1          | on a taken cell, a move that the player never makes
 three    | as_o | c1 a1 b1 d1 e1 | drawn
+three    | as_o | c1 e1 b1 a1 d1 | with the image of a move, of a player of plain positions
 """
 
 
@@ -123,6 +124,7 @@ ENTRIES = [
     ("seldom", "as_o.vs_random.illegal", 0.0),
     ("twice", "as_x.worst_case_loss", 1e-13),
     # Other claims, kinds and names.
+    *(("first", "board.gravity", value) for value in ("yes", 1, 0, None)),
     *(("first", name, True) for name in ("unbeatable", "as_o.unbeatable")),
     *(("first", "unbeatable", value) for value in (None, 0)),
     *(("first", "as_x.unbeatable", value) for value in (False, None, 1)),

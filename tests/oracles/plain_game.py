@@ -37,22 +37,29 @@ def plain(rules: Any) -> PlainGame:
     return PlainGame(rules.rows, rules.cols, rules.k, rules.gravity)
 
 
-def first_image(board: Board, rows: int, cols: int, gravity: bool = False) -> Board:
-    """The image that is shown of a board: the first by X's cells as bits, and then by O's.
+@lru_cache
+def symmetries_of(rows: int, cols: int, gravity: bool = False) -> list[tuple[int, ...]]:
+    """The cells in the order of each image of a board.
 
     gravity: the only other image is the left-right mirror.
     """
-    grid = [list(board[row * cols : (row + 1) * cols]) for row in range(rows)]
+    grid = [tuple(range(row * cols, (row + 1) * cols)) for row in range(rows)]
     images = []
     for _ in range(1 if gravity else 4):
         for one in (grid, [row[::-1] for row in grid]):
-            images += [[mark for row in one for mark in row]] * (len(one) == rows)
-        grid = [list(column) for column in zip(*grid[::-1], strict=True)]
+            images += [sum(one, ())] * (len(one) == rows)
+        grid = list(zip(*grid[::-1], strict=True))
+    return images
 
-    def key(image: list[int]) -> list[int]:
+
+def first_image(board: Board, rows: int, cols: int, gravity: bool = False) -> Board:
+    """The image that is shown of a board: the first by X's cells as bits, and then by O's."""
+
+    def key(image: Board) -> list[int]:
         return [sum(1 << cell for cell in range(len(image)) if image[cell] == m) for m in (1, -1)]
 
-    return tuple(min(images, key=key))
+    orders = symmetries_of(rows, cols, gravity)
+    return min((tuple(board[cell] for cell in order) for order in orders), key=key)
 
 
 class PlainGame:
@@ -68,12 +75,17 @@ class PlainGame:
         self.empty: Board = (0,) * self.cells
         self._lines = [tuple(line) for line in lines_of(rows, cols, k)]
 
-    def outcome(self, board: Board) -> int | None:
-        """+1 if X has a line, -1 if O has one, 0 for a full board, None if the game goes on."""
+    def outcome(self, board: Board, early_draw: bool = False) -> int | None:
+        """+1 if X has a line, -1 if O has one, 0 for a draw, None if the game goes on.
+
+        early_draw: it is a draw as soon as each line has marks of both sides.
+        """
         for line in self._lines:
             mark = board[line[0]]
             if mark and all(board[cell] == mark for cell in line):
                 return mark
+        if early_draw and all({1, -1} <= {board[cell] for cell in line} for line in self._lines):
+            return 0
         return None if self.legal(board) else 0
 
     @staticmethod
