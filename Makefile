@@ -92,7 +92,7 @@ fuzz: $(VENV)/test.installed
 mutants: MODULE = $(subst /,.,$(ARGS:.py=))
 mutants: $(VENV)/train.installed $(VENV)/mutants.installed
 	$(BIN)/mutmut run "$(MODULE)*"
-	$(BIN)/mutmut results | sed -n '/$(MODULE)/s/: survived$$//p' | xargs -r -n 1 $(BIN)/mutmut show
+	$(BIN)/mutmut results | sed -nE '/$(MODULE)/s/: (survived|no tests)$$//p' | xargs -r -n 1 $(BIN)/mutmut show
 
 ecosystem: | $(VENV)/bin/python
 	$(BIN)/python tests/ecosystem/run.py $(ARGS)
