@@ -9,6 +9,7 @@
 # make slow       the slow tests: learning to the end, large boards
 # make cluster    the tests of studies on local clusters of Dask and Ray
 # make fuzz       kills, failing disks, wrong games, hostile files and requests: SECONDS=600 SEED=0
+# make mutants    change one thing at a time, print what no test notices: ARGS=tictactoe_env/starts.py
 # make ecosystem  test the wheel with other libraries; ARGS="sb3 torchrl" names them, --list lists them
 # make wheel      build the package and check what is inside
 # make docs       build the documentation in build/docs; a warning is an error
@@ -30,7 +31,7 @@ PIP = uv pip install --quiet --python $(BIN)/python
 endif
 PYTEST = $(BIN)/python -m pytest --numprocesses $(JOBS) --dist worksteal
 
-.PHONY: play web demo train quick test lint check slow cluster fuzz ecosystem wheel docs help
+.PHONY: play web demo train quick test lint check slow cluster fuzz mutants ecosystem wheel docs help
 .DEFAULT_GOAL := test
 
 $(VENV)/bin/python:
@@ -86,6 +87,12 @@ cluster: $(VENV)/quick.installed $(VENV)/cluster.installed
 
 fuzz: $(VENV)/test.installed
 	$(BIN)/python -m pytest tests/fuzz --seconds $(SECONDS) --seed $(SEED) $(ARGS)
+
+# mutmut calls a module tictactoe_env.starts, and its changes tictactoe_env.starts.x_...
+mutants: MODULE = $(subst /,.,$(ARGS:.py=))
+mutants: $(VENV)/train.installed $(VENV)/mutants.installed
+	$(BIN)/mutmut run "$(MODULE)*"
+	$(BIN)/mutmut results | sed -nE '/$(MODULE)/s/: (survived|no tests)$$//p' | xargs -r -n 1 $(BIN)/mutmut show
 
 ecosystem: | $(VENV)/bin/python
 	$(BIN)/python tests/ecosystem/run.py $(ARGS)

@@ -239,10 +239,10 @@ def test_copies_of_the_counterexamples_of_the_last_11_proofs_are_kept_20000_of_e
 
 def test_a_newer_proof_gives_six_in_ten_of_the_starts():
     starts = ExploringStarts(0.0, BIG, counterexamples=1.0)
-    found = [np.eye(1, 16, cell, dtype=np.int8) for cell in (0, 1, 2)]
+    found = [np.eye(2, 16, cell, dtype=np.int8) for cell in (0, 2, 4)]
     boards, seats = starts(np.ones(9000, dtype=np.int8), np.random.default_rng(0), found)
     assert (seats == -1).all()
-    np.testing.assert_allclose(boards[:, :3].mean(axis=0), [0.2, 0.2, 0.6], atol=0.02)
+    np.testing.assert_allclose(boards[:, :6].mean(axis=0), [0.1] * 4 + [0.3] * 2, atol=0.02)
     assert starts(seats, np.random.default_rng(0), [boards[:0]])[1].tolist() == seats.tolist()
 
 
