@@ -397,6 +397,7 @@ class Games:
             assert any(said.startswith(name) for name in referee.names(*wrong[0]))
             return
         seen, rewards, terminated, truncated, infos = self.env.step(array)
+        assert [one.dtype for one in (rewards, terminated, truncated)] == [np.float64, bool, bool]
         finished, boards = terminated | truncated, self.env.boards.tolist()
         starts = []
         for row, action in enumerate(actions):
@@ -433,6 +434,8 @@ class Games:
         assert {*infos} == {*INFOS, *(f"_{name}" for name in INFOS)}
         assert all(infos[f"_{name}"].all() for name in INFOS)
         assert [told_of(seen, infos, row) for row in rows] == told
+        assert seen.dtype == (np.float32 if self.referee.made["observation"] == "flat" else np.int8)
+        assert {infos[name].dtype for name in INFOS} == {np.dtype(np.int8)}
         seen[...] = infos["action_mask"][...] = self.env.boards[...] = 7
         assert self.env.action_masks().tolist() == [mask for _, mask, *_ in told]
         assert self.env.boards.tolist() == [[*state.board] for state in self.states]
@@ -497,7 +500,7 @@ def either(ways):
     return ways[0]._replace(players=sum({way.players: way.players for way in ways}.values(), ()))
 
 
-@pytest.mark.parametrize("seed", range(14))
+@pytest.mark.parametrize("seed", range(16))
 @pytest.mark.parametrize("form", MAKERS)
 def test_every_game_goes_by_the_rules_and_the_arguments(form, seed):
     Games(seed, form)
