@@ -88,12 +88,17 @@ class TextPolicy:
         self.ask, self.rules = ask, checked_rules(rules)
         self.prompt = prompt or (lambda board: board_prompt(board, rules))
         self.batch = whole_number(batch, "batch", 1)
-        self.symmetric_probs = TextPolicy.probs if symmetric else None  # see `plays_symmetrically`
+        self._is_symmetric = symmetric
         self._forms = canonical_forms(rules, symmetric)
         self.file = None if file is None else Path(file)
         self.answers = {} if self.file is None else _kept(self.file)
         self._unreadable = set[str]()
         self._illegal = set[str]()
+
+    @property
+    def plays_symmetrically(self) -> bool:
+        """Whether it is asked about one image of symmetric boards."""
+        return self._is_symmetric
 
     @property
     def unreadable(self) -> int:

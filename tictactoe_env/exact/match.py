@@ -77,8 +77,9 @@ def exact_result(
     """
     rules = board_of(rules, policy, opponent)
     other_side = _other(side)
-    players = {side: to_be_met(policy, rules, symmetric), other_side: to_be_met(opponent, rules)}
-    return result_of(reach_of(players, side, rules, limit, progress))
+    with to_be_met(policy, rules, symmetric) as one, to_be_met(opponent, rules) as other:
+        reach = reach_of({side: one, other_side: other}, side, rules, limit, progress)
+    return result_of(reach)
 
 
 def result_of(reach: Reach) -> Result:
@@ -160,11 +161,11 @@ def best_responses(
     the board: see `provable`.
     """
     rules = board_of(rules, policy)
-    policy = to_be_met(policy, rules, symmetric)
-    return {
-        side: best_response(reach_of({side: policy}, side, rules, limit, progress))
-        for side in SIDES
-    }
+    with to_be_met(policy, rules, symmetric) as player:
+        return {
+            side: best_response(reach_of({side: player}, side, rules, limit, progress))
+            for side in SIDES
+        }
 
 
 def best_response(reach: Reach) -> BestResponse:
