@@ -44,10 +44,16 @@ with explained("evaluate.py", "play"):
     from tictactoe_env.exact.evaluation import evaluate
     from tictactoe_env.exact.positions import TABULATED, can_enumerate
     from tictactoe_env.exact.proof import Limit, Progress, ProofLimitError
-    from tictactoe_env.exact.provable import varies
+    from tictactoe_env.exact.provable import reason_to_vary
     from tictactoe_env.notation import parse_size
     from tictactoe_env.opponents import is_trained
-    from tictactoe_env.policy import CanonicalPolicy, Policy, RandomPolicy, plays_symmetrically
+    from tictactoe_env.policy import (
+        CanonicalPolicy,
+        Policy,
+        RandomPolicy,
+        keeps,
+        plays_symmetrically,
+    )
     from tictactoe_env.rules import Rules
     from tictactoe_env.search.mcts import MCTSPolicy
     from tictactoe_env.trained.packed import facts_of
@@ -378,9 +384,9 @@ def proven(
         stated = certificate.stated
     policy = policy_of(spec, rules, "agent")
     stated = stated or Stated.of(name_of(spec), seed_of(policy))
-    if rules.cells > TABULATED and (reason := varies(policy)):
+    if rules.cells > TABULATED and (reason := reason_to_vary(policy)):
         return policy, reason
-    if type(policy) is RandomPolicy and not can_enumerate(rules):
+    if keeps(policy, RandomPolicy) and not can_enumerate(rules):
         return policy, "it can meet all positions"
     try:
         made = certify(policy, stated.agent, rules, limit=limit, progress=progress)

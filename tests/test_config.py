@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import math
 from fractions import Fraction
 from functools import partial
@@ -65,8 +66,12 @@ def assert_same_games(env, twin):
     assert repr(env.reset()) == repr(twin.reset())
 
 
+def resized(row, boards):
+    return np.resize(row, boards.shape)
+
+
 BROKEN, NEGATIVE, LITTLE = (
-    SimpleNamespace(probs=lambda boards, row=row: np.resize(row, boards.shape))
+    SimpleNamespace(probs=functools.partial(resized, row))
     for row in (0.5, [1.5, -0.5, *[0.0] * 18], [0.9999, *[0.0] * 19])
 )
 # Of each kind one; `test_opponents`, `test_rules` and `test_notation` have more of theirs.

@@ -139,15 +139,17 @@ def test_a_player_is_asked_once_for_each_position_that_it_can_meet_and_for_no_ot
     assert set(unsure.asked) == set(plain.asked)  # some again, but no others
 
 
-def test_a_function_may_take_its_time_and_is_asked_for_each_position_once():
+def test_a_function_that_is_one_of_the_board_is_asked_for_each_position_once():
     asked = Counter()
 
     def first_free(observations, masks):
         asked.update(map(bytes, observations))
         return masks.argmax(axis=1)
 
-    found = evaluate(FunctionPolicy(first_free, Rules()))
+    found = evaluate(FunctionPolicy(first_free, Rules(), varies=""))
     assert (len(asked), set(asked.values())) == (found.asked, {1})
+    assert evaluate(FunctionPolicy(first_free, Rules())) == found
+    assert min(asked.values()) == 3, "all were asked for twice by this player"
 
 
 class Mute:

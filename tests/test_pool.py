@@ -1,6 +1,8 @@
 """Pools with snapshots of the learner, in both environments, and frozen players."""
 
+import functools
 import types
+from typing import ClassVar
 
 import gymnasium as gym
 import numpy as np
@@ -8,9 +10,18 @@ import pytest
 from sample_players import CellPlayer, FixedPlayer, fixed_table
 from text_cases import refuses
 
-from tictactoe_env import RandomPolicy, Rules, TabularPolicy, make_opponent, snapshot
+from tictactoe_env import (
+    CanonicalPolicy,
+    FunctionPolicy,
+    RandomPolicy,
+    Rules,
+    TabularPolicy,
+    make_opponent,
+    opponents,
+    snapshot,
+)
 from tictactoe_env.notation import board_text, parse_board
-from tictactoe_env.policy import CanonicalPolicy, one_hot
+from tictactoe_env.policy import GreedyPolicy, one_hot
 from tictactoe_env.pool import Snapshots, make_pool
 
 ID = "tictactoe_env/TicTacToe-v0"
@@ -156,7 +167,10 @@ def test_the_response_comes_before_the_snapshots():
 
 
 def test_a_snapshot_is_a_table_on_small_boards_and_a_copy_on_large_ones():
-    assert snapshot(table := fixed_table(SMALL, 0), SMALL) is table
+    table = fixed_table(SMALL, 0)
+    assert snapshot(table, SMALL) is (frozen := snapshot(table, SMALL)), "prepared once"
+    kept, table.table = table.table, fixed_table(SMALL, 1).table
+    assert frozen.table is kept is not snapshot(table, SMALL).table
     assert isinstance(snapshot(make_opponent("search", SMALL), SMALL), TabularPolicy)
     search = make_opponent("search-depth=1", LARGE)
     copy, board = snapshot(search, LARGE), np.zeros((1, 16), np.int8)
@@ -172,3 +186,84 @@ def test_a_snapshot_is_a_table_on_small_boards_and_a_copy_on_large_ones():
         ends.reset(options={"side": "O"})
     with refuses("first move"):
         made(1, "self", side="X", opening="b2", k=3).add_snapshot(Learner(4))
+
+
+class Shared:
+    """A learner's cell, wherever a player may keep it."""
+
+    cells: ClassVar = [0]
+
+    def probs(self, boards):
+        return one_hot(np.full(len(boards), self.cells[0]), boards.shape[1])
+
+    def choose(self, seen, masks):
+        return np.full(len(seen), self.cells[0])
+
+
+class ByName(Shared):
+    def choose(self, seen, masks):
+        return np.full(len(seen), Shared.cells[0])
+
+
+CELLS = Shared.cells
+
+
+def of_global(seen, masks):
+    return np.full(len(seen), CELLS[0])
+
+
+def of_argument(seen, masks, cells=CELLS):
+    return np.full(len(seen), cells[0])
+
+
+def of_cells(cells, seen, masks):
+    return np.full(len(seen), cells[0])
+
+
+def pure(seen, masks, cell=0):
+    return np.full(len(seen), cell)
+
+
+def closure(cell):
+    return lambda seen, masks: np.full(len(seen), np.ravel(cell)[0])
+
+
+def with_function(function):
+    return FunctionPolicy(function, LARGE)
+
+
+KEPT = {
+    "closure": (lambda: with_function(closure(CELLS)), 0),
+    "number": (lambda: with_function(closure(0)), 0),
+    "global": (lambda: with_function(of_global), 0),
+    "helper": (lambda: with_function(lambda seen, masks: of_global(seen, masks)), 0),
+    "default": (lambda: with_function(of_argument), 0),
+    "partial of a global": (lambda: with_function(functools.partial(of_global)), 0),
+    "class by name": (lambda: with_function(ByName().choose), 0),
+    "attribute": (lambda: types.SimpleNamespace(probs=with_function(of_global).probs), 0),
+    "greedy": (lambda: GreedyPolicy(with_function(of_global)), 0),
+    "canonical": (lambda: CanonicalPolicy(with_function(of_global), LARGE), 0),
+    "partial": (lambda: with_function(functools.partial(of_cells, CELLS)), 1),
+    "method": (lambda: with_function(Shared().choose), 1),
+    "class attribute": (Shared, 1),
+    "no state": (lambda: with_function(pure), 1),
+}
+
+
+@pytest.mark.parametrize("kind", KEPT)
+def test_what_a_player_uses_is_copied_with_it_or_it_is_refused(kind, monkeypatch):
+    """A deep copy returns functions and classes as they are."""
+    make, is_copied = KEPT[kind]
+    boards = np.zeros((1, 16), np.int8)
+    monkeypatch.setitem(opponents._registered, "learner", lambda rules: make())
+    freezes = snapshot, lambda player, rules: make_pool("learner", rules).policies[0]
+    for freeze in freezes:
+        if is_copied:
+            copy = freeze(make(), LARGE)
+            CELLS[0] = 5
+            found = copy.probs(boards)
+            CELLS[0] = 0
+            assert np.array_equal(found, make().probs(boards))
+        else:
+            with refuses("cannot be frozen"):
+                freeze(make(), LARGE)

@@ -98,6 +98,9 @@ def test_a_policy_is_asked_once_a_step_once_for_a_start_board_and_never_about_no
             asked.append(len(boards))
             return super().probs(boards)
 
+        def __deepcopy__(self, memo):
+            return self
+
     board = {"rows": 4, "cols": 4, "k": 4}
     env = TicTacToeVectorEnv(200, opponent=Counting(), side="O", **board)
     for _ in range(3):

@@ -90,8 +90,8 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
       - `self` or `best-response`, see Self-play below;
       - the path of a saved run, or `latest:dqn` for the newest run of an agent;
       - an object with `probs(boards)`, or with Stable-Baselines3's `predict`. It's frozen: what it
-        learns later doesn't change the opponent. A model plays its best moves, and
-        `tictactoe_env.snapshot(model, rules)` plays by its probabilities;
+        learns later doesn't change the opponent. If that can't be, it's refused. A model plays its
+        best moves, and `tictactoe_env.snapshot(model, rules)` plays by its probabilities;
       - a pool: a list of `[opponent, weight]` pairs, of which one is picked for each game. A pool
         of names may be text: `"random:0.5,minimax:0.25,self:0.25"`;
       - `None`: the caller moves for both sides, see Both sides below.

@@ -40,7 +40,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tictactoe_env.errors import printable, unknown_name
-from tictactoe_env.policy import Policy, as_policy, checked_weights
+from tictactoe_env.policy import Policy, as_policy, checked_weights, keeps
 from tictactoe_env.rules import SIDES, Rules, checked_rules
 
 if TYPE_CHECKING:
@@ -223,7 +223,7 @@ def text_of(player: object) -> str | None:
     kind = type(player)
     own = f"{kind.__module__}:{kind.__qualname__}"
     name = next((name for name, one in BUILT_IN.items() if one.factory == own), None)
-    if name is None:
+    if name is None or not keeps(player, kind):
         return None
     return name + "".join(f"-{option}={getattr(player, option)}" for option in options_of(kind))
 

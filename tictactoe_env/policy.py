@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import isqrt
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeGuard, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from tictactoe_env.observation import OBSERVATIONS, ImageBox, observation_space,
 from tictactoe_env.rules import Boards, Rules, check_unfinished, checked_rules
 
 Probs = NDArray[np.float64]
+_Kind = TypeVar("_Kind")
 Numbers = NDArray[np.intp]  # (B,): cells, or indices of games or of opponents
 SUM_TOLERANCE = 1e-5  # largest error of a row's sum that is accepted: float32 softmaxes have less
 _SUM_ROUNDING = 1e-14  # largest error of a row's sum that is not corrected: float64 rounding
@@ -35,8 +36,10 @@ class Policy(Protocol):
     it as a loss by illegal move. So they count a row of zeros, which means that the policy makes no
     move; tables and environments refuse such a row.
 
-    Exact results ask a policy for each board that it can meet, once. If it has no attribute
-    `varies = ""`, which says that it is a function of the board, some are asked for again.
+    Exact results ask a policy for each board that it can meet. If it has no attribute
+    `varies = ""`, which says that it is a function of the board, it is asked again: see
+    `exact.provable`. Any other text there says why its moves may be others the next time, and
+    nothing is proven of it. A class says it of its own methods only: see `stated`.
     """
 
     def probs(self, boards: Boards, /) -> NDArray[np.floating[Any]]:
@@ -69,6 +72,7 @@ class RandomPolicy:
     rules: Rules | None = None
 
     varies = ""  # a function of the board, see `exact.provable`
+    plays_symmetrically = True
 
     def probs(self, boards: Boards) -> Probs:
         """1 / (number of legal moves) on the legal cells: (B, cells)."""
@@ -150,7 +154,10 @@ class PredictPolicy:
         normalizer = self.normalizer and _FrozenNormalizer(
             self.normalizer, np.zeros((1, *self._shape), self._dtype)
         )
-        return PredictPolicy(copy.deepcopy(network), self.rules, self.deterministic, normalizer)
+        copied = copy.copy(self)
+        given = {**vars(self), "model": network, "normalizer": normalizer}
+        vars(copied).update(copy.deepcopy(given, memo))
+        return copied
 
     def probs(self, boards: Boards) -> Probs:
         """Probabilities (B, cells). ValueError if the model predicts no cell."""
@@ -265,17 +272,16 @@ class FunctionPolicy:
     to move, in the form `observation` ("flat", "planes" or "grid"), and with masks bool (B, cells),
     True on free cells. It returns probabilities (B, cells), whose rows sum to 1, or cells (B,) of
     whole numbers; a NumPy array, or a tensor that `numpy.asarray` takes after `detach().cpu()`.
-    It has to be a function: its moves must depend on the observation alone. That is believed, since
-    it may take its time: it is asked for each board once. What is proven of a function that draws
-    its moves holds for the moves that it drew; take the best ones, or return probabilities.
+    Its moves must depend on the observation alone: proofs ask it again, and refuse one that draws
+    its moves. Take the best ones, or return probabilities.
     symmetric: whether the function learned with symmetric=True. It then gets the observations and
     masks of one image of each board, and its moves are turned back.
     actions: "columns", on boards on which pieces fall, if masks, probabilities and moves are those
     of columns.
+    varies: "" if you know that the moves depend on the observation alone. Then it is believed, and
+    each board is asked for once, which is for functions that take their time.
     Raises ValueError for a result of another form.
     """
-
-    varies = ""  # believed, see `exact.provable`
 
     def __init__(
         self,
@@ -284,6 +290,7 @@ class FunctionPolicy:
         observation: str = "flat",
         symmetric: bool = False,
         actions: str = "cells",
+        varies: str | None = None,
     ):
         if not callable(function):
             raise ValueError(f"a FunctionPolicy needs a function, got {function!r}")
@@ -293,6 +300,12 @@ class FunctionPolicy:
         self.observation = observation
         self.symmetric = symmetric
         self.actions = checked_actions(actions, self.rules)
+        self._varies = varies
+
+    @property
+    def varies(self) -> str | None:
+        """What its author says, see `exact.provable`; None if that is nothing."""
+        return self._varies
 
     def probs(self, boards: Boards) -> Probs:
         """Probabilities (B, cells) of unfinished boards (B, cells)."""
@@ -389,14 +402,16 @@ class CanonicalPolicy:
     policy of a player that learned with symmetric=True.
     """
 
+    plays_symmetrically = True
+
     def __init__(self, policy: Any, rules: Rules):
         self.rules = checked_rules(rules)
         self.policy: Policy = _policy_of(policy, rules, deterministic=True)
 
     @property
     def varies(self) -> str | None:
-        """The `varies` of the policy, see `exact.provable`."""
-        return getattr(self.policy, "varies", None)
+        """What the policy states as `varies`, see `exact.provable`."""
+        return stated(self.policy, "varies")
 
     def probs(self, boards: Boards) -> Probs:
         """Probabilities (B, cells) on unfinished boards (B, cells)."""
@@ -412,13 +427,36 @@ def _on_images(find: Callable[[Boards], Any], boards: Boards, rules: Rules) -> P
 def plays_symmetrically(policy: Any) -> bool:
     """True if a policy plays alike on symmetric boards by the way in which it is made.
 
-    That is a CanonicalPolicy, random play, and a policy whose `symmetric_probs` is the `probs` of
-    its class, as of a `lines.LinesPolicy`. A subclass with its own `probs` does not count, nor does
-    a wrapper: they may play otherwise, and proofs rely on it.
+    It states so by an attribute of this name, as a CanonicalPolicy and random play do. A subclass
+    with its own `probs` does not count, nor does a wrapper: they may play otherwise, and proofs
+    rely on it.
     """
-    probs = getattr(type(policy), "probs", None)
-    known = (CanonicalPolicy.probs, RandomPolicy.probs, getattr(policy, "symmetric_probs", None))
-    return probs is not None and probs in known
+    return stated(policy, "plays_symmetrically") is True
+
+
+def keeps(policy: Any, kind: type[_Kind]) -> TypeGuard[_Kind]:
+    """True if a policy is of this class and answers by its methods.
+
+    Not so if a subclass, or somebody at the object, has put others in their place. What is known
+    about a class, such as where its moves can be looked up, holds for what keeps its methods only.
+    """
+    classes = type(policy).__mro__
+    if kind not in classes:
+        return False
+    nearer = [getattr(policy, "__dict__", {}), *map(vars, classes[: classes.index(kind)])]
+    own = {name for name, one in vars(kind).items() if callable(one) and not name.startswith("__")}
+    return all(space.keys().isdisjoint(own | {"probs"}) for space in nearer)
+
+
+def stated(policy: Any, name: str) -> Any:
+    """The attribute by which a policy says something of its `probs`; None if it says nothing.
+
+    A class speaks for its own methods: what it says counts only if the policy keeps these.
+    """
+    if name in getattr(policy, "__dict__", {}):
+        return getattr(policy, name)
+    owner = next((one for one in type(policy).__mro__ if name in vars(one)), None)
+    return getattr(policy, name) if owner and keeps(policy, owner) else None
 
 
 def as_policy(
@@ -442,7 +480,7 @@ def as_policy(
 
 def _policy_of(player: Any, rules: Rules, deterministic: bool) -> Policy:
     """The policy of a player, on boards as it sees them."""
-    if type(player) is RandomPolicy and player.rules is None:
+    if keeps(player, RandomPolicy) and player.rules is None:
         return RandomPolicy(rules)
     own_rules = getattr(player, "rules", None)
     if isinstance(own_rules, Rules) and own_rules != rules:

@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
 import gymnasium as gym
 import numpy as np
@@ -38,21 +39,25 @@ from tictactoe_env.opponents import (
     LEARNED,
     SELF,
     make_opponent,
+    named_player,
     parse_pool,
     read_options,
     split_options,
 )
 from tictactoe_env.policy import (
+    CanonicalPolicy,
     GreedyPolicy,
     Policy,
     PredictPolicy,
     RandomPolicy,
     as_policy,
     checked_weights,
+    keeps,
 )
 from tictactoe_env.rules import Boards, Rules, checked_rules
 
 _RANDOM = RandomPolicy()
+_COPIES: WeakKeyDictionary[TabularPolicy, TabularPolicy] = WeakKeyDictionary()
 _REPLACE = ("mixed", "oldest", "random")
 PROOF_POSITIONS = 30_000_000  # of the proof for a best response, unless its name says another
 _Member = TypeVar("_Member")
@@ -67,35 +72,52 @@ def snapshot(
     """A frozen copy of a player: what `player` learns later does not change how the copy plays.
 
     On boards of up to 12 cells the copy is a table of all positions (`TabularPolicy`), on larger
-    ones a deep copy; of a Stable-Baselines3 model only the policy is copied.
+    ones a deep copy; of a Stable-Baselines3 model only the policy is copied. A deep copy shares the
+    functions that a player uses, so it's refused if a function holds what may change: a lambda
+    around a network, for example. An object with `probs` that has the network as an attribute is
+    copied with it.
 
     player: an object with `probs(boards)`, or with Stable-Baselines3's `predict`. deterministic:
     True if the copy always plays the most probable move, of equal ones the lowest cell. Otherwise
     it plays by its probabilities, as PPO, A2C and MaskablePPO of Stable-Baselines3 have them. A DQN
     plays its best action either way. On larger boards the copy of a CanonicalPolicy is one too, so
     that proofs of it remain small. symmetric: see `tictactoe_env.evaluate`.
-    Raises ValueError for an object that is not a player or cannot be copied.
+    Raises ValueError for an object that is not a player, or cannot be copied.
     """
     policy = as_policy(player, checked_rules(rules), deterministic, symmetric)
     if deterministic:
         policy = _greedy(policy)
-    if type(policy) is RandomPolicy or isinstance(policy, TabularPolicy):
+    if keeps(policy, RandomPolicy):
         return policy
     if rules.cells <= TABULATED:
-        return tabulate(policy, rules)
+        table = tabulate(policy, rules)
+        return _copy_of(table) if table is policy else table
+    from tictactoe_env.frozen import frozen_copy  # imported here because few environments need it
+
     try:
-        return copy.deepcopy(policy)
+        copied: Policy = frozen_copy(policy)
+    except ValueError as error:
+        raise ValueError(f"this player cannot be frozen for {rules}: {error}") from error
     except Exception as error:
-        raise ValueError(f"this player cannot be copied for {rules}: {error!r}") from error
+        raise ValueError(
+            f"this player cannot be copied for {rules}: {error!r}; its __deepcopy__ may say how"
+        ) from error
+    return copied
+
+
+def _copy_of(table: TabularPolicy) -> TabularPolicy:
+    """A copy of a table, the same one each time, so that engines prepare it once."""
+    copied = _COPIES.get(table)
+    if copied is None or copied.table is not table.table:
+        copied = _COPIES[table] = copy.copy(table)
+    return copied
 
 
 def _greedy(policy: Policy) -> Policy:
     """The most probable moves of a policy; on canonical boards, if it plays by these."""
-    from tictactoe_env.policy import CanonicalPolicy
-
-    if isinstance(policy, PredictPolicy) and policy.deterministic:
+    if keeps(policy, PredictPolicy) and policy.deterministic:
         return policy
-    if type(policy) is CanonicalPolicy:
+    if keeps(policy, CanonicalPolicy):
         return CanonicalPolicy(_greedy(policy.policy), policy.rules)
     return GreedyPolicy(policy)
 
@@ -275,11 +297,14 @@ def split_member(
 
 def _frozen(opponent: Any, rules: Rules) -> Policy:
     is_small = rules.cells <= TABULATED
-    if isinstance(opponent, str) and split_options(opponent)[0] in BUILT_IN and is_small:
+    is_built_in = isinstance(opponent, str) and split_options(opponent)[0] in BUILT_IN
+    if is_built_in and is_small:
         return _built_in(opponent, rules)
     policy = make_opponent(opponent, rules, also=LEARNED)
-    is_named = isinstance(opponent, (str, os.PathLike))  # so nobody else can change it
-    return policy if is_named and not is_small else snapshot(policy, rules)
+    is_text = isinstance(opponent, (str, os.PathLike))
+    # Nobody else has what is made here from a text, but somebody may have a registered player.
+    is_new = is_built_in or (is_text and named_player(opponent) is None)
+    return policy if is_new and not is_small else snapshot(policy, rules)
 
 
 @lru_cache(maxsize=64)  # so that environments share the tables of the opponents with these names

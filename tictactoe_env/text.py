@@ -157,12 +157,17 @@ class TextPolicy:
         self.batch = whole_number(batch, "batch", 1)
         if not isinstance(symmetric, bool):
             raise ValueError(f"symmetric must be True or False, got {symmetric!r:.200}")
-        self.symmetric_probs = TextPolicy.probs if symmetric else None  # see `plays_symmetrically`
+        self._is_symmetric = symmetric
         self._forms = canonical_forms(rules, symmetric)
         self.file = None if file is None else _writable(file)
         self.answers = {} if self.file is None else _kept(self.file)
         self._unreadable = set[str]()
         self._illegal = set[str]()
+
+    @property
+    def plays_symmetrically(self) -> bool:
+        """Whether it is asked about one image of symmetric boards."""
+        return self._is_symmetric
 
     @property
     def unreadable(self) -> int:

@@ -25,7 +25,7 @@ from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.games.game import MAX_NAME, Participant
 from tictactoe_env.games.session import PERSON
 from tictactoe_env.opponents import is_trained, make_opponent, saved_path
-from tictactoe_env.policy import Policy, RandomPolicy, sample
+from tictactoe_env.policy import Policy, RandomPolicy, keeps, sample
 from tictactoe_env.rules import Boards, Rules, side_to_move
 from tictactoe_env.trained.packed import facts_of
 from training.values import FILE as VALUES
@@ -187,7 +187,7 @@ class Seat:
             scale=scale,
             kinds=kinds,
             new=self.is_new(board),
-            off_lines=isinstance(policy, LinesPolicy) and not policy.knows(board[None])[0],
+            off_lines=keeps(policy, LinesPolicy) and not policy.knows(board[None])[0],
         )
 
     def is_new(self, board: Boards) -> bool:

@@ -41,7 +41,7 @@ from tictactoe_env.exact.proof import (
     Reach,
     TableReach,
 )
-from tictactoe_env.exact.provable import provable
+from tictactoe_env.exact.provable import provable, to_be_met
 from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.files import json_value, read_file, without_repeats, write_file
@@ -155,12 +155,14 @@ def lines_of(
     """
     if sorted(sides) not in (["X"], ["O"], ["O", "X"]):
         raise ValueError(f'sides must be ("X",), ("O",) or ("X", "O"), got {sides!r}')
-    player = provable(policy, rules)
-    return {
-        side: BoardReach({side: player}, side, rules, limit, progress)
-        for side in SIDES
-        if side in sides
-    }
+    if rules.cells <= TABULATED:
+        policy = provable(policy, rules)
+    with to_be_met(policy, rules) as player:
+        return {
+            side: BoardReach({side: player}, side, rules, limit, progress)
+            for side in SIDES
+            if side in sides
+        }
 
 
 def certify_lines(reaches: Mapping[str, BoardReach], stated: Stated) -> Certificate:

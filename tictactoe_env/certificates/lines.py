@@ -8,6 +8,7 @@ docs/certificates.md for their order and for the text.
 from __future__ import annotations
 
 import base64
+import copy
 import json
 import reprlib
 import zlib
@@ -35,18 +36,19 @@ _SUM_TOLERANCE = 1e-12  # largest error of the sum of a decision's probabilities
 class LinesPolicy:
     """A policy that is known on its lines only; elsewhere every legal move is equally likely.
 
-    `knows` tells on which boards it is known. sides: the sides on which it is known. is_symmetric:
-    whether it plays alike on symmetric boards, so that a proof of it takes canonical positions.
-    The object never changes, so `copy.deepcopy` returns it.
+    `knows` tells on which boards it is known. sides: the sides on which it is known. Its moves
+    never change, so a deep copy shares them.
 
     reaches: the positions that it can meet, by side.
     """
 
+    varies = ""  # see `exact.provable`
+
     def __init__(self, reaches: Mapping[str, BoardReach], rules: Rules):
         self.rules = rules
         self.sides = tuple(reaches)
-        self.is_symmetric = all(reach.is_symmetric for reach in reaches.values())
-        self._forms = canonical_forms(rules, self.is_symmetric)
+        self._is_symmetric = all(reach.is_symmetric for reach in reaches.values())
+        self._forms = canonical_forms(rules, self._is_symmetric)
         decided = [one for reach in reaches.values() for one in _decided(reach)]
         # NONE has no positions, but lets a policy that never moves be concatenated.
         x = np.concatenate([NONE, *(ply.x for ply, _, _ in decided)])
@@ -67,7 +69,10 @@ class LinesPolicy:
         return len(self._index)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> LinesPolicy:
-        return self
+        memo |= {id(one): one for one in (self._index, self._cells, self._shares)}
+        copied = copy.copy(self)
+        vars(copied).update(copy.deepcopy(vars(self), memo))
+        return copied
 
     def knows(self, boards: Boards) -> NDArray[np.bool_]:
         """True where its moves are known: (B,) bool of boards (B, cells).
@@ -94,13 +99,9 @@ class LinesPolicy:
         return probs
 
     @property
-    def symmetric_probs(self) -> Any:
-        """`probs` of this class if it plays alike on symmetric boards, else None.
-
-        `plays_symmetrically` compares it with the `probs` of a policy's own class, so a subclass
-        with other `probs` does not claim to play alike.
-        """
-        return LinesPolicy.probs if self.is_symmetric else None
+    def plays_symmetrically(self) -> bool:
+        """Whether it plays alike on symmetric boards, so proofs of it take canonical positions."""
+        return self._is_symmetric
 
     def _find(self, boards: Boards) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """The rows (B,) of boards (B, cells), -1 for unknown ones, and the cells (B, cells).

@@ -26,7 +26,7 @@ from tictactoe_env.engines.bitboards import (
 from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.observation import observation_space
-from tictactoe_env.policy import Numbers, Policy, RandomPolicy, Uniforms, checked_ends, draw
+from tictactoe_env.policy import Numbers, Policy, RandomPolicy, Uniforms, checked_ends, draw, keeps
 from tictactoe_env.rules import (
     DRAW,
     ILLEGAL,
@@ -282,7 +282,7 @@ class _BitReply:
     """
 
     def __init__(self, policy: Policy, rules: Rules):
-        self.is_random = type(policy) is RandomPolicy
+        self.is_random = keeps(policy, RandomPolicy)
         if rules.cells <= TABULATED and not self.is_random:
             policy = tabulate(policy, rules)
         self._policy = policy
@@ -293,9 +293,10 @@ class _BitReply:
 
         `probs` is called once, and only if these are other boards than the last time.
         """
-        if boards.tobytes() != self._boards:
+        asked = boards.tobytes()
+        if asked != self._boards:
             self._ends = checked_ends(self._policy.probs(boards), boards.shape)
-            self._boards = boards.tobytes()
+            self._boards = asked
         return draw(self._ends, uniforms)
 
 

@@ -216,21 +216,20 @@ def evaluate(
     The board is that of a policy with `rules`, such as a TabularPolicy, or that of a model's
     environment, or `rules`, or 3x3. A model of Stable-Baselines3 is judged as it plays in its
     environment, and refused behind a wrapper that is not known, see `model_env`. The policy is
-    asked for each position that it can meet, once, all of a ply in one call; the answer says how
-    many they were (`asked`). `progress(side, plies, positions)` is called after each ply.
-    If the policy doesn't say `varies = ""`, some positions are asked for again. On boards of more
-    than 12 cells the positions must be within `limit`: see `proof`. Raises ProofLimitError beyond
-    it, and ValueError for a policy that is no function of the board: see `provable`.
+    asked for each position that it can meet, all of a ply in one call; the answer says how many
+    they were (`asked`). `progress(side, plies, positions)` is called after each ply. If the policy
+    doesn't say `varies = ""`, it's asked for them again, on boards of more than 12 cells for a
+    tenth of them. There the positions must be within `limit`: see `proof`. Raises ProofLimitError
+    beyond it, and ValueError for a policy that is no function of the board.
     symmetric: whether it learned with symmetric=True. It is then asked about one image of each
     board, and its moves are turned back. By default this is so for a model of Stable-Baselines3
     that learned so, which its observation space or its environment says. A function or a network
     can't be known, and without the word its results would be those of another player.
     """
     rules = match.board_of(rules, policy)
-    policy = to_be_met(policy, rules, symmetric)
-    return evaluation_of(
-        {side: evaluate_side(policy, side, rules, limit, progress) for side in SIDES}, rules
-    )
+    with to_be_met(policy, rules, symmetric) as player:
+        sides = {side: evaluate_side(player, side, rules, limit, progress) for side in SIDES}
+    return evaluation_of(sides, rules)
 
 
 class SideEvaluation(NamedTuple):

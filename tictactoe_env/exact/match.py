@@ -86,9 +86,9 @@ def exact_result(
     board: see `provable`.
     """
     rules = board_of(rules, policy, opponent)
-    other = other_side(side)
-    players = {side: to_be_met(policy, rules, symmetric), other: to_be_met(opponent, rules)}
-    return result_of(reach_of(players, side, rules, limit, progress))
+    with to_be_met(policy, rules, symmetric) as one, to_be_met(opponent, rules) as other:
+        reach = reach_of({side: one, other_side(side): other}, side, rules, limit, progress)
+    return result_of(reach)
 
 
 def result_of(reach: Reach) -> Result:
@@ -170,11 +170,11 @@ def best_responses(
     the board: see `provable`.
     """
     rules = board_of(rules, policy)
-    policy = to_be_met(policy, rules, symmetric)
-    return {
-        side: best_response(reach_of({side: policy}, side, rules, limit, progress))
-        for side in SIDES
-    }
+    with to_be_met(policy, rules, symmetric) as player:
+        return {
+            side: best_response(reach_of({side: player}, side, rules, limit, progress))
+            for side in SIDES
+        }
 
 
 def best_response(reach: Reach) -> BestResponse:

@@ -25,7 +25,6 @@ from numpy.typing import NDArray
 from tictactoe_env.errors import whole_number
 from tictactoe_env.exact.position_index import PositionIndex, distinct, fits_one_number
 from tictactoe_env.exact.positions import NO_CELL, NO_CHILD, TABULATED, EndRow, Ply, positions_of
-from tictactoe_env.exact.provable import Asked, varies
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.policy import (
     CanonicalPolicy,
@@ -35,6 +34,7 @@ from tictactoe_env.policy import (
     RandomPolicy,
     as_policy,
     checked_probs,
+    keeps,
     plays_symmetrically,
     possible_cells,
 )
@@ -83,17 +83,13 @@ def reach_of(
     """The positions that a policy can meet as `side`, against every reply.
 
     players: the policies by side; a side without one makes every reply. limit: not used on boards
-    of up to 12 cells. Raises ProofLimitError beyond it, and on boards of up to 12 cells ValueError
-    for a policy that gives other answers when it is asked again: see `provable.Asked`.
+    of up to 12 cells. Raises ProofLimitError beyond it. That the policies answer alike when they
+    are asked again is seen to by `provable.to_be_met`.
     """
     known = {one: as_policy(player, rules) for one, player in players.items()}
     if rules.cells > TABULATED:
         return BoardReach(known, side, rules, limit, progress)
-    unsure = {one: Asked(player) for one, player in known.items() if varies(player) is None}
-    reach = TableReach({**known, **unsure}, side, rules, progress=progress)
-    for player in unsure.values():
-        player.check()
-    return reach
+    return TableReach(known, side, rules, progress=progress)
 
 
 class Reach:
@@ -124,7 +120,7 @@ class Reach:
 
         Symmetric positions are one for a CanonicalPolicy.
         """
-        is_one = plays_symmetrically(policy) and not isinstance(policy, RandomPolicy)
+        is_one = plays_symmetrically(policy) and not keeps(policy, RandomPolicy)
         if self.is_symmetric or not is_one:
             return self.decisions
         canonical = positions_of(self.rules).canonical
@@ -153,7 +149,7 @@ class TableReach(Reach):
         tables = {
             one: tabulate(player, rules).by_row()
             for one, player in asked.items()
-            if everywhere or isinstance(player, TabularPolicy)
+            if everywhere or keeps(player, TabularPolicy)
         }
         self.side = side
         self.rules = rules
@@ -221,7 +217,7 @@ class BoardReach(Reach):
         self._players = dict(players)
         if self.is_symmetric:  # the positions are canonical already
             for one, player in players.items():
-                if isinstance(player, CanonicalPolicy):
+                if keeps(player, CanonicalPolicy):
                     self._players[one] = player.policy
         self.plies = []
         self._found = 1  # positions

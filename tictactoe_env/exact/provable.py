@@ -7,21 +7,39 @@ moves: then the proof holds for every draw.
 
 A policy that says `varies = ""` is believed, and asked for each position once. So a player that
 takes its time can be proven for what it answered: see `text.TextPolicy`, which keeps its answers.
+All others are asked again for what they were asked in a proof: on boards of up to 12 cells for each
+position, on larger ones for a tenth of them. Answers are the same if the same moves are possible,
+however unlikely they are, and if they are as likely within 1e-4.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.exact.tables import tabulate
-from tictactoe_env.policy import Model, Policy, Probs, as_policy, checked_probs
+from tictactoe_env.policy import (
+    CanonicalPolicy,
+    Model,
+    Policy,
+    Probs,
+    as_policy,
+    checked_probs,
+    keeps,
+    plays_symmetrically,
+    stated,
+)
 from tictactoe_env.rules import Boards, Rules
 
 GAMES = 100  # random games from which the positions are taken
-AGAIN = 50  # positions of a reach that are asked for again
+ALONE = 8  # positions that are asked for again in a call of their own
+_SHARE = 10  # on large boards one position of so many is asked for again
+_LEAST = 64  # positions of a call that are asked for again, if it has as many
 _SAME = 1e-4  # probabilities this close are equal: networks compute float32 in the order of a batch
 _FEW = 0.01  # share of positions in which rounding may turn the choice between equal moves
 
@@ -29,67 +47,120 @@ _FEW = 0.01  # share of positions in which rounding may turn the choice between 
 def provable(policy: Policy | Model, rules: Rules, symmetric: bool | None = None) -> Policy:
     """A policy that is a function of the board, on boards of up to 12 cells as a table.
 
-    The positions of 100 random games are asked for again, in another order and in other batches.
-    Raises ValueError if the answers are others, or if the policy says by `varies` that they may be.
-    symmetric: see `evaluation.evaluate`.
+    For the table it is asked again for all positions, on larger boards for those of 100 random
+    games. Raises ValueError if the answers are others, or if the policy says by `varies` that they
+    may be. symmetric: see `evaluation.evaluate`.
     """
     policy = as_policy(policy, rules, symmetric=symmetric)
-    reason = varies(policy)
-    found = policy if reason or rules.cells > TABULATED else tabulate(policy, rules)
-    if reason is None:
-        boards = _random_positions(rules)
-        reason = _difference(policy, boards, _answers(found, boards))
-    _refuse(reason)
+    _refuse(reason_to_vary(policy))
+    is_small = rules.cells <= TABULATED
+    if is_believed(policy):
+        return tabulate(policy, rules) if is_small else policy
+    asked = _Asked(policy)
+    if is_small:
+        found: Policy = tabulate(asked, rules)
+    else:
+        asked.probs(_random_positions(rules))
+        found = policy
+    asked.check()
     return found
 
 
-def to_be_met(policy: Policy | Model, rules: Rules, symmetric: bool | None = None) -> Policy:
-    """A policy for a proof of what it can meet: see `proof.reach_of`.
+@contextmanager
+def to_be_met(
+    policy: Policy | Model, rules: Rules, symmetric: bool | None = None
+) -> Iterator[Policy]:
+    """A policy for proofs of what it can meet, which is asked for that again at the end.
 
-    On boards of more than 12 cells it is `provable`. On smaller ones nothing is asked here:
-    `reach_of` asks again for some of the positions that the policy has met. Raises ValueError if
-    the policy says by `varies` that its moves may be others. symmetric: see `evaluation.evaluate`.
+    On boards of up to 12 cells it is asked again for each position that it was asked for. On larger
+    ones it is asked beforehand, see `provable`, and again for a tenth of the positions. Raises
+    ValueError if the answers are others, or if the policy says by `varies` that they may be.
+    symmetric: see `evaluation.evaluate`.
     """
-    if rules.cells > TABULATED:
-        return provable(policy, rules, symmetric)
-    policy = as_policy(policy, rules, symmetric=symmetric)
-    _refuse(varies(policy))
-    return policy
+    is_small = rules.cells <= TABULATED
+    if is_small:
+        policy = as_policy(policy, rules, symmetric=symmetric)
+        _refuse(reason_to_vary(policy))
+    else:
+        policy = provable(policy, rules, symmetric)
+    if is_believed(policy):
+        yield policy
+        return
+    share = 1 if is_small else _SHARE
+    if keeps(policy, CanonicalPolicy):  # remains one, so that symmetric positions are one
+        asked = _Asked(policy.policy, share)
+        yield CanonicalPolicy(asked, rules)
+    else:
+        asked = _Asked(policy, share)
+        yield asked
+    asked.check()
 
 
-class Asked:
-    """A policy that remembers its answers, so that `check` can ask for some of them again."""
+def reason_to_vary(policy: Any) -> str:
+    """Why a policy's moves may be others the next time, as it says by `varies`; "" if it doesn't.
 
-    def __init__(self, policy: Policy):
+    A policy that is made of another one, `policy`, may vary for the reason of that.
+    """
+    said = stated(policy, "varies")
+    if said is not None:
+        return str(said)
+    inner = getattr(policy, "policy", None)
+    return "" if inner is None else reason_to_vary(inner)
+
+
+def is_believed(policy: Any) -> bool:
+    """True if a policy says by `varies = ""` that it is a function of the board."""
+    return bool(stated(policy, "varies") == "")
+
+
+class _Asked:
+    """A policy that remembers its answers, so that it can be asked for them again.
+
+    share: of so many boards one is remembered, but at least 64 of each call; 1 for all boards.
+    """
+
+    def __init__(self, policy: Policy, share: int = 1):
         self.policy = policy
+        self.share = share
         self._boards: list[Boards] = []
         self._answers: list[Probs] = []
 
+    @property
+    def plays_symmetrically(self) -> bool:
+        """Whether the policy does."""
+        return plays_symmetrically(self.policy)
+
     def probs(self, boards: Boards) -> Probs:
         """The answers of the policy: (B, cells). They are checked and kept."""
-        self._boards.append(boards)
-        self._answers.append(_answers(self.policy, boards))
-        return self._answers[-1]
+        answers = _answers(self.policy, boards)
+        most = len(boards) if self.share == 1 else max(_LEAST, len(boards) // self.share)
+        some = _spread(len(boards), most)
+        self._boards.append(boards[some])
+        self._answers.append(answers[some])
+        return answers
 
     def check(self) -> None:
         """Raise ValueError if the policy answers otherwise than it did.
 
-        It is asked for at most AGAIN of its positions, evenly spread, and for the empty board,
-        because many players vary in their first move only.
+        It is asked for the empty board too, because many players vary in their first move only.
         """
-        if not self._boards:
+        calls = self._boards
+        if not calls:
             return
-        boards, answers = np.concatenate(self._boards), np.concatenate(self._answers)
-        some = np.linspace(0, len(boards) - 1, min(AGAIN, len(boards))).astype(np.intp)
-        boards, answers = boards[some], answers[some]
-        if boards[0].any():
-            empty = np.zeros_like(boards[:1])
-            boards = np.concatenate([empty, boards])
-            answers = np.concatenate([_answers(self.policy, empty), answers])
-        _refuse(_difference(self.policy, boards, answers))
+        first = np.concatenate(self._answers)
+        if calls[0][0].any():
+            empty = np.zeros_like(calls[0][:1])
+            calls = [empty, *calls]
+            first = np.concatenate([_answers(self.policy, empty), first])
+        _refuse(_difference(self.policy, calls, first, is_whole=self.share == 1))
 
 
-def _refuse(reason: str | None) -> None:
+def _spread(count: int, most: int) -> NDArray[np.intp]:
+    """At most so many of the numbers below `count`, evenly spread, the first one included."""
+    return np.linspace(0, count - 1, min(count, most)).astype(np.intp)
+
+
+def _refuse(reason: str) -> None:
     """Raise ValueError if there is a reason why nothing can be proven."""
     if reason:
         raise ValueError(
@@ -101,44 +172,68 @@ def _refuse(reason: str | None) -> None:
 
 def _answers(policy: Policy, boards: Boards) -> Probs:
     """What a policy answers for boards (B, cells), checked."""
-    return checked_probs(policy.probs(boards), boards.shape, may_be_none=True)
+    given = boards.copy()
+    answers = checked_probs(policy.probs(given), boards.shape, may_be_none=True)
+    if not np.array_equal(given, boards):
+        _refuse("it changes the boards that it is given, so let it copy them")
+    return answers
 
 
-def varies(policy: Any) -> str | None:
-    """Why a policy's moves may be others the next time: its attribute `varies`.
+def _difference(policy: Policy, calls: Sequence[Boards], first: Probs, is_whole: bool) -> str:
+    """Say how the policy answers otherwise than it did first; "" if it doesn't.
 
-    "" if it is a function of the board by its code, and None if it does not say. A policy that is
-    made of another one, `policy`, may vary for the reason of that.
+    It is asked for all boards in another order, in other batches, and for some of them alone. What
+    is answered otherwise may be rounding. It is if the policy repeats both answers, and does so in
+    few positions.
+
+    calls: the boards (B, cells) that it was asked for. first: (N, cells), what it answered.
+    is_whole: whether it was asked for no other boards in these calls, so they can be repeated.
     """
-    stated = getattr(policy, "varies", None)
-    if stated is not None:
-        return str(stated)
-    inner = getattr(policy, "policy", None)
-    return None if inner is None else varies(inner) or None
-
-
-def _difference(policy: Policy, boards: Boards, first: Probs) -> str:
-    """Say how the policy answers otherwise than it did first, on boards (B, cells); "" if not."""
+    boards = np.concatenate(calls)
     order = np.arange(len(boards))[::-1]
-    # The first board is asked for in both parts. An odd number of calls finds moves in turns.
-    half = max(1, len(boards) // 3)
-    parts = [np.append(order[:half], 0), order[half:], order[:1]]
-    asked = np.concatenate(parts)
+    third = max(1, len(boards) // 3)
+    # The first board is asked for in several calls, and the number of calls is odd: that finds
+    # moves in turns.
+    parts = [np.append(order[:third], 0), order[third:], order[-1:]]
+    in_parts = np.concatenate(parts)
+    alone = _spread(len(boards), ALONE)
+    others = [boards[rows] for rows in (*parts, *alone[:, None])]
 
-    def answers() -> Probs:
-        return np.concatenate([_answers(policy, boards[part]) for part in parts])
+    again = _asked(policy, others)
+    asked = np.concatenate([in_parts, alone])
+    is_other = _differ(again, first[asked])
+    if not is_other.any():
+        return ""
+    changed = _differ(_asked(policy, others), again)
+    if not changed.any() and is_whole:
+        changed = _differ(_asked(policy, calls), first)
+    if changed.any():
+        return _changed("asked twice for the same boards", changed.sum())
+    in_order = len(np.unique(in_parts[is_other[: len(in_parts)]]))
+    if in_order > max(1, _FEW * len(boards)):
+        return _changed("asked in another order", in_order)
+    by_one = is_other[len(in_parts) :].sum()
+    return _changed("asked for single boards", by_one) if by_one > 1 else ""
 
-    again = answers()
-    once_more = answers()
-    for what, found, expected, few in (
-        ("asked twice for the same boards", once_more, again, 0),
-        ("asked in another order", again, first[asked], _FEW * len(asked)),
-    ):
-        changed = asked[np.abs(found - expected).max(axis=1) > _SAME]
-        if len(changed) > few:
-            count = len(np.unique(changed))
-            return f"{what}, it gave other moves in {count:,} of its positions"
-    return ""
+
+def _asked(policy: Policy, calls: Sequence[Boards]) -> Probs:
+    """The answers of a policy to some calls, as one array."""
+    return np.concatenate([_answers(policy, boards) for boards in calls])
+
+
+def _differ(found: Probs, expected: Probs) -> NDArray[np.bool_]:
+    """True where other moves are possible (B,), or equally possible ones are otherwise likely."""
+    is_other = (np.abs(found - expected) > _SAME) | ((found > 0) != (expected > 0))
+    return np.asarray(is_other.any(axis=1))
+
+
+def _changed(how: str, count: int) -> str:
+    """The reason that a policy gave other moves in so many positions, with the usual causes."""
+    return (
+        f"{how}, it gave other moves in {count:,} of its positions; usual causes are a network "
+        "without .eval(), exploration that is left on, and moves that depend on other boards of a "
+        "batch"
+    )
 
 
 def _random_positions(rules: Rules) -> Boards:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tictactoe_env.exact.positions import positions_of
-from tictactoe_env.exact.tables import TabularPolicy
+from tictactoe_env.exact.tables import TabularPolicy, tabulate
 
 MOST_BYTES = 256 << 20  # of the tables of the policies that are followed at once
 
@@ -40,6 +40,7 @@ def payoffs(as_x: Sequence[TabularPolicy], as_o: Sequence[TabularPolicy]) -> Pay
 
     All are tables of one board, see `tabulate`. Raises ValueError for several boards.
     """
+    as_x, as_o = ([tabulate(one, one.rules) for one in side] for side in (as_x, as_o))
     boards = {policy.rules for policy in (*as_x, *as_o)}
     if len(boards) != 1:
         raise ValueError(f"expected policies of one board, got {', '.join(map(str, boards))}")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tictactoe_env.exact.positions import in_parts, positions_of
-from tictactoe_env.policy import Model, Policy, Probs, as_policy, checked_probs
+from tictactoe_env.policy import Model, Policy, Probs, as_policy, checked_probs, keeps
 from tictactoe_env.rules import Boards, Rules
 
 
@@ -44,12 +44,12 @@ class TabularPolicy:
 
 
 def tabulate(policy: Policy | Model, rules: Rules) -> TabularPolicy:
-    """A policy as a table of all unfinished positions.
+    """A policy as a table of all unfinished positions; a table is returned as it is.
 
     `probs` is called once, on boards with more than a million positions once for each million.
     """
     policy = as_policy(policy, rules)
-    if isinstance(policy, TabularPolicy):
+    if keeps(policy, TabularPolicy):
         return policy
     positions = positions_of(rules)
     parts = [policy.probs(positions.boards_at(part)) for part in in_parts(positions.unfinished)]

@@ -24,6 +24,7 @@ from tictactoe_env.exact.evaluation import (
 from tictactoe_env.exact.match import Result
 from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.exact.proof import Limit, checked_limit
+from tictactoe_env.exact.provable import to_be_met
 from tictactoe_env.exact.verdict import Proven, verdict
 from tictactoe_env.files import write_file
 from tictactoe_env.policy import Policy, as_policy
@@ -214,7 +215,8 @@ class ExactEvaluation(_EveryNSteps):
         return SIDES if self._side == "both" else (self._side,)
 
     def _evaluate(self, at_end: bool = False) -> None:
-        found = evaluate_or_sample(self.player(), self._board, self._side, self.limit)
+        with to_be_met(self.player(), self._board) as player:
+            found = evaluate_or_sample(player, self._board, self._side, self.limit)
         steps = self.model.num_timesteps
         judgement = _Judgement(steps, found, _mean_gain(found, self._board, self._judged()))
         self.evaluations.append(judgement)

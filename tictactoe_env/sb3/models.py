@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from stable_baselines3.common.vec_env import VecEnv
 
 from tictactoe_env.exact.tables import TabularPolicy
-from tictactoe_env.policy import CanonicalPolicy, Policy, PredictPolicy, RandomPolicy
+from tictactoe_env.policy import CanonicalPolicy, Policy, PredictPolicy, RandomPolicy, keeps
 from tictactoe_env.pool import snapshot
 from tictactoe_env.rules import SIDES, Boards, Rules
 from tictactoe_env.symmetry import images
@@ -45,8 +45,8 @@ def check_observations(policy: Policy, env: VecEnv, seen: Any) -> None:
     policy that is not a `PredictPolicy`, and in environments without boards.
     """
     boards = attributes(env, "board")
-    asked = policy.policy if isinstance(policy, CanonicalPolicy) else policy
-    if seen is None or boards is None or not isinstance(asked, PredictPolicy):
+    asked = policy.policy if keeps(policy, CanonicalPolicy) else policy
+    if seen is None or boards is None or not keeps(asked, PredictPolicy):
         return
     shown = np.stack(boards)
     if asked is not policy:
@@ -71,9 +71,9 @@ def frozen(policy: Policy, rules: Rules, deterministic: bool) -> Policy:
 
 
 def _sendable(copy: Policy, rules: Rules) -> Policy:
-    if isinstance(copy, (TabularPolicy, RandomPolicy)):
+    if keeps(copy, TabularPolicy) or keeps(copy, RandomPolicy):
         return copy
-    if type(copy) is CanonicalPolicy:  # remains one, so that proofs count symmetric positions once
+    if keeps(copy, CanonicalPolicy):  # remains one, so that proofs count symmetric positions once
         return CanonicalPolicy(_sendable(copy.policy, rules), rules)
     if isinstance(copy, PredictPolicy) and isinstance(copy.model, torch.nn.Module):
         copy.model.to("cpu")

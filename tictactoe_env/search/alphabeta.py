@@ -86,8 +86,12 @@ class SearchPolicy:
             raise ValueError(f"{rules} is too large to search to its end: give depth or seconds")
         lines_win = rules.line_result == WIN and rules.all_free_are_legal
         self.search = _Search(rules) if lines_win else _LawSearch(rules)
-        self.varies = "its search is ended by a clock (seconds)" if self.seconds else ""
         self.meaning = f"its search score of each move{_ESTIMATED if self._ahead else _EXACT}"
+
+    @property
+    def varies(self) -> str:
+        """Why its moves may be others the next time, see `provable`."""
+        return "its search is ended by a clock (seconds)" if self.seconds else ""
 
     def probs(self, boards: Boards) -> Probs:
         """The best moves on boards (B, cells), equally likely or the lowest one: (B, cells).

@@ -246,7 +246,11 @@ class MCTSPolicy:
         self._searched: dict[int, dict[int, tuple[int, float]]] = {}
         self.meaning = meaning(draws)
         self.scale = (0.0, 1.0)
-        self.varies = "its search is ended by a clock (milliseconds)" if milliseconds else ""
+
+    @property
+    def varies(self) -> str:
+        """Why its moves may be others the next time, see `provable`."""
+        return "its search is ended by a clock (milliseconds)" if self.milliseconds else ""
 
     def probs(self, boards: Boards) -> Probs:
         """The most visited moves on boards (B, cells), equally likely: (B, cells).
