@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from html import escape
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from gymnasium.error import DependencyNotInstalled
@@ -437,9 +437,11 @@ class Window:
     The first picture opens it, and so does the next one after another environment has closed it.
     """
 
+    _clock: ClassVar[Any] = None  # of the window: after pygame.quit() time begins at 0 again
+
     def __init__(self, fps: int):
         self.fps = fps
-        self._clock: Any = None
+        self._has_shown = False
 
     def __reduce__(self) -> Any:
         return Window, (self.fps,)
@@ -456,16 +458,17 @@ class Window:
         if screen is None or screen.get_size() != size:
             pygame.init()
             screen = pygame.display.set_mode(size)
-        self._clock = self._clock or pygame.time.Clock()
+            Window._clock = pygame.time.Clock()
+        self._has_shown = True
         pygame.surfarray.blit_array(screen, picture.swapaxes(0, 1))
         pygame.event.pump()
-        self._clock.tick(self.fps)
+        Window._clock.tick(self.fps)
         pygame.display.flip()
 
     def close(self) -> None:
         """Close the window."""
-        if self._clock is not None:
+        if self._has_shown:
             import pygame
 
             pygame.quit()
-            self._clock = None
+            self._has_shown = False
