@@ -225,9 +225,9 @@ class TicTacToeAECEnv(AECEnv):  # type: ignore[misc,unused-ignore]
         self.agent_selection = _OTHER[agent]
         self._seen = (_OTHER[agent], seen, info["action_mask"])
 
-    def _report(self, agent: str, result: Outcome) -> None:
+    def _report(self, agent: str, result: int) -> None:
         """Set what both agents are told after a move of `agent`."""
-        results = {agent: result, _OTHER[agent]: result.of_other_side}
+        results = {agent: result, _OTHER[agent]: Outcome(result).of_other_side}
         late = self.max_cycles is not None and self._moves >= 2 * self.max_cycles
         self.rewards = {name: self._reward_table[results[name]] for name in AGENTS}
         self.terminations = dict.fromkeys(AGENTS, result != ONGOING)

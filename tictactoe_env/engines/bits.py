@@ -33,6 +33,7 @@ from tictactoe_env.rules import (
     ONGOING,
     OPPONENT_ILLEGAL,
     Boards,
+    Outcome,
     Rules,
     to_move,
 )
@@ -66,8 +67,8 @@ class _BitEngine:
         self._early_draw = early_draw
         self._observation = observation
         # The outcomes for the learner where it completes a line, and where its opponent does.
-        self._own_line = int(rules.line_result)
-        self._their_line = int(rules.line_result.of_other_side)
+        self._own_line = rules.line_result
+        self._their_line = int(Outcome(rules.line_result).of_other_side)
         self._all_free_are_legal = rules.all_free_are_legal
 
     def __reduce__(self) -> Any:
@@ -199,11 +200,11 @@ class BitGames(_BitEngine):
         result: NDArray[np.int8] = self._own_line * has_line.view(np.int8)
         result += self._their_line * answered.view(np.int8)
         drawn = self._drawn(own, other, legal) > (has_line | answered)
-        result += int(DRAW) * drawn.view(np.int8)
+        result += DRAW * drawn.view(np.int8)
         if refused is not None:
             result[refused] = OPPONENT_ILLEGAL
         status += result
-        np.putmask(legal, result != ONGOING, self._board.full)  # after the end any move is allowed
+        np.putmask(legal, result, self._board.full)  # after the end any move is allowed
         return result
 
     def _drawn(self, own: _Sets, other: _Sets, legal: _Sets) -> NDArray[np.bool_]:
@@ -348,7 +349,7 @@ class BitGame(_BitEngine):
         open_cells = self._open_cells
         legal = free & open_cells(own | other) if open_cells else free
         lines = self._lines
-        result: int = ONGOING
+        result = ONGOING
         if cell is not None:
             bit = 1 << cell
             if not legal & bit:
