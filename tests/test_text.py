@@ -265,7 +265,7 @@ WRONG = {
     "parse": [5, *(lambda answer, board, one=one: one for one in ("b2", 9, -1, True, 4.0))],
     "symmetric": ["yes", 1],
     "batch": [0, "8", 1.5],
-    "file": [5, "/no/such/file", "/", "/dev/full", f"{__file__}/answers", "/proc/answers", "a\0b"],
+    "file": [5, "/no/such/file", "/", "/dev/full", "/etc/hosts/answers", "/proc/answers", "a\0b"],
 }
 
 

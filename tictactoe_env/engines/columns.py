@@ -94,10 +94,10 @@ class ColumnBitGames(ColumnGames):
 
     def legal(self, states: Any) -> NDArray[np.int8]:
         """Masks (B, cols), 1 on columns with a legal cell, on all after the end of a game."""
-        found = states[2]
+        found = states[2].astype("<i8")
         for shift in self._rows:  # all rows onto the first
-            found = found | found >> shift
-        as_bytes = found.astype("<i8")[:, None].view(np.uint8)
+            found |= found >> shift
+        as_bytes = found[:, None].view(np.uint8)
         return np.unpackbits(as_bytes, axis=1, count=self._rules.cols, bitorder="little").view(
             np.int8
         )
