@@ -255,7 +255,7 @@ def test_no_game_starts_from_a_dead_board_where_these_are_draws(rules):
         assert rules.is_dead(*rules.to_bits(boards)).any() == (not early_draw)
 
 
-@pytest.mark.parametrize("rules", [Rules(), Rules(5, 5, 3)], ids=str)
+@pytest.mark.parametrize("rules", [Rules(), *(Rules(5, 5, 3, g) for g in (False, True))], ids=str)
 def test_random_starts_are_unfinished_with_every_number_of_marks(rules):
     empty, _ = ExploringStarts(0.0, rules)(np.ones(3, dtype=np.int8), np.random.default_rng(0))
     assert not empty.any()
