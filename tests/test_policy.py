@@ -177,7 +177,7 @@ def test_a_function_of_observations_and_masks_is_a_policy(kind):
 
 def test_a_function_of_columns_plays_the_cells_on_which_pieces_land_or_the_full_columns_top():
     falling = Rules(2, 3, 3, gravity=True)
-    boards = np.array([parse_board(text, falling) for text in ("X../O..", ".../X.O")])
+    boards = np.array([parse_board(text, falling) for text in ("O../X..", ".../X.O")])
     asked = []
     last = module.FunctionPolicy(
         lambda seen, legal: asked.append(legal) or np.array([0, 2]), falling, actions="columns"

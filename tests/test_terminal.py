@@ -412,7 +412,7 @@ def test_an_agent_is_trained_from_the_menu_and_then_a_choice(
 
 
 def test_a_board_is_chosen_in_the_menu_by_its_size(store):
-    text = menu("4x4x9 3x 2x4x3 1 a1 quit 4X5x4 4x4 2x3", store)
+    text = menu("4x4x9 3x 2x4x3 1 a1 quit 4X5x4 4x4 2x3x3", store)
     sizes = re.findall(r"^tic-tac-toe, (\S+), (\d)", text, re.MULTILINE)
     assert sizes == [("3x3", "3"), *[("2x4", "3")] * 2, ("4x5", "4"), ("2x3", "3")]
     assert not missing(text, "k must be", "'3x'", "4x4x3", "4x4x4", "d2 or 8")
