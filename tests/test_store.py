@@ -14,7 +14,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from any_games import ANN, MINIMAX, RUN, game
+from any_games import ANN, MINIMAX, RUN, any_games, game
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from text_cases import refuses
 
 from tictactoe_env.games.__main__ import main
@@ -51,6 +53,20 @@ def holds_in_a_child(condition):
         finally:
             os._exit(holds)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
+
+
+@settings(max_examples=10)
+@given(games=st.lists(any_games(), min_size=1, max_size=9))
+def test_games_of_any_kind_come_back_in_their_order_to_whoever_opens_the_store(games):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "games.db")
+        with GameStore(path) as one, GameStore(path) as other:
+            numbers = [one.add(games[0]), *other.add_many(games[1:])]
+            assert one.get(len(games)).moves == games[-1].moves
+        assert numbers == list(range(1, 1 + len(games)))
+        with GameStore(path) as again:
+            assert [replace(found, id=None) for found in again] == games
+            assert [found.id for found in again] == numbers
 
 
 def test_either_all_games_are_added_or_none_and_an_import_says_where_it_is_wrong(store):
