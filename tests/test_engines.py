@@ -2,10 +2,11 @@
 
 import pickle
 from itertools import product
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from sample_players import CellPlayer
+from sample_players import CellPlayer, random_probs
 
 from tictactoe_env.engines import batch_engine, game_engine
 from tictactoe_env.engines.bitboards import bitboards_of
@@ -13,6 +14,8 @@ from tictactoe_env.engines.bits import BitGame, BitGames
 from tictactoe_env.engines.images import ImageGame, ImageGames
 from tictactoe_env.engines.rows import RowGame, RowGames
 from tictactoe_env.exact.positions import positions_of
+from tictactoe_env.exact.tables import TabularPolicy
+from tictactoe_env.policy import Uniforms
 from tictactoe_env.rules import DRAW, ILLEGAL, LOSS, ONGOING, OPPONENT_ILLEGAL, WIN, Rules
 
 BOARDS = [Rules(*size) for size in ((3, 3, 3), (3, 3, 2), (2, 3, 2), (1, 5, 3), (5, 1, 2))]
@@ -112,6 +115,25 @@ def test_boards_of_up_to_10_cells_go_by_row_and_larger_ones_on_bitboards():
 def test_a_copy_of_an_engine_plays_the_same_games(kind):
     arguments = (Rules(2, 5, 3), True, "planes", *[True] * (kind in (RowGame, RowGames)))
     assert pickle.loads(pickle.dumps(kind(*arguments))).__reduce__() == (kind, arguments)
+
+
+@pytest.mark.parametrize("rules", [Rules(), Rules(2, 3, 2)], ids=str)
+def test_one_game_has_the_replies_of_many_with_the_same_numbers(rules):
+    """`test_vector_env` has the probabilities of these replies."""
+    rng = np.random.default_rng(SEED)
+    one, many = RowGame(rules, False, "grid"), RowGames(rules, False, "grid")
+    player = TabularPolicy(rules, random_probs(rules, rng))
+    boards, seats = every_start(rules)
+    waits = ~learner_to_move(boards, seats)
+    states = many.start(boards[waits], seats[waits])
+    numbers, replies = rng.random(len(states)), many.prepare([player])
+    drawn, _ = many.begin(
+        states, replies, nobody(states), SimpleNamespace(random=lambda _: numbers)
+    )
+    reply, uniforms = one.prepare(player), Uniforms(rng)
+    for state, number, after in zip(states.tolist(), numbers, drawn, strict=True):
+        uniforms.append(float(number))
+        assert one.advance(state, None, reply, uniforms)[0] == after
 
 
 @pytest.mark.parametrize("rules", [Rules(3, 4, 3), Rules(4, 4, 4), Rules(7, 8, 5)], ids=str)

@@ -90,18 +90,21 @@ def test_a_list_is_what_the_filters_leave_and_names_are_never_statements(store):
     names = [ANN, MINIMAX, RUN, Participant("human", "minimax"), MALLORY]
     for _ in range(120):
         x, o = rng.choices(names, k=2)
-        store.add(game(x=x, o=o, origin=rng.choice(ORIGINS)))
+        moves = rng.choice(("a1 b2 a2 b1 a3", "b2 a1 c3 a3 a2 c2 b1 b3 c1"))
+        store.add(game(moves, x=x, o=o, origin=rng.choice(ORIGINS)))
     store.add(game(x=Participant("agent", "trainee"), origin="training"))
     everything = list(store)[::-1]
     assert store.players() == sorted({"Ann", "minimax", "dqn-0", MALLORY.name})
     for _ in range(80):
         player = rng.choice((None, "Ann", MALLORY.name, "nobody", ("Ann", "dqn-0"), ()))
         people, origin = rng.choice((None, True, False)), rng.choice(("web", LISTED, ORIGINS))
+        result = rng.choice((None, "X", "draw"))
         ours = (player,) if isinstance(player, str) else player
         left = [one for one in everything if ours is None or {one.x.name, one.o.name} & {*ours}]
         left = [one for one in left if people in (None, "human" in (one.x.kind, one.o.kind))]
         left = [one for one in left if one.origin == origin or one.origin in origin]
-        filters = {"player": player, "people": people, "origin": origin}
+        left = [one for one in left if result in (None, one.result)]
+        filters = {"player": player, "people": people, "origin": origin, "result": result}
         assert store.count(**filters) == len(left)
         assert store.list(10, before=100, **filters) == [one for one in left if one.id < 100][:10]
 
