@@ -19,9 +19,9 @@ GRID = [
     for side in ("O", "alternate")
     for kind, opponent in product(OBSERVATIONS, opponents)
 ]
+BOARD = {"rows": 4, "cols": 5, "k": 4}
 EXTRAS = [{"start": "random"}, {"opening": "b2"}, {"early_draw": True}, {"rewards": {"win": 2}}]
-WIDE = {"rows": 4, "cols": 5, "k": 4}
-EXTRAS += [{"symmetric": True}, {"symmetric": True, "observation": "grid", **WIDE}]
+EXTRAS += [{"symmetric": True}, {"symmetric": True, **BOARD, "observation": "grid"}]
 # The second id is the same environment by another name.
 EVERY = {"tictactoe_env/TicTacToe-v0": (*GRID, *EXTRAS), "TicTacToe-v0": EXTRAS}
 SMALL = {"rows": 3, "cols": 4, "k": 3}

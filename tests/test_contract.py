@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 from gymnasium.error import ResetNeeded
-from oracles.plain_game import Board, PlainGame, first_image, plain, symmetries_of
+from oracles.plain_game import Board, PlainGame, plain
 from text_cases import refuses
 
 from tictactoe_env import ExploringStarts, Rules, TicTacToeEnv, TicTacToeVectorEnv
@@ -57,9 +57,7 @@ class Mixed:
 
     def probs(self, boards):
         scores = (boards + 2) @ self.weights % 1009
-        legal = boards == 0
-        if self.rules.gravity:
-            legal[:, : -self.rules.cols] &= boards[:, self.rules.cols :] != 0
+        legal = self.rules.legal_cells(boards)
         is_any = (scores[:, 0] % 8 == 0) & ((boards != 0).sum(axis=1) > 3)
         one = np.where(legal, scores, -1).argmax(axis=1)
         two = np.where(legal | is_any[:, None], scores, 1009).argmin(axis=1)
@@ -137,12 +135,13 @@ MAKERS = {"both": Alone, "one": Alone} | {mode: partial(many, mode) for mode in 
 class Referee:
     """Knows the rules of an environment, whose arguments, `made`, are picked at random.
 
-    opening: the cells of the forced first moves. choices: those of the opponents.
+    rules: the board, which is picked too by default.
     """
 
-    def __init__(self, random, has_opponent):
+    def __init__(self, random, has_opponent, rules=None):
         self.random = random
-        self.rules = rules = Rules(*random.choice(SIZES), gravity=random.random() < 0.6)
+        picked = Rules(*random.choice(SIZES), gravity=random.random() < 0.6)
+        self.rules = rules = rules or picked
         self.game = plain(rules)
         self.early_draw = random.random() < 0.3
         self.by_column = rules.gravity and random.random() < 0.7
@@ -166,9 +165,8 @@ class Referee:
         if made["start"] == "empty":
             self.first, cells = played(rules, self.early_draw, random)
         made["opening"] = " ".join(cell_text(cell, rules) for cell in cells)
-        sizes = (rules.rows, rules.cols, rules.gravity)
         whole = (tuple(range(rules.cells)),)
-        self.orders = symmetries_of(*sizes) if made["symmetric"] else whole
+        self.orders = self.game.orders if made["symmetric"] else whole
         self.players = ()
         if has_opponent:
             made["opponent"], self.players = self.opponents()
@@ -228,9 +226,7 @@ class Referee:
 
     def image(self, board):
         """The board that the learner sees."""
-        if not self.made["symmetric"]:
-            return board
-        return first_image(board, self.rules.rows, self.rules.cols, self.rules.gravity)
+        return self.game.first_image(board) if self.made["symmetric"] else board
 
     def cells(self, board, action):
         """The cells of a board that an action can mean: of a full column its top cell."""
@@ -274,9 +270,9 @@ class Referee:
 class Games:
     """The games of an environment, whose caller steps, resets and copies it at will."""
 
-    def __init__(self, seed, form, maker=None):
+    def __init__(self, seed, form, maker=None, rules=None):
         self.random = random = Random(f"{form} {seed}")
-        self.referee = Referee(random, form != "both")
+        self.referee = Referee(random, form != "both", rules)
         self.mode = form if form in MODES else "DISABLED"
         self.count = random.choice((1, 2, 2, 5)) if form in MODES else 1
         self.limit = random.choice((None, None, 4)) if form in MODES or maker else None

@@ -6,7 +6,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from oracles.plain_game import Player
 from sample_players import CellPlayer, random_probs
 
 from tictactoe_env.engines import batch_engine, game_engine
@@ -15,19 +14,13 @@ from tictactoe_env.engines.bits import BitGame, BitGames
 from tictactoe_env.engines.images import ImageGame, ImageGames
 from tictactoe_env.engines.rows import RowGame, RowGames
 from tictactoe_env.exact.positions import positions_of
-from tictactoe_env.exact.tables import TabularPolicy, tabulate
-from tictactoe_env.policy import RandomPolicy, Uniforms
+from tictactoe_env.exact.tables import TabularPolicy
+from tictactoe_env.policy import Uniforms
 from tictactoe_env.rules import DRAW, ILLEGAL, LOSS, ONGOING, OPPONENT_ILLEGAL, WIN, Rules
 
 BOARDS = [Rules(*size) for size in ((3, 3, 3), (3, 3, 2), (2, 3, 2), (1, 5, 3), (5, 1, 2))]
 LARGE = pytest.param(Rules(2, 5, 3), marks=pytest.mark.slow)  # 40,000 starts of each side
 SEED = 0
-EVEN = (np.arange(2_000) + 0.5) / 2_000
-
-
-def given(numbers):
-    """A generator that gives these numbers."""
-    return SimpleNamespace(random=lambda size: np.broadcast_to(numbers, size))
 
 
 def plain_results(boards, seats, rules, early_draw):
@@ -124,58 +117,23 @@ def test_a_copy_of_an_engine_plays_the_same_games(kind):
     assert pickle.loads(pickle.dumps(kind(*arguments))).__reduce__() == (kind, arguments)
 
 
-class OneByOne(RowGames):
-    """`RowGame` with the methods of `RowGames`."""
-
-    def prepare(self, policies):
-        self.game = RowGame(self.rules, False, "grid")
-        return [self.game.prepare(policy) for policy in policies]
-
-    def begin(self, states, replies, which, rng):
-        after = []
-        for state, player, number in zip(states, which, rng.random(len(states)), strict=True):
-            uniforms = Uniforms(np.random.default_rng(SEED))
-            uniforms.append(float(number))
-            after.append(self.game.advance(int(state), None, replies[player], uniforms)[0])
-        return np.array(after), None
-
-
-@pytest.mark.parametrize("engine", [RowGames, OneByOne])
 @pytest.mark.parametrize("rules", [Rules(), Rules(2, 3, 2)], ids=str)
-@pytest.mark.parametrize("spreads", [(0.02,), (None,), (None, 50.0, 0.1)])
-def test_each_reply_has_the_probability_of_the_opponents_table(engine, rules, spreads):
-    """Numbers that are evenly spread over [0, 1), and its ends, draw replies in these shares.
-
-    spreads: of the probabilities of each opponent; None: all free cells are equally likely.
-    """
-    rng, games = np.random.default_rng(SEED), engine(rules, False, "grid")
-    uniform = tabulate(RandomPolicy(), rules)
-    drawn = (TabularPolicy(rules, random_probs(rules, rng, spread or 1)) for spread in spreads)
-    players = [one if spread else uniform for one, spread in zip(drawn, spreads, strict=True)]
+def test_one_game_has_the_replies_of_many_with_the_same_numbers(rules):
+    """`test_vector_env` has the probabilities of these replies."""
+    rng = np.random.default_rng(SEED)
+    one, many = RowGame(rules, False, "grid"), RowGames(rules, False, "grid")
+    player = TabularPolicy(rules, random_probs(rules, rng))
     boards, seats = every_start(rules)
-    chosen = rng.permutation(np.flatnonzero(~learner_to_move(boards, seats)))[:10]
-    boards, seats = boards[chosen], seats[chosen]
-    states, which = games.start(boards, seats), rng.integers(len(spreads), size=len(chosen))
-    replies, numbers = games.prepare(players), [0, 2**-53, *EVEN, 1 - 2**-53]
-    drawn = np.array([games.begin(states, replies, which, given(n))[0] for n in numbers])
-    fixed = [games.prepare([CellPlayer(cell)]) for cell in range(rules.cells)]
-    by_cell = np.array([games.begin(states, one, nobody(states), given(0.5))[0] for one in fixed])
-    for game, player in enumerate(which):
-        probs = players[player].probs(boards[game][None])[0]
-        for state in {*drawn[:, game], *by_cell[:, game]}:
-            expected = probs[by_cell[:, game] == state].sum()
-            share = (drawn[:, game] == state).mean()
-            assert abs(share - expected) < 0.01
-            assert expected > 0 or share == 0
-
-
-@pytest.mark.parametrize("engine", [RowGames, OneByOne])
-def test_no_difference_between_two_probabilities_is_too_small_to_count(engine):
-    games, count = engine(Rules(), False, "grid"), len(EVEN)
-    states = games.start(np.zeros((count, 9), dtype=np.int8), np.full(count, -1))
-    replies = games.prepare([Player(lambda board: {0: 0.5025, 1: 0.4975})])
-    states, _ = games.begin(states, replies, nobody(states), given(EVEN))
-    assert games.boards(states).sum(axis=0)[:2].tolist() == [1_005, 995]
+    waits = ~learner_to_move(boards, seats)
+    states = many.start(boards[waits], seats[waits])
+    numbers, replies = rng.random(len(states)), many.prepare([player])
+    drawn, _ = many.begin(
+        states, replies, nobody(states), SimpleNamespace(random=lambda _: numbers)
+    )
+    reply, uniforms = one.prepare(player), Uniforms(rng)
+    for state, number, after in zip(states.tolist(), numbers, drawn, strict=True):
+        uniforms.append(float(number))
+        assert one.advance(state, None, reply, uniforms)[0] == after
 
 
 @pytest.mark.parametrize("rules", [Rules(3, 4, 3), Rules(4, 4, 4), Rules(7, 8, 5)], ids=str)

@@ -161,20 +161,6 @@ def test_the_data_hold_all_results_and_agree_with_the_exact_ones(capsys, tmp_pat
             assert cell == {rate: getattr(match.exact_result(x, o), rate) for rate in cell}
 
 
-def test_several_certificates_are_verified_at_once_and_each_wrong_one_is_named(capsys, tmp_path):
-    good = certified(tmp_path / "good.json", RandomPolicy(), RECTANGLE)
-    best = certified(tmp_path / "best.json", make_opponent("minimax-first", RECTANGLE), RECTANGLE)
-    bad, none = tmp_path / "bad.json", tmp_path / "none.json"
-    boaster = json_certificates.certified(RandomPolicy(), "boaster", RECTANGLE)
-    write_json({**boaster, "optimal": True}, bad)
-    code, out, err = called(evaluate, ["--verify", good, str(bad), str(none), best], capsys)
-    starts = ["on 2x4, ", f"verified: {good}", "PROVEN on 2x4, ", f"verified: {best}"]
-    lines = zip(out.splitlines(), starts, strict=True)
-    assert all(line.startswith(start) for line, start in lines)
-    assert (code, [line.split(" ")[1] for line in err.splitlines()]) == (1, [f"{bad}:", f"{none}:"])
-    assert "optimal" in err
-
-
 def test_whether_certificates_prove_what_they_are_asked_for_is_the_exit_code(capsys, tmp_path):
     safe = certified(tmp_path / "safe.json", make_opponent("minimax", RECTANGLE), RECTANGLE)
     beaten = certified(tmp_path / "beaten.json", RandomPolicy(), RECTANGLE)

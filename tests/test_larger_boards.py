@@ -1,7 +1,6 @@
 """Training on boards of more than 12 cells, on which networks play without a table of positions."""
 
 from contextlib import nullcontext
-from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,19 +12,14 @@ import agents
 import evaluate as program
 import train
 from apps.players.seat import run_seat
-from apps.terminal import report
 from apps.terminal.progress import describe
 from tictactoe_env.certificates.certificate import load_policy, read, verify
 from tictactoe_env.exact.evaluation import (
-    Evaluation,
-    best_play_x,
     evaluate,
     evaluate_or_sample,
 )
-from tictactoe_env.exact.match import Result
 from tictactoe_env.exact.positions import TABULATED, positions_of
 from tictactoe_env.exact.proof import Limit, reach_of
-from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.policy import GreedyPolicy, RandomPolicy
 from tictactoe_env.rules import Rules
 from tictactoe_env.starts import ExploringStarts
@@ -171,22 +165,6 @@ def test_a_side_beyond_the_limit_is_sampled_and_a_run_without_a_proof_has_no_cer
 
 
 # --- goals where X wins ---------------------------------------------------------------------------
-
-
-def test_where_x_wins_the_goal_is_that_x_wins_against_everybody():
-    boards = (Rules(), WON, SQUARE, Rules(5, 5, 4))
-    assert [best_play_x(rules) for rules in boards] == [0, 1, 0, None]
-    perfect = evaluate(MinimaxPolicy(WON))
-    for goal in ("unbeatable", "optimal"):
-        assert [perfect.reached(goal, side) for side in ("both", "X", "O")] == [True, True, False]
-    draws = Evaluation(Result(0.9, 0.1, 0), Result(0, 0, 1), True, False, True, False)
-    assert draws.reached("unbeatable", "X")
-    won = replace(draws, best_play_x=1)  # but not against everybody
-    assert not won.reached("unbeatable", "X")
-    assert perfect.rank() > won.rank()
-    assert "X wins against everybody" in report.goal_text("unbeatable", WON)
-    found = ["wins against everybody" in describe(one) for one in (perfect, won)]
-    assert found == [True, False]
 
 
 @pytest.mark.parametrize(

@@ -12,20 +12,18 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
-from oracles.plain_game import PlainGame, Player, lines_of
+from oracles.plain_game import PlainGame, Player, lines_of, plain
+from test_contract import Games
 from text_cases import refuses
 
 import tictactoe_env.engines
-from tictactoe_env import TicTacToeEnv, TicTacToeVectorEnv
 from tictactoe_env import config as config_module
-from tictactoe_env import starts as starts_module
 from tictactoe_env.certificates import certify, verify
 from tictactoe_env.exact import (
     MinimaxPolicy,
     best_response_player,
     exact_result,
     positions_of,
-    solve,
 )
 from tictactoe_env.exact.evaluation import evaluate, winner
 from tictactoe_env.exact.match import (
@@ -36,33 +34,49 @@ from tictactoe_env.exact.match import (
     wins_most,
 )
 from tictactoe_env.exact.proof import BoardReach, TableReach
-from tictactoe_env.exact.provable import _random_positions
 from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.games import Game, analyse
 from tictactoe_env.notation import check_move
 from tictactoe_env.policy import FunctionPolicy, RandomPolicy
 from tictactoe_env.render import rgb_array
 from tictactoe_env.rules import LOSS, IllegalMoveError, Rules, standing
-from tictactoe_env.search import MCTSPolicy, SearchPolicy
-from tictactoe_env.starts import ExploringStarts
+from tictactoe_env.search import MCTSPolicy
+
+
+class PlainMisere(PlainGame):
+    def outcome(self, board, early_draw=False):
+        found = super().outcome(board, early_draw)
+        return found and -found
 
 
 class Misere(Rules):
     """The side that completes a line loses."""
+
+    plain = PlainMisere
 
     @property
     def line_result(self):
         return LOSS
 
 
-class PlainMisere(PlainGame):
-    def outcome(self, board):
-        found = super().outcome(board)
-        return found and -found
+class PlainTorus(PlainGame):
+    def __init__(self, rows, cols, k, gravity):
+        super().__init__(rows, cols, k, gravity)
+        around = [
+            [divmod(cell, 3 * cols) for cell in one] for one in lines_of(3 * rows, 3 * cols, k)
+        ]
+        found = {frozenset(row % rows * cols + col % cols for row, col in one) for one in around}
+        self._lines = [tuple(one) for one in found if len(one) == k]
+        shifts = product(range(1 if gravity else rows), range(cols))
+        turned = [np.reshape(order, (rows, cols)) for order in self.orders]
+        rolled = [np.roll(one, shift, (0, 1)) for one, shift in product(turned, shifts)]
+        self.orders = [tuple(one.ravel().tolist()) for one in rolled]
 
 
 class Torus(Rules):
     """Lines go on at the opposite edge."""
+
+    plain = PlainTorus
 
     @property
     def lines(self):
@@ -84,18 +98,22 @@ class Torus(Rules):
         return [np.roll(one, shift, (0, 1)) for one in turned for shift in shifts]
 
 
-class PlainTorus(PlainGame):
+class PlainSquares(PlainGame):
     def __init__(self, rows, cols, k, gravity):
         super().__init__(rows, cols, k, gravity)
-        around = [
-            [divmod(cell, 3 * cols) for cell in one] for one in lines_of(3 * rows, 3 * cols, k)
-        ]
-        found = {frozenset(row % rows * cols + col % cols for row, col in one) for one in around}
-        self._lines = [tuple(one) for one in found if len(one) == k]
+        corners = [row * cols + col for row, col in np.ndindex(rows - 1, cols - 1)]
+        squares = [[corner + step for step in (0, 1, cols, cols + 1)] for corner in corners]
+        self._lines = [(*one[:out], *one[out + 1 :]) for one in squares for out in range(4)]
+        self.orders = [order for order in self.orders if order[0] == 0]
+
+    def legal(self, board):
+        return [cell for cell in super().legal(board) if cell != 0]
 
 
 class Squares(Rules):
     """Three cells of a square are a line; the first cell is never legal."""
+
+    plain = PlainSquares
 
     @property
     def lines(self):
@@ -106,20 +124,6 @@ class Squares(Rules):
     def open_cells(self, taken):
         opened = super().open_cells(taken)
         return (self.full if opened is None else opened) & (self.full ^ self.cell_bits[0])
-
-
-class PlainSquares(PlainGame):
-    def outcome(self, board):
-        for row, col in np.ndindex(len(board) // self.cols - 1, self.cols - 1):
-            start = row * self.cols + col
-            marks = [board[start + step] for step in (0, 1, self.cols, self.cols + 1)]
-            for mark in (1, -1):
-                if marks.count(mark) >= 3:
-                    return mark
-        return None if self.legal(board) else 0
-
-    def legal(self, board):
-        return [cell for cell in super().legal(board) if cell != 0]
 
 
 def test_where_o_wins_with_best_play_o_is_judged_by_its_wins_and_x_not_by_its_losses():
@@ -139,19 +143,18 @@ def test_where_o_wins_with_best_play_o_is_judged_by_its_wins_and_x_not_by_its_lo
     assert certificate.claim == f"PROVEN on {rules}: {found.verdict}"
 
 
-def test_the_symmetries_are_the_possible_ones_that_keep_lines_and_moves():
-    expected = [
-        (Rules(3, 3, 3), 8),
-        (Rules(3, 4, 3), 4),
-        (Rules(3, 3, 3, True), 2),
-        (Torus(3, 3, 3), 72),
-        (Torus(5, 5, 4), 200),
-        (Torus(3, 3, 3, True), 6),
-        (Squares(3, 3, 3), 2),
-    ]
-    for rules, count in expected:
-        assert rules.symmetries.shape == (count, rules.cells)
-        assert rules.symmetries[0].tolist() == list(range(rules.cells))
+SYMMETRIES = [(Rules(3, 3, 3), 8), (Rules(3, 4, 3), 4), (Rules(1, 5, 2), 2), (Rules(1, 1, 1), 1)]
+SYMMETRIES += [(Rules(7, 8, 5), 4), (Rules(6, 7, 4, True), 2), (Rules(3, 1, 3, True), 1)]
+SYMMETRIES += [(Torus(3, 3, 3), 72), (Torus(5, 5, 4), 200), (Torus(3, 3, 3, True), 6)]
+SYMMETRIES += [(Squares(3, 3, 3), 2)]
+
+
+@pytest.mark.parametrize(("rules", "count"), SYMMETRIES, ids=str)
+def test_the_symmetries_are_the_possible_ones_that_keep_lines_and_moves(rules, count):
+    found = list(map(tuple, rules.symmetries.tolist()))
+    assert len(found) == count
+    assert set(found) == set(plain(rules).orders)
+    assert found[0] == tuple(range(rules.cells))
 
 
 def test_a_law_that_is_none_is_refused():
@@ -165,60 +168,15 @@ def test_a_law_that_is_none_is_refused():
         type("ForX", (Rules,), {"result": lambda self, own, other, early_draw=False: 0})
 
 
-PLAIN = {Rules: PlainGame, Misere: PlainMisere, Torus: PlainTorus, Squares: PlainSquares}
 LAWS = [(Misere, False), (Rules, True), (Misere, True), (Torus, True)]
 GAMES = [Misere(3, 2, 2), Misere(2, 4, 3), Rules(3, 3, 3, True), Misere(2, 4, 3, True)]
 GAMES += [Torus(2, 4, 3), Squares(3, 3, 3)]
 SLOW = [Misere(3, 3, 3), Torus(3, 3, 3), *(kind(3, 4, 3, gravity) for kind, gravity in LAWS)]
 LARGE = [Torus(4, 5, 4), Squares(4, 5, 3), Torus(6, 7, 4, True), Squares(6, 7, 3, True)]
+EVERY = [*GAMES, *(pytest.param(rules, marks=pytest.mark.slow) for rules in SLOW)]
 every_game = pytest.mark.parametrize(
-    "rules",
-    [*GAMES, *(pytest.param(rules, marks=pytest.mark.slow) for rules in SLOW)],
-    ids=lambda rules: f"{type(rules).__name__} {rules}",
+    "rules", EVERY, ids=lambda rules: f"{type(rules).__name__} {rules}"
 )
-
-
-def played(*opponents):
-    """Games, the cells up to which boards go by row, what actions are, and the opponent."""
-    for rules, row_cells in [*product(GAMES + SLOW, [0, 10]), *product(LARGE, [10])]:
-        name = f"{type(rules).__name__} {rules}, {'rows' if rules.cells <= row_cells else 'bits'}"
-        marks = [pytest.mark.slow] * (rules in SLOW)
-        for actions in ["cells", "images", *["columns"] * rules.gravity]:
-            for opponent in opponents:
-                if opponent != "minimax" or (rules not in LARGE and actions == "cells"):
-                    case = rules, row_cells, actions, opponent
-                    yield pytest.param(*case, marks=marks, id=f"{name}, {actions}, {opponent}")
-
-
-PLAYED = "rules", "row_cells", "actions", "opponent"
-
-
-@cache
-def plain(rules):
-    return PLAIN[type(rules)](rules.rows, rules.cols, rules.k, rules.gravity)
-
-
-def shown(board, rules, actions):
-    """The cells of a board in the order that is shown: of its first image by X and then by O."""
-
-    def key(cells):
-        return [sum(1 << i for i, cell in enumerate(cells) if board[cell] == m) for m in (1, -1)]
-
-    return min(rules.symmetries[: None if actions == "images" else 1], key=key)
-
-
-def meant(board, rules, actions):
-    """The cell of each action on a board; -1 for a column without a legal one."""
-    if actions != "columns":
-        return shown(board, rules, actions)
-    lands = {cell % rules.cols: cell for cell in plain(rules).legal(board)}
-    return np.array([lands.get(column, -1) for column in range(rules.cols)])
-
-
-def options(rules, actions):
-    """The arguments of an environment."""
-    kind = "columns" if actions == "columns" else "cells"
-    return {"actions": kind, "symmetric": actions == "images", **rules.to_json()}
 
 
 def most_wins(rules, side):
@@ -244,43 +202,10 @@ def most_wins(rules, side):
     return Player(choice)
 
 
-def mask_of(cells, rules):
-    return np.isin(np.arange(rules.cells), cells)
-
-
-def unfinished(rules):
-    """The boards (U, cells) in which a move can be made, as tuples and as an array."""
-    boards = plain(rules).unfinished
-    return boards, np.array(boards, dtype=np.int8)
-
-
 def test_a_law_is_no_other_law_of_the_same_size():
     falling = Rules(gravity=True), Misere(gravity=True)
     laws = {Rules(), Misere(), *falling, Rules(3, 3)}
     assert len({positions_of(rules).rules for rules in laws}) == len(laws) == 4
-
-
-@every_game
-def test_positions_values_and_best_moves_are_those_of_the_law(rules):
-    game, positions = plain(rules), positions_of(rules)
-    boards = list(map(tuple, positions.boards.tolist()))
-    assert set(boards) == set(game.positions)
-    assert boards == sorted(boards, key=lambda one: (np.count_nonzero(one), code(one)))
-    outcomes = [game.positions[board] for board in boards]
-    assert positions.is_over.tolist() == [outcome is not None for outcome in outcomes]
-    assert positions.outcome_x.tolist() == [outcome or 0 for outcome in outcomes]
-    assert solve(rules).value_x.tolist() == [game.value_x[board] for board in boards]
-    for board, best in zip(boards, solve(rules).optimal(positions.boards), strict=True):
-        expected = [] if game.positions[board] is not None else game.best(board)
-        assert np.flatnonzero(best).tolist() == expected
-    images = {board: {tuple(np.array(board)[one]) for one in rules.symmetries} for board in boards}
-    for board, every in images.items():
-        assert {game.value_x[image] for image in every} == {game.value_x[board]}
-    assert len(np.unique(positions.canonical)) == len({min(one) for one in images.values()})
-
-
-def code(board):
-    return sum(mark % 3 * 3**cell for cell, mark in enumerate(board))
 
 
 @every_game
@@ -324,9 +249,11 @@ def test_results_best_responses_and_certificates_are_those_of_the_law(rules):
 
 @every_game
 def test_random_play_and_masks_of_policies_are_those_of_the_law(rules):
-    game, (boards, array) = plain(rules), unfinished(rules)
-    masks = np.array([mask_of(game.legal(board), rules) for board in boards])
+    game, cells = plain(rules), range(rules.cells)
+    array = np.array(game.unfinished, dtype=np.int8)
+    masks = np.array([np.isin(cells, game.legal(board)) for board in game.unfinished])
     assert np.array_equal(RandomPolicy(rules).probs(array) > 0, masks)
+    assert not MCTSPolicy(rules, playouts=20).probs(array[::9])[~masks[::9]].any()
     asked = []
     FunctionPolicy(lambda seen, legal: asked.append(legal) or legal.argmax(axis=1), rules).probs(
         array
@@ -339,96 +266,21 @@ def test_random_play_and_masks_of_policies_are_those_of_the_law(rules):
     assert sampled.win == pytest.approx(exact.win, abs=0.1)
 
 
-@every_game
-def test_searches_find_the_best_moves_of_the_law(rules):
-    game, (boards, array) = plain(rules), unfinished(rules)
-    rng = np.random.default_rng(0)
-    some = rng.choice(len(boards), size=min(60, len(boards)), replace=False)
-    search, playouts = SearchPolicy(rules), MCTSPolicy(rules, playouts=300)
-    for number in some.tolist():
-        board = boards[number]
-        assert sorted(search.best_moves(array[number])) == game.best(board)
-        found = np.flatnonzero(playouts.probs(array[number][None])[0]).tolist()
-        assert set(found) <= set(game.legal(board) if board.count(0) > 3 else game.best(board))
-    ahead = SearchPolicy(rules, depth=2).probs(array[some])
-    for number, probs in zip(some.tolist(), ahead, strict=True):
-        assert set(np.flatnonzero(probs)) <= set(game.legal(boards[number]))
+def engines():
+    """The boards, each with the number of cells up to which boards go by row."""
+    for rules, row_cells in [*product(GAMES + SLOW, [0, 10]), *product(LARGE, [10])]:
+        name = f"{type(rules).__name__} {rules}, {row_cells}"
+        marks = [pytest.mark.slow] * (rules in SLOW)
+        yield pytest.param(rules, row_cells, marks=marks, id=name)
 
 
-@every_game
-def test_starts_and_positions_of_random_games_are_those_of_the_law(rules, monkeypatch):
-    game, rng = plain(rules), np.random.default_rng(0)
-    for most_cells in (rules.cells, 0):  # of a board whose positions are all listed
-        monkeypatch.setattr(starts_module, "TABULATED", most_cells)
-        boards, _ = ExploringStarts(1.0, rules)(np.ones(200, dtype=np.int8), rng)
-        assert set(map(tuple, boards.tolist())) <= set(game.unfinished)
-    assert set(map(tuple, _random_positions(rules).tolist())) <= set(game.unfinished)
-
-
-@pytest.mark.parametrize(PLAYED, list(played(None, "random")))
-def test_single_games_go_by_the_law(rules, row_cells, actions, opponent, monkeypatch):
-    """Some moves are on any cell, so that illegal ones come up too."""
-    game, rng = plain(rules), np.random.default_rng(0)
+@pytest.mark.parametrize("form", ["both", "one", "NEXT_STEP"])
+@pytest.mark.parametrize(("rules", "row_cells"), list(engines()))
+def test_every_game_goes_by_the_law(rules, row_cells, form, monkeypatch):
     monkeypatch.setattr(tictactoe_env.engines, "_ROW_ENGINE", row_cells)
     monkeypatch.setattr(config_module, "Rules", type(rules))
-    env = TicTacToeEnv(opponent, observation="grid", **options(rules, actions))
-    for _ in range(20):
-        is_over = False
-        seen, info = env.reset(seed=int(rng.integers(2**31)))
-        while not is_over:
-            board = tuple(env.board.tolist())
-            cells, legal, mover = meant(board, rules, actions), game.legal(board), game.mover(board)
-            image = np.array(board)[shown(board, rules, actions)]
-            assert np.array_equal(seen.ravel(), image * mover)
-            mask = np.isin(cells, legal)
-            assert np.array_equal(info["action_mask"] > 0, mask)
-            possible = np.flatnonzero(mask | (rng.random() < 0.05))
-            chosen = int(rng.choice(possible))
-            seen, _, is_over, _, info = env.step(chosen)
-            assert info["illegal_move"] == (not mask[chosen])
-            if not mask[chosen]:
-                assert info["outcome"] == -1
-                break
-            after, own = tuple(env.board.tolist()), game.after(board, int(cells[chosen]))
-            replies = game.legal(own) if opponent and game.outcome(own) is None else []
-            assert after in ([game.after(own, cell) for cell in replies] or [own])
-            outcome = game.outcome(after)
-            assert is_over == (outcome is not None)
-            assert info["outcome"] == (outcome or 0) * mover
-
-
-@pytest.mark.parametrize(PLAYED, list(played("random", "minimax")))
-def test_many_games_and_their_opponents_go_by_the_law(
-    rules, row_cells, actions, opponent, monkeypatch
-):
-    game, rng = plain(rules), np.random.default_rng(0)
-    monkeypatch.setattr(tictactoe_env.engines, "_ROW_ENGINE", row_cells)
-    monkeypatch.setattr(config_module, "Rules", type(rules))
-    given = {"illegal": "raise", "start": "empty" if rules in LARGE else "random"}
-    given |= options(rules, actions)
-    envs = TicTacToeVectorEnv(16, opponent, autoreset_mode="NEXT_STEP", **given)
-    _, infos = envs.reset(seed=0)
-    over = np.zeros(16, dtype=bool)
-    for _ in range(30):
-        before, masks = envs.boards, infos["action_mask"]
-        chosen = (masks * rng.random(masks.shape)).argmax(axis=1)
-        _, _, terminated, _, infos = envs.step(chosen)
-        assert not infos["illegal_move"].any()
-        for number, board in enumerate(map(tuple, envs.boards.tolist())):
-            outcome = game.outcome(board)
-            legal = np.isin(meant(board, rules, actions), game.legal(board))
-            allowed = legal | (outcome is not None)  # once a game is over, every action
-            assert np.array_equal(infos["action_mask"][number] > 0, allowed)
-            assert terminated[number] == (outcome is not None)
-            assert infos["outcome"][number] == (outcome or 0) * infos["side"][number]
-            if not over[number]:
-                seen = tuple(before[number].tolist())
-                own = game.after(seen, int(meant(seen, rules, actions)[chosen[number]]))
-                replies = game.legal(own) if game.outcome(own) is None else []
-                if opponent == "minimax" and replies:
-                    replies = game.best(own)
-                assert board in ([game.after(own, cell) for cell in replies] or [own])
-        over = terminated
+    for seed in range(3):
+        Games(seed, form, rules=rules)
 
 
 @pytest.mark.parametrize("rules", [Torus(3, 3, 3), Squares(3, 4, 3)], ids=str)

@@ -20,7 +20,7 @@ from tictactoe_env.certificates.certificate import (
     policy_in,
     verify,
 )
-from tictactoe_env.certificates.lines import LinesPolicy, decompressed, reaches_of
+from tictactoe_env.certificates.lines import LinesPolicy, decompressed
 from tictactoe_env.exact.proof import BoardReach, Limit, ProofLimitError
 from tictactoe_env.exact.tables import TabularPolicy
 from tictactoe_env.policy import CanonicalPolicy, RandomPolicy, plays_symmetrically
@@ -154,28 +154,6 @@ WRONG = [
 def test_what_is_wrong_in_a_certificate_is_named(path, name, value, words):
     with refuses(*words.split(), error=CertificateError):
         verified({**read_json(path), name: value})
-
-
-TEXTS = [
-    ("[]", "moves sides"),
-    ('{"X":[[0]],"X":[]}', "repeated"),
-    ("{", "moves JSON"),
-    ('{"X":[[16]],"O":[]}', "3 16"),
-    ('{"X":[[{"01":1}]],"O":[]}', "3 01"),
-    ('{"X":[[{"1":0.5,"2":0.25}]],"O":[]}', "sum 1"),
-    ('{"X":[[1],[2,0,0,3]],"O":[]}', "X 2 marks"),
-    ('{"X":[[1],[2,0,0],[]],"O":[]}', "X list ply"),
-    ('{"X":[[1],[{"2":1,"0":0},0,0]],"O":[]}', "probability"),
-]
-
-
-@pytest.mark.parametrize(("text", "words"), TEXTS)
-def test_what_is_wrong_in_the_moves_is_named(text, words):
-    rules = Rules(1, 4, 2)
-    right = b'{"X":[[1],[2,0,0]]}'
-    assert reaches_of(right, ("X",), rules, False)["X"].decisions == 4
-    with refuses(*words.split(), error=CertificateError):
-        reaches_of(text.encode(), ("X", "O"), rules, False)
 
 
 def test_text_that_grows_too_large_is_refused(monkeypatch):

@@ -226,18 +226,6 @@ def test_a_saved_model_predicts_the_same_and_learns_on(tmp_path):
     assert (values_in_all_states(alone) == values_in_all_states(model)).all()
 
 
-def test_a_buffer_can_store_each_observation_once():
-    options = {**NO_TIMEOUTS, "optimize_memory_usage": True, "buffer_size": 200}
-    buffer = model_of(lottery(2), **options).learn(440).replay_buffer
-    samples = buffer.sample(500)
-
-    def rows(seen, masks):
-        return set(map(tuple, np.column_stack([seen, masks]).astype(int).tolist()))
-
-    known = rows(buffer.observations.reshape(-1), buffer.next_action_masks.reshape(-1, ACTIONS))
-    assert rows(samples.observations, samples.next_action_masks) <= known
-
-
 def test_returns_of_several_steps_are_refused():
     with refuses("n_steps", 3):
         model_of(lottery(), n_steps=3)

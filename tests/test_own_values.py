@@ -12,13 +12,11 @@ from apps.players.seat import KINDS, Seat, run_seat
 from tictactoe_env.certificates.certificate import load_policy, read
 from tictactoe_env.exact.match import action_values
 from tictactoe_env.exact.positions import positions_of
-from tictactoe_env.exact.solver import solve
 from tictactoe_env.exact.tables import TabularPolicy
 from tictactoe_env.games.game import UNKNOWN
 from tictactoe_env.notation import parse_board
 from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.rules import Rules
-from tictactoe_env.search.alphabeta import SearchPolicy
 from tictactoe_env.search.mcts import MCTSPolicy
 from training.values import OwnValues, checked, read_values, reward_scale, write_values
 
@@ -103,19 +101,6 @@ def test_a_run_without_the_file_has_its_results_against_random_and_a_wrong_file_
     seats = [run_seat(path, "dqn", Rules()) for path in (folder, run)]
     found, expected = (seat.thoughts(np.eye(9, dtype=np.int8)[4], "expected") for seat in seats)
     assert (found.kinds, found.values) == (("expected",), expected.values)
-
-
-@pytest.mark.parametrize("depth", [1, 3])
-def test_a_limited_search_plays_the_moves_of_its_highest_score(depth):
-    positions = positions_of(Rules())
-    boards, player = positions.boards[positions.unfinished][::7], SearchPolicy(Rules(), depth=depth)
-    values, truth = player.q_values(boards), solve(Rules()).move_values(boards)
-    assert np.array_equal(np.isnan(values), boards != 0)
-    best = values == np.nanmax(values, axis=1, keepdims=True)
-    assert best[player.probs(boards) > 0].all()
-    for result in (1, -1):
-        assert (truth == result)[values == result].all(), "what it calls proven is proven"
-    assert (np.abs(values[boards == 0]) <= 1).all()
 
 
 def test_a_tree_search_gives_each_move_the_mean_success_of_its_playouts():

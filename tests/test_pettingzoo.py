@@ -14,12 +14,12 @@ import pytest
 from gymnasium.error import ClosedEnvironmentError, ResetNeeded
 from pettingzoo.utils import turn_based_aec_to_parallel
 from test_contract import INFOS, Alone, Games
+from test_law import Misere
 from text_cases import refuses
 
 from tictactoe_env import TicTacToeEnv
 from tictactoe_env import config as config_module
 from tictactoe_env import pettingzoo as tictactoe
-from tictactoe_env.rules import LOSS, Rules
 
 state_checks = importlib.import_module("pettingzoo.test.state_test")  # the module, not its function
 SETTINGS = (
@@ -92,6 +92,12 @@ class Seats(Alone):
 @pytest.mark.parametrize("seed", range(14))
 def test_every_game_goes_by_the_rules_and_the_arguments(seed):
     Games(seed, "both", Seats)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_every_game_goes_by_the_law(seed, monkeypatch):
+    monkeypatch.setattr(config_module, "Rules", Misere)
+    Games(seed, "both", Seats, Misere(3, 2, 2))
 
 
 def play(env, cells):
@@ -173,20 +179,3 @@ def test_pictures_show_the_last_move_and_a_window_that_a_copy_closed_opens_again
         env.step(cell)
         assert env.board[cell] == -1
         env.close()
-
-
-class Misere(Rules):
-    """The side that completes a line loses."""
-
-    @property
-    def line_result(self):
-        return LOSS
-
-
-def test_rewards_and_outcomes_are_those_of_the_law(monkeypatch):
-    monkeypatch.setattr(config_module, "Rules", Misere)
-    env = tictactoe.env()
-    play(env, [0, 3, 1, 4, 2])  # player_1 has a line
-    assert env.terminations == {"player_1": True, "player_2": True}
-    assert env.rewards == {"player_1": -1, "player_2": 1}
-    assert [env.infos[name]["outcome"] for name in tictactoe.AGENTS] == [-1, 1]

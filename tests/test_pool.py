@@ -200,20 +200,11 @@ class Shared:
         return np.full(len(seen), self.cells[0])
 
 
-class ByName(Shared):
-    def choose(self, seen, masks):
-        return np.full(len(seen), Shared.cells[0])
-
-
 CELLS = Shared.cells
 
 
 def of_global(seen, masks):
     return np.full(len(seen), CELLS[0])
-
-
-def of_argument(seen, masks, cells=CELLS):
-    return np.full(len(seen), cells[0])
 
 
 def of_cells(cells, seen, masks):
@@ -234,15 +225,9 @@ def with_function(function):
 
 KEPT = {
     "closure": (lambda: with_function(closure(CELLS)), 0),
-    "number": (lambda: with_function(closure(0)), 0),
     "global": (lambda: with_function(of_global), 0),
-    "helper": (lambda: with_function(lambda seen, masks: of_global(seen, masks)), 0),
-    "default": (lambda: with_function(of_argument), 0),
-    "partial of a global": (lambda: with_function(functools.partial(of_global)), 0),
-    "class by name": (lambda: with_function(ByName().choose), 0),
     "attribute": (lambda: types.SimpleNamespace(probs=with_function(of_global).probs), 0),
     "greedy": (lambda: GreedyPolicy(with_function(of_global)), 0),
-    "canonical": (lambda: CanonicalPolicy(with_function(of_global), LARGE), 0),
     "partial": (lambda: with_function(functools.partial(of_cells, CELLS)), 1),
     "method": (lambda: with_function(Shared().choose), 1),
     "class attribute": (Shared, 1),

@@ -1,12 +1,13 @@
 import numpy as np
 import pytest
 from oracles.plain_game import plain
+from test_law import EVERY
 from text_cases import refuses
 
 from tictactoe_env.exact.positions import can_enumerate, positions_of
 from tictactoe_env.rules import Rules
 
-SMALL = [Rules(3, 3, 3), Rules(2, 3, 2), Rules(3, 4, 2), Rules(1, 5, 2), Rules(1, 1, 1)]
+SMALL = [Rules(3, 3, 3), Rules(2, 3, 2), Rules(3, 4, 2), Rules(1, 5, 2), Rules(1, 1, 1), *EVERY]
 
 
 def test_three_by_three_has_5478_positions_765_up_to_symmetry():
@@ -89,26 +90,3 @@ def test_positions_are_enumerated_once_and_a_large_board_is_refused_with_the_way
     assert (can_enumerate(Rules(4, 4, 4)), can_enumerate(Rules(3, 6, 3))) == (True, False)
     with refuses("3x6", 16, 18):
         positions_of(Rules(3, 6, 3))
-
-
-SYMMETRIES = {(3, 3, 3): 8, (2, 3, 2): 4, (3, 4, 3): 4, (1, 5, 2): 2, (5, 1, 2): 2, (1, 1, 1): 1}
-SYMMETRIES |= {
-    (4, 4, 4): 8,
-    (7, 8, 5): 4,
-    (4, 4, 4, True): 2,
-    (6, 7, 4, True): 2,
-    (3, 1, 3, True): 1,
-}
-
-
-@pytest.mark.parametrize("sizes", SYMMETRIES)
-def test_a_square_has_eight_symmetries_of_its_lines_a_rectangle_four_and_a_row_two(sizes):
-    found = Rules(*sizes).symmetries
-    assert found.shape == (SYMMETRIES[sizes], sizes[0] * sizes[1])
-    symmetries = list(map(tuple, found.tolist()))
-    assert len(set(symmetries)) == len(symmetries)
-    assert symmetries[0] == tuple(range(sizes[0] * sizes[1]))
-    lines = set(map(frozenset, Rules(*sizes).lines))
-    for first in symmetries:
-        assert {frozenset(first[cell] for cell in line) for line in lines} == lines
-        assert {tuple(first[cell] for cell in second) for second in symmetries} == set(symmetries)

@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 
@@ -24,24 +23,6 @@ while read -r board side; do
   set -- a1 b1 c1 a2 b2 c2 a3 b3 c3; shift ${#left}; echo "$1"
 done
 """
-SCRIPT = """
-require("readline").createInterface({ input: process.stdin }).on("line", (line) => {
-  const at = line.replaceAll("/", "").indexOf(".");
-  console.log("abc"[at % 3] + (1 + Math.floor(at / 3)));
-});
-"""
-C = """
-#include <stdio.h>
-int main(void) {
-  char line[99];
-  while (fgets(line, 99, stdin)) {
-    int at = 0;
-    for (char *c = line; *c != '.'; c++) at += *c != '/';
-    printf("%c%d\\n", 'a' + at % 3, 1 + at / 3);
-    fflush(stdout);
-  }
-}
-"""
 
 
 class FirstFree:
@@ -49,23 +30,10 @@ class FirstFree:
         return CellPlayer(0).probs(boards)[:, [0]] * (boards == 0) * ((boards == 0).cumsum(1) == 1)
 
 
-def command(language, folder):
-    """The command of a program that takes the first free cell."""
-    tool = {"shell": "sh", "JavaScript": "node", "C": "gcc"}[language]
-    if shutil.which(tool) is None:
-        pytest.skip(f"needs {tool}")
-    file = folder / {"shell": "bot.sh", "JavaScript": "bot.js", "C": "bot.c"}[language]
-    file.write_text({"shell": SHELL, "JavaScript": SCRIPT, "C": C}[language])
-    if language != "C":
-        return f"{tool} '{file}'"
-    subprocess.run([tool, file, "-o", folder / "bot"], check=True)
-    return f"'{folder}/bot'"
-
-
-@pytest.mark.parametrize("language", ["shell", "JavaScript", "C"])
-def test_a_program_in_any_language_is_proven_by_its_answers(language, tmp_path, capsys):
-    answers = tmp_path / "answers.jsonl"
-    words = ["--program", command(language, tmp_path), "--answers", str(answers)]
+def test_a_program_in_any_language_is_proven_by_its_answers(tmp_path, capsys):
+    answers, file = tmp_path / "answers.jsonl", tmp_path / "bot.sh"
+    file.write_text(SHELL)
+    words = ["--program", f"sh '{file}'", "--answers", str(answers)]
     expected = evaluation_of(FirstFree())
     for _ in range(2):  # first by the program, then by its answers
         code, out, err = called(evaluate, words, capsys)
@@ -81,12 +49,10 @@ WRONG = {
     "false": (EMPTY, "exit code 1"),
     "sleep 60": (EMPTY, "0.3 seconds"),
     "echo hello": ("'hello'", "before it was asked"),
-    "yes b2": ("b2", "before it was asked"),
     "sh -c 'read line; echo b2; read line; echo d4; cat'": (EMPTY, "'d4'"),
     "sh -c 'read line; echo b2; exit 3'": (EMPTY, "exit code 3"),
     "./no-such-program": ("no-such-program", "started"),
     "": ("''", "started"),
-    "'sh": ("'sh", "started"),
 }
 
 
@@ -125,17 +91,13 @@ HONEST = {
     "a prompt": {"start": 'say("> ", "")', "after": 'say("> ", "")'},
 }
 DOUBTFUL = {
-    "a banner": {"start": 'say("a1 to c3")'},
     "a late banner": {"start": 'sleep(0.5); say("a1 to c3")'},
-    "a blank line": {"start": "say('')"},
     "thoughts": {"before": 'say("c2?")'},
     "two lines": {"after": "say('a3')"},
-    "two answers": {"after": "say(cell)"},
     "a report": {"after": "number % 7 or say('c2: 7 answers')"},
     "one answer twice": {"after": "number == 5 and say(cell)"},
     "the last answer twice": {"after": "number == 17 and say(cell)"},
     "a clock": {"before": "cell = 'b2' if number == 18 else cell"},
-    "an end": {"after": "number == 9 and sys.exit(3)"},
 }
 CASES = [
     *((name, 0.0) for name in HONEST | DOUBTFUL),

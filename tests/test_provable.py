@@ -149,19 +149,6 @@ def hidden_draw(player, boards):
     return drawn == drawn.max(axis=1, keepdims=True)
 
 
-def draw_of_one_in_fifty(player, boards):
-    """Draws its move itself in one position of fifty, as if exploration was left on."""
-    best = np.where(boards == 0, np.arange(1, 1 + boards.shape[1]), 0)
-    slips = player.rng.random((len(boards), 1)) < 0.02
-    return np.where(slips, hidden_draw(player, boards), best == best.max(axis=1, keepdims=True))
-
-
-def first_move_in_turns(player, boards):
-    """Changes its first move only, call by call."""
-    cells = np.arange(1, 1 + boards.shape[1])[:: (-1) ** player.calls]
-    return np.where(boards.any(axis=1, keepdims=True), 1, cells)
-
-
 def of_its_batch(player, boards):
     """Looks at the other boards that it is asked for."""
     return np.roll(np.arange(1, 1 + boards.shape[1]), int(boards.sum()))
@@ -188,8 +175,6 @@ def changing_boards(player, boards):
 
 NO_FUNCTIONS = {
     hidden_draw: "exploration",
-    draw_of_one_in_fifty: "eval()",
-    first_move_in_turns: "",
     of_its_batch: "batch",
     alone_otherwise: "batch",
     later_possible: "",

@@ -109,12 +109,3 @@ def test_a_chance_that_is_too_small_for_a_number_is_refused():
     forged = {**stated, "optimal": False, "as_x": {**stated["as_x"], "optimal": False}}
     with refuses("as X", error=CertificateError):
         verified(sealed({**forged, "moves": certificate.moves_of(player)}))
-
-
-def test_figures_of_zero_are_stated_for_zero_only():
-    content = certified(with_share(Player(winning), SHORT, "OX..", "d1", 1e-14), "seldom", SHORT)
-    assert content["as_x"]["vs_random"]["draw"] > 0
-    for rate in ("draw", "loss"):
-        rates = {**content["as_x"]["vs_random"], rate: 0.0 if rate == "draw" else 1e-14}
-        with refuses(f"as_x.vs_random.{rate}", error=CertificateError):
-            verified({**content, "as_x": {**content["as_x"], "vs_random": rates}})

@@ -207,13 +207,3 @@ def test_one_call_reaches_all_games_as_in_gymnasiums_own_vector_environments():
         native.set_attr("render_mode", ["ansi", None, None])
     with pytest.raises(AttributeError):
         native.set_attr("nonsense", 1)
-
-
-def test_make_vec_takes_a_limit_of_steps():
-    vec = gym.make_vec("TicTacToe-v0", 2, max_episode_steps=1, opponent=FixedPlayer(8), side="X")
-    vec.reset(seed=0)
-    *_, truncated, infos = vec.step([0, 1])
-    assert truncated.all()
-    assert infos["final_info"]["_side"].all()
-    with refuses("max_episode_steps", 0):
-        gym.make_vec("TicTacToe-v0", 2, max_episode_steps=0)

@@ -247,14 +247,6 @@ def test_a_newer_proof_gives_six_in_ten_of_the_starts():
     assert (seats == -1).all(), "on empty boards too"
 
 
-@pytest.mark.parametrize("rules", [Rules(), BIG], ids=str)
-def test_no_game_starts_from_a_dead_board_where_these_are_draws(rules):
-    for early_draw in ((), (True,)):
-        starts = ExploringStarts(1.0, rules, *early_draw)
-        boards, _ = starts(np.ones(3000, dtype=np.int8), np.random.default_rng(0))
-        assert rules.is_dead(*rules.to_bits(boards)).any() == (not early_draw)
-
-
 @pytest.mark.parametrize("rules", [Rules(), Rules(5, 5, 3), Rules(5, 5, 3, True)], ids=str)
 def test_random_starts_are_unfinished_with_every_number_of_marks(rules):
     empty, _ = ExploringStarts(0.0, rules)(np.ones(3, dtype=np.int8), np.random.default_rng(0))

@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from test_law import EVERY
 from text_cases import cases, refuses
 
 from tictactoe_env.exact import match
@@ -32,7 +33,7 @@ def value_of(player, board):
     return max(player.search.scores(board).values()) // WIN_SCORE
 
 
-@pytest.mark.parametrize("rules", SMALL, ids=str)
+@pytest.mark.parametrize("rules", [*SMALL, *EVERY], ids=str)
 def test_it_agrees_with_the_solver_in_every_position_in_whatever_order(rules):
     positions, player, solution = positions_of(rules), SearchPolicy(rules), solve(rules)
     for rows in (np.random.default_rng(0).permutation(positions.unfinished), positions.unfinished):

@@ -3,6 +3,7 @@ import pickle
 import numpy as np
 import pytest
 from oracles.plain_game import Player, plain
+from test_law import EVERY
 from text_cases import refuses
 
 from tictactoe_env import TicTacToeVectorEnv
@@ -35,7 +36,7 @@ def test_scores_that_all_callers_share_cannot_be_changed():
         solve(Rules(2, 2, 2)).scores[0] = 1
 
 
-@pytest.mark.parametrize("rules", SMALL, ids=str)
+@pytest.mark.parametrize("rules", [*SMALL, *EVERY], ids=str)
 def test_every_score_counts_the_plies_to_a_win_or_a_loss_and_winners_hurry(rules):
     game, plies = plain(rules), {}
     for board in game.last_first:
@@ -43,7 +44,7 @@ def test_every_score_counts_the_plies_to_a_win_or_a_loss_and_winners_hurry(rules
         found = [plies[game.after(board, cell)] for cell in game.moves(board)]
         lost, won = [n for value, n in found if value > 0], [n for value, n in found if value < 0]
         if outcome is not None:
-            plies[board] = (-abs(outcome), 0)  # the side to move has lost
+            plies[board] = (outcome * game.mover(board), 0)
         elif won:
             plies[board] = (1, 1 + min(won))
         elif len(lost) == len(found):

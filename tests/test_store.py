@@ -14,7 +14,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from any_games import ANN, MINIMAX, RUN, game
+from any_games import ANN, MINIMAX, RUN, any_games, game
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from text_cases import refuses
 
 from tictactoe_env.games.__main__ import main
@@ -53,6 +55,20 @@ def holds_in_a_child(condition):
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
 
 
+@settings(max_examples=10)
+@given(games=st.lists(any_games(), min_size=1, max_size=9))
+def test_games_of_any_kind_come_back_in_their_order_to_whoever_opens_the_store(games):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "games.db")
+        with GameStore(path) as one, GameStore(path) as other:
+            numbers = [one.add(games[0]), *other.add_many(games[1:])]
+            assert one.get(len(games)).moves == games[-1].moves
+        assert numbers == list(range(1, 1 + len(games)))
+        with GameStore(path) as again:
+            assert [replace(found, id=None) for found in again] == games
+            assert [found.id for found in again] == numbers
+
+
 def test_either_all_games_are_added_or_none_and_an_import_says_where_it_is_wrong(store):
     with refuses("line 3"):
         store.add_many(parse_lines(["a1 b2 a2 b1 a3", "# and now", "a1 b2"]))
@@ -74,18 +90,21 @@ def test_a_list_is_what_the_filters_leave_and_names_are_never_statements(store):
     names = [ANN, MINIMAX, RUN, Participant("human", "minimax"), MALLORY]
     for _ in range(120):
         x, o = rng.choices(names, k=2)
-        store.add(game(x=x, o=o, origin=rng.choice(ORIGINS)))
+        moves = rng.choice(("a1 b2 a2 b1 a3", "b2 a1 c3 a3 a2 c2 b1 b3 c1"))
+        store.add(game(moves, x=x, o=o, origin=rng.choice(ORIGINS)))
     store.add(game(x=Participant("agent", "trainee"), origin="training"))
     everything = list(store)[::-1]
     assert store.players() == sorted({"Ann", "minimax", "dqn-0", MALLORY.name})
     for _ in range(80):
         player = rng.choice((None, "Ann", MALLORY.name, "nobody", ("Ann", "dqn-0"), ()))
         people, origin = rng.choice((None, True, False)), rng.choice(("web", LISTED, ORIGINS))
+        result = rng.choice((None, "X", "draw"))
         ours = (player,) if isinstance(player, str) else player
         left = [one for one in everything if ours is None or {one.x.name, one.o.name} & {*ours}]
         left = [one for one in left if people in (None, "human" in (one.x.kind, one.o.kind))]
         left = [one for one in left if one.origin == origin or one.origin in origin]
-        filters = {"player": player, "people": people, "origin": origin}
+        left = [one for one in left if result in (None, one.result)]
+        filters = {"player": player, "people": people, "origin": origin, "result": result}
         assert store.count(**filters) == len(left)
         assert store.list(10, before=100, **filters) == [one for one in left if one.id < 100][:10]
 

@@ -2,24 +2,22 @@
 
 import numpy as np
 import pytest
+from fuzz.fuzz_chance import (  # noqa: F401
+    test_random_play_has_the_stated_results,
+    test_random_starts_are_all_unfinished_positions_alike,
+    test_replies_have_the_stated_probabilities,
+)
 from gymnasium.vector import AutoresetMode
 from sample_players import CellPlayer
 from text_cases import refuses
 
-from tictactoe_env import ExploringStarts, RandomPolicy, Rules, TicTacToeEnv, TicTacToeVectorEnv
+from tictactoe_env import ExploringStarts, RandomPolicy, Rules, TicTacToeVectorEnv
 
 
 def assert_shares(counts, shares):
     """Each count is within five standard deviations of its share of all."""
     total, shares = sum(counts), np.array(shares)
     assert (np.abs(counts - total * shares) <= 5 * np.sqrt(total * shares * (1 - shares))).all()
-
-
-def test_the_learner_plays_each_side_in_half_of_the_games():
-    sides, env = TicTacToeVectorEnv(10_000).reset(seed=0)[1]["side"], TicTacToeEnv()
-    env.reset(seed=0)
-    for found in (sides, np.array([env.reset()[1]["side"] for _ in range(4_000)])):
-        assert_shares(np.bincount(found + 1), (0.5, 0, 0.5))
 
 
 @pytest.mark.parametrize("mode", list(AutoresetMode))

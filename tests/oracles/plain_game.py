@@ -33,8 +33,12 @@ def lines_of(rows: int, cols: int, k: int) -> frozenset[frozenset[int]]:
 
 @lru_cache
 def plain(rules: Any) -> PlainGame:
-    """The game on a board of the package, kept so that its positions are listed only once."""
-    return PlainGame(rules.rows, rules.cols, rules.k, rules.gravity)
+    """The game on a board of the package, kept so that its positions are listed only once.
+
+    A law of the tests has a game of its own, which it names as `plain`.
+    """
+    kind = getattr(rules, "plain", PlainGame)
+    return kind(rules.rows, rules.cols, rules.k, rules.gravity)
 
 
 @lru_cache
@@ -52,16 +56,6 @@ def symmetries_of(rows: int, cols: int, gravity: bool = False) -> list[tuple[int
     return images
 
 
-def first_image(board: Board, rows: int, cols: int, gravity: bool = False) -> Board:
-    """The image that is shown of a board: the first by X's cells as bits, and then by O's."""
-
-    def key(image: Board) -> list[int]:
-        return [sum(1 << cell for cell in range(len(image)) if image[cell] == m) for m in (1, -1)]
-
-    orders = symmetries_of(rows, cols, gravity)
-    return min((tuple(board[cell] for cell in order) for order in orders), key=key)
-
-
 class PlainGame:
     """All positions of a small board and their values with perfect play.
 
@@ -74,6 +68,16 @@ class PlainGame:
         self.gravity = gravity
         self.empty: Board = (0,) * self.cells
         self._lines = [tuple(line) for line in lines_of(rows, cols, k)]
+        self.orders = symmetries_of(rows, cols, gravity)
+
+    def first_image(self, board: Board) -> Board:
+        """The image that is shown of a board: the first by X's cells as bits, and then by O's."""
+
+        def key(image: Board) -> list[int]:
+            cells = range(len(image))
+            return [sum(1 << cell for cell in cells if image[cell] == mark) for mark in (1, -1)]
+
+        return min((tuple(board[cell] for cell in order) for order in self.orders), key=key)
 
     def outcome(self, board: Board, early_draw: bool = False) -> int | None:
         """+1 if X has a line, -1 if O has one, 0 for a draw, None if the game goes on.
