@@ -6,6 +6,7 @@ import copy
 import inspect
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from math import isqrt
 from typing import Any, Protocol, TypeGuard, TypeVar, runtime_checkable
@@ -24,6 +25,7 @@ SUM_TOLERANCE = 1e-5  # largest error of a row's sum that is accepted: float32 s
 _SUM_ROUNDING = 1e-14  # largest error of a row's sum that is not corrected: float64 rounding
 ACTIONS = ("cells", "columns")  # columns on boards on which pieces fall
 _MASKED_GAMES = 16  # of a model's environment whose masks are compared with the legal moves
+_ALGORITHMS = ("stable_baselines3", "sb3_contrib", "tictactoe_env")  # whose models have a policy
 _MAX_WEIGHT = 1e100  # of one policy in a mixture, so that the sum of weights is finite
 
 
@@ -254,8 +256,13 @@ def _likely_board(shape: tuple[int, ...] | None, actions: int) -> str:
 
 
 def _network(model: Any) -> Any:
-    """The policy of a Stable-Baselines3 algorithm; other models themselves."""
+    """The policy by which an algorithm of Stable-Baselines3 predicts; other models themselves."""
     policy = getattr(model, "policy", None)
+    classes = type(model).__mro__
+    owner = next((one for one in classes if "predict" in vars(one)), None)
+    is_own = owner is None or owner.__module__.partition(".")[0] not in _ALGORITHMS
+    if is_own or "predict" in getattr(model, "__dict__", {}):
+        return model
     return policy if callable(getattr(policy, "predict", None)) else model
 
 
@@ -444,18 +451,36 @@ def keeps(policy: Any, kind: type[_Kind]) -> TypeGuard[_Kind]:
     if kind not in classes:
         return False
     nearer = [getattr(policy, "__dict__", {}), *map(vars, classes[: classes.index(kind)])]
-    own = {name for name, one in vars(kind).items() if callable(one) and not name.startswith("__")}
-    return all(space.keys().isdisjoint(own | {"probs"}) for space in nearer)
+    found: Any = kind  # a type[_Kind] is no Hashable to mypy
+    own = _methods(found)
+    return all(space.keys().isdisjoint(own) for space in nearer)
+
+
+@lru_cache(maxsize=256)
+def _methods(kind: type) -> frozenset[str]:
+    """The names of the methods and properties by which a class may answer."""
+    found = {"probs", "__call__", "__getattribute__"}
+    for one in kind.__mro__[:-1]:  # without `object`
+        for name, value in vars(one).items():
+            is_method = callable(value) or isinstance(value, (property, classmethod, staticmethod))
+            if is_method and not name.startswith("__"):
+                found.add(name)
+    return frozenset(found - {"varies", "plays_symmetrically"})
 
 
 def stated(policy: Any, name: str) -> Any:
     """The attribute by which a policy says something of its `probs`; None if it says nothing.
 
-    A class speaks for its own methods: what it says counts only if the policy keeps these.
+    A class speaks for its own methods: what it says, or gives its objects when they are made,
+    counts only if the policy keeps these.
     """
-    if name in getattr(policy, "__dict__", {}):
-        return getattr(policy, name)
-    owner = next((one for one in type(policy).__mro__ if name in vars(one)), None)
+    classes = type(policy).__mro__
+    own = getattr(policy, "__dict__", {})
+    if name in own:
+        maker = next(one for one in classes if "__init__" in vars(one))
+        is_said = maker is object or keeps(policy, maker)
+        return own[name] if is_said else None
+    owner = next((one for one in classes if name in vars(one)), None)
     return getattr(policy, name) if owner and keeps(policy, owner) else None
 
 
@@ -470,7 +495,9 @@ def as_policy(
     observation space says it, and for a FunctionPolicy that was made so; False is refused for them.
     """
     policy = _policy_of(player, rules, deterministic)
-    learned_so = getattr(policy, "symmetric", False)
+    learned_so = False
+    if keeps(policy, PredictPolicy) or keeps(policy, FunctionPolicy):
+        learned_so = policy.symmetric
     if learned_so and symmetric is False:
         raise ValueError("this player learned with symmetric=True, and plays so only: leave it out")
     if (learned_so or symmetric) and not plays_symmetrically(policy):

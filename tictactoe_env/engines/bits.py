@@ -204,7 +204,7 @@ class BitGames(_BitEngine):
         if refused is not None:
             result[refused] = OPPONENT_ILLEGAL
         status += result
-        np.putmask(legal, result, self._board.full)  # after the end any move is allowed
+        np.putmask(legal, result != ONGOING, self._board.full)  # after the end any move is allowed
         return result
 
     def _drawn(self, own: _Sets, other: _Sets, legal: _Sets) -> NDArray[np.bool_]:

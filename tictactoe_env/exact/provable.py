@@ -38,6 +38,8 @@ from tictactoe_env.rules import Boards, Rules
 
 GAMES = 100  # random games from which the positions are taken
 ALONE = 8  # positions that are asked for again in a call of their own
+_MORE_ALONE = 64  # as many, if one of these is answered otherwise
+_SHARE_ALONE = 20  # of so many positions that are asked for alone one may be rounded
 _SHARE = 10  # on large boards one position of so many is asked for again
 _LEAST = 64  # positions of a call that are asked for again, if it has as many
 _SAME = 1e-4  # probabilities this close are equal: networks compute float32 in the order of a batch
@@ -197,6 +199,8 @@ def _difference(policy: Policy, calls: Sequence[Boards], first: Probs, is_whole:
     parts = [np.append(order[:third], 0), order[third:], order[-1:]]
     in_parts = np.concatenate(parts)
     alone = _spread(len(boards), ALONE)
+    if _differ(_asked(policy, [*boards[alone][:, None]]), first[alone]).any():
+        alone = _spread(len(boards), _MORE_ALONE)
     others = [boards[rows] for rows in (*parts, *alone[:, None])]
 
     again = _asked(policy, others)
@@ -213,7 +217,8 @@ def _difference(policy: Policy, calls: Sequence[Boards], first: Probs, is_whole:
     if in_order > max(1, _FEW * len(boards)):
         return _changed("asked in another order", in_order)
     by_one = is_other[len(in_parts) :].sum()
-    return _changed("asked for single boards", by_one) if by_one > 1 else ""
+    most = max(1, len(alone) // _SHARE_ALONE)
+    return _changed("asked for single boards", by_one) if by_one > most else ""
 
 
 def _asked(policy: Policy, calls: Sequence[Boards]) -> Probs:
