@@ -1,6 +1,7 @@
 """tictactoe_env/text.py: players of text are proven by kept answers, and rewards are exact."""
 
 import json
+import pickle
 import re
 from collections import Counter
 from itertools import product
@@ -65,24 +66,19 @@ NAMED = {
         b2\n\nThis blocks X on the diagonal a1-b2-c3.
         b2\r\n\r\nIt blocks a1-c3.\r\n
         b2. This blocks a1-b2-c3.
-        b2 - blocks a1-c3
         b2 blocks the diagonal a1-c3.
         b2 (not a1)
         b2, not a1
         Not a1, b2
         b2 because a1 is taken
-        b2, as it blocks a1-c3
         b2 rather than a1
         b2 is my answer; c3 would lose.
         a1 is taken, so B2!
         a1 is taken, c3 loses, so I play b2
-        I choose b2 because a1, c1 and c3 are taken.
         I don't play a1 because it's taken, so b2
-        I'll take b2. If X plays a1, I play c3.
         I'll play a1. Wait, a1 is taken. So I'll play b2.
         If I play a1, X wins with c3. So I play b2.
         I place my mark at b2, which stops a1-c3.
-        I play b2 to block a1-c3.
         Let's go with b2 (a1 is taken).
         Since a1 is taken I play b2
         a1 is not free and b2 is
@@ -100,8 +96,29 @@ NAMED = {
         Candidates:\n- a1\n- c3\nI choose b2.
         a1 or _b2_ or d4
     """,
+    "c3": r"""
+        The best move for O is c3. X has a1 and b2.
+        My pick: c3. X has a1 and b2.
+        Selected cell -> c3. b1 loses.
+        Answer c3. X has a1 and b2.
+        O's move is c3. X had a1 and b2.
+        O must block at c3. X takes b1.
+        c3 defends against a1 b2
+        c3, of course: a1, b2
+        a1 and b2 are X, c3 blocks
+        Sure! c3. b1 loses.
+        Best move: c3. Second best move: b1.
+        Answer: c3\nThe center cell is b2
+        My next move will be b3, but now I play c3.
+        I play c3. So c2 is my next goal
+    """,
+    "a1": r"""
+        Answer: a1. b1 loses.
+        a1. It blocks c3.
+    """,
     "none": r"""
         I resign
+        Not c3
         d4
         Answer: d4
         Answer: 5
@@ -114,10 +131,10 @@ NAMED = {
     "d6": r"""
         d
         4
-        D.
         d6
-        column 4
-        Col d
+        4th column
+        col=4
+        I put it in the 4
         **Answer:** d
         Final Answer: 4
         {"column": "d", "reason": "e5 wins otherwise"}
@@ -143,7 +160,8 @@ FORMS = [
 @pytest.mark.parametrize(("kind", "answer"), FORMS)
 def test_an_answer_is_the_move_that_people_mean_by_it(kind, answer):
     rules = CONNECT_FOUR if kind in ("d6", "nothing") else SQUARE
-    found = named_cell(answer, rules)
+    board = parse_board("X.O/.X./...", SQUARE) if kind in ("a1", "c3") else None
+    found = named_cell(answer, rules, board)
     assert (None if found is None else cell_text(found, rules)) == (
         kind if len(kind) == 2 else None
     )
@@ -326,6 +344,7 @@ def prompt_of(size, rows):
 PARTS = [{"type": "image"}, {"type": "text", "text": EMPTY}]
 JUDGED = [EMPTY, chat(EMPTY), chat(PARTS), prompt_of("3x3x3", "...\n" * 3)]
 JUDGED += [EMPTY + prompt_of("9x9x9999", "...\n"), EMPTY + prompt_of("3x3x3", "XXX\nOO.\n...\n")]
+JUDGED += [EMPTY.replace("\n", ends) for ends in ("\r\n", " \n", "\n  ", "\n> ")]
 JUDGED += [prompt_of("3x3x3-gravity=true", "...\n...\n.X.\n")]
 REFUSED = [None, 5, "", "Hello", [], chat(None), [{"role": "user"}]]
 REFUSED += [prompt_of("9x9x9999", "...\n"), prompt_of("6x7x4", ".......\n" * 6)]
@@ -369,7 +388,7 @@ GIVEN = [(ID, {}), (ID, {"rows": 4, "cols": 5, "k": 4}), (ID, {"opponent": None}
 @pytest.mark.filterwarnings("ignore:.*different from the unwrapped")
 @pytest.mark.parametrize(("id", "options"), GIVEN, ids=str)
 def test_gymnasiums_checker_passes_the_environment_of_text(id, options):
-    check_env(TextEnv(gym.make(id, **options)))
+    check_env(pickle.loads(pickle.dumps(TextEnv(gym.make(id, **options)))))
 
 
 def test_the_environment_of_text_plays_columns_and_takes_every_text():
@@ -387,6 +406,11 @@ def test_the_environment_of_text_plays_columns_and_takes_every_text():
     for text, error in (("a1", IllegalMoveError), (4, ValueError), (None, ValueError)):
         with refuses(text, error=error):
             env.step(text)
+    with refuses("column", "Hmm", error=IllegalMoveError):
+        env.step("Hmm")
+    env.reset(options={"board": "...O.../...X.../...O.../...X.../...O.../...X..."})
+    with refuses("column d", "a b c e f g", error=IllegalMoveError):
+        env.step("d")
     for other in (None, ID, gym.make("CartPole-v1")):
         with refuses("env"):
             TextEnv(other)

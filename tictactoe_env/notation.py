@@ -142,6 +142,9 @@ def parse_cells(text: str, rules: Rules) -> list[int]:
             column = range(columns[name], rules.cells, rules.cols)
             free = [cell for cell in column if cell not in cells]
             cells.append(max(free, default=column[0]))
+        elif columns and name.lower() not in known:
+            letters = f'"a" to "{[*columns][-1]}"'
+            raise ValueError(f"a move is a column, {letters}, or a cell such as a1, got {name!r}")
         else:
             cells.append(known[name] if name in known else parse_cell(name, rules))
     return cells
