@@ -35,14 +35,12 @@ _TO = (  # my move is [to take the cell] b2
     rf"(?:{_GAP}\b(?:with|for|at|in|on|into|to|the|my|a|an|it|is|play|take|mark|drop|block|go|piece"
     rf"|disc|token|[xo]|cell|square|cent(?:er|re)|corner|column|text)\b){{0,8}}{_GAP}"
 )
-_NO_MOVE = (  # a1 [is taken], a1 [and b2 are X], a1 [loses]
-    rf"[ ,/&]*(?:(?:and|or) )?(?:{_CELL}|(?:(?:is|was|has|would|will|been|be|already) )*"
-    r"(?:taken|not|occupied|full|[xo]\b|los|fail|bad|worse|wrong|(?:is|does|wo)n't))"
-)
 _REST = r"[^.!?;\n]*?(?=,? (?:so|thus|therefore|hence|but|now)\b|[.!?;\n]|$)"
 _ASIDES = re.compile(
     r"\([^()]*\)"
     rf"|{_CELL}(?:[-/]{_CELL})+"  # the line a1-b2-c3
+    rf"|{_CELL}(?: (?:is|was|are|has|would|will|been|be|already|too)){{0,3}} (?:taken|occupied|full"
+    r"|[xo]\b|los|fail|bad|worse|wrong|too|not\b|(?:is|does|wo|would)n't)"  # a1 loses, a1 is taken
     r"|[.!?;\n\f] ?(?:because|since|as|to)\b[^.!?;,\n]*,"  # Since a1 is taken,
     r"|(?:\b(?:if|when|unless|otherwise|then|after|because|since|which|while"
     r"|as (?:it|this|that|the|[xo])|to (?:block|stop|prevent|win|make|complete|threaten|avoid))"
@@ -67,8 +65,8 @@ _CUES = (  # @ is the name; the first cue that is found counts
     rf"|\bSIDE's (?:(?:{_KIND}) )*(?:{_NOUN}){_IS}{_TO}@",
     # 5. b2. It ...; Sure! b2: it ...; O: b2.
     r"\fOPEN@ ?(?:[.!:;(\n]|- |$)",
-    # 6. b2 stops X; b2, of course
-    rf"\fOPEN@(?!{_NO_MOVE})",
+    # 6. b2 stops X; b2, of course; but not: a1 and b2 are X
+    rf"\fOPEN@(?![ ,/&]*(?:(?:and|or) )?{_CELL})",
 )
 _OPEN = r"(?:\W*(?:sure|okay|ok|hmm|well|yes|alright|the move|the cell|cell|player|SIDE)\b)*\W*"
 _ALONE, _WEAK, _ANYWHERE, _ASIDE = 2, 6, 7, 8  # of the cues, and after them
@@ -80,20 +78,21 @@ def named_move(
 ) -> str | None:
     """The name of the cell or column that an answer means, in capitals or not; None without one.
 
-    An answer may give reasons before or after its move. The move is the first of these:
+    The move is the first of these, wherever its reasons stand:
 
-    1. the last one that is called the answer or the move: "Answer: b2", "my move is b2", {"move":
-       "b2"}, a box of LaTeX;
+    1. the last one that is called the answer or the move: "Answer: b2", {"move": "b2"}, "b2 is my
+       choice", a box of LaTeX;
     2. the last one that is alone on its line;
     3. the last one that is said to be played: "I play b2";
     4. the last one after "so", or that `side` is said to play: "O takes b2", "O's move: b2";
-    5. the one that begins the text as a sentence: "b2. It ...", "Sure! b2";
-    6. the one that begins it in another way, "b2 stops X", but not "a1 is taken" and the like;
+    5. the one that begins the text as a sentence, "Sure! b2. It ...";
+    6. the one that begins it in another way, "b2 stops X", but no list, "a1 and b2 are X";
     7. the last one that is named; if there is none, the last one in an aside.
 
-    An aside is in parentheses, a line a1-b2-c3, or what follows "if", "because", "then" and the
-    like; it has no move by 3 to 6. By 6 and 7 a name in `legal` goes before all others. "Not b2"
-    names nothing, nor does what stands before "</think>" or the last 20,000 characters.
+    An aside is in parentheses, a line a1-b2-c3, "a1 is taken", "a1 loses" and the like, or follows
+    "if", "because", "then" and the like; it has no move by 3 to 6. By 6 and 7 a name in `legal`
+    goes before all others. "Not b2" names nothing, nor does what stands before "</think>" or the
+    last 20,000 characters.
 
     legal: the names of legal moves or, if the board isn't known, of all. columns: where pieces
     fall, their names: "column d" and "column 4" count anywhere, "d" and "4" in 1 to 6. side: "x"
