@@ -39,8 +39,6 @@ _REST = r"[^.!?;\n]*?(?=,? (?:so|thus|therefore|hence|but|now)\b|[.!?;\n]|$)"
 _ASIDES = re.compile(
     r"\([^()]*\)"
     rf"|{_CELL}(?:[-/]{_CELL})+"  # the line a1-b2-c3
-    rf"|{_CELL}(?: (?:is|was|are|has|would|will|been|be|already|too)){{0,3}} (?:taken|occupied|full"
-    r"|[xo]\b|los|fail|bad|worse|wrong|too|not\b|(?:is|does|wo|would)n't)"  # a1 loses, a1 is taken
     r"|[.!?;\n\f] ?(?:because|since|as|to)\b[^.!?;,\n]*,"  # Since a1 is taken,
     r"|(?:\b(?:if|when|unless|otherwise|then|after|because|since|which|while"
     r"|as (?:it|this|that|the|[xo])|to (?:block|stop|prevent|win|make|complete|threaten|avoid))"
@@ -57,19 +55,22 @@ _CUES = (  # @ is the name; the first cue that is found counts
     rf"|@ is (?:my|our|the) (?:(?:{_KIND}) )*(?:{_NOUN})\b",
     # 2. alone on its line, but no item of a list
     r"[\n\f](?!- )[^\w\n]*(?:cell |square )?@[^\w\n]*(?:\n|$)",
-    # 3. I play b2, I must block at b2, let's go with b2; b2 it is
+    # 3. a1 is taken, a1 loses: an aside
+    r"@(?: (?:is|was|are|has|would|will|been|be|already|too))* (?:taken|occupied|full|[xo]\b|los"
+    r"|fail|bad|worse|wrong|too|not\b|(?:is|does|wo|would)n't)",
+    # 4. I play b2, I must block at b2, let's go with b2; b2 it is
     rf"(?:{_START}|\b(?:let me|let's|i|we|i'll|i'm|i'd) )(?:(?:{_WILL}) )*(?:{_PLAY})\b{_TO}@"
     r"|@ it is",
-    # 4. so b2; O takes b2, O should play b2, O's move: b2
+    # 5. so b2; O takes b2, O should play b2, O's move: b2
     rf"\b(?:so|thus|therefore|hence)\b[ ,:]*@|\bSIDE (?:(?:{_WILL}|has to) )*(?:{_PLAY})\b{_TO}@"
     rf"|\bSIDE's (?:(?:{_KIND}) )*(?:{_NOUN}){_IS}{_TO}@",
-    # 5. b2. It ...; Sure! b2: it ...; O: b2.
+    # 6. b2. It ...; Sure! b2: it ...; O: b2.
     r"\fOPEN@ ?(?:[.!:;(\n]|- |$)",
-    # 6. b2 stops X; b2, of course; but not: a1 and b2 are X
+    # 7. b2 stops X; b2, of course; but not: a1 and b2 are X
     rf"\fOPEN@(?![ ,/&]*(?:(?:and|or) )?{_CELL})",
 )
 _OPEN = r"(?:\W*(?:sure|okay|ok|hmm|well|yes|alright|the move|the cell|cell|player|SIDE)\b)*\W*"
-_ALONE, _WEAK, _ANYWHERE, _ASIDE = 2, 6, 7, 8  # of the cues, and after them
+_ALONE, _LOST, _WEAK, _ANYWHERE, _ASIDE = 2, 3, 7, 8, 9  # of the cues, and after them
 _NEAR = 80  # characters before and after a name in which cues are sought
 
 
@@ -110,7 +111,7 @@ def named_move(
         name = next(filter(None, one.groups()))
         around = f"{text[max(0, start - _NEAR) : start]}@{text[end : end + _NEAR]}"
         kind = next((kind for kind, cue in enumerate(cues) if cue.search(around)), _ANYWHERE)
-        if kind > _ALONE and asides[start] == "@":
+        if kind == _LOST or (kind > _ALONE and asides[start] == "@"):
             kind = _ASIDE
         if kind and (kind < _ANYWHERE or one[0] not in columns):
             is_illegal = kind >= _WEAK and name not in legal
