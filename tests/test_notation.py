@@ -125,5 +125,8 @@ def test_where_pieces_fall_a_column_names_its_lowest_free_cell_and_no_mark_float
             parse_game(f"a a a a a a {move}", rules)
     with refuses("d5", error=IllegalMoveError):
         parse_game("d5", rules)
+    for text in ("column d", "8", "h"):
+        with refuses('"a" to "g"', text.split()[0]):
+            parse_game(text, rules)
     with refuses("gravity"):
         parse_board("X../...", Rules(2, 3, 3, gravity=True))

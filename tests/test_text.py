@@ -1,6 +1,7 @@
 """tictactoe_env/text.py: players of text are proven by kept answers, and rewards are exact."""
 
 import json
+import pickle
 import re
 from collections import Counter
 from itertools import product
@@ -81,8 +82,29 @@ NAMED = {
         Candidates:\n- a1\n- c3\nI choose b2.
         a1 or _b2_ or d4
     """,
+    "c3": r"""
+        The best move for O is c3. X has a1 and b2.
+        My pick: c3. X has a1 and b2.
+        Selected cell -> c3. b1 loses.
+        Answer c3. X has a1 and b2.
+        O's move is c3. X had a1 and b2.
+        O must block at c3. X takes b1.
+        c3 defends against a1 b2
+        c3, of course: a1, b2
+        a1 and b2 are X, c3 blocks
+        Sure! c3. b1 loses.
+        Best move: c3. Second best move: b1.
+        Answer: c3\nThe center cell is b2
+        My next move will be b3, but now I play c3.
+        I play c3. So c2 is my next goal
+    """,
+    "a1": r"""
+        Answer: a1. b1 loses.
+        a1. It blocks c3.
+    """,
     "none": r"""
         I resign
+        Not c3
         Answer: d4
         ab2
         5
@@ -91,6 +113,8 @@ NAMED = {
         d
         4
         column 4
+        4th column
+        col=4
         {"column": "d", "reason": "e5 wins otherwise"}
         I drop a piece into column d to block e5.
         I play 4, because column 5 is full.
@@ -111,7 +135,8 @@ FORMS = [
 @pytest.mark.parametrize(("kind", "answer"), FORMS)
 def test_an_answer_is_the_move_that_people_mean_by_it(kind, answer):
     rules = CONNECT_FOUR if kind in ("d6", "nothing") else SQUARE
-    found = named_cell(answer, rules)
+    board = parse_board("X.O/.X./...", SQUARE) if kind in ("a1", "c3") else None
+    found = named_cell(answer, rules, board)
     assert (None if found is None else cell_text(found, rules)) == (
         kind if len(kind) == 2 else None
     )
@@ -273,6 +298,7 @@ def prompt_of(size, rows):
 PARTS = [{"type": "image"}, {"type": "text", "text": EMPTY}]
 JUDGED = [EMPTY, chat(EMPTY), chat(PARTS), prompt_of("3x3x3", "...\n" * 3)]
 JUDGED += [EMPTY + prompt_of("9x9x9999", "...\n"), EMPTY + prompt_of("3x3x3", "XXX\nOO.\n...\n")]
+JUDGED += [EMPTY.replace("\n", ends) for ends in ("\r\n", " \n", "\n  ", "\n> ")]
 JUDGED += [prompt_of("3x3x3-gravity=true", "...\n...\n.X.\n")]
 REFUSED = [None, 5, "", "Hello", [], chat(None), [{"role": "user"}]]
 REFUSED += [prompt_of("9x9x9999", "...\n"), prompt_of("6x7x4", ".......\n" * 6)]
@@ -316,7 +342,7 @@ GIVEN = [(ID, {}), (ID, {"rows": 4, "cols": 5, "k": 4}), (ID, {"opponent": None}
 @pytest.mark.filterwarnings("ignore:.*different from the unwrapped")
 @pytest.mark.parametrize(("id", "options"), GIVEN, ids=str)
 def test_gymnasiums_checker_passes_the_environment_of_text(id, options):
-    check_env(TextEnv(gym.make(id, **options)))
+    check_env(pickle.loads(pickle.dumps(TextEnv(gym.make(id, **options)))))
 
 
 def test_the_environment_of_text_plays_columns_and_takes_every_text():
@@ -334,6 +360,11 @@ def test_the_environment_of_text_plays_columns_and_takes_every_text():
     for text, error in (("a1", IllegalMoveError), (4, ValueError), (None, ValueError)):
         with refuses(text, error=error):
             env.step(text)
+    with refuses("column", "Hmm", error=IllegalMoveError):
+        env.step("Hmm")
+    env.reset(options={"board": "...O.../...X.../...O.../...X.../...O.../...X..."})
+    with refuses("column d", "a b c e f g", error=IllegalMoveError):
+        env.step("d")
     for other in (None, ID, gym.make("CartPole-v1")):
         with refuses("env"):
             TextEnv(other)

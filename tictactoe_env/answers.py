@@ -6,111 +6,129 @@ import re
 from collections.abc import Collection
 from functools import lru_cache
 
-# All repetitions are bounded, so that no text takes long to read.
-_SIGN = r"""[\s"'`*_~$\\{}()\[\]<>|]"""
-_SIGNS = f"{_SIGN}{{0,20}}"
-_CELL = "(?<![a-z0-9])([a-z]{1,2}[0-9]{1,2})(?![a-z0-9])"
-_ONE_CELL = re.compile(_CELL)
-_NOUN = "answer|move|action|choice|decision|response|cell|square|position|column"
-_NOT_MINE = ("/", "'s ", "'s next ", "'s last ", "'s first ", "last ", "first ", "your ", "worst ")
-_LABEL = (
-    "".join(f"(?<!{word})" for word in _NOT_MINE)
-    + rf"\b(?:{_NOUN}){_SIGNS}(?:[:=>]|-+>|\bis\b|\b(?:will|would) be\b)"
-    + rf"(?:{_SIGN}|[:=>-]|\b(?:to|at|in|on|the|is|play|take|mark|cell|square|column)\b){{0,30}}"
+_CELL = "(?<![a-z0-9])[a-z]{1,2}[0-9]{1,2}(?![a-z0-9])"
+_PLAIN = (  # replaced one after the other, so that cues meet words, points and single spaces
+    ("\u2019", "'"),
+    ("\u2013", "-"),
+    (r"\u2192|[-=]{1,2}>", ": "),
+    (r"</[a-z]{1,20}>|\r", "\n"),
+    ("<([a-z]{1,20})>", r"\n\1: "),  # <answer>b2
+    (r"(?m)^[ \t]{0,9}[*+] ", "- "),
+    (r"""["\u201c\u201d\u2018*_`~$\\{}\[\]|@\f \t]|(?<!\w)'|'(?!\w)""", " "),
+    (" {2,}", " "),
+    ("\u2014", " - "),
 )
-_BOXED = r"\\boxed\W{0,20}(?:text\W{0,20})?"
-_IS_MINE = rf"\W{{1,20}}is (?:my|our) (?:[a-z]{{1,20}} )?(?:{_NOUN})\b"
-_WHO = (
-    r"(?:^|[.!?:;,\n]|\blet(?:'s| me)\b|\b(?:so|thus|therefore|hence)\b|\b(?:i|we)(?:'ll|'d|'m)?\b)"
-    r"(?:\s{1,5}(?:i|we|i'll|i'm|am|will|shall|would|should|must|have to|need to|want to)){0,3}"
+_GAP = r"[^\w,.!?;\n]{0,9}"
+_START = r"(?:[.!?:;,\n\f(] ?(?:- )?|\b(?:and|but|now|that|think|so|thus|therefore|hence) )"
+_KIND = "my|our|the|final|best|only|winning|correct|right|optimal|selected|chosen|strongest"
+_NOUN = (
+    "answer|move|action|choice|decision|response|cell|square|position|column|col|pick|play|mark"
+    "|block|selection|result|solution|best|optimal|final"
 )
-_PLAYS = (
-    r"\s{0,5}\b(?:play|choose|pick|take|mark|select|go|place|put|drop|move|occupy|block"
-    r"|playing|choosing|picking|taking|marking|selecting|going|placing|putting|dropping)\b"
+_IS = "(?: ?[:=>-]| is| was| (?:will|would|should) be)"
+_PLAY = (
+    "(?:play|choose|pick|take|mark|select|go|place|put|drop|move|occupy|block)(?:e?s)?"
+    "|(?:play|choos|pick|tak|mark|select|go|plac|putt|dropp|mov|block)ing"
 )
-_WHERE = (
-    rf"(?:{_SIGN}|:|\b(?:with|for|at|in|on|into|to|the|my|a|an|mark|piece|disc|token|[xo]|cell"
-    r"|square|cent(?:er|re)|corner|column)\b){0,30}"
+_WILL = "i|we|i'll|i'd|i'm|am|will|shall|would|should|must|have to|need to|want to|going to"
+_TO = (  # my move is [to take the cell] b2
+    rf"(?:{_GAP}\b(?:with|for|at|in|on|into|to|the|my|a|an|it|is|play|take|mark|drop|block|go|piece"
+    rf"|disc|token|[xo]|cell|square|cent(?:er|re)|corner|column|text)\b){{0,8}}{_GAP}"
 )
-_SO = r"\b(?:so|thus|therefore|hence)\b[\s,:]{0,5}"
-_DOES = (
-    "blocks|stops|prevents|wins|completes|takes|threatens|creates|makes|gives|is best"
-    "|is the (?:best|only|right|winning|strongest|cent(?:er|re))"
-)
-_IS_FIRST = rf"(?={_SIGNS}(?:$|\n|[.!;\u2013\u2014]|-\s|(?:{_DOES})\b))"
-_ENDS = (  # a name of one letter or number
-    r"(?=[^\w\n]{0,20}(?:$|\n)|\s{0,5}[.,;!)\]}\"'`*<_]"
-    r"|\s{1,5}(?:to|as|for|because|since|which|blocks|wins)\b)"
-)
-_REST = r"[^.!?;\n]*?(?=,\s{1,5}(?:so|thus|therefore|hence|but)\b|[.!?;\n]|$)"
-_MY_REST = _REST.replace("but)", "but|i|i'll)")
+_REST = r"[^.!?;\n]*?(?=,? (?:so|thus|therefore|hence|but|now)\b|[.!?;\n]|$)"
 _ASIDES = re.compile(
     r"\([^()]*\)"
-    r"|(?:^|(?<=[.!?;\n]))\s{0,5}(?:because|since|as|to)\b[^.!?;,\n]*,"
-    rf"|\b(?:if|when|unless|otherwise){_REST}"
-    rf"|\b(?:because|since|which|while|instead of|rather than|as (?:it|this|that|the|[xo])\b"
-    r"|to (?:block|stop|prevent|win|make|complete|threaten|avoid)\b"
-    rf"|(?:block|stopp|prevent|threaten|mak|complet|creat)ing\b){_MY_REST}"
-    rf"|\bnot\s{{1,5}}(?:(?:at|in|on|to|play|take)\s{{1,5}})?{_CELL}"
+    rf"|{_CELL}(?:[-/]{_CELL})+"  # the line a1-b2-c3
+    r"|[.!?;\n\f] ?(?:because|since|as|to)\b[^.!?;,\n]*,"  # Since a1 is taken,
+    r"|(?:\b(?:if|when|unless|otherwise|then|after|because|since|which|while"
+    r"|as (?:it|this|that|the|[xo])|to (?:block|stop|prevent|win|make|complete|threaten|avoid))"
+    rf"|(?<=[\w,)] )(?:block|stopp|prevent|threaten|mak|complet|creat)ing)\b{_REST}"
 )
+_CUES = (  # @ is the name; the first cue that is found counts
+    # 0. not b2, I don't play b2, rather than b2: this is never the move
+    r"(?:\bnot|n't|\bnever|\bnor|\bneither|\binstead of|\bthan)"
+    r"(?: (?:at|in|on|to|be|play|take|mark|choose|column|col))* @",
+    # 1. Answer: b2, the best move for O is b2; boxed b2; Answer b2; b2 is my answer
+    rf"(?:{_START}|\b(?:my|our|the) )(?:(?:{_KIND}) )*(?:{_NOUN})"
+    r"(?: (?:for|here|now|in|at|this|that|the|position|board|point|i|we|me|mark|SIDE))*"
+    rf"{_IS}{_TO}@|\bboxed{_TO}@|[\n\f] ?(?:final )?answer @"
+    rf"|@ is (?:my|our|the) (?:(?:{_KIND}) )*(?:{_NOUN})\b",
+    # 2. alone on its line, but no item of a list
+    r"[\n\f](?!- )[^\w\n]*(?:cell |square )?@[^\w\n]*(?:\n|$)",
+    # 3. a1 is taken, a1 loses: an aside
+    r"@(?: (?:is|was|are|has|would|will|been|be|already|too))* (?:taken|occupied|full|[xo]\b|los"
+    r"|fail|bad|worse|wrong|too|not\b|(?:is|does|wo|would)n't)",
+    # 4. I play b2, I must block at b2, let's go with b2; b2 it is
+    rf"(?:{_START}|\b(?:let me|let's|i|we|i'll|i'm|i'd) )(?:(?:{_WILL}) )*(?:{_PLAY})\b{_TO}@"
+    r"|@ it is",
+    # 5. so b2; O takes b2, O should play b2, O's move: b2
+    rf"\b(?:so|thus|therefore|hence)\b[ ,:]*@|\bSIDE (?:(?:{_WILL}|has to) )*(?:{_PLAY})\b{_TO}@"
+    rf"|\bSIDE's (?:(?:{_KIND}) )*(?:{_NOUN}){_IS}{_TO}@",
+    # 6. b2. It ...; Sure! b2: it ...; O: b2.
+    r"\fOPEN@ ?(?:[.!:;(\n]|- |$)",
+    # 7. b2 stops X; b2, of course; but not: a1 and b2 are X
+    rf"\fOPEN@(?![ ,/&]*(?:(?:and|or) )?{_CELL})",
+)
+_OPEN = r"(?:\W*(?:sure|okay|ok|hmm|well|yes|alright|the move|the cell|cell|player|SIDE)\b)*\W*"
+_ALONE, _LOST, _WEAK, _ANYWHERE, _ASIDE = 2, 3, 7, 8, 9  # of the cues, and after them
+_NEAR = 80  # characters before and after a name in which cues are sought
 
 
-def named_move(text: str, cells: Collection[str], columns: Collection[str] = ()) -> str | None:
+def named_move(
+    text: str, legal: Collection[str], columns: Collection[str] = (), side: str = "[xo]"
+) -> str | None:
     """The name of the cell or column that an answer means, in capitals or not; None without one.
 
-    An answer may give reasons before or after its move. The move is the first of these:
+    The move is the first of these, wherever its reasons stand:
 
-    1. the last one that is called the answer or the move: "Answer: b2", "my move is b2",
-       {"move": "b2"}, a box of LaTeX;
+    1. the last one that is called the answer or the move: "Answer: b2", {"move": "b2"}, "b2 is my
+       choice", a box of LaTeX;
     2. the last one that is alone on its line;
-    3. the last one that is said to be played: "I play b2", "so b2";
-    4. the one that begins the text, if a sentence or "blocks", "wins" follows: "b2. It ...";
-    5. the last one that is named.
+    3. the last one that is said to be played: "I play b2";
+    4. the last one after "so", or that `side` is said to play: "O takes b2", "O's move: b2";
+    5. the one that begins the text as a sentence, "Sure! b2. It ...";
+    6. the one that begins it in another way, "b2 stops X", but no list, "a1 and b2 are X";
+    7. the last one that is named; if there is none, the last one in an aside.
 
-    What stands in parentheses, or after "if", "because" or "not", counts in 3 to 5 only if no move
-    is left without it. What stands before "</think>" doesn't count. By 1 to 4 the name may be that
-    of no cell of the board.
+    An aside is in parentheses, a line a1-b2-c3, "a1 is taken", "a1 loses" and the like, or follows
+    "if", "because", "then" and the like; it has no move by 3 to 6. By 6 and 7 a name in `legal`
+    goes before all others. "Not b2" names nothing, nor does what stands before "</think>" or the
+    last 20,000 characters.
 
-    columns: their names, where pieces fall: "column d" and "column 4" count anywhere, "d" and "4"
-    in 1 to 3.
+    legal: the names of legal moves or, if the board isn't known, of all. columns: where pieces
+    fall, their names: "column d" and "column 4" count anywhere, "d" and "4" in 1 to 6. side: "x"
+    or "o", if it is known.
     """
-    text = text.lower().rpartition("</think>")[2].replace("\u2019", "'")
-    names = {*_ONE_CELL.findall(text)}
-    if not columns and len(names) < 2:  # by whichever way
-        return next(iter(names), None)
-    brief = _ASIDES.sub(" ", text)
-    label, alone, stated, first, anywhere = _ways(" ".join(columns))
-    for way, part in (
-        (label, text),
-        (alone, text),
-        (stated, brief),
-        (first, brief),
-        (anywhere, brief),
-        (anywhere, text),
-    ):
-        found = [next(filter(None, one.groups())) for one in way.finditer(part)]
-        if way is anywhere:
-            found = [name for name in found if name in cells or name in columns]
-        if found:
-            return found[-1]
-    return None
+    text = text.lower().rpartition("</think>")[2][-20_000:]
+    for sign, plain in _PLAIN:
+        text = re.sub(sign, plain, text)
+    text = f"\f{text}"
+    asides = _ASIDES.sub(lambda aside: "@" * len(aside[0]), text)
+    name_of, cues = _patterns(" ".join(columns), side)
+    found = []
+    for one in name_of.finditer(text):
+        start, end = one.span()
+        name = next(filter(None, one.groups()))
+        around = f"{text[max(0, start - _NEAR) : start]}@{text[end : end + _NEAR]}"
+        kind = next((kind for kind, cue in enumerate(cues) if cue.search(around)), _ANYWHERE)
+        if kind == _LOST or (kind > _ALONE and asides[start] == "@"):
+            kind = _ASIDE
+        if kind and (kind < _ANYWHERE or one[0] not in columns):
+            is_illegal = kind >= _WEAK and name not in legal
+            found.append((is_illegal, kind, -start, name))
+    return min(found)[-1] if found else None
 
 
 @lru_cache(maxsize=256)
-def _ways(columns: str) -> list[re.Pattern[str]]:
-    """The ways to name a cell, as in `named_move`; columns: all names of them, if pieces fall."""
-    some = _CELL
-    any_column = "(?!)"
+def _patterns(columns: str, side: str) -> tuple[re.Pattern[str], list[re.Pattern[str]]]:
+    """The pattern of all names, and the cues; columns: all names of them, if pieces fall."""
+    names = f"({_CELL})"
     if columns:
-        bare = columns.replace(" ", "|")
-        any_column = rf"\bcol(?:umn)?(?:{_SIGN}|[:#.]){{1,20}}({bare})(?![a-z0-9])"
-        some = rf"(?:{_CELL}|{any_column}|(?<![a-z0-9])({bare})(?![a-z0-9]){_ENDS})"
-    edge = r"(?:[^\w\n]|_){0,20}"
-    ways = (
-        rf"(?:{_LABEL}|{_BOXED}){some}|{some}{_IS_MINE}",
-        rf"^(?![ \t]*[-*+] ){edge}(?:cell |square )?{some}{edge}$",
-        rf"(?:{_WHO}{_PLAYS}{_WHERE}|{_SO}){some}",
-        rf"\A{_SIGNS}{some}{_IS_FIRST}",
-        rf"{_CELL}|{any_column}",
-    )
-    return [re.compile(way, re.MULTILINE) for way in ways]
+        some = f"({columns.replace(' ', '|')})"
+        ends = (  # a, not "a row"; 4, not "4 in a row"
+            r"(?=[^\w\n]{0,20}(?:$|\n)| ?[.,;!()-]| (?:to|as|for|because|since|blocks|wins)\b)"
+        )
+        names += rf"|\bcol(?:umn)?[ #.-]{{1,3}}{some}(?!\w)|\b{some}(?:st|nd|rd|th) col(?:umn)?\b"
+        names += rf"|(?<![a-z0-9]){some}(?![a-z0-9]){ends}"
+    cues = [cue.replace("OPEN", _OPEN).replace("SIDE", side) for cue in _CUES]
+    return re.compile(names), [re.compile(cue) for cue in cues]

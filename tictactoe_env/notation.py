@@ -142,6 +142,9 @@ def parse_cells(text: str, rules: Rules) -> list[int]:
             column = range(columns[name], rules.cells, rules.cols)
             free = [cell for cell in column if cell not in cells]
             cells.append(max(free, default=column[0]))
+        elif columns and name.lower() not in known:
+            letters = f'"a" to "{[*columns][-1]}"'
+            raise ValueError(f"a move is a column, {letters}, or a cell such as a1, got {name!r}")
         else:
             cells.append(known[name] if name in known else parse_cell(name, rules))
     return cells
@@ -225,11 +228,14 @@ def named_cell(text: str, rules: Rules, board: Boards | None = None) -> int | No
 
     columns = columns_by_name(rules) if rules.gravity else {}
     columns |= {str(number): col for number, col in enumerate([*columns.values()], 1)}
-    cells = cells_by_name(rules)
-    name = named_move(text, cells, columns)
-    if name in columns:
-        return _landing(columns[name], rules, board)
-    return None if name is None else cells.get(name)
+    moves = cells_by_name(rules) | {name: _landing(columns[name], rules, board) for name in columns}
+    if board is None:
+        name = named_move(text, moves, columns)
+    else:
+        legal = rules.legal_cells(board)
+        legal_names = [name for name, cell in moves.items() if legal[cell]]
+        name = named_move(text, legal_names, columns, side_to_move(board).lower())
+    return None if name is None else moves.get(name)
 
 
 def _landing(column: int, rules: Rules, board: Boards | None) -> int:

@@ -43,7 +43,8 @@ from tictactoe_env.symmetry import canonical_forms, turned_back
 __all__ = ["TextEnv", "TextPolicy", "board_prompt", "positions", "regret"]
 
 ILLEGAL_REGRET = -3.0  # the worst legal move turns a win into a loss, which is -2
-_PROMPT = re.compile(r"on the board (\S+): .*\n((?:[XO.]+\n)+)")
+# The size and the rows, which may be indented or quoted.
+_PROMPT = re.compile(r"on the board (\S+): .*\n((?:[> \t]*[XO.]+[ \t\r]*\n)+)")
 
 
 def board_prompt(board: Boards, rules: Rules) -> str:
@@ -101,15 +102,18 @@ Parse = Callable[[str, Boards], int | None]
 def _parse(parse: Parse | None, rules: Rules) -> Parse:
     """The function that finds the cell of an answer on a board; ValueError for what is no cell."""
     if parse is None:
-        return lambda answer, board: notation.named_cell(answer, rules, board)
-    own = _function("parse", parse)
+        return partial(_named, rules)
+    return partial(_checked, _function("parse", parse), rules)
 
-    def checked(answer: str, board: Boards) -> int | None:
-        cell = own(answer, board)
-        what = "what parse returns, if it is not None,"
-        return None if cell is None else whole_number(cell, what, 0, rules.cells - 1)
 
-    return checked
+def _named(rules: Rules, answer: str, board: Boards) -> int | None:
+    return notation.named_cell(answer, rules, board)
+
+
+def _checked(parse: Parse, rules: Rules, answer: str, board: Boards) -> int | None:
+    cell = parse(answer, board)
+    what = "what parse returns, if it is not None,"
+    return None if cell is None else whole_number(cell, what, 0, rules.cells - 1)
 
 
 def _function(name: str, value: Any) -> Any:
@@ -312,7 +316,7 @@ def _judged(prompt: Any) -> _Judged:
             rules = notation.parse_size(size)
             if not can_enumerate(rules):
                 raise ValueError(f"{rules.rows}x{rules.cols} has more than 16 cells")
-            board = notation.parse_board("/".join(rows.split()), rules)
+            board = notation.parse_board("/".join(re.findall("[XO.]+", rows)), rules)
             values = solve(rules).move_values(board[None])[0].tolist()
             if max(values) == -2:
                 raise ValueError("the game is over")
@@ -384,10 +388,12 @@ class TextEnv(gym.Wrapper, gym.utils.RecordConstructorArgs):
         board = self._board()
         move = self._parse(action, board)
         if move is None and self._config.illegal == "raise":
-            raise IllegalMoveError(f"an action must name a cell such as b2, got {action!r:.200}")
+            what = "column such as d" if rules.gravity else "cell such as b2"
+            raise IllegalMoveError(f"an action must name a {what}, got {action!r:.200}")
         if move is not None and self._config.by_column:
             if self._config.illegal == "raise":
-                notation.check_move(board, move, rules)
+                is_full = bool(board[move % rules.cols])
+                notation.check_move(board, move, rules, is_column=is_full)
             # No column stands for a cell that is not the lowest free one.
             move = move % rules.cols if rules.legal_cells(board)[move] else None
         if move is None:

@@ -61,8 +61,10 @@ class Program:
         pipe = subprocess.PIPE
         try:
             words = shlex.split(command, posix=os.name == "posix")
+            if not words:
+                raise ValueError("it must be a command such as ./bot")
             self._process = subprocess.Popen(words, stdin=pipe, stdout=pipe, start_new_session=True)
-        except (OSError, IndexError, ValueError) as error:
+        except (OSError, ValueError) as error:
             raise ValueError(f"the program {command!r} cannot be started: {error}") from None
         self._input: Any = self._process.stdin
         self._output: Any = self._process.stdout
@@ -126,7 +128,8 @@ class Program:
         with suppress(OSError):  # it has ended, and so have its lines
             self._input.write(f"{position}\n".encode())
             self._input.flush()
-        expected = f'must answer "{position}" with a line that names a cell, such as b2'
+        what = "column, such as d" if self.rules.gravity else "cell, such as b2"
+        expected = f'must answer "{position}" with a line that names a {what}'
         try:
             line = self._lines.get(timeout=self.seconds)
         except Empty:

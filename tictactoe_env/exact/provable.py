@@ -39,7 +39,7 @@ from tictactoe_env.rules import Boards, Rules
 GAMES = 100  # random games from which the positions are taken
 ALONE = 8  # positions that are asked for again in a call of their own
 _MORE_ALONE = 64  # as many, if one of these is answered otherwise
-_SHARE_ALONE = 20  # of so many positions that are asked for alone one may be rounded
+_SHARE_ALONE = 30  # of so many positions that are asked for alone one may be rounded
 _SHARE = 10  # on large boards one position of so many is asked for again
 _LEAST = 64  # positions of a call that are asked for again, if it has as many
 _SAME = 1e-4  # probabilities this close are equal: networks compute float32 in the order of a batch
