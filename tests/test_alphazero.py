@@ -9,7 +9,6 @@ from learners import board as board_of
 import agents
 from tictactoe_env.notation import parse_game
 from tictactoe_env.rules import Rules, to_move
-from training import checkpoint
 
 PAGE = agents.page("alphazero")
 
@@ -207,19 +206,6 @@ def test_the_network_keeps_its_share_of_the_average_and_the_learning_rate_halves
         torch.testing.assert_close(mean, 0.75 * old + 0.25 * new)
         changes.append((new - old).abs().max().item())
     assert max(changes) == pytest.approx(0.01 / 4, rel=1e-3)
-
-
-def test_a_saved_training_continues_with_its_student_whose_average_plays(tmp_path):
-    options = {"rows": 3, "cols": 4, "k": 3, "gravity": True, "self_play_simulations": 2}
-    whole, resumed = (begin(averaging=0.75, **options) for _ in range(2))
-    whole.advance(6)
-    checkpoint.save(tmp_path / "half", "alphazero", whole.config, whole)
-    checkpoint.restore(tmp_path / "half", "alphazero", whole.config, resumed)
-    for learner, folder in ((whole, tmp_path / "whole"), (resumed, tmp_path / "resumed")):
-        learner.advance(6)
-        checkpoint.save(folder, "alphazero", learner.config, learner)
-    for path in (tmp_path / "whole").iterdir():
-        assert path.read_bytes() == (tmp_path / "resumed" / path.name).read_bytes()
 
 
 def test_only_the_last_rounds_are_learned_from():

@@ -172,18 +172,6 @@ def test_only_a_run_with_its_model_learns(folder):
     assert Gallery(["runs"]).entry(YOUNG).learned is None
 
 
-def test_the_game_tree_of_a_run_is_that_of_what_it_plays_now(store, monkeypatch):
-    """In the menu; the group of the only run is the last one."""
-    line, shown = losing_line("X"), []
-    for _ in range(2):
-        monkeypatch.setattr("sys.stdin", StringIO("9\n6\n1\n5\nX\nq\n"))
-        talk = Talk(Console(file=StringIO(), width=100))
-        Menu(RULES, talk, store, 1, train.main).run()
-        shown.append(talk.console.file.getvalue().rpartition("Its moves as X")[2])
-        pupils.Pupil(Path(YOUNG)).learn(Game(moves=tuple(line), rules=RULES, origin="human"))
-    assert shown[0] != shown[1]
-
-
 def test_the_tree_of_a_learners_games_fits_a_screen_and_tells_proofs_from_means(
     folder, store, monkeypatch, capsys
 ):

@@ -89,7 +89,6 @@ WRAPPERS = {
 }
 OUTER = {
     "monitor": vec_env.VecMonitor,
-    "checked": vec_env.VecCheckNan,
     "normalized": vec_env.VecNormalize,
     "turned": TurnedGames,
     "frames": lambda env: vec_env.VecFrameStack(env, 2),
@@ -122,8 +121,6 @@ def started(chain="", board=SQUARE, **arguments):
 
 PLAYED = """
     native                          | square
-    native monitor normalized       | square
-    native checked                  | falling
     native images                   | square
     flat planes images              | square
     reshaped planes normalized      | square
@@ -177,10 +174,8 @@ DOORS = [
 REFUSED = """
     native turned                | TurnedGames
     native frames                | VecFrameStack
-    native turned monitor        | TurnedGames
     native normalized normalized | VecNormalize
     Turned                       | Turned
-    statistics Turned Rewarded   | Turned
     Delayed                      | Delayed
     Flattened                    | Flattened
     own                          | Own
@@ -192,7 +187,6 @@ REFUSED = """
     masks                        | MaskInObservation
     corners                      | masks
     processes Turned             | Turned
-    processes own                | Own
 """
 
 

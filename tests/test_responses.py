@@ -14,7 +14,6 @@ from tictactoe_env import (
     TabularPolicy,
     TicTacToeVectorEnv,
     plain_proof,
-    snapshot,
 )
 from tictactoe_env.exact.match import best_responses, exact_result
 from tictactoe_env.exact.positions import positions_of
@@ -210,20 +209,6 @@ def test_games_start_from_the_counterexamples_of_the_last_snapshots():
     assert 0.44 < share < 0.56  # openings are counterexamples, too, but left out here
     all_known = best_response_player(learner, BIG).counterexamples
     assert {tuple(board) for board in all_known.tolist()} >= known
-
-
-def test_an_environment_answers_best_moves_on_its_sides_by_the_fair_result_and_its_snapshot():
-    rules, learner = Rules(1, 5, 2), RandomPolicy()
-    best = snapshot(learner, rules, deterministic=True)
-    expected = best_response_player(best, rules, ("X",), targets={"X": 1})
-    starts = {"start": ExploringStarts(0.0, rules, counterexamples=1.0), **arguments(rules)}
-    env = TicTacToeVectorEnv(1, "best-response", "X", **starts)
-    assert np.array_equal(env._best_response(learner, learner).table, expected.player.table)
-    assert np.array_equal(env.counterexamples[-1], expected.counterexamples)
-    long, board = Rules(1, 40, 2), np.eye(1, 40, 39, dtype=np.int8)  # not where LineCounter opens
-    env = TicTacToeVectorEnv(1, "best-response", "X", **arguments(long))
-    reply = env._best_response(LineCounter(long), Leaning())
-    assert np.array_equal(reply.probs(board), Leaning().probs(board))
 
 
 def test_copies_of_the_counterexamples_of_the_last_11_proofs_are_kept_20000_of_each_at_most():

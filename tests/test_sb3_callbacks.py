@@ -20,7 +20,7 @@ from stable_baselines3.common.logger import configure
 from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv, VecMonitor, VecNormalize
 from text_cases import cases, refuses
 
-from tictactoe_env import Rules, TabularPolicy, TicTacToeEnv, evaluate, exploitability, snapshot
+from tictactoe_env import Rules, TabularPolicy, evaluate, exploitability, snapshot
 from tictactoe_env.exact import best_responses
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.observation import observe
@@ -213,22 +213,6 @@ def test_both_callbacks_work_beside_and_inside_others():
 
 
 # --- self-play ------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("kind", "best"), [("PPO", False), ("PPO", True), ("DQN", False)])
-def test_a_snapshot_is_the_model_as_it_was_with_its_normalization(kind, best, monkeypatch):
-    model, added, expected = model_of(kind, VecNormalize(games("flattened", "planes"))), [], []
-
-    def add_snapshot(env, player, **options):
-        added.append(player.table)
-        expected.append(snapshot(model, RULES, deterministic=best).table)
-
-    monkeypatch.setattr(TicTacToeEnv, "add_snapshot", add_snapshot)
-    play = SelfPlay(every=16, deterministic=best)
-    model.learn(64, callback=play)
-    assert (play.added, len(added)) == (5, 10)
-    assert np.array_equal(added, expected)
-    assert len({table.tobytes() for table in added}) > 2
 
 
 @pytest.mark.parametrize(
