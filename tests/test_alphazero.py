@@ -235,15 +235,6 @@ def test_some_of_the_proofs_are_of_the_search(monkeypatch):
         assert seen == expected
 
 
-def test_the_counterexamples_of_the_last_16_proofs_are_kept():
-    learner = PAGE.begin(PAGE.Config(rows=2, cols=3, k=3, counterexamples=0.5))
-    for proof in range(17):
-        learner.find_counterexamples()
-        kept = [boards.tolist() for boards in learner.beatable]
-        assert len(kept) == min(proof + 1, 16)
-    assert learner.counterexamples == len(kept[-1])
-
-
 def test_with_to_win_positions_in_which_it_can_draw_are_counterexamples_too():
     """On 2x5, three in a row, nobody can win by force, so an untrained network draws somewhere."""
     found = {}

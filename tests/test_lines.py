@@ -21,7 +21,7 @@ from tictactoe_env.certificates.certificate import (
     verify,
 )
 from tictactoe_env.certificates.lines import LinesPolicy, decompressed
-from tictactoe_env.exact.proof import BoardReach
+from tictactoe_env.exact.proof import BoardReach, Limit, ProofLimitError
 from tictactoe_env.exact.tables import TabularPolicy
 from tictactoe_env.policy import CanonicalPolicy, RandomPolicy, plays_symmetrically
 
@@ -110,6 +110,16 @@ def test_several_moves_in_a_position_keep_their_probabilities_to_the_bit():
         boards = met(player, side, rules)
         assert loaded.knows(boards).all()
         assert np.array_equal(loaded.probs(boards), player.probs(boards))
+
+
+def test_a_proof_that_is_too_large_is_refused_in_writing_and_in_reading(path):
+    limit = Limit(positions=1_000)
+    for ask in (
+        lambda: certify(LineCounter(SQUARE), "lines", SQUARE, limit=limit),
+        lambda: load_policy(path, limit=limit),
+    ):
+        with refuses("1,000 positions", error=ProofLimitError):
+            ask()
 
 
 def test_unknown_sides_are_refused():

@@ -174,16 +174,13 @@ DOORS = [
 REFUSED = """
     native turned                | TurnedGames
     native frames                | VecFrameStack
-    native normalized normalized | VecNormalize
     Turned                       | Turned
-    Delayed                      | Delayed
     Flattened                    | Flattened
     own                          | Own
     patched                      | TicTacToeEnv
     action                       | TransformAction
     observation                  | TransformObservation
     rescaled normalized          | RescaleObservation
-    stacked flat                 | FrameStackObservation
     masks                        | MaskInObservation
     corners                      | masks
     processes Turned             | Turned
@@ -206,8 +203,6 @@ def test_what_is_not_known_around_an_environment_is_refused_by_name_at_every_doo
 PLACES = [
     lambda model, rules, board: evaluate(model, rules),
     lambda model, rules, board: exact_result(model, RandomPolicy(), rules),
-    lambda model, rules, board: frozen(model, rules),
-    lambda model, rules, board: gym.make("TicTacToe-v0", opponent=model, **board),
     lambda model, rules, board: gym.make_vec("TicTacToe-v0", 2, opponent=[[model, 1]], **board),
     lambda model, rules, board: TicTacToeVecEnv(2, opponent="self", **board).add_snapshot(model),
 ]

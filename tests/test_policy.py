@@ -257,6 +257,12 @@ def test_a_table_that_holds_no_probabilities_is_refused(table, mention):
         tabulate(SimpleNamespace(probs=lambda boards: table), RECTANGLE)
 
 
+def test_of_rows_that_may_be_none_only_those_of_zeros_are():
+    assert not module.checked_probs(np.zeros((2, 3)), (2, 3), may_be_none=True).any()
+    with refuses("row 1", "0.3"):
+        module.checked_probs([[0, 0, 0], [0.1, 0.1, 0.1]], (2, 3), may_be_none=True)
+
+
 def test_a_table_keeps_a_scaled_copy_that_cannot_be_written():
     scores = np.random.default_rng(0).normal(size=(57, 6)).astype(np.float32) * 8
     softmax = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
