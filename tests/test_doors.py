@@ -80,7 +80,6 @@ OF_TRAINING = """
     trie --learn-from none.txt | 2 | none.txt
     dqn --device cuda | 2 | 'cuda' --device
     --resume run --seed 1 --games 8 | 2 | seed, games steps
-    --resume run --out new | 2 | --out
     --resume odd | 2 | odd/config.json
     --resume half | 2 | run half
     dqn --resume run | 2 | run tabular_q dqn
@@ -98,7 +97,6 @@ OF_EVALUATION = """
     --verify none.json | 1 | none.json
     --verify f.json --games 5 | 2 | --verify --games
     minimax random --board 5x5x4 | 1 | 5x5
-    random --battle 2 | 1 | --battle
     random --json none/results.json | 1 | --json none/results.json
     2x4.json --from-model | 1 | 2x4.json
     human --position .../.../... | 1 | 'human'
@@ -119,7 +117,6 @@ OF_MODULES = """
     tictactoe_env --opponent minimax-slop=1 | 2 | 'slop' 'slip'
     tictactoe_env --board 5x5x4 --opponent minimax | 2 | 5x5
     tictactoe_env minimax | 2 | minimax
-    tictactoe_env --games 0 | 2 | games
     tictactoe_env.opponents none | 2 | 'none'
     tictactoe_env.games none.db --check | 1 | none.db
     tictactoe_env.games new.db --import wrong.txt | 1 | wrong.txt 2

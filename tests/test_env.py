@@ -31,14 +31,6 @@ def test_spaces_and_numbers_have_the_documented_form(size, kind):
     assert list(info) == ["action_mask", "side", "outcome", "illegal_move"]
 
 
-def test_any_part_of_the_rewards_can_be_given():
-    for given, table in (
-        (None, [0, 1, 0, -1, -1, 1]),
-        ({"draw": 0.5, "illegal": -3}, [0, 1, 0.5, -1, -3, 1]),
-    ):
-        assert TicTacToeEnv(rewards=given).config.reward_table.tolist() == table
-
-
 def test_what_belongs_to_an_opponent_is_refused_where_there_is_none():
     env = TicTacToeEnv(None)
     for options in ({"side": "X"}, {"opponent": "random"}):

@@ -3,7 +3,6 @@
 The young trie has played 20 games. A line is lost once, and then its probability is exactly zero.
 """
 
-import json
 import re
 import shutil
 from io import StringIO
@@ -29,7 +28,7 @@ from apps.web import server
 from tictactoe_env.certificates.certificate import load_policy, read, verify
 from tictactoe_env.games.game import Game
 from tictactoe_env.games.store import GameStore, StoreError
-from tictactoe_env.notation import game_text, parse_game, replay
+from tictactoe_env.notation import parse_game, replay
 from tictactoe_env.rules import Rules
 from training import learned
 from training.files import check_all, read_json
@@ -192,12 +191,3 @@ def test_the_tree_of_a_learners_games_fits_a_screen_and_tells_proofs_from_means(
     talk = Talk(Console(file=StringIO(), width=100))
     Menu(RULES, talk, store, 1, train.main).run()
     assert young.partition("\n")[2] in talk.console.file.getvalue()
-
-
-def test_an_evaluation_is_of_what_a_run_plays_now(folder, capsys):
-    line = losing_line("X")
-    pupils.Pupil(folder / YOUNG).learn(Game(moves=tuple(line), rules=RULES, origin="human"))
-    code, text, _ = called(evaluate, [YOUNG, "--from-model", "--json", "found.json"], capsys)
-    assert (code, "learned from 1 game" in text) == (0, True)
-    found = json.loads(Path("found.json").read_text())["agents"]["young"]
-    assert found["as_x"]["losing_line"] != game_text(line, RULES).split(), "it is not lost again"

@@ -40,11 +40,6 @@ class Renamed(Monitor):
         return None
 
 
-class Delayed(Monitor):
-    def step(self, action):
-        return super().step(action)
-
-
 class Flattened(wrappers.FlattenObservation):
     """It may have given another function to its base."""
 
@@ -85,7 +80,7 @@ WRAPPERS = {
     "stacked": lambda env: wrappers.FrameStackObservation(env, 2),
     "masks": MaskInObservation,
     "patched": patched,
-    **{kind.__name__: kind for kind in (Rewarded, Turned, Renamed, Delayed, Flattened)},
+    **{kind.__name__: kind for kind in (Rewarded, Turned, Renamed, Flattened)},
 }
 OUTER = {
     "monitor": vec_env.VecMonitor,

@@ -11,7 +11,7 @@ from tictactoe_env.certificates.certificate import certify
 from tictactoe_env.exact.solver import MinimaxPolicy
 
 X_WINS, SQUARE = Rules(2, 3, 2), Rules()
-MINIMAX, RANDOM, CELL = MinimaxPolicy(SQUARE), RandomPolicy(), CellPlayer(0)
+RANDOM, CELL = RandomPolicy(), CellPlayer(0)
 
 
 def row(text, *start):

@@ -18,7 +18,7 @@ from tictactoe_env import (
 from tictactoe_env.exact.match import best_responses, exact_result
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.proof import Limit, ProofLimitError
-from tictactoe_env.exact.responses import best_response_player
+from tictactoe_env.exact.responses import best_response_player, response_to_learner
 from tictactoe_env.notation import board_text, parse_board
 from tictactoe_env.policy import CanonicalPolicy
 from tictactoe_env.rules import to_move
@@ -89,6 +89,8 @@ def test_targets_ask_for_more_than_a_draw():
     rules, won = Rules(3, 4, 3), LineCounter(Rules(3, 4, 3))
     draws, wins = (best_response_player(won, rules, ("X",), targets={"X": goal}) for goal in (0, 1))
     assert len(wins.counterexamples) > len(draws.counterexamples)
+    fair = response_to_learner(won, rules, ("X",), won, Limit())
+    assert np.array_equal(fair.counterexamples, wins.counterexamples)
     goals = {"X": 1, "O": -1}  # nobody can do worse than lose
     both = best_response_player(won, rules, targets=goals).counterexamples
     assert np.array_equal(both, wins.counterexamples)

@@ -10,11 +10,6 @@ from gymnasium.wrappers import FlattenObservation, RescaleObservation
 from sample_players import best_player, fixed_table
 from sb3_contrib import QRDQN, MaskablePPO
 from stable_baselines3 import DQN, PPO
-from stable_baselines3.common.callbacks import (
-    EvalCallback,
-    EveryNTimesteps,
-    StopTrainingOnMaxEpisodes,
-)
 from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.logger import configure
 from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv, VecMonitor, VecNormalize
@@ -195,21 +190,6 @@ def test_the_schedule_counts_the_steps_of_all_games_and_continues_in_the_next_tr
     fresh = ExactEvaluation(every=30)
     model.learn(12, callback=fresh, reset_num_timesteps=False)
     assert [judged.steps for judged in fresh.evaluations] == [60, 60]
-
-
-def test_both_callbacks_work_beside_and_inside_others():
-    inner, outer, play = ExactEvaluation(every=1), ExactEvaluation(every=16), SelfPlay(every=16)
-    test_env = VecNormalize(games(opponent="random"), training=False)
-    others = [
-        EvalCallback(test_env, callback_after_eval=inner, eval_freq=8, verbose=0),
-        EveryNTimesteps(32, ExactEvaluation(every=1)),
-        StopTrainingOnMaxEpisodes(12),
-    ]
-    model = model_of("PPO", VecNormalize(games())).learn(400, callback=[play, outer, *others])
-    assert 24 <= model.num_timesteps < 400, "stopped by another callback"
-    assert outer.last.steps == model.num_timesteps
-    assert inner.evaluations[0] == outer.evaluations[0]
-    assert play.added == 1 + model.num_timesteps // 16
 
 
 # --- self-play ------------------------------------------------------------------------------------

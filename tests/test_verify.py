@@ -10,7 +10,7 @@ from text_cases import refuses
 
 from tictactoe_env import plain_proof
 from tictactoe_env.certificates.__main__ import main
-from tictactoe_env.certificates.certificate import Certificate, certify, verify, write
+from tictactoe_env.certificates.certificate import certify, write
 from tictactoe_env.certificates.stated import CertificateError
 from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.opponents import make_opponent
@@ -83,21 +83,6 @@ def test_the_exit_code_says_whether_no_certificate_is_refused_or_nobody_can_be_b
     with pytest.raises(SystemExit) as ended:
         verifier(["--proven"])
     assert ended.value.code == 2
-
-
-def test_the_entries_of_a_certificate_have_types_and_what_always_wins_follows_from_the_rates():
-    table, lines = (
-        certify(MinimaxPolicy(WON), "won", WON, lines_only=only).to_json() for only in (False, True)
-    )
-    table["as_x"]["vs_random"]["win"] = 1  # JSON has one kind of number
-    x = Certificate.from_json(table).results["X"]
-    assert (x.always_wins, type(x.vs_random.win)) == (True, float)
-    lines["as_x"]["always_wins"] = False
-    with refuses("as_x.always_wins", error=CertificateError):
-        verify(Certificate.from_json(lines))
-    lines["as_x"]["losing_line"] = ["a1 PROVEN"]
-    with refuses("losing_line", error=CertificateError):
-        Certificate.from_json(lines)
 
 
 def test_a_certificate_beyond_the_limit_is_refused_and_the_limit_can_be_raised(folder, capsys):
