@@ -9,7 +9,6 @@ from learners import board as board_of
 import agents
 from tictactoe_env.notation import parse_game
 from tictactoe_env.rules import Rules, to_move
-from training import checkpoint
 
 PAGE = agents.page("alphazero")
 
@@ -209,19 +208,6 @@ def test_the_network_keeps_its_share_of_the_average_and_the_learning_rate_halves
     assert max(changes) == pytest.approx(0.01 / 4, rel=1e-3)
 
 
-def test_a_saved_training_continues_with_its_student_whose_average_plays(tmp_path):
-    options = {"rows": 3, "cols": 4, "k": 3, "gravity": True, "self_play_simulations": 2}
-    whole, resumed = (begin(averaging=0.75, **options) for _ in range(2))
-    whole.advance(6)
-    checkpoint.save(tmp_path / "half", "alphazero", whole.config, whole)
-    checkpoint.restore(tmp_path / "half", "alphazero", whole.config, resumed)
-    for learner, folder in ((whole, tmp_path / "whole"), (resumed, tmp_path / "resumed")):
-        learner.advance(6)
-        checkpoint.save(folder, "alphazero", learner.config, learner)
-    for path in (tmp_path / "whole").iterdir():
-        assert path.read_bytes() == (tmp_path / "resumed" / path.name).read_bytes()
-
-
 def test_only_the_last_rounds_are_learned_from():
     learner = begin(self_play_simulations=2)
     learner.advance(3)
@@ -247,15 +233,6 @@ def test_some_of_the_proofs_are_of_the_search(monkeypatch):
         seen.clear()
         learner.advance(12)
         assert seen == expected
-
-
-def test_the_counterexamples_of_the_last_16_proofs_are_kept():
-    learner = PAGE.begin(PAGE.Config(rows=2, cols=3, k=3, counterexamples=0.5))
-    for proof in range(17):
-        learner.find_counterexamples()
-        kept = [boards.tolist() for boards in learner.beatable]
-        assert len(kept) == min(proof + 1, 16)
-    assert learner.counterexamples == len(kept[-1])
 
 
 def test_with_to_win_positions_in_which_it_can_draw_are_counterexamples_too():

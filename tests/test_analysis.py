@@ -55,7 +55,6 @@ def test_every_move_is_judged_by_the_position_before_it():
     b2 a1 c3 c1 b1 b3 a3 a2 c2 | - | (no move) a draw throughout
     a1 a1 ended=illegal | 1 | O's a1 (move 2) was an illegal move, which loses
     a1 b1 ended=resigned result=O | - | X resigned a position that was won
-    a1 b1 ended=resigned result=X | 1 | O's b1 (move 2) turned a draw into a loss: X could win in 3
     ended=resigned result=X | - | O resigned a position that was a draw
     b1 a1 a2 board=2x2 k=2 | - | (no move) won for X throughout
     """),

@@ -12,7 +12,7 @@ from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.notation import game_text
 from tictactoe_env.rules import standing
 
-PERFECT, FIRST = MinimaxPolicy(Rules()), MinimaxPolicy(Rules(), "first")
+PERFECT = MinimaxPolicy(Rules())
 
 
 @pytest.mark.parametrize("rules", [Rules(2, 4, 3), Rules(4, 5, 4)], ids=str)

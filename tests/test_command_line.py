@@ -32,8 +32,6 @@ LINE = CommandLine("x.py", OPTIONS, "x.py AGENT [options]", "What it does.", "pr
         ("", {}),
         ("dqn --judge-every 7", {"agent": "dqn", "judge_every": 7}),
         ("--hidden=3,4 --no-dueling --values", {"hidden": "3,4", "dueling": False, "values": True}),
-        ("--dueling --side 1 --side 2", {"dueling": True, "side": 2}),
-        ("--list", {"list": True}),
         ("--list 4 --learning-rate -1e-3", {"list": 4, "learning_rate": -1e-3}),
         ("--out a --until steps", {"out": Path("a"), "until": "steps"}),
         ("-- --values", {"agent": "--values"}),
@@ -46,14 +44,11 @@ def test_what_was_typed_is_given_by_name(typed, values):
 
 ERRORS = """
     --judge-evry 3       | --judge-evry --judge-every
-    --judge 3            | --judge
     --no-values          | --no-values --values
-    dqn random           | 'random'
     --side               | --side
     --side 9             | --side '9'
     --list 1 2           | --list 2
     --judge-every=2.5    | --judge-every '2.5'
-    --until unbeatible   | --until 'unbeatible' unbeatable
     --values=3           | --values
 """
 

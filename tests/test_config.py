@@ -74,23 +74,18 @@ BROKEN, NEGATIVE, LITTLE = (
 )
 # Of each kind one; `test_opponents`, `test_rules` and `test_notation` have more of theirs.
 BAD_ARGUMENTS = [
-    ({"opponent": "no/such/run"}, "no/such/run"),
     ({"opponent": []}, "list"),
     ({"opponent": BROKEN}, "probabilities"),
     ({"opponent": fixed_table(Rules(2, 3, 2))}, "2x3, 3x3,"),
-    ({"side": "alternating"}, "'alternating' 'alternate'"),
     ({"k": 4}, "k 3 4"),
-    ({"illegal": "lost"}, "'lost' 'lose'"),
     ({"rewards": {"wins": 1}}, "'wins' 'win'"),
     *(({"rewards": {"win": wrong}}, "'win'") for wrong in ("1", 10**400, math.nan, True)),
     *(({"rewards": {"win": wrong}}, "'win'") for wrong in (np.float16("inf"), np.ones(1), 1j)),
     ({"rewards": [1, 0, -1, -1]}, "rewards"),
-    ({"observation": "plane"}, "'plane' 'planes'"),
     ({"opening": "a1 a2 b1 b2 c1"}, 'opening "XXX/OO./..."'),
     ({"opening": ["b2"]}, "game"),
     ({"opening": "b1 a1 a2 c1 b2 c2 c3 b3", "early_draw": True}, "opening"),
     ({"opening": "b2", "start": "random"}, "opening start"),
-    ({"start": "randon"}, "'randon' 'random'"),
     ({"start": "random", "rows": 5, "cols": 5, "k": 4}, "16 cells"),
     ({"early_draw": 1}, "early_draw"),
     ({"render_mode": "rgb_aray"}, "'rgb_aray' 'rgb_array'"),
@@ -120,9 +115,7 @@ def test_a_wrong_seed_or_reset_option_is_refused_and_changes_nothing(make):
     env, twin = going(make)
     for options, mentions in (
         ([], "options side opponent board"),
-        ({"sid": "X"}, "'sid' 'side'"),
         ({"side": "x"}, "'x' 'X'"),
-        ({"opponent": "minimaks"}, "'minimaks' 'minimax'"),
         ({"board": None}, "board"),
         ({"opponent": "minimax", "board": np.ones(9)}, "board"),
         ({"board": "XX./.../..."}, "XX./.../..."),
@@ -168,9 +161,7 @@ def always(board, seat=1):
         ({"k": 1, "side": "O", "start": "random"}, "O"),
         ({"start": lambda seats, rng: 3}, "start boards 3"),
         (always([0] * 8), "start boards shape"),
-        (always([0.0] * 9), "start float64"),
         (always([-1] + [0] * 8), "start [-1, 0, 0,"),
-        (always([0] * 9, 0), "start seats"),
         (always([1, 1, 1, -1, -1, 0, 0, 0, 0]), '"XXX/OO./..."'),
         (always([1, 1, 0, -1, -1, 0, 1, 0, 0]), "opponent first move"),
         ({**always([1] + [0] * 8), "gravity": True}, "start gravity"),

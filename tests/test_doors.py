@@ -42,8 +42,6 @@ def files(tmp_path_factory):
     copytree(folder / "run", folder / "\x1b[31mred")
     changed_run(folder, "odd", preset="\x1b[31m")
     changed_run(folder, "half", rival="run")
-    nobody = certify(RandomPolicy(), "nobody", Rules(2, 3, 2))
-    write(nobody, folder / "of_nobody" / "certificate.json")
     (folder / "full").mkdir()
     (folder / "full" / "file").touch()
     (folder / "letters.txt").write_text("my letters\n" * 50)
@@ -71,9 +69,7 @@ def contents(folder):
 
 
 OF_TRAINING = """
-    dqm | 2 | 'dqm' 'dqn'
     --seed 3 dqn | 2 | dqn --resume --seed
-    tabular_q --stpes 5 | 2 | --stpes --steps
     tabular_q --board 3x4x3 --rows 3 | 2 | --board --rows
     tabular_q --board 4x4 | 2 | --board 4x4x3 4x4x4
     tabular_q --opponents runs/none | 2 | 'runs/none'
@@ -83,25 +79,17 @@ OF_TRAINING = """
     trie --preset topheb | 2 | 'topheb' 'tophep'
     trie --learn-from none.txt | 2 | none.txt
     dqn --device cuda | 2 | 'cuda' --device
-    --resume full | 2 | full
     --resume run --seed 1 --games 8 | 2 | seed, games steps
-    --resume run --out new | 2 | --out
     --resume odd | 2 | odd/config.json
     --resume half | 2 | run half
     dqn --resume run | 2 | run tabular_q dqn
     dqn --opponents rival | 2 | rival --rival
     dqn --rival trie | 2 | trie
-    dqn --rival dqm | 2 | 'dqm' 'dqn'
     dqn --rival dqn --opponents random | 2 | dqn rival:0.5
-    dqn --seeds 2-1 | 2 | --seeds '2-1'
-    dqn --seeds 0 --cluster x | 2 | --cluster 'x'
-    dqn --jobs 2 | 2 | --jobs --seeds
     tabular_q --seeds 0 --out run | 2 | run
     trie --optimize 3 --rival dqn | 2 | --optimize --rival
-    trie --seeds-per-trial 2 | 2 | --seeds-per-trial --optimize
 """
 OF_EVALUATION = """
-    latest:trie | 1 | 'trie' models/ runs/
     none.json | 1 | none.json
     cut.json | 1 | cut.json
     2x4.json --board 3x3 | 1 | 2x4 3x3
@@ -109,19 +97,14 @@ OF_EVALUATION = """
     --verify none.json | 1 | none.json
     --verify f.json --games 5 | 2 | --verify --games
     minimax random --board 5x5x4 | 1 | 5x5
-    random --battle 2 | 1 | --battle
     random --json none/results.json | 1 | --json none/results.json
     2x4.json --from-model | 1 | 2x4.json
-    of_nobody --from-model | 1 | of_nobody
     human --position .../.../... | 1 | 'human'
     minimax --position XXX/OO./... | 1 | XXX/OO./...
-    minimax --position ..../..../..../.... | 1 | 3x3 '..../..../..../....'
     search-seconds=0.01 --board 2x3x3 | 1 | clock
 """
 OF_PLAY = """
     --board 4x4x5 | 2 | k 5
-    --delay soon | 2 | --delay 'soon'
-    --values onw | 2 | --values 'onw' own
     --replay 3 --store games.db | 1 | 3 games.db
     --replay 3 --list | 2 | --replay --list
     --list --store none.db | 1 | none.db
@@ -134,8 +117,6 @@ OF_MODULES = """
     tictactoe_env --opponent minimax-slop=1 | 2 | 'slop' 'slip'
     tictactoe_env --board 5x5x4 --opponent minimax | 2 | 5x5
     tictactoe_env minimax | 2 | minimax
-    tictactoe_env --games 0 | 2 | games
-    tictactoe_env --side Y | 2 | side Y
     tictactoe_env.opponents none | 2 | 'none'
     tictactoe_env.games none.db --check | 1 | none.db
     tictactoe_env.games new.db --import wrong.txt | 1 | wrong.txt 2

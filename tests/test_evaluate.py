@@ -202,11 +202,3 @@ def test_of_a_position_illegal_moves_are_told_and_what_is_not_known_is_left_open
     text = "X..../...../...../...../....."
     rows = rows_of(shown(capsys, "search-depth=1 --board 5x5x4 --position", text))
     assert {tuple(row[3:]) for row in rows} == {("-", "-")}
-
-
-def test_a_battle_of_any_two_agents_is_printed_on_any_board(capsys):
-    printed = shown(capsys, "minimax mcts-playouts=20 --battle 2")
-    assert "game 2 of 2, mcts-playouts=20 as X against minimax as O" in printed
-    assert re.search(r"minimax won \d, mcts-playouts=20 won 0, drawn \d\n", printed)
-    printed = shown(capsys, "search-depth=2 random --battle 1 --board 5x5x4")
-    assert "search-depth=2 as X against random as O" in printed

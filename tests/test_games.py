@@ -125,12 +125,9 @@ def test_a_line_is_the_moves_which_are_enough_and_what_else_is_known():
 
 
 NO_LINES = cases("""
-    X=Ann              | 'X' 'x'
     x=Ann              | 'Ann'
     x=human:Ann%FF     | start byte
-    board=9x9          | 9x9
     k=three            | k 'three'
-    seed=1_0           | seed '1_0'
     k=3 k=3            | k=
     result=draw        | result 'X' 'draw'
     d4                 | 'd4'
@@ -152,10 +149,8 @@ WON = {"moves": "a1 b2 a2 b1 a3", "origin": "web"}
     [
         (17, 17),
         ({}, "moves"),
-        ({"moves": "a1 b2 a2 b1 a3"}, "origin"),
         (WON | {"moves": [0, 4, 3, 1, 6]}, "text"),
         (WON | {"Seed": 1}, "'Seed'"),
-        (WON | {"x": {"name": "Ann"}}, "x"),
         (WON | {"board": {"rows": 3, "size": 3}}, "board"),
     ],
 )

@@ -149,19 +149,3 @@ def test_two_learners_of_one_side_each_are_a_duel(runs, tmp_path, capsys):
     assert {name.split()[0] for name in found["as_o"]} == {"as-O"}
     code, _, said = called(evaluate, [str(runs / "as-X"), "--history"], capsys)
     assert (code, said.count("\n"), "other side" in said) == (1, 1, True)
-
-
-def test_on_a_larger_board_deterministic_players_play_their_one_game(tmp_path, capsys):
-    small = ("--board", "4x4x4", "--num-envs", "4", "--judge-every", "256", "--hidden", "8")
-    line = (*small, "--proof-positions", "10")
-    assert trained("maskable_ppo", tmp_path / "run", *line, steps=600) == 0
-    result = tmp_path / "history.json"
-    line = [str(tmp_path / "run"), "--history", "--max-positions", "100", "--json", str(result)]
-    assert called(evaluate, line, capsys)[0] == 0
-    found = json.loads(result.read_text())
-    assert {abs(value) for row in found["payoff_x"] for value in row} <= {0, 1}
-    assert found["players"][0]["loses"] == {"X": "?", "O": "?"}  # beyond the limit
-    line[0] = "search-depth=1"
-    line[1:1] = ["--board", "4x4x4"]
-    code, _, said = called(evaluate, line, capsys)
-    assert (code, said.count("\n")) == (1, 1)

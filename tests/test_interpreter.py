@@ -50,7 +50,6 @@ def test_a_command_names_the_interpreter_unless_python_on_the_path_is_it(
     [
         ("numpy", "play", ["--list"], "play", "-IS"),  # and without any other package
         ("numpy", "train", ["dqn"], "train", "-IS"),
-        ("numpy", "evaluate", ["minimax"], "play", "-IS"),
         ("torch", "train", ["dqn"], "train", "-I"),
         ("uvicorn", "play", ["--web"], "web", "-I"),
         ("filelock", "train", ["trie"], "train", "-I"),

@@ -3,7 +3,6 @@
 The young trie has played 20 games. A line is lost once, and then its probability is exactly zero.
 """
 
-import json
 import re
 import shutil
 from io import StringIO
@@ -29,7 +28,7 @@ from apps.web import server
 from tictactoe_env.certificates.certificate import load_policy, read, verify
 from tictactoe_env.games.game import Game
 from tictactoe_env.games.store import GameStore, StoreError
-from tictactoe_env.notation import game_text, parse_game, replay
+from tictactoe_env.notation import parse_game, replay
 from tictactoe_env.rules import Rules
 from training import learned
 from training.files import check_all, read_json
@@ -172,18 +171,6 @@ def test_only_a_run_with_its_model_learns(folder):
     assert Gallery(["runs"]).entry(YOUNG).learned is None
 
 
-def test_the_game_tree_of_a_run_is_that_of_what_it_plays_now(store, monkeypatch):
-    """In the menu; the group of the only run is the last one."""
-    line, shown = losing_line("X"), []
-    for _ in range(2):
-        monkeypatch.setattr("sys.stdin", StringIO("9\n6\n1\n5\nX\nq\n"))
-        talk = Talk(Console(file=StringIO(), width=100))
-        Menu(RULES, talk, store, 1, train.main).run()
-        shown.append(talk.console.file.getvalue().rpartition("Its moves as X")[2])
-        pupils.Pupil(Path(YOUNG)).learn(Game(moves=tuple(line), rules=RULES, origin="human"))
-    assert shown[0] != shown[1]
-
-
 def test_the_tree_of_a_learners_games_fits_a_screen_and_tells_proofs_from_means(
     folder, store, monkeypatch, capsys
 ):
@@ -204,12 +191,3 @@ def test_the_tree_of_a_learners_games_fits_a_screen_and_tells_proofs_from_means(
     talk = Talk(Console(file=StringIO(), width=100))
     Menu(RULES, talk, store, 1, train.main).run()
     assert young.partition("\n")[2] in talk.console.file.getvalue()
-
-
-def test_an_evaluation_is_of_what_a_run_plays_now(folder, capsys):
-    line = losing_line("X")
-    pupils.Pupil(folder / YOUNG).learn(Game(moves=tuple(line), rules=RULES, origin="human"))
-    code, text, _ = called(evaluate, [YOUNG, "--from-model", "--json", "found.json"], capsys)
-    assert (code, "learned from 1 game" in text) == (0, True)
-    found = json.loads(Path("found.json").read_text())["agents"]["young"]
-    assert found["as_x"]["losing_line"] != game_text(line, RULES).split(), "it is not lost again"

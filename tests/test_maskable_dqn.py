@@ -168,14 +168,6 @@ def test_environments_without_masks_are_refused_until_they_are_wrapped():
     assert not only.replay_buffer.actions[..., 0].any()
 
 
-@pytest.mark.parametrize(
-    ("masks", "mention"), [([[True] * 5] * 2, "(2, 4)"), ([[1, 1, 0, 0], [0] * 4], "row 1")]
-)
-def test_masks_of_another_shape_or_without_a_legal_action_are_refused(masks, mention):
-    with refuses(mention):
-        model_of(lottery()).predict(np.array([2, 3]), action_masks=masks)
-
-
 def test_a_prediction_is_the_best_legal_action_for_one_observation_or_a_batch():
     model = model_of(lottery())
     order = values_in_all_states(model).argsort(axis=1)[:, ::-1]
@@ -201,13 +193,6 @@ def test_each_observation_of_a_batch_tosses_its_own_coin_among_its_legal_actions
         assert (actions != greedy).mean() == pytest.approx(rate / 2, abs=0.03)
     free, _ = model.predict(np.zeros(8_000, int))
     assert np.bincount(free) / 8_000 == pytest.approx([0.25] * 4, abs=0.03)
-
-
-def test_the_same_seed_makes_the_same_random_actions():
-    masks = np.ones((20, ACTIONS), dtype=bool)
-    models = [MaskableDQN("MlpPolicy", lottery(), seed=seed) for seed in (0, 0, 1)]
-    first, again, other = (model.random_actions(masks).tolist() for model in models)
-    assert first == again != other
 
 
 def test_a_saved_model_predicts_the_same_and_learns_on(tmp_path):

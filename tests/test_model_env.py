@@ -40,11 +40,6 @@ class Renamed(Monitor):
         return None
 
 
-class Delayed(Monitor):
-    def step(self, action):
-        return super().step(action)
-
-
 class Flattened(wrappers.FlattenObservation):
     """It may have given another function to its base."""
 
@@ -85,11 +80,10 @@ WRAPPERS = {
     "stacked": lambda env: wrappers.FrameStackObservation(env, 2),
     "masks": MaskInObservation,
     "patched": patched,
-    **{kind.__name__: kind for kind in (Rewarded, Turned, Renamed, Delayed, Flattened)},
+    **{kind.__name__: kind for kind in (Rewarded, Turned, Renamed, Flattened)},
 }
 OUTER = {
     "monitor": vec_env.VecMonitor,
-    "checked": vec_env.VecCheckNan,
     "normalized": vec_env.VecNormalize,
     "turned": TurnedGames,
     "frames": lambda env: vec_env.VecFrameStack(env, 2),
@@ -122,8 +116,6 @@ def started(chain="", board=SQUARE, **arguments):
 
 PLAYED = """
     native                          | square
-    native monitor normalized       | square
-    native checked                  | falling
     native images                   | square
     flat planes images              | square
     reshaped planes normalized      | square
@@ -177,22 +169,16 @@ DOORS = [
 REFUSED = """
     native turned                | TurnedGames
     native frames                | VecFrameStack
-    native turned monitor        | TurnedGames
-    native normalized normalized | VecNormalize
     Turned                       | Turned
-    statistics Turned Rewarded   | Turned
-    Delayed                      | Delayed
     Flattened                    | Flattened
     own                          | Own
     patched                      | TicTacToeEnv
     action                       | TransformAction
     observation                  | TransformObservation
     rescaled normalized          | RescaleObservation
-    stacked flat                 | FrameStackObservation
     masks                        | MaskInObservation
     corners                      | masks
     processes Turned             | Turned
-    processes own                | Own
 """
 
 
@@ -212,8 +198,6 @@ def test_what_is_not_known_around_an_environment_is_refused_by_name_at_every_doo
 PLACES = [
     lambda model, rules, board: evaluate(model, rules),
     lambda model, rules, board: exact_result(model, RandomPolicy(), rules),
-    lambda model, rules, board: frozen(model, rules),
-    lambda model, rules, board: gym.make("TicTacToe-v0", opponent=model, **board),
     lambda model, rules, board: gym.make_vec("TicTacToe-v0", 2, opponent=[[model, 1]], **board),
     lambda model, rules, board: TicTacToeVecEnv(2, opponent="self", **board).add_snapshot(model),
 ]

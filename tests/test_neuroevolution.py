@@ -102,14 +102,6 @@ def test_the_experiments_of_the_blog_run_and_are_labelled_weak(name):
     assert 0 < evolution.notes()["disqualified"] <= presets("neuroevolution")[name].weak
 
 
-def test_the_leagues_are_tabled_and_charted():
-    table = evolved(SMALL.replace(fitness="football"), 20).tables()["league.csv"]
-    columns = dict(zip(table.names, np.array(table.rows).T, strict=True))
-    assert columns["generation"].tolist() == list(range(21))
-    for names in table.panels.values():
-        assert sum(columns[name] for name in names).tolist() == [132] * 21
-
-
 def test_each_member_of_the_league_has_a_name_and_the_results_of_its_games(evolution):
     graph, rules = evolution.graph, evolution.config.rules
     names = [f"e{born}i{number}" for born, number in evolution.names.tolist()]

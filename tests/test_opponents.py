@@ -82,8 +82,6 @@ REFUSED = """
     minimax-slip=1.5   | slip 1.5
     search-depht=3     | search 'depht' 'depth'
     search-depth=2-depth=3 | depth search
-    random-depth=2     | random 'depth'
-    minimax-ties=frist | 'frist' 'first'
     runs/none          | 'runs/none'
 """
 ODD = ("", "''"), ("x" * 5000, "'xxx")
@@ -221,7 +219,6 @@ POOLS = """
     random                              | [('random', 1)]
     random:0.5,minimax:0.25,self:0.25   | [('random', 0.5), ('minimax', 0.25), ('self', 0.25)]
     random:1, minimax-slip=0.1:3        | [('random', 0.25), ('minimax-slip=0.1', 0.75)]
-    runs/dqn-0:1e-1,random:0.1          | [('runs/dqn-0', 0.5), ('random', 0.5)]
     latest:dqn,latest:trie:1            | [('latest:dqn', 0.5), ('latest:trie', 0.5)]
     C:\\runs\\foe,runs/a:b:3            | [('C:\\\\runs\\\\foe', 0.25), ('runs/a:b', 0.75)]
 """
@@ -229,9 +226,7 @@ NO_POOLS = """
     random,             | name:weight 'random,'
     :0.5                | name:weight ':0.5'
     random:-1,minimax:2 | weights [-1.0, 2.0]
-    random:nan          | weights [nan]
     self-keep=0         | keep 0
-    self-keeep=2        | 'keeep' 'keep'
     self-replace=first  | 'first' mixed oldest random
 """
 NO_LISTS = [

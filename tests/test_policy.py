@@ -15,7 +15,7 @@ from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.notation import parse_board
 from tictactoe_env.observation import OBSERVATIONS, observe
-from tictactoe_env.policy import RandomPolicy, checked_probs
+from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.rules import Rules, to_move
 
 RECTANGLE = Rules(2, 3, 2)
@@ -258,9 +258,9 @@ def test_a_table_that_holds_no_probabilities_is_refused(table, mention):
 
 
 def test_of_rows_that_may_be_none_only_those_of_zeros_are():
-    assert not checked_probs(np.zeros((2, 3)), (2, 3), may_be_none=True).any()
+    assert not module.checked_probs(np.zeros((2, 3)), (2, 3), may_be_none=True).any()
     with refuses("row 1", "0.3"):
-        checked_probs([[0, 0, 0], [0.1, 0.1, 0.1]], (2, 3), may_be_none=True)
+        module.checked_probs([[0, 0, 0], [0.1, 0.1, 0.1]], (2, 3), may_be_none=True)
 
 
 def test_a_table_keeps_a_scaled_copy_that_cannot_be_written():
@@ -287,12 +287,6 @@ def test_float32_probabilities_are_summed_alike_for_one_board_and_for_many():
     probs = np.random.default_rng(0).dirichlet(np.ones(16), 9).astype(np.float32)
     alone = [module.checked_ends(row[None], (1, 16))[:, 0] for row in probs]
     assert np.array_equal(module.checked_ends(probs, (9, 16)), np.transpose(alone))
-
-
-def test_each_number_of_a_generator_is_used_once():
-    uniforms = module.Uniforms(np.random.default_rng(0))
-    drawn = [uniforms.draw() for _ in range(512)]
-    assert sorted(drawn) == sorted(np.random.default_rng(0).random(512))
 
 
 LOWEST, HIGHEST = 0.0, 1 - 2**-53

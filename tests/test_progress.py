@@ -84,14 +84,6 @@ def test_a_log_has_the_values_of_the_first_moves_also_of_a_learner_as_o(side):
     assert ("1 -2.00 X 0.00 2 1.00" in shown) == (side == "O")
 
 
-def test_a_long_proof_shows_how_far_it_has_come():
-    console = Console(file=StringIO(), width=100, force_terminal=True)
-    display = Display("agent", 1_000, 0, console)
-    display.prove("X", 3, 504)
-    display.stop()
-    assert "504 positions" in console.file.getvalue()
-
-
 def test_results_are_described_in_per_cent_with_what_is_proven():
     random = describe(evaluate(RANDOM, rules=Rules()))
     assert random == "X 58.49/28.81  O 28.81/58.49"

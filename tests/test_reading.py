@@ -68,10 +68,8 @@ def test_a_file_that_tells_no_size_is_read_up_to_its_limit_too():
 
 BOMBS = {
     "empty lists": ("[", "[],", 10_000),
-    "objects": ("[", '{"a":1},', 10_000),
     "nested objects": ("[", '{"a":' * 300 + "1" + "}" * 300 + ",", 20),
     "escapes": ("[", '"\\ud83d\\ude00",', 10_000),
-    "a long text": ("[", f'"{"a" * 100_000}\U0001f600",', 1),
     "many names": ("[{", "".join(f'"{number}":1,' for number in range(10_000)) + '"a":1},', 1),
 }
 

@@ -1,67 +1,17 @@
 """What is printed about certificates: results, the verdict, and tables of several players."""
 
-import numpy as np
 import pytest
 from consoles import printed
-from sample_players import CellPlayer, best_player
+from sample_players import CellPlayer
 from text_cases import rows_of
 
 from apps.terminal import report as show
-from tictactoe_env import RandomPolicy, Rules, make_opponent, tabulate
+from tictactoe_env import RandomPolicy, Rules, make_opponent
 from tictactoe_env.certificates.certificate import certify
-from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.solver import MinimaxPolicy
-from tictactoe_env.exact.tables import TabularPolicy
 
 X_WINS, SQUARE = Rules(2, 3, 2), Rules()
-MINIMAX, RANDOM, CELL = MinimaxPolicy(SQUARE), RandomPolicy(), CellPlayer(0)
-
-
-def perfect_as_x():
-    """Perfect as X; as O it always marks the first cell, which may be taken."""
-    boards = positions_of(SQUARE).boards[positions_of(SQUARE).unfinished]
-    is_x = (boards.sum(axis=1) == 0)[:, None]
-    tables = (tabulate(player, SQUARE).table for player in (MINIMAX, CELL))
-    return TabularPolicy(SQUARE, np.where(is_x, *tables))
-
-
-ON = "on 3x3, 3 in a row"
-SAFE, BEATEN = f"PROVEN {ON}: cannot be beaten", f"{ON} it can be beaten"
-VERDICTS = {  # a player and its board, the side that it was trained for; words of the verdict
-    "best": (best_player, Rules(2, 4, 3), None, ["PROVEN", "cannot be beaten, optimal"]),
-    "safe": (lambda _: MINIMAX, SQUARE, None, [SAFE]),
-    "wins": (MinimaxPolicy, X_WINS, None, ["PROVEN", "wins against everybody", "O cannot avoid"]),
-    "wins as X": (
-        MinimaxPolicy,
-        X_WINS,
-        "X",
-        ["PROVEN", "as X only, it can be beaten as O"],
-    ),
-    "safe as X": (
-        lambda _: perfect_as_x(),
-        SQUARE,
-        "X",
-        [f"{SAFE} as X", "it can be beaten as O"],
-    ),
-    "not as O": (
-        lambda _: perfect_as_x(),
-        SQUARE,
-        "O",
-        [f"{BEATEN} as O", "it cannot be beaten as X"],
-    ),
-}
-
-
-@pytest.mark.parametrize("case", VERDICTS)
-def test_the_verdict_names_what_is_proven_and_the_sides_that_can_be_beaten(case):
-    make, rules, side, words = VERDICTS[case]
-    config = {} if side is None else {"config": {"side": side}}
-    content = certify(make(rules), "somebody", rules, **config)
-    found = content.claim
-    assert [one for one in words if one not in found] == []
-    lines = certify(make(rules), "somebody", rules, lines_only=True, **config)
-    # The best achievable results are not in it.
-    assert lines.claim.partition(";")[0] == found.replace(", optimal", "").partition(";")[0]
+RANDOM, CELL = RandomPolicy(), CellPlayer(0)
 
 
 def row(text, *start):

@@ -14,12 +14,11 @@ from tictactoe_env import (
     TabularPolicy,
     TicTacToeVectorEnv,
     plain_proof,
-    snapshot,
 )
 from tictactoe_env.exact.match import best_responses, exact_result
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.proof import Limit, ProofLimitError
-from tictactoe_env.exact.responses import best_response_player
+from tictactoe_env.exact.responses import best_response_player, response_to_learner
 from tictactoe_env.notation import board_text, parse_board
 from tictactoe_env.policy import CanonicalPolicy
 from tictactoe_env.rules import to_move
@@ -90,6 +89,8 @@ def test_targets_ask_for_more_than_a_draw():
     rules, won = Rules(3, 4, 3), LineCounter(Rules(3, 4, 3))
     draws, wins = (best_response_player(won, rules, ("X",), targets={"X": goal}) for goal in (0, 1))
     assert len(wins.counterexamples) > len(draws.counterexamples)
+    fair = response_to_learner(won, rules, ("X",), won, Limit())
+    assert np.array_equal(fair.counterexamples, wins.counterexamples)
     goals = {"X": 1, "O": -1}  # nobody can do worse than lose
     both = best_response_player(won, rules, targets=goals).counterexamples
     assert np.array_equal(both, wins.counterexamples)
@@ -210,20 +211,6 @@ def test_games_start_from_the_counterexamples_of_the_last_snapshots():
     assert 0.44 < share < 0.56  # openings are counterexamples, too, but left out here
     all_known = best_response_player(learner, BIG).counterexamples
     assert {tuple(board) for board in all_known.tolist()} >= known
-
-
-def test_an_environment_answers_best_moves_on_its_sides_by_the_fair_result_and_its_snapshot():
-    rules, learner = Rules(1, 5, 2), RandomPolicy()
-    best = snapshot(learner, rules, deterministic=True)
-    expected = best_response_player(best, rules, ("X",), targets={"X": 1})
-    starts = {"start": ExploringStarts(0.0, rules, counterexamples=1.0), **arguments(rules)}
-    env = TicTacToeVectorEnv(1, "best-response", "X", **starts)
-    assert np.array_equal(env._best_response(learner, learner).table, expected.player.table)
-    assert np.array_equal(env.counterexamples[-1], expected.counterexamples)
-    long, board = Rules(1, 40, 2), np.eye(1, 40, 39, dtype=np.int8)  # not where LineCounter opens
-    env = TicTacToeVectorEnv(1, "best-response", "X", **arguments(long))
-    reply = env._best_response(LineCounter(long), Leaning())
-    assert np.array_equal(reply.probs(board), Leaning().probs(board))
 
 
 def test_copies_of_the_counterexamples_of_the_last_11_proofs_are_kept_20000_of_each_at_most():

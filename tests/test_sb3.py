@@ -5,7 +5,6 @@ import pytest
 from learners import RULES
 from sample_players import CellPlayer, FixedPlayer
 from sb3_contrib import MaskablePPO
-from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
 from stable_baselines3.common.vec_env import VecMonitor
 from text_cases import refuses
 
@@ -121,17 +120,6 @@ def test_attributes_are_answered_for_each_game_and_unknown_names_raise():
     assert env.env_is_wrapped(VecMonitor) == [False] * 3
     assert env.env_method("set_opponent", "minimax") == [None] * 3
     env.close()
-
-
-def test_masks_are_one_array_for_all_games_and_found_by_maskable_ppo():
-    env, _ = started(6, opponent=FixedPlayer(2))
-    env.step(legal_actions(env, np.random.default_rng(1)))
-    masks = env.env_method("action_masks")
-    assert (masks.dtype, masks.tolist()) == (bool, (env.games.boards == 0).tolist())
-    for indices, some in (([4, 1], masks[[4, 1]]), (2, masks[[2]])):
-        assert np.array_equal(env.env_method("action_masks", indices=indices), some)
-    assert is_masking_supported(env)
-    assert np.array_equal(get_action_masks(VecMonitor(env)), masks)
 
 
 def test_a_limit_of_moves_truncates_the_games_and_says_so():

@@ -10,17 +10,12 @@ from gymnasium.wrappers import FlattenObservation, RescaleObservation
 from sample_players import best_player, fixed_table
 from sb3_contrib import QRDQN, MaskablePPO
 from stable_baselines3 import DQN, PPO
-from stable_baselines3.common.callbacks import (
-    EvalCallback,
-    EveryNTimesteps,
-    StopTrainingOnMaxEpisodes,
-)
 from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.logger import configure
 from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv, VecMonitor, VecNormalize
 from text_cases import cases, refuses
 
-from tictactoe_env import Rules, TabularPolicy, TicTacToeEnv, evaluate, exploitability, snapshot
+from tictactoe_env import Rules, TabularPolicy, evaluate, exploitability, snapshot
 from tictactoe_env.exact import best_responses
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.observation import observe
@@ -197,38 +192,7 @@ def test_the_schedule_counts_the_steps_of_all_games_and_continues_in_the_next_tr
     assert [judged.steps for judged in fresh.evaluations] == [60, 60]
 
 
-def test_both_callbacks_work_beside_and_inside_others():
-    inner, outer, play = ExactEvaluation(every=1), ExactEvaluation(every=16), SelfPlay(every=16)
-    test_env = VecNormalize(games(opponent="random"), training=False)
-    others = [
-        EvalCallback(test_env, callback_after_eval=inner, eval_freq=8, verbose=0),
-        EveryNTimesteps(32, ExactEvaluation(every=1)),
-        StopTrainingOnMaxEpisodes(12),
-    ]
-    model = model_of("PPO", VecNormalize(games())).learn(400, callback=[play, outer, *others])
-    assert 24 <= model.num_timesteps < 400, "stopped by another callback"
-    assert outer.last.steps == model.num_timesteps
-    assert inner.evaluations[0] == outer.evaluations[0]
-    assert play.added == 1 + model.num_timesteps // 16
-
-
 # --- self-play ------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("kind", "best"), [("PPO", False), ("PPO", True), ("DQN", False)])
-def test_a_snapshot_is_the_model_as_it_was_with_its_normalization(kind, best, monkeypatch):
-    model, added, expected = model_of(kind, VecNormalize(games("flattened", "planes"))), [], []
-
-    def add_snapshot(env, player, **options):
-        added.append(player.table)
-        expected.append(snapshot(model, RULES, deterministic=best).table)
-
-    monkeypatch.setattr(TicTacToeEnv, "add_snapshot", add_snapshot)
-    play = SelfPlay(every=16, deterministic=best)
-    model.learn(64, callback=play)
-    assert (play.added, len(added)) == (5, 10)
-    assert np.array_equal(added, expected)
-    assert len({table.tobytes() for table in added}) > 2
 
 
 @pytest.mark.parametrize(

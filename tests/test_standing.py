@@ -32,8 +32,6 @@ def rules_and_cells(draw):
 @example((Rules(1, 3, 3), [0, 1, 2]), False)  # full, with fewer cells than marks of a line
 @example((Rules(2, 3, 3), [0, 1, 3, 4]), True)  # dead before any side can have a line
 @example((Rules(), [0, 3, 1, 4, 2]), True)  # a line, although dead boards end too
-@example((Rules(2, 3, 3), []), True)
-@example((Rules(4, 3, 1), [5, 5]), False)
 def test_a_game_stands_as_in_plain_python(case, early_draw):
     rules, cells = case
     game = standing(cells, rules, early_draw)

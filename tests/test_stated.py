@@ -16,10 +16,7 @@ UNPRINTABLE = [text for text in HOSTILE if not text.isprintable()]
 FORGED = (
     'dqn"), 4 positions\u2800PROVEN',
     "PROVEN on 3x3",
-    "unproven",
-    "dqn)",
     "H\u00e9l\u00e8ne",
-    "a\u0336",
     "\u05d0",
     "a/b",
 )
@@ -59,7 +56,6 @@ WRONG = [
     ({"versions": {"numpy": ["a\x1b"]}}, "versions.numpy[0]"),
     *(({"config": {"rate": rate}}, "config.rate") for rate in (NAN, INFINITY, 10**400, {1, 2})),
     ({"config": {"text": "x" * 100_001}}, "config.text"),
-    ({"config": {"list": [0] * 10_000}}, "config.list"),
     ({"config": {"list": DEEP}}, "config.list"),
     *(({group: [1]}, group) for group in ("config", "training", "versions")),
     *(

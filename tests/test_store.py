@@ -131,20 +131,6 @@ def test_a_game_under_another_id_is_damaged_and_a_commit_waits_for_the_disk(stor
             store.check()
 
 
-def test_the_newest_of_many_games_are_listed_without_a_look_at_all_of_them(store):
-    """Nine in ten are games of training, and Ann has played one only. Counted in SQLite's steps."""
-    ten = [game(x=RUN, origin=origin) for origin in [*["training"] * 9, "battle"]]
-    store.add_many([game(x=ANN), *ten * 1_000])
-    steps = []
-    store._connection.set_progress_handler(lambda: steps.append(100), 100)
-    assert store.count(origin=ORIGINS) == 10_001
-    assert sum(steps) > 10_000
-    for filters in ({}, {"origin": "training"}, {"origin": "web"}, {"player": "Ann"}):
-        steps.clear()
-        store.list(**filters)
-        assert sum(steps) < 10_000, filters
-
-
 # --- others who write, read and are killed --------------------------------------------------------
 
 

@@ -2,7 +2,6 @@
 
 import contextlib
 import io
-import os
 import re
 import shutil
 import sys
@@ -209,18 +208,6 @@ def test_a_battle_is_kept_game_by_game_and_counted_or_else_written_down(store):
 
 
 # --- keys -------------------------------------------------------------------------------------
-
-
-def test_the_last_key_is_read_until_the_end_of_the_input(monkeypatch):
-    ours, theirs = os.pipe()
-    with os.fdopen(ours) as sys.stdin:
-        for typed, key in (("q", "q"), ("\x1b[C\x1b[C", "right"), ("\x1bOD", "left"), ("é", "é")):
-            os.write(theirs, typed.encode())
-            assert (talk._key(0), talk._key(0)) == (key, "")
-        for end in (lambda: os.write(theirs, b"\x04"), lambda: os.close(theirs)):
-            end()
-            with pytest.raises(EOFError):
-                talk._key(None)
 
 
 def test_keys_of_windows_have_the_same_names(monkeypatch):

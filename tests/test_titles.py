@@ -16,10 +16,7 @@ from tictactoe_env.trained.packed import facts_of, trained_names
 TITLES = {
     "human": "a person",
     "minimax-slip=0.3": "Easy opponent",
-    "minimax-slip=0.2": "Perfect play, slip=0.2",
     "minimax-ties=fastest": "Perfect play",
-    "search": "Full search",
-    "search-depth=4-ties=first": "Search, depth=4, ties=first",
     "mcts-milliseconds=100": "Tree search, milliseconds=100",
     "dqn-duel-first": "The opener",
     "runs/group/a run of mine": "a run of mine",

@@ -7,7 +7,6 @@ import shutil
 from itertools import count
 
 import pytest
-from grown import grown, ran
 from rich.console import Console
 from small_runs import assert_same, contents, killed_at, metrics, trained
 from text_cases import called
@@ -177,38 +176,3 @@ def test_a_file_that_is_gone_is_written_again(whole, tmp_path, capsys):
     shutil.rmtree(folder / "checkpoint")
     code, _, said = called(train, ["--resume", str(folder)], capsys)
     assert (code, said.count("\n"), "checkpoint" in said) == (2, 1, True)
-
-
-GROWN = """
-import sys
-from pathlib import Path
-
-import agents
-from tictactoe_env import Rules
-from tictactoe_env.certificates import read
-from training import checkpoint
-from training.run_files import read_config_file
-
-run, page = Path(sys.argv[1]), agents.page("mcts")
-assert "wrapped" in Rules.further_fields() and not agents.load(run).rules.wrapped
-assert not read(run).rules.wrapped
-content = read_config_file(run)["config"]
-assert page.Config(**content).saved() == content
-folder = run / "checkpoint"
-config = checkpoint.read_model(folder / checkpoint.MODEL, "mcts", page.Config).config
-learner = page.begin(config)
-checkpoint.restore(folder, "mcts", config, learner)
-checkpoint.save(run / "again", "mcts", config, learner)
-"""
-
-
-def test_a_version_with_a_further_field_of_the_rules_goes_on_with_a_run_and_saves_it_alike(
-    tmp_path,
-):
-    run, copy = tmp_path / "run", tmp_path / "grown"
-    assert trained("mcts", run, steps=200) == 0
-    copy.mkdir()
-    (run / "again").mkdir()
-    ran(grown(copy, "training", "agents"), "-c", GROWN, run)
-    for path in (run / "again").iterdir():
-        assert path.read_bytes() == (run / "checkpoint" / path.name).read_bytes(), path.name

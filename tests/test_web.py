@@ -126,13 +126,10 @@ ANSWERS = [  # what is asked; what is sent; values in the answer by the names th
     ("GET agents/minimax", {}, {"certificate as_x vs_minimax draw": 1}),
     ("GET agents/runs/dqn-0", {}, {"certificate as_o losing_line": ["a1", "b1", "a2"]}),
     ("GET agents/models/broken.json", {}, {"broken": True, "certificate": None}),
-    ("GET certificates/minimax", {}, {"agent": "minimax", "format": 1}),
     ("GET games", {}, {"games": [], "count": 0, "next": None}),
     ("POST analysis", {"moves": [0], "truth": True}, {"truth position": {"value": 0, "plies": 8}}),
     ("POST analysis", {**ENDLESS, "truth": True}, {"truth": None}),
-    ("POST analysis", {"moves": X_WINS, "agent": "minimax"}, {"thoughts": None}),
     ("POST analysis", {"moves": [0, 4], "agent": "search"}, {"thoughts kinds 1": "expected"}),
-    ("POST analysis", {"moves": [0], "agent": "mcts-playouts=50"}, {"thoughts scale": [0, 1]}),
     ("POST analysis", ON_SMALL, {"thoughts values": [0.25, 0.25, 0.25, None, None, 0.25]}),
     ("POST analysis", ON_SMALL, {"thoughts": {"kind": "own", "scale": [0, 2], "new": True}}),
     ("POST analysis", {**ENDLESS, "agent": "search-depth=1"}, {"thoughts kinds": ["own"]}),
@@ -220,20 +217,15 @@ def test_games_are_listed_newest_first_without_those_of_training(keeper):
 
 
 BAD_MOVES = [  # changes to MOVE, and what the error names
-    ({"moves": [9]}, "9"),
     ({"moves": [0, 0]}, "a1 is taken"),
     ({"moves": X_WINS}, "XXX/OO./..."),
-    ({"moves": "b2 a1"}, "'b2 a1'"),
     ({"agent": "runs/dqn-0"}, "2x3"),
-    ({"agent": "search-dept=7"}, "depth"),
     ({"board": SMALL, "agent": "models/broken.json"}, "models/broken.json"),
     ({"values": "onw"}, "'onw'"),
     ({"board": FALLS, "moves": [8]}, "c3"),
-    ({"board": {"rows": 9, "cols": 9, "k": 5}}, "9x9"),
 ]
 BAD_GAMES = [  # changes to GAME
     ({"moves": [0]}, "'a1'"),
-    ({"result": "O"}, "got 'O'"),
 ]
 REFUSED = [
     *[("POST move", {**MOVE, **change}, 400, mention) for change, mention in BAD_MOVES],
@@ -243,10 +235,8 @@ REFUSED = [
     ("POST move", b"{", 400, "JSON"),
     ("POST move", (b" " * 1_000 for _ in range(100)), 413, ""),
     ("GET games/1", b"", 404, "1"),
-    ("GET games?serch=web", b"", 400, "serch"),
     ("GET agents/nobody", b"", 404, "'nobody'"),
     ("GET certificates/models/broken.json", b"", 400, "models/broken.json"),
-    ("GET nothing", b"", 404, ""),
     ("GET move", b"", 405, ""),
     ("GET ../static/..%2fserver.py", b"", 404, ""),
 ]
