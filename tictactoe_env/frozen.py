@@ -6,8 +6,8 @@ unless its functions and classes use arguments, installed modules, constants, an
 functions and classes only.
 
 Of the methods of a class those are looked at that playing may call: special ones, those that an
-installed class has too, and those that a function on the way names. What is installed, such as
-NumPy and PyTorch, is believed to keep nothing of a player.
+installed class has too, and those that a function on the way names; all of them, if one uses
+`getattr`. What is installed, such as NumPy and PyTorch, is believed to keep nothing of a player.
 """
 
 from __future__ import annotations
@@ -128,8 +128,10 @@ def _methods(kind: type) -> Iterator[tuple[str, Any]]:
                 parts = [value.fget, value.fset, value.fdel]
             elif isinstance(value, functools.cached_property):
                 parts = [value.func]
+            elif isinstance(value, (staticmethod, classmethod)):
+                parts = [value.__func__]
             else:
-                parts = [getattr(value, "__func__", value)]
+                parts = [value]
             for part in parts:
                 if isinstance(part, types.FunctionType) or not _is_bookkeeping(one, name, part):
                     yield from ((name, used) for used in _checked(one.__qualname__, name, part))
