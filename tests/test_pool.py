@@ -2,11 +2,12 @@
 
 import functools
 import types
-from typing import ClassVar
+import weakref
 
 import gymnasium as gym
 import numpy as np
 import pytest
+import sample_players
 from sample_players import CellPlayer, FixedPlayer, fixed_table
 from text_cases import refuses
 
@@ -188,10 +189,17 @@ def test_a_snapshot_is_a_table_on_small_boards_and_a_copy_on_large_ones():
         made(1, "self", side="X", opening="b2", k=3).add_snapshot(Learner(4))
 
 
-class Shared:
-    """A learner's cell, wherever a player may keep it."""
+CELLS = [0]
 
-    cells: ClassVar = [0]
+
+class Shared:
+    """A player that has a learner's cells as an attribute."""
+
+    def __init__(self):
+        self.cells = CELLS
+
+    def learn(self):
+        CELLS[0] += 1
 
     def probs(self, boards):
         return one_hot(np.full(len(boards), self.cells[0]), boards.shape[1])
@@ -200,11 +208,18 @@ class Shared:
         return np.full(len(seen), self.cells[0])
 
 
-CELLS = Shared.cells
-
-
 def of_global(seen, masks):
     return np.full(len(seen), CELLS[0])
+
+
+def of_module(seen, masks):
+    return np.full(len(seen), sample_players.CellPlayer(0).cell)
+
+
+def of_import(seen, masks):
+    from test_pool import CELLS as cells
+
+    return np.full(len(seen), cells[0])
 
 
 def of_cells(cells, seen, masks):
@@ -216,21 +231,36 @@ def pure(seen, masks, cell=0):
 
 
 def closure(cell):
-    return lambda seen, masks: np.full(len(seen), np.ravel(cell)[0])
+    return functools.wraps(pure)(lambda seen, masks: np.full(len(seen), np.ravel(cell)[0]))
 
 
 def with_function(function):
     return FunctionPolicy(function, LARGE)
 
 
+def with_class(**attributes):
+    """A player whose class has these attributes."""
+    return type("Player", (), {"probs": Shared.probs} | attributes)()
+
+
+def with_cells(cells):
+    return types.SimpleNamespace(cells=cells, probs=lambda boards: boards)
+
+
 KEPT = {
     "closure": (lambda: with_function(closure(CELLS)), 0),
     "global": (lambda: with_function(of_global), 0),
-    "attribute": (lambda: types.SimpleNamespace(probs=with_function(of_global).probs), 0),
+    "module": (lambda: with_function(of_module), 0),
+    "import": (lambda: with_function(of_import), 0),
     "greedy": (lambda: GreedyPolicy(with_function(of_global)), 0),
+    "class attribute": (lambda: with_class(cells=CELLS), 0),
+    "descriptor": (lambda: with_class(cells=property(functools.partial(of_cells, [CELLS], 0))), 0),
+    "method of a class attribute": (lambda: with_class(choose=Shared().choose), 0),
+    "special method": (lambda: with_class(__len__=lambda self: CELLS[0]), 0),
+    "weak reference": (lambda: with_cells(weakref.ref(Shared)), 0),
     "partial": (lambda: with_function(functools.partial(of_cells, CELLS)), 1),
     "method": (lambda: with_function(Shared().choose), 1),
-    "class attribute": (Shared, 1),
+    "attribute": (Shared, 1),
     "no state": (lambda: with_function(pure), 1),
 }
 

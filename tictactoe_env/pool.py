@@ -73,9 +73,9 @@ def snapshot(
 
     On boards of up to 12 cells the copy is a table of all positions (`TabularPolicy`), on larger
     ones a deep copy; of a Stable-Baselines3 model only the policy is copied. A deep copy shares the
-    functions that a player uses, so it's refused if a function holds what may change: a lambda
-    around a network, for example. An object with `probs` that has the network as an attribute is
-    copied with it.
+    functions and classes of a player, so it's refused if one of them holds what may change: a
+    lambda around a network, for example. An object with `probs` that has the network as an
+    attribute is copied with it. "What is frozen" in docs/own_player.md says what isn't seen.
 
     player: an object with `probs(boards)`, or with Stable-Baselines3's `predict`. deterministic:
     True if the copy always plays the most probable move, of equal ones the lowest cell. Otherwise
