@@ -1,4 +1,4 @@
-"""Settings of all tests; `--package` runs only those that need nothing but the package."""
+"""Settings of all tests; `--package` runs those that need nothing but the package, or are named."""
 
 import ast
 import os
@@ -45,7 +45,8 @@ def pytest_addoption(parser):
 
 
 def pytest_ignore_collect(collection_path, config):
-    if config.getoption("--package") and collection_path.suffix == ".py":
+    named = collection_path in [Path(name).absolute() for name in config.args]
+    if config.getoption("--package") and collection_path.suffix == ".py" and not named:
         return imported(collection_path) - NEEDED - sys.stdlib_module_names != set() or None
     return None
 
