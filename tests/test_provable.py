@@ -15,7 +15,7 @@ from tictactoe_env.certificates.certificate import certify, lines_of, policy_in
 from tictactoe_env.certificates.lines import LinesPolicy
 from tictactoe_env.exact.evaluation import evaluate, exploitability
 from tictactoe_env.exact.match import best_responses, exact_result, optimal_share
-from tictactoe_env.exact.provable import provable
+from tictactoe_env.exact.provable import is_believed, provable
 from tictactoe_env.exact.responses import best_response_player
 from tictactoe_env.exact.round_robin import payoffs
 from tictactoe_env.exact.solver import MinimaxPolicy
@@ -25,6 +25,7 @@ from tictactoe_env.policy import (
     GreedyPolicy,
     PredictPolicy,
     RandomPolicy,
+    as_policy,
     one_hot,
     plays_symmetrically,
 )
@@ -265,3 +266,34 @@ def test_probabilities_may_differ_by_the_rounding_of_a_network():
     assert provable(Scored(functools.partial(turned, share=0.002)), BIG)
     with refuses(NO_FUNCTION):
         provable(Scored(functools.partial(turned, share=0.1)), BIG)
+
+
+class Sure:
+    """Says in `__init__` that it is a function of the board, and plays by a method of its own."""
+
+    def __init__(self):
+        self.varies = ""
+
+    def choose(self, boards):
+        return one_hot((boards == 0).argmax(axis=1), boards.shape[1])
+
+    def probs(self, boards):
+        return self.choose(boards)
+
+
+def test_what_a_player_says_is_not_believed_past_replaced_methods_nor_words_of_its_own():
+    assert is_believed(Sure())
+    assert not is_believed(type("Other", (Sure,), {"choose": lambda self, boards: boards})())
+    on_images = type("OnImages", (Sure,), {"symmetric": True})()
+    assert as_policy(on_images, SMALL) is on_images
+
+
+def test_a_model_with_a_predict_of_its_own_is_frozen_with_it_on_large_boards():
+    class Shield(Model):
+        def predict(self, seen, deterministic):
+            return np.full(len(seen), 4), None
+
+    shield = Shield()
+    shield.policy = Model()  # another player
+    frozen = snapshot(shield, BIG)
+    assert frozen.probs(np.eye(2, 16, 3, dtype=np.int8))[:, 4].all()
