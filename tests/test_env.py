@@ -50,6 +50,13 @@ def test_whoever_makes_an_illegal_move_has_lost(board):
         assert (info["outcome"], info["illegal_move"]) == (outcome, illegal)
 
 
+def test_a_game_in_columns_ends_as_soon_as_nobody_can_win():
+    falling = {"rows": 1, "cols": 3, "k": 3, "gravity": True, "actions": "columns"}
+    env = TicTacToeEnv(None, **falling, early_draw=True)
+    env.reset()
+    assert [env.step(column)[2] for column in (0, 1)] == [False, True]
+
+
 def test_what_belongs_to_an_opponent_is_refused_where_there_is_none():
     env = TicTacToeEnv(None)
     for options in ({"side": "X"}, {"opponent": "random"}):
