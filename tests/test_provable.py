@@ -10,7 +10,7 @@ from tictactoe_env.certificates.certificate import certify
 from tictactoe_env.exact.evaluation import evaluate, exploitability
 from tictactoe_env.exact.match import best_responses, exact_result
 from tictactoe_env.exact.provable import provable
-from tictactoe_env.policy import CanonicalPolicy, RandomPolicy
+from tictactoe_env.policy import CanonicalPolicy, GreedyPolicy, RandomPolicy
 from tictactoe_env.rules import Rules
 from tictactoe_env.search.alphabeta import SearchPolicy
 from tictactoe_env.search.mcts import MCTSPolicy
@@ -71,6 +71,7 @@ def test_a_player_that_is_no_function_of_the_board_is_refused(kind, ask, rules):
 CLOCKED = (
     lambda rules: SearchPolicy(rules, seconds=0.01),
     lambda rules: MCTSPolicy(rules, milliseconds=1),
+    lambda rules: GreedyPolicy(MCTSPolicy(rules, milliseconds=1)),
     lambda rules: CanonicalPolicy(MCTSPolicy(rules, milliseconds=1), rules),
 )
 
