@@ -31,6 +31,13 @@ def test_spaces_and_numbers_have_the_documented_form(size, kind):
     assert list(info) == ["action_mask", "side", "outcome", "illegal_move"]
 
 
+def test_a_game_in_columns_ends_as_soon_as_nobody_can_win():
+    falling = {"rows": 1, "cols": 3, "k": 3, "gravity": True, "actions": "columns"}
+    env = TicTacToeEnv(None, **falling, early_draw=True)
+    env.reset()
+    assert [env.step(column)[2] for column in (0, 1)] == [False, True]
+
+
 def test_what_belongs_to_an_opponent_is_refused_where_there_is_none():
     env = TicTacToeEnv(None)
     for options in ({"side": "X"}, {"opponent": "random"}):

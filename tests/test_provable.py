@@ -227,6 +227,7 @@ def test_a_network_is_proven_by_itself_and_refused_with_dropout(how, rules):
 CLOCKED = (
     lambda rules: SearchPolicy(rules, seconds=0.01),
     lambda rules: MCTSPolicy(rules, milliseconds=1),
+    lambda rules: GreedyPolicy(MCTSPolicy(rules, milliseconds=1)),
     lambda rules: CanonicalPolicy(MCTSPolicy(rules, milliseconds=1), rules),
 )
 
