@@ -217,9 +217,9 @@ def of_module(seen, masks):
 
 
 def of_import(seen, masks):
-    from test_pool import CELLS as cells
+    from sample_players import CellPlayer
 
-    return np.full(len(seen), cells[0])
+    return np.full(len(seen), CellPlayer(0).cell)
 
 
 def of_cells(cells, seen, masks):
