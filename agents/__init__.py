@@ -96,7 +96,7 @@ def load(folder: Path, **options: Any) -> BoardPlayer:
     from training import checkpoint
     from training.files import DamagedFileError
 
-    agent = checkpoint.about_of(folder / checkpoint.MODEL).agent
+    agent = checkpoint.header_of(folder / checkpoint.MODEL).agent
     if agent not in TRAINABLE:
         known = ", ".join(TRAINABLE)
         raise DamagedFileError(f"{folder}/model.json is of {agent!r}, not of any of {known}")

@@ -453,9 +453,9 @@ class TrieLearner(GamesLearner):
                 break
         return cells
 
-    def about(self) -> dict[str, Any]:
+    def training_entries(self) -> dict[str, Any]:
         """The files it has learned from; of a player by sequence also its own worst cases."""
-        found = super().about()
+        found = super().training_entries()
         if isinstance(self.trie, SequenceTrie):
             found["by_sequence"] = worst_cases(self.trie.tree())
         return found

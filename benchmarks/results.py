@@ -148,8 +148,8 @@ def train_all(
         if not setting.is_saved_in(folder, seed):
             if not setting.is_begun_in(folder, seed):
                 shutil.rmtree(folder, ignore_errors=True)
-            about = setting.agent, setting.config(seed), setting.preset, setting.until
-            calls.append((folder.absolute(), *about))
+            asked = (setting.agent, setting.config(seed), setting.preset, setting.until)
+            calls.append((folder.absolute(), *asked))
     RUNS.mkdir(parents=True, exist_ok=True)
     for number, (_, error) in results(train_run, calls, jobs=jobs):
         text = f"{calls[number][0].name}: {error or 'finished'}"

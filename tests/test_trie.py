@@ -162,7 +162,7 @@ def test_tophep_calls_a_move_good_that_drew_once_and_looks_it_up_by_sequence():
 def test_the_preset_tophep_is_that_system_which_does_not_merge_sequences():
     """Theirs, one run as O: 37.93/38.26/23.81, 95.83 % lost; untrained 28.81/12.70/58.49."""
     learner = trained(page, Config(**presets("trie")["tophep"].options, judge_every=5_000))
-    found, results = learner.about()["by_sequence"], evaluate(learner.policy()).o
+    found, results = learner.training_entries()["by_sequence"], evaluate(learner.policy()).o
     assert [results.win, results.draw, results.loss] == pytest.approx([0.4, 0.37, 0.23], abs=0.04)
     assert found["as_o"]["worst_case_loss"] == pytest.approx(0.9583, abs=1e-4)
 

@@ -58,4 +58,4 @@ def training_of(best: Best, preset: str | None, record: Record) -> dict[str, Any
     entries["best_at"] = time_of(judged)
     for goal, reached in record.first_reached.items():
         entries[f"first_{goal}"] = reached
-    return {**entries, **best.about}
+    return {**entries, **best.entries}

@@ -35,7 +35,7 @@ ARRAY = "$array"  # {"$array": its name} is an array in the JSON
 GENERATOR = "$generator"
 
 
-class About(Saved):
+class Header(Saved):
     """The JSON beside a model; `state` is there beside a state only."""
 
     agent: str
@@ -54,21 +54,21 @@ class Model(NamedTuple):
 
 def write_model(path: Path, agent: str, model: Model, **more: Any) -> None:
     """Write the arrays of a model, with its agent, configuration and steps in the JSON beside."""
-    about = {"agent": agent, "config": model.config.saved(), "steps": model.steps, **more}
-    write_arrays(path, model.arrays, about)
+    header = {"agent": agent, "config": model.config.saved(), "steps": model.steps, **more}
+    write_arrays(path, model.arrays, header)
 
 
 def read_model(path: Path, agent: str, kind: type[BoardConfig]) -> Model:
     """A saved model. Raises DamagedFileError if it is damaged, or of another agent."""
-    about = about_of(path)
-    if about.agent != agent:
-        raise DamagedFileError(f"{path} is of {about.agent!r}: expected a model of {agent}")
-    return Model(read_config(kind, about.config, path), read_arrays(path), about.steps)
+    header = header_of(path)
+    if header.agent != agent:
+        raise DamagedFileError(f"{path} is of {header.agent!r}: expected a model of {agent}")
+    return Model(read_config(kind, header.config, path), read_arrays(path), header.steps)
 
 
-def about_of(path: Path) -> About:
+def header_of(path: Path) -> Header:
     """A saved model or state, without its arrays."""
-    return About.read(path.with_suffix(".json"))
+    return Header.read(path.with_suffix(".json"))
 
 
 def save(folder: Path, agent: str, config: BoardConfig, learner: Learner) -> None:
@@ -90,7 +90,7 @@ def restore(folder: Path, agent: str, config: BoardConfig, learner: Learner) -> 
     model = read_model(folder / MODEL, agent, type(config))
     with _explained(f"{folder / STATE} is not a saved training of {agent} with this configuration"):
         learner.steps = state.steps
-        learner.restore(model.arrays, unpack(about_of(folder / STATE).state, state.arrays))
+        learner.restore(model.arrays, unpack(header_of(folder / STATE).state, state.arrays))
         _check_restored(learner.model(), model.arrays)
 
 

@@ -169,6 +169,6 @@ class GamesLearner(Learner):
             counts += self._learn_file(file, {replace(game, id=None) for game in since(run, 0)})
         return counts
 
-    def about(self) -> dict[str, Any]:
+    def training_entries(self) -> dict[str, Any]:
         """The files it has learned from."""
         return {"learned": self.learned} if self.learned else {}

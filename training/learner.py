@@ -133,7 +133,7 @@ class Learner(ABC):
         """Further numbers for TensorBoard only, such as losses since the last evaluation."""
         return {}
 
-    def about(self) -> dict[str, Any]:
+    def training_entries(self) -> dict[str, Any]:
         """Further entries for `training` in the certificate of the model as it is now."""
         return {}
 

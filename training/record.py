@@ -19,7 +19,7 @@ class Best(NamedTuple):
 
     model: Model
     results: Evaluation
-    about: Mapping[str, Any]
+    entries: Mapping[str, Any]
 
 
 @dataclass

@@ -269,7 +269,7 @@ class Run:
     def _candidate(self, learner: Learner, results: Evaluation) -> Best:
         """The learner as it is now, in copies, to keep as the best model."""
         arrays = {name: array.copy() for name, array in learner.model().items()}
-        return Best(Model(self.config, arrays, learner.steps), results, learner.about())
+        return Best(Model(self.config, arrays, learner.steps), results, learner.training_entries())
 
     def pause(self, learner: Learner) -> None:
         """Between two evaluations: show the steps made, and write a checkpoint if one is due."""

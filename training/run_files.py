@@ -126,12 +126,12 @@ class RunFiles:
 
     def write_config(self) -> None:
         """Write config.json."""
-        about: dict[str, Any] = {"agent": self.page.AGENT}
+        stated: dict[str, Any] = {"agent": self.page.AGENT}
         if self.preset:
-            about["preset"] = self.preset
-        about["config"] = self.config.saved()
+            stated["preset"] = self.preset
+        stated["config"] = self.config.saved()
         made_with = {"versions": package_versions(), "kernels": kernels.chosen()}
-        write_json(self.folder / CONFIG, {**about, **self.related, **made_with})
+        write_json(self.folder / CONFIG, {**stated, **self.related, **made_with})
 
     # --- the checkpoint --------------------------------------------------------------------------
 

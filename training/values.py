@@ -136,12 +136,12 @@ def own_in(data: bytes, rules: Rules) -> tuple[OwnValues, dict[str, Any]]:
     with np.load(io.BytesIO(data), allow_pickle=False) as content:
         values = content["values"]
         bits = content["known"]
-        about = json.loads(content["about"].tobytes())
+        header = json.loads(content["about"].tobytes())
     known = None
     if len(bits):
         rows = len(positions_of(rules).unfinished)
         known = np.unpackbits(bits)[:rows].astype(bool)
-    return OwnValues(values, about["meaning"], about["low"], about["high"], known), about
+    return OwnValues(values, header["meaning"], header["low"], header["high"], known), header
 
 
 def reward_scale(rewards: Sequence[float], discount: float = 1.0) -> Scale:
@@ -162,14 +162,14 @@ def write_values(own: OwnValues, sha256_of_moves: str, path: str | os.PathLike[s
 
     sha256_of_moves: states to which certificate they belong. The same values give the same bytes.
     """
-    about = {
+    header = {
         "format": FORMAT,
         "meaning": own.meaning,
         "low": own.low,
         "high": own.high,
         "sha256_of_moves": sha256_of_moves,
     }
-    text = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
+    text = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
     known = np.zeros(0, dtype=bool) if own.known is None else own.known
     bits = np.packbits(known)
     write_file(
@@ -187,9 +187,9 @@ def read_values(
     """
     data = read_file(path, MAX_BYTES)
     try:
-        own, about = own_in(data, table.rules)
+        own, header = own_in(data, table.rules)
         policy = ValuedPolicy(table.rules, table.table, own)
-        if (about["format"], about["sha256_of_moves"]) != (FORMAT, sha256_of_moves):
+        if (header["format"], header["sha256_of_moves"]) != (FORMAT, sha256_of_moves):
             raise ValueError("it belongs to other moves than its certificate")
     except Exception as error:  # an archive may be damaged in many ways
         raise ValueError(
