@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import json
-import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from enum import Enum
+from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
-from gymnasium.envs.registration import EnvSpec
 from numpy.typing import NDArray
 
-from tictactoe_env.errors import one_of, printable
+from tictactoe_env.errors import one_of
 from tictactoe_env.exact.positions import ENUMERABLE, can_enumerate, draw_starts
 from tictactoe_env.notation import SIDES, board_text, check_move, parse_board, parse_game, replay
 from tictactoe_env.observation import OBSERVATIONS
-from tictactoe_env.opponents import text_of
 from tictactoe_env.policy import Policy, as_policy, checked_actions, legal_actions
 from tictactoe_env.rules import SIZES, Boards, Rules, mark_of, side_to_move, to_move
 
@@ -29,16 +24,6 @@ _SIDE_CHOICES = (*SIDES, "random", "alternate")
 RENDER_MODES = ("human", "ansi", "rgb_array")
 _REWARDS = {"win": 1, "draw": 0, "loss": -1, "illegal": -1}
 _REWARD_OF = ("win", "draw", "loss", "illegal", "win")  # of each `Outcome` but ONGOING
-# Arguments with which the best achievable reward stays the same.
-_SAME_THRESHOLD = {
-    "observation",
-    "symmetric",
-    "render_mode",
-    "illegal",
-    "autoreset_mode",
-    "num_envs",
-    "vectorization_mode",
-}
 RESET_OPTIONS = ("side", "opponent", "board")
 BOARD_OPTIONS = ("board",)  # where the caller moves for both sides
 
@@ -98,7 +83,7 @@ class Config:
             raise ValueError(f"rewards must be a mapping such as {_REWARDS}, got {given!r}")
         for name, value in given.items():
             one_of("reward", name, tuple(_REWARDS))
-            number = _plain(value)  # of Python: the largest float overflows in a small one of NumPy
+            number = np.asarray(value).tolist()  # of Python: small floats of NumPy overflow
             is_number = isinstance(number, Real) and not isinstance(number, bool)
             if not is_number or not abs(number) <= sys.float_info.max:
                 raise ValueError(f"the reward for {name!r} must be a finite number, got {value!r}")
@@ -261,63 +246,3 @@ def picture_of(mode: str | None) -> Callable[..., Any] | None:
     from tictactoe_env import render  # imported here because most users never draw
 
     return render.ansi if mode == "ansi" else render.rgb_array
-
-
-class ObjectSpec(EnvSpec):
-    """The spec of an environment with arguments that are objects, which JSON can only describe."""
-
-    def to_json(self) -> str:
-        """The spec with a description of each object in its place.
-
-        A warning says that Gymnasium cannot make the environment again from this text.
-        """
-        objects: list[str] = []
-
-        def described(value: object) -> str:
-            objects.append(printable(f"the object {value!r:.200}"))
-            return objects[-1]
-
-        kwargs = json.loads(json.dumps(self.kwargs, default=described))
-        gym.logger.warn(
-            "the environment cannot be made again from the JSON of its spec, which only describes "
-            f"{' and '.join(objects)}; give an opponent by name: see register_opponent"
-        )
-        return EnvSpec.to_json(replace(self, kwargs=kwargs))
-
-
-def plain_spec(spec: EnvSpec) -> EnvSpec:
-    """A copy of the spec with JSON values for enums, paths, numbers of NumPy, and named players.
-
-    If it still has arguments that are other objects, it is an `ObjectSpec`. The `reward_threshold`
-    of an id is left out if the arguments change what is achievable.
-    """
-    kwargs = _plain(spec.kwargs)
-    try:
-        json.dumps(kwargs)
-        kind = EnvSpec
-    except TypeError:
-        kind = ObjectSpec
-    given = {field.name: getattr(spec, field.name) for field in fields(spec) if field.init}
-    found = kind(**{**given, "kwargs": kwargs})
-    registered = gym.registry.get(spec.id)
-    if registered is not None and _achievable(found) != _achievable(registered):
-        found.reward_threshold = None
-    return found
-
-
-def _achievable(spec: EnvSpec) -> dict[str, Any]:
-    return {name: value for name, value in spec.kwargs.items() if name not in _SAME_THRESHOLD}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {name: _plain(one) for name, one in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(one) for one in value]
-    if isinstance(value, Enum):
-        return value.name
-    if isinstance(value, (np.generic, np.ndarray)) and value.ndim == 0:
-        return value.item()
-    if isinstance(value, os.PathLike):
-        return os.fspath(value)
-    return text_of(value) or value

@@ -10,6 +10,7 @@ import numpy as np
 from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 
+from tictactoe_env.base_env import BaseEnv
 from tictactoe_env.config import (
     BOARD_OPTIONS,
     RENDER_MODES,
@@ -22,7 +23,7 @@ from tictactoe_env.engines import GameEngine, GameState, game_engine
 from tictactoe_env.errors import checked_seed, whole_number
 from tictactoe_env.observation import last_move, observation_space
 from tictactoe_env.policy import Uniforms
-from tictactoe_env.pool import Pool, Pooled
+from tictactoe_env.pool import Pool
 from tictactoe_env.rules import ILLEGAL, ONGOING, OUTCOME_NUMBERS, Boards, mark_of, to_move
 
 _NO_OPTIONS: Mapping[str, Any] = {}
@@ -32,7 +33,7 @@ ONE = np.int8(1)
 _MARKS = {1: np.int8(1), -1: np.int8(-1)}
 
 
-class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
+class TicTacToeEnv(BaseEnv, gym.Env[NDArray[Any], np.int64]):
     """Tic-tac-toe, or any m,n,k-game, against an opponent that's part of the environment.
 
     ## Description

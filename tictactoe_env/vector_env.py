@@ -11,12 +11,13 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import DTypeLike, NDArray
 
+from tictactoe_env.base_env import BaseEnv
 from tictactoe_env.config import RESET_OPTIONS, Config, picture_of
 from tictactoe_env.engines import BatchEngine, GameStates, batch_engine
 from tictactoe_env.errors import checked_seed, one_of, whole_number
 from tictactoe_env.observation import last_move, observation_space
 from tictactoe_env.policy import Policy
-from tictactoe_env.pool import Pool, Pooled
+from tictactoe_env.pool import Pool
 from tictactoe_env.rules import ILLEGAL, ONGOING, OUTCOME_NUMBERS, Boards, mark_of
 
 # The arrays (num_envs,) of a state; the first four are attributes of the environment.
@@ -24,7 +25,7 @@ _OWN = {"over": np.bool_, "which": np.int64, "begun": np.int64, "steps": np.int6
 _OF_EACH_GAME = {**_OWN, "seats": np.int8, "results": np.int8}
 
 
-class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArray[Any]]):
+class TicTacToeVectorEnv(BaseEnv, VectorEnv[NDArray[Any], NDArray[np.intp], NDArray[Any]]):
     """`num_envs` games at a time, with the arguments, rewards and results of `TicTacToeEnv`.
 
     Observations have the shape of `TicTacToeEnv`'s with `num_envs` in front. Rewards are float64
