@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import gymnasium as gym
 import numpy as np
@@ -12,11 +12,14 @@ from gymnasium.error import ClosedEnvironmentError
 from numpy.typing import NDArray
 
 from tictactoe_env.config import Config
-from tictactoe_env.notation import SIDES
-from tictactoe_env.policy import Policy
-from tictactoe_env.pool import PROOF_POSITIONS, Pool, make_pool, snapshot
-from tictactoe_env.rules import Boards
+from tictactoe_env.notation import board_text
+from tictactoe_env.policy import Policy, as_policy
+from tictactoe_env.pool import Pool, make_pool, snapshot
+from tictactoe_env.rules import SIDES, Boards, mark_of, side_to_move, to_move
 from tictactoe_env.spec import plain_spec
+
+if TYPE_CHECKING:
+    from tictactoe_env.exact.responses import BestResponsePlayer
 
 
 class BaseEnv:
@@ -101,10 +104,19 @@ class BaseEnv:
         "best-response", or if the player cannot be an opponent on this board.
         """
         self._check_open()
+        before = self._pool
+        if not before.takes_snapshots:
+            raise ValueError('no opponent is "self" or "best-response", so no snapshot would play')
         copy = snapshot(player, self.config.rules, deterministic, self.symmetric or None)
-        self.config.check_first_move([copy], {})
-        response = self._best_response(player, copy)
-        self._use(*self._pool.with_snapshot(copy, self.np_random, response))
+        self._check_first_move([copy], {})
+        response = copy  # plays if the proof of the best response would be too large
+        if before.responder is not None or self._takes_counterexamples:
+            found = self._best_response(player, copy)
+            if found is not None:
+                response = found.player
+                self.add_counterexamples(found.counterexamples)
+        pool = before.with_snapshot(copy, self.np_random, response)
+        self._use(pool, pool.indices_of(before))
 
     def add_counterexamples(self, boards: Boards) -> None:
         """Start games from these boards (N, cells) too, if `start` is for counterexamples.
@@ -129,13 +141,42 @@ class BaseEnv:
             raise ValueError("opponent=None is for gym.make: make another environment for it")
         pool = make_pool(opponent, self.config.rules, self._pool)
         drawn = [policy for policy, weight in pool.pairs if weight > 0]
-        self.config.check_first_move(drawn, given)
+        self._check_first_move(drawn, given)
         return pool
 
-    def _use(self, pool: Pool, moved: NDArray[np.intp] | None = None) -> None:
+    def _check_first_move(self, players: Sequence[Policy], given: Mapping[str, Any]) -> None:
+        """Raise ValueError if an opponent may end the game before the learner's first move.
+
+        players: those that may be drawn. given: checked reset options. Boards that `start` will
+        draw are not checked here.
+        """
+        config = self.config
+        rules = config.rules
+        if "board" in given:
+            board = given["board"]
+        elif config.start == "empty":
+            board = config.start_board
+        else:
+            return
+        side = given.get("side", config.side)
+        if side in SIDES and mark_of(side) == to_move(board):
+            return
+        ends = config.ending_cells(board)
+        if not ends.any():
+            return
+        for player in players:
+            probs = as_policy(player, rules).probs(board[None])[0]
+            if (probs[ends] > 0).any():
+                raise ValueError(
+                    f'on "{board_text(board, rules)}" ({rules}) the opponent may end the game '
+                    f'before the learner\'s first move: give side="{side_to_move(board)}"'
+                )
+
+    def _use(self, pool: Pool, indices: NDArray[np.intp] | None = None) -> None:
         """Play against these opponents, also in current games.
 
-        moved: the new index of each present one; without it the opponents are drawn again.
+        indices: of each present opponent the index of who plays on for it; without them the
+        opponents are drawn again.
         """
         raise NotImplementedError
 
@@ -143,22 +184,19 @@ class BaseEnv:
         if self.closed:
             raise ClosedEnvironmentError("the environment is closed: make a new one")
 
-    def _best_response(self, player: Any, copy: Policy) -> Policy | None:
-        """The best response to a player, for the member "best-response"; None without one.
+    def _best_response(self, player: Any, copy: Policy) -> BestResponsePlayer | None:
+        """The best response to a player's best moves, as proofs answer them.
 
-        copy: the snapshot of the player. The response answers the player's best moves, as proofs
-        do, and is played off their lines by `copy`. Its counterexamples are kept for the exploring
-        starts. If the player can meet more positions than the proof may have, there is a warning
-        and no response.
+        copy: the snapshot of the player, which plays off the lines of its best moves. None, with a
+        warning, if the player can meet more positions than the proof may have.
         """
-        responder = self._pool.responder
-        if responder is None and not self._takes_counterexamples:
-            return None
         from tictactoe_env.exact.proof import Limit
         from tictactoe_env.exact.responses import response_to_learner
 
         rules = self.config.rules
-        limit = Limit(responder.positions if responder else PROOF_POSITIONS)
+        limit = Limit()
+        if self._pool.responder is not None:
+            limit = Limit(self._pool.responder.positions)
         best_moves = snapshot(player, rules, True, self.symmetric or None)
         found = response_to_learner(best_moves, rules, self.sides, copy, limit)
         if found is None:
@@ -167,6 +205,4 @@ class BaseEnv:
                 f"more than {limit.positions:,} positions or {limit.megabytes:,} MB; the opponent "
                 '"best-response-positions=N" has the limit N'
             )
-            return None
-        self.add_counterexamples(found.counterexamples)
-        return found.player if responder else None
+        return found

@@ -17,8 +17,8 @@ from tictactoe_env.errors import one_of
 from tictactoe_env.exact.positions import ENUMERABLE, can_enumerate, draw_starts
 from tictactoe_env.notation import SIDES, board_text, check_move, parse_board, parse_game, replay
 from tictactoe_env.observation import OBSERVATIONS
-from tictactoe_env.policy import Policy, as_policy, checked_actions, legal_actions
-from tictactoe_env.rules import SIZES, Boards, Rules, mark_of, side_to_move, to_move
+from tictactoe_env.policy import checked_actions, legal_actions
+from tictactoe_env.rules import SIZES, Boards, Rules, to_move
 
 _SIDE_CHOICES = (*SIDES, "random", "alternate")
 RENDER_MODES = ("human", "ansi", "rgb_array")
@@ -200,27 +200,12 @@ class Config:
             raise ValueError(f'{what} leaves a finished game, "{board_text(board, self.rules)}"')
         return board
 
-    def check_first_move(self, players: Sequence[Policy], given: Mapping[str, Any]) -> None:
-        """Raise ValueError if an opponent may end the game before the learner's first move.
-
-        players: those that may be drawn. given: checked reset options. Boards that `start` will
-        draw are not checked here.
-        """
-        board = given.get("board", self.start_board if self.start == "empty" else None)
-        side = given.get("side", self.side)
-        if board is None or (side in SIDES and mark_of(side) == to_move(board)):
-            return
+    def ending_cells(self, board: Boards) -> NDArray[np.bool_]:
+        """True for each cell of a board (cells,) on which a mark ends the game, if illegally."""
         cells = np.arange(self.rules.cells)
-        mover = to_move(board)
         after = np.repeat(board[None], self.rules.cells, axis=0)
-        after[cells, cells] = mover
-        ends = self.ended(after) | ~self.rules.legal_cells(board)
-        bound = (as_policy(player, self.rules) for player in players) if ends.any() else ()
-        if any((policy.probs(board[None])[0, ends] > 0).any() for policy in bound):
-            raise ValueError(
-                f'on "{board_text(board, self.rules)}" ({self.rules}) the opponent may end the '
-                f'game before the learner\'s first move: give side="{side_to_move(board)}"'
-            )
+        after[cells, cells] = to_move(board)
+        return self.ended(after) | ~self.rules.legal_cells(board)
 
     def options(self, options: Any, known: tuple[str, ...] = RESET_OPTIONS) -> dict[str, Any]:
         """The reset options, with the board parsed; ValueError for unknown names or bad values."""

@@ -252,15 +252,15 @@ class TicTacToeEnv(BaseEnv, gym.Env[NDArray[Any], np.int64]):
         elif side != "random":
             raise ValueError(f"with opponent=None leave side out, got side={side!r}")
 
-    def _use(self, pool: Pool, moved: NDArray[np.intp] | None = None) -> None:
+    def _use(self, pool: Pool, indices: NDArray[np.intp] | None = None) -> None:
         if self._both_sides:
             raise ValueError("an environment with opponent=None takes no opponent: make another")
         self._pool = pool
         self._replies = [self._game.prepare(policy) for policy in pool.policies]
-        if moved is None:
+        if indices is None:
             self._which = int(pool.draw(self.np_random, 1)[0])
         elif self._which is not None:  # None: the current game has an opponent of its own
-            self._which = int(moved[self._which])
+            self._which = int(indices[self._which])
         if self._which is not None:
             self._reply = self._replies[self._which]
 

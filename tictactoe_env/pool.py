@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any, TypeVar
@@ -145,17 +145,17 @@ class Snapshots:
         players = self.snapshots or (_RANDOM,)
         return [(player, self.weight / len(players)) for player in players]
 
-    def with_snapshot(
-        self, player: Policy, rng: np.random.Generator
-    ) -> tuple[Snapshots, int | None]:
-        """The member with a further snapshot, and the place of that which made room for it."""
+    def with_snapshot(self, player: Policy, rng: np.random.Generator) -> Snapshots:
+        """The member with a further snapshot; if it is full, another one makes room."""
         kept = list(self.snapshots)
-        place = None
         if len(kept) >= self.keep:
-            is_oldest = self.replace == "oldest" or (self.replace == "mixed" and rng.random() < 0.5)
-            place = 0 if is_oldest else int(rng.integers(len(kept)))
-            del kept[place]
-        return replace(self, snapshots=(*kept, player)), place
+            del kept[self._place_to_free(rng)]
+        return replace(self, snapshots=(*kept, player))
+
+    def _place_to_free(self, rng: np.random.Generator) -> int:
+        if self.replace == "oldest" or (self.replace == "mixed" and rng.random() < 0.5):
+            return 0
+        return int(rng.integers(len(self.snapshots)))
 
 
 @dataclass(frozen=True)
@@ -176,7 +176,8 @@ class Responder:
     @property
     def pairs(self) -> list[tuple[Policy, float]]:
         """The player and its weight."""
-        return [(self.player or _RANDOM, self.weight)]
+        player = _RANDOM if self.player is None else self.player
+        return [(player, self.weight)]
 
 
 @dataclass(frozen=True)
@@ -195,13 +196,32 @@ class Pool:
     @cached_property
     def pairs(self) -> list[tuple[Policy, float]]:
         """All policies and their weights."""
-        members = [member for member in (self.responder, self.own) if member]
-        return [*self.fixed, *(pair for member in members for pair in member.pairs)]
+        pairs = list(self.fixed)
+        if self.responder is not None:
+            pairs += self.responder.pairs
+        if self.own is not None:
+            pairs += self.own.pairs
+        return pairs
 
     @cached_property
     def policies(self) -> tuple[Policy, ...]:
         """All policies."""
         return tuple(policy for policy, _ in self.pairs)
+
+    @property
+    def snapshots(self) -> tuple[Policy, ...]:
+        """The snapshots of the learner, the oldest first."""
+        return () if self.own is None else self.own.snapshots
+
+    @property
+    def response(self) -> Policy | None:
+        """The player of the member "best-response"; None without one, or without a snapshot."""
+        return None if self.responder is None else self.responder.player
+
+    @property
+    def takes_snapshots(self) -> bool:
+        """True if an opponent is made from the learner: "self" or "best-response"."""
+        return self.own is not None or self.responder is not None
 
     def draw(self, rng: np.random.Generator, games: int) -> Any:
         """The index of each game's opponent: (games,) intp. A pool of one does not use `rng`."""
@@ -214,28 +234,47 @@ class Pool:
         return np.cumsum([weight for _, weight in self.pairs])[:-1]
 
     def with_snapshot(
-        self, player: Policy, rng: np.random.Generator, response: Policy | None = None
-    ) -> tuple[Pool, NDArray[np.intp]]:
-        """The pool with a further snapshot, and the new index of each of its present policies.
+        self, player: Policy, rng: np.random.Generator, response: Policy | None
+    ) -> Pool:
+        """The pool with a further snapshot of the learner.
 
-        A policy that makes room has the index of the new snapshot. response: the best response to
-        the snapshot, for the member "best-response"; if there is none, the snapshot itself plays in
-        its place. Raises ValueError for a pool with neither "self" nor "best-response".
+        response: who plays as the member "best-response", the best response to this snapshot.
         """
-        moved = np.arange(len(self.policies))
+        snapshots = self.snapshots
+        if self.own is not None:
+            snapshots = self.own.with_snapshot(player, rng).snapshots
+        return self.with_learned(snapshots, response)
+
+    def with_learned(self, snapshots: Sequence[Policy], response: Policy | None) -> Pool:
+        """The pool whose members "self" and "best-response", if it has them, play as these."""
         own = self.own
         responder = self.responder
-        if own is None and responder is None:
-            raise ValueError('no opponent is "self" or "best-response", so no snapshot would play')
-        if responder is not None:
-            responder = replace(responder, player=response or player)
         if own is not None:
-            first = len(moved) - len(own.pairs)
-            own, place = own.with_snapshot(player, rng)
-            if place is not None:
-                moved[first + place + 1 :] -= 1
-                moved[first + place] = len(moved) - 1
-        return replace(self, own=own, responder=responder), moved
+            own = replace(own, snapshots=tuple(snapshots[-own.keep :]))
+        if responder is not None:
+            responder = replace(responder, player=response)
+        return replace(self, own=own, responder=responder)
+
+    def indices_of(self, before: Pool) -> NDArray[np.intp]:
+        """The index of each policy of an earlier pool in this one: (N,).
+
+        Where a policy is no longer there, it is the index of who plays on in its place: the newest
+        response for the one before, and the newest snapshot for one that has made room.
+        """
+        indices = {key: index for index, key in enumerate(self._keys)}
+        newest = len(self.policies) - 1
+        return np.array([indices.get(key, newest) for key in before._keys], dtype=np.intp)
+
+    @property
+    def _keys(self) -> list[Any]:
+        """For each policy what it is known by in a later pool: itself, or its name there."""
+        keys: list[Any] = [id(policy) for policy in self.policies]
+        if self.responder is not None:
+            keys[len(self.fixed)] = BEST_RESPONSE
+        return keys
+
+
+# --- pools from texts and lists -------------------------------------------------------------------
 
 
 def make_pool(spec: Any, rules: Rules, before: Pool | None = None) -> Pool:
@@ -246,60 +285,86 @@ def make_pool(spec: Any, rules: Rules, before: Pool | None = None) -> Pool:
     """
     if isinstance(spec, Pool):
         return spec
+    pool = pool_of(weighted_opponents(spec), rules)
+    return pool if before is None else pool.with_learned(before.snapshots, before.response)
+
+
+def weighted_opponents(spec: Any) -> list[tuple[Any, float]]:
+    """The opponents of a text, of a list of [opponent, weight], or of one opponent, and weights.
+
+    The weights are scaled to sum to 1. Raises ValueError for other lists, and for mappings.
+    """
     if isinstance(spec, str) and not os.path.exists(spec):
-        pairs: list[Any] = list(parse_pool(spec))
-    elif isinstance(spec, (Sequence, Mapping)) and not isinstance(spec, str):
-        pairs = list(spec)
-    else:
-        pairs = [(spec, 1.0)]
-    if not pairs or not all(
-        isinstance(pair, Sequence) and not isinstance(pair, str) and len(pair) == 2
-        for pair in pairs
-    ):
+        return parse_pool(spec)
+    if isinstance(spec, str) or not isinstance(spec, (Sequence, Mapping)):
+        return [(spec, 1.0)]
+    pairs = list(spec)
+    if not pairs or not all(map(_is_pair, pairs)):
         raise ValueError(f"a pool must be a list of [opponent, weight], got {spec!r}")
     weights = checked_weights([weight for _, weight in pairs])
-    weighted = list(zip((opponent for opponent, _ in pairs), weights, strict=True))
-    own, others = split_member(weighted, SELF, Snapshots)
-    responder, others = split_member(others, BEST_RESPONSE, Responder)
-    if own and before and before.own:
-        own = replace(own, snapshots=before.own.snapshots[-own.keep :])
-    if responder and before and before.responder:
-        responder = replace(responder, player=before.responder.player)
-    fixed = ((_frozen(opponent, rules), weight) for opponent, weight in others)
-    return Pool(tuple(fixed), own, responder)
+    return [(opponent, weight) for (opponent, _), weight in zip(pairs, weights, strict=True)]
 
 
-def split_member(
-    pairs: Iterable[tuple[Any, float]], name: str, make: Callable[..., _Member], **defaults: Any
-) -> tuple[_Member | None, list[tuple[Any, float]]]:
-    """The member of a pool that is made from the learner, or None, and the other opponents.
+def _is_pair(value: Any) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str) and len(value) == 2
 
-    make: called as `make(weight, **options)` with the options in the text, or else the defaults.
-    Raises ValueError if the name is there twice.
+
+def pool_of(
+    weighted: list[tuple[Any, float]],
+    rules: Rules,
+    make_own: Callable[..., Snapshots] = Snapshots,
+    make_responder: Callable[..., Responder] = Responder,
+) -> Pool:
+    """The pool of these opponents and weights; "self" and "best-response" have no snapshot yet.
+
+    make_own, make_responder: how these two are made: see `taken_out`.
     """
-    found = []
-    others = []
-    for opponent, weight in pairs:
-        own, options = split_options(opponent) if isinstance(opponent, str) else (None, [])
-        if own == name:
-            found.append(make(weight, **{**defaults, **read_options(name, options, make)}))
-        else:
-            others.append((opponent, weight))
-    if len(found) > 1:
+    own, others = taken_out(weighted, SELF, make_own)
+    responder, others = taken_out(others, BEST_RESPONSE, make_responder)
+    fixed = tuple((_frozen(opponent, rules), weight) for opponent, weight in others)
+    return Pool(fixed, own, responder)
+
+
+def taken_out(
+    weighted: list[tuple[Any, float]], name: str, make: Callable[..., _Member]
+) -> tuple[_Member | None, list[tuple[Any, float]]]:
+    """The member of a pool that is made from a learner, or None, and the other opponents.
+
+    name: of the member, which options may follow in the text of an opponent. make: called as
+    `make(weight, **options)`. Raises ValueError if the name is there twice.
+    """
+    own = [(text, weight) for text, weight in weighted if _name_of(text) == name]
+    others = [(opponent, weight) for opponent, weight in weighted if _name_of(opponent) != name]
+    if not own:
+        return None, others
+    if len(own) > 1:
         raise ValueError(f'"{name}" stands for one member of a pool: give it once')
-    return (found[0] if found else None), others
+    text, weight = own[0]
+    _, options = split_options(text)
+    return make(weight, **read_options(name, options, make)), others
+
+
+def _name_of(opponent: Any) -> str:
+    """The name in the text of an opponent, without its options; "" for an object."""
+    return split_options(opponent)[0] if isinstance(opponent, str) else ""
 
 
 def _frozen(opponent: Any, rules: Rules) -> Policy:
+    """The policy of an opponent, which nobody else can change: a table on small boards."""
     is_small = rules.cells <= TABULATED
-    is_built_in = isinstance(opponent, str) and split_options(opponent)[0] in BUILT_IN
-    if is_built_in and is_small:
+    if is_small and _name_of(opponent) in BUILT_IN:
         return _built_in(opponent, rules)
     policy = make_opponent(opponent, rules, also=LEARNED)
-    is_text = isinstance(opponent, (str, os.PathLike))
-    # Nobody else has what is made here from a text, but somebody may have a registered player.
-    is_new = is_built_in or (is_text and named_player(opponent) is None)
-    return policy if is_new and not is_small else snapshot(policy, rules)
+    if not is_small and _is_made_here(opponent):
+        return policy
+    return snapshot(policy, rules)
+
+
+def _is_made_here(opponent: Any) -> bool:
+    """True for a text from which this package makes a player that nobody else has."""
+    if not isinstance(opponent, (str, os.PathLike)):
+        return False
+    return _name_of(opponent) in BUILT_IN or named_player(opponent) is None
 
 
 @lru_cache(maxsize=64)  # so that environments share the tables of the opponents with these names

@@ -129,13 +129,13 @@ class TicTacToeVectorEnv(BaseEnv, VectorEnv[NDArray[Any], NDArray[np.intp], NDAr
         self._extra: list[Policy] = []  # opponents of reset options, after those of the pool
         self.set_opponent(opponent)
 
-    def _use(self, pool: Pool, moved: NDArray[np.intp] | None = None) -> None:
-        if moved is None:
+    def _use(self, pool: Pool, indices: NDArray[np.intp] | None = None) -> None:
+        if indices is None:
             self._which = pool.draw(self.np_random, self.num_envs)
             self._extra = []
         else:
             extra = np.arange(len(self._extra)) + len(pool.policies)
-            self._which = np.concatenate([moved, extra])[self._which]
+            self._which = np.concatenate([indices, extra])[self._which]
         self._pool = pool
         self._replies: Any = self._games.prepare([*pool.policies, *self._extra])
 

@@ -24,7 +24,7 @@ from tictactoe_env.rules import SIDES
 from tictactoe_env.sb3 import TicTacToeVecEnv
 from training.goals import limit_of
 from training.learner import Arrays, BoardPlayer, Learner, State, crossed
-from training.selfplay import SelfPlay
+from training.selfplay import TrainingPool
 from training.tally import DRAWS, LOSSES, WINS, Tally
 from training.task import TaskConfig
 from training.torch_arrays import load_moments, load_weights, moments_of, use_torch, weights_of
@@ -51,7 +51,7 @@ class SB3Learner(Learner):
         self.config = config
         self.player = player
         self.round_steps = round_steps
-        self.pool = SelfPlay(
+        self.pool = TrainingPool(
             config.opponents,
             config.rules,
             config.snapshots,
