@@ -173,7 +173,7 @@ def test_the_limit_of_a_best_response_is_part_of_its_name():
     with pytest.warns(match="best-response-positions=N"):
         env.add_snapshot(learner)
     assert isinstance(env._pool.responder.player, LineCounter)  # the snapshot itself
-    pool = TrainingPool(f"{name}:0.5,self:0.5", BIG, limit=Limit())
+    pool = TrainingPool(f"{name}:0.5,self:0.5", BIG)
     pool.add(learner)
     assert pool.response is None
     assert pool.pool().policies == (learner, learner)  # plays for the response, too

@@ -74,9 +74,9 @@ class BaseEnv:
         own = self._pool.own
         responder = self._pool.responder
         found: dict[str, Any] = {}
-        if own:
+        if own.weight > 0:
             found = {"keep": own.keep, "replace": own.replace, "snapshots": len(own.snapshots)}
-        if responder:
+        if responder.weight > 0:
             answers = responder.player is not None
             found = {"snapshots": int(answers), **found, "best_response": answers}
         return found or None
@@ -110,7 +110,7 @@ class BaseEnv:
         copy = snapshot(player, self.config.rules, deterministic, self.symmetric or None)
         self._check_first_move([copy], {})
         response = copy  # plays if the proof of the best response would be too large
-        if before.responder is not None or self._takes_counterexamples:
+        if before.responder.weight > 0 or self._takes_counterexamples:
             found = self._best_response(player, copy)
             if found is not None:
                 response = found.player
@@ -194,9 +194,7 @@ class BaseEnv:
         from tictactoe_env.exact.responses import response_to_learner
 
         rules = self.config.rules
-        limit = Limit()
-        if self._pool.responder is not None:
-            limit = Limit(self._pool.responder.positions)
+        limit = Limit(self._pool.responder.positions)
         best_moves = snapshot(player, rules, True, self.symmetric or None)
         found = response_to_learner(best_moves, rules, self.sides, copy, limit)
         if found is None:

@@ -127,10 +127,10 @@ class Snapshots:
     keep: how many are kept. replace: which one makes room for a further one: "oldest"; "random",
     each equally likely; or "mixed", which is the oldest with probability 1/2 and otherwise any one,
     so that snapshots of many ages remain. snapshots: frozen policies, the oldest first. Random play
-    takes their place while there is none.
+    takes their place while there is none. A member of weight 0 is no opponent, and stays empty.
     """
 
-    weight: float
+    weight: float = 0.0
     keep: int = 8
     replace: str = "mixed"
     snapshots: tuple[Policy, ...] = ()
@@ -142,11 +142,15 @@ class Snapshots:
     @property
     def pairs(self) -> list[tuple[Policy, float]]:
         """The snapshots and their weights."""
+        if self.weight == 0:
+            return []
         players = self.snapshots or (_RANDOM,)
         return [(player, self.weight / len(players)) for player in players]
 
     def with_snapshot(self, player: Policy, rng: np.random.Generator) -> Snapshots:
         """The member with a further snapshot; if it is full, another one makes room."""
+        if self.weight == 0:
+            return self
         kept = list(self.snapshots)
         if len(kept) >= self.keep:
             del kept[self._place_to_free(rng)]
@@ -163,10 +167,10 @@ class Responder:
     """The member "best-response" of a pool: the best reply to the newest snapshot.
 
     positions: how many positions its proof may have. player: None until there is a snapshot; random
-    play takes its place until then.
+    play takes its place until then. A member of weight 0 is no opponent.
     """
 
-    weight: float
+    weight: float = 0.0
     positions: int = PROOF_POSITIONS
     player: Policy | None = None
 
@@ -176,8 +180,11 @@ class Responder:
     @property
     def pairs(self) -> list[tuple[Policy, float]]:
         """The player and its weight."""
-        player = _RANDOM if self.player is None else self.player
-        return [(player, self.weight)]
+        if self.weight == 0:
+            return []
+        if self.player is None:
+            return [(_RANDOM, self.weight)]
+        return [(self.player, self.weight)]
 
 
 @dataclass(frozen=True)
@@ -185,23 +192,18 @@ class Pool:
     """Opponents, and the probability with which each is drawn for a game.
 
     fixed: those that are not made from the learner, with their weights; all weights sum to 1. own:
-    the member "self", whose snapshots are the last of the policies; None without one. responder:
-    the member "best-response", whose player comes before these; None without one.
+    the member "self", whose snapshots are the last of the policies. responder: the member
+    "best-response", whose player comes before these.
     """
 
     fixed: tuple[tuple[Policy, float], ...] = ()
-    own: Snapshots | None = None
-    responder: Responder | None = None
+    own: Snapshots = Snapshots()
+    responder: Responder = Responder()
 
     @cached_property
     def pairs(self) -> list[tuple[Policy, float]]:
         """All policies and their weights."""
-        pairs = list(self.fixed)
-        if self.responder is not None:
-            pairs += self.responder.pairs
-        if self.own is not None:
-            pairs += self.own.pairs
-        return pairs
+        return [*self.fixed, *self.responder.pairs, *self.own.pairs]
 
     @cached_property
     def policies(self) -> tuple[Policy, ...]:
@@ -209,19 +211,9 @@ class Pool:
         return tuple(policy for policy, _ in self.pairs)
 
     @property
-    def snapshots(self) -> tuple[Policy, ...]:
-        """The snapshots of the learner, the oldest first."""
-        return () if self.own is None else self.own.snapshots
-
-    @property
-    def response(self) -> Policy | None:
-        """The player of the member "best-response"; None without one, or without a snapshot."""
-        return None if self.responder is None else self.responder.player
-
-    @property
     def takes_snapshots(self) -> bool:
         """True if an opponent is made from the learner: "self" or "best-response"."""
-        return self.own is not None or self.responder is not None
+        return self.own.weight > 0 or self.responder.weight > 0
 
     def draw(self, rng: np.random.Generator, games: int) -> Any:
         """The index of each game's opponent: (games,) intp. A pool of one does not use `rng`."""
@@ -233,25 +225,24 @@ class Pool:
     def _ends(self) -> NDArray[np.float64]:
         return np.cumsum([weight for _, weight in self.pairs])[:-1]
 
-    def with_snapshot(
-        self, player: Policy, rng: np.random.Generator, response: Policy | None
-    ) -> Pool:
+    def with_snapshot(self, player: Policy, rng: np.random.Generator, response: Policy) -> Pool:
         """The pool with a further snapshot of the learner.
 
         response: who plays as the member "best-response", the best response to this snapshot.
         """
-        snapshots = self.snapshots
-        if self.own is not None:
-            snapshots = self.own.with_snapshot(player, rng).snapshots
-        return self.with_learned(snapshots, response)
+        own = self.own.with_snapshot(player, rng)
+        return self.with_learned(own.snapshots, response)
 
     def with_learned(self, snapshots: Sequence[Policy], response: Policy | None) -> Pool:
-        """The pool whose members "self" and "best-response", if it has them, play as these."""
+        """The pool whose "self" is these snapshots and whose "best-response" is this player.
+
+        It takes as many snapshots as it keeps, and nothing for a member that it does not have.
+        """
         own = self.own
         responder = self.responder
-        if own is not None:
+        if own.weight > 0:
             own = replace(own, snapshots=tuple(snapshots[-own.keep :]))
-        if responder is not None:
+        if responder.weight > 0:
             responder = replace(responder, player=response)
         return replace(self, own=own, responder=responder)
 
@@ -269,7 +260,7 @@ class Pool:
     def _keys(self) -> list[Any]:
         """For each policy what it is known by in a later pool: itself, or its name there."""
         keys: list[Any] = [id(policy) for policy in self.policies]
-        if self.responder is not None:
+        if self.responder.weight > 0:
             keys[len(self.fixed)] = BEST_RESPONSE
         return keys
 
@@ -286,7 +277,9 @@ def make_pool(spec: Any, rules: Rules, before: Pool | None = None) -> Pool:
     if isinstance(spec, Pool):
         return spec
     pool = pool_of(weighted_opponents(spec), rules)
-    return pool if before is None else pool.with_learned(before.snapshots, before.response)
+    if before is None:
+        return pool
+    return pool.with_learned(before.own.snapshots, before.responder.player)
 
 
 def weighted_opponents(spec: Any) -> list[tuple[Any, float]]:
@@ -327,16 +320,17 @@ def pool_of(
 
 def taken_out(
     weighted: list[tuple[Any, float]], name: str, make: Callable[..., _Member]
-) -> tuple[_Member | None, list[tuple[Any, float]]]:
-    """The member of a pool that is made from a learner, or None, and the other opponents.
+) -> tuple[_Member, list[tuple[Any, float]]]:
+    """The member of a pool that is made from a learner, and the other opponents.
 
     name: of the member, which options may follow in the text of an opponent. make: called as
-    `make(weight, **options)`. Raises ValueError if the name is there twice.
+    `make(weight, **options)`, or as `make()` if the name is not there. Raises ValueError if it is
+    there twice.
     """
     own = [(text, weight) for text, weight in weighted if _name_of(text) == name]
     others = [(opponent, weight) for opponent, weight in weighted if _name_of(opponent) != name]
     if not own:
-        return None, others
+        return make(), others
     if len(own) > 1:
         raise ValueError(f'"{name}" stands for one member of a pool: give it once')
     text, weight = own[0]

@@ -22,7 +22,6 @@ from tictactoe_env.files import write_file
 from tictactoe_env.observation import observation_space
 from tictactoe_env.rules import SIDES
 from tictactoe_env.sb3 import TicTacToeVecEnv
-from training.goals import limit_of
 from training.learner import Arrays, BoardPlayer, Learner, State, crossed
 from training.selfplay import TrainingPool
 from training.tally import DRAWS, LOSSES, WINS, Tally
@@ -58,7 +57,7 @@ class SB3Learner(Learner):
             config.seed,
             snapshot_from=self.snapshot_from,
             sides=SIDES if config.side == "both" else (config.side,),
-            limit=limit_of(config),
+            proof_positions=config.proof_positions,
             answers=config.counterexamples > 0,
         )
         self.pool.policy_from = self.policy_from

@@ -24,7 +24,7 @@ from tictactoe_env.exact.responses import BestResponsePlayer, response_to_learne
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.opponents import parse_pool
 from tictactoe_env.policy import Policy, Probs, RandomPolicy, draw, one_hot
-from tictactoe_env.pool import Pool, Responder, Snapshots, pool_of, taken_out
+from tictactoe_env.pool import PROOF_POSITIONS, Pool, Responder, Snapshots, pool_of, taken_out
 from tictactoe_env.rules import SIDES, Boards, Rules
 from training.learner import BoardPlayer, Learner, crossed
 
@@ -47,9 +47,10 @@ class TrainingPool:
     weight of `rival`. size: how many snapshots of each are kept, unless the text says
     `self-keep=N`; `self-replace=oldest` says which one makes room for a further one, see
     `tictactoe_env.pool.Snapshots`. epsilon: probability that a snapshot makes a random legal move.
-    sides: those that the learner plays. limit: of the proofs for "best-response", unless the text
-    says `best-response-positions=N`. answers: whether the best response is computed even if it is
-    not an opponent, for its counterexamples. Raises ValueError for an unknown opponent.
+    sides: those that the learner plays. proof_positions: how many a proof for "best-response" may
+    have, unless the text says `best-response-positions=N`. answers: whether the best response is
+    computed even if it is not an opponent, for its counterexamples. Raises ValueError for an
+    unknown opponent.
 
     Snapshots that are no tables are saved as the weights of their networks. `snapshot_from` makes a
     snapshot of the learner from its weights again, `rival_from` one of the rival, and `policy_from`
@@ -69,23 +70,20 @@ class TrainingPool:
         epsilon: float = 0.0,
         snapshot_from: FromWeights | None = None,
         sides: tuple[str, ...] = SIDES,
-        limit: Limit | None = None,
+        proof_positions: int = PROOF_POSITIONS,
         answers: bool = False,
     ):
-        self.limit = limit or Limit()
         make_snapshots = partial(Snapshots, keep=size)
-        make_responder = partial(Responder, positions=self.limit.positions)
+        make_responder = partial(Responder, positions=proof_positions)
         self.rivals, others = taken_out(parse_pool(opponents), RIVAL, make_snapshots)
         self.without_rival = pool_of(others, rules, make_snapshots, make_responder)
-        if self.without_rival.responder is not None:
-            self.limit = self.limit._replace(positions=self.without_rival.responder.positions)
         self.rules = rules
         self.epsilon = epsilon
         self.snapshot_from = snapshot_from
         self.rival_from = snapshot_from
         self.policy_from = snapshot_from
         self.sides = sides
-        self.answers = answers or self.without_rival.responder is not None
+        self.answers = answers or self.without_rival.responder.weight > 0
         # The policy that the response answers, and the snapshot that plays off its lines.
         self.answered: tuple[Policy, Policy] | None = None
         self.response: BestResponsePlayer | None = None
@@ -117,31 +115,28 @@ class TrainingPool:
         if not self.answers:
             return snapshot
         self.answered = best, snapshot
-        self.response = response_to_learner(best, self.rules, self.sides, snapshot, self.limit)
+        limit = Limit(self.without_rival.responder.positions)
+        self.response = response_to_learner(best, self.rules, self.sides, snapshot, limit)
         return snapshot if self.response is None else self.response.player
 
     def add_rival(self, snapshot: Policy) -> None:
         """Add a snapshot of another learner in the same way."""
-        if self.rivals is not None:
-            self.rivals = self.rivals.with_snapshot(snapshot, self.rng)
-            self._opponents = None
+        self.rivals = self.rivals.with_snapshot(snapshot, self.rng)
+        self._opponents = None
 
     def pool(self) -> Pool:
         """The opponents and their weights, with the present snapshots."""
-        own = self.without_rival.with_learned(
-            self._exploring(self.without_rival.snapshots), self.without_rival.response
-        )
-        pairs = list(own.pairs)
-        if self.rivals is not None:
-            snapshots = self._exploring(self.rivals.snapshots)
-            pairs += replace(self.rivals, snapshots=snapshots).pairs
-        return Pool(tuple(pairs))
+        pool = self.without_rival
+        own = self._exploring(pool.own)
+        rivals = self._exploring(self.rivals)
+        return Pool((*replace(pool, own=own).pairs, *rivals.pairs))
 
-    def _exploring(self, snapshots: tuple[Policy, ...]) -> tuple[Policy, ...]:
-        """The snapshots as they play: with probability `epsilon` at random."""
+    def _exploring(self, member: Snapshots) -> Snapshots:
+        """Snapshots as they play: with probability `epsilon` at random."""
         if self.epsilon == 0:
-            return snapshots
-        return tuple(ExploringPolicy(one, self.epsilon, self.rules) for one in snapshots)
+            return member
+        copies = (ExploringPolicy(copy, self.epsilon, self.rules) for copy in member.snapshots)
+        return replace(member, snapshots=tuple(copies))
 
     def opponents(self) -> Opponents:
         """The pool as tables, up to date after `add` and `restore`."""
@@ -152,8 +147,8 @@ class TrainingPool:
     def state(self) -> dict[str, Any]:
         """The state to continue from: the snapshots and the generator."""
         kept = {
-            "snapshots": self.without_rival.snapshots,
-            "rivals": () if self.rivals is None else self.rivals.snapshots,
+            "snapshots": self.without_rival.own.snapshots,
+            "rivals": self.rivals.snapshots,
             "answered": self.answered or (),
         }
         found = {name: [_compact(copy) for copy in copies] for name, copies in kept.items()}
@@ -170,8 +165,7 @@ class TrainingPool:
             snapshot = self._read(saved_snapshot, self.snapshot_from)
             response = self._answer(best, snapshot)
         self.without_rival = self.without_rival.with_learned(snapshots, response)
-        if self.rivals is not None:
-            self.rivals = replace(self.rivals, snapshots=tuple(rivals))
+        self.rivals = replace(self.rivals, snapshots=tuple(rivals))
         self.rng = state["rng"]
         self._opponents = None
 
