@@ -252,17 +252,13 @@ class Pool:
         Where a policy is no longer there, it is the index of who plays on in its place: the newest
         response for the one before, and the newest snapshot for one that has made room.
         """
-        indices = {key: index for index, key in enumerate(self._keys)}
         newest = len(self.policies) - 1
-        return np.array([indices.get(key, newest) for key in before._keys], dtype=np.intp)
-
-    @property
-    def _keys(self) -> list[Any]:
-        """For each policy what it is known by in a later pool: itself, or its name there."""
-        keys: list[Any] = [id(policy) for policy in self.policies]
+        indices = {id(policy): index for index, policy in enumerate(self.policies)}
+        found = [indices.get(id(policy), newest) for policy in before.policies]
         if self.responder.weight > 0:
-            keys[len(self.fixed)] = BEST_RESPONSE
-        return keys
+            place = len(self.fixed)  # of the responder in both pools
+            found[place] = place
+        return np.array(found, dtype=np.intp)
 
 
 # --- pools from texts and lists -------------------------------------------------------------------

@@ -20,7 +20,6 @@ from stable_baselines3.common.logger import Logger
 
 from tictactoe_env.files import write_file
 from tictactoe_env.observation import observation_space
-from tictactoe_env.rules import SIDES
 from tictactoe_env.sb3 import TicTacToeVecEnv
 from training.learner import Arrays, BoardPlayer, Learner, State, crossed
 from training.selfplay import TrainingPool
@@ -56,7 +55,7 @@ class SB3Learner(Learner):
             config.snapshots,
             config.seed,
             snapshot_from=self.snapshot_from,
-            sides=SIDES if config.side == "both" else (config.side,),
+            sides=config.learned_sides,
             proof_positions=config.proof_positions,
             answers=config.counterexamples > 0,
         )
