@@ -17,6 +17,7 @@ from tictactoe_env.policy import Policy, as_policy
 from tictactoe_env.pool import Pool, make_pool, snapshot
 from tictactoe_env.rules import SIDES, Boards, mark_of, side_to_move, to_move
 from tictactoe_env.spec import plain_spec
+from tictactoe_env.starts import ExploringStarts
 
 if TYPE_CHECKING:
     from tictactoe_env.exact.responses import BestResponsePlayer
@@ -50,7 +51,9 @@ class BaseEnv:
     @property
     def sides(self) -> tuple[str, ...]:
         """The sides that the learner plays by the argument `side`: ("X",), ("O",) or both."""
-        return (self.config.side,) if self.config.side in SIDES else SIDES
+        if self.config.side in SIDES:
+            return (self.config.side,)
+        return SIDES
 
     @property
     def symmetric(self) -> bool:
@@ -133,7 +136,8 @@ class BaseEnv:
 
     @property
     def _takes_counterexamples(self) -> bool:
-        return getattr(self.config.start, "counterexamples", 0) > 0
+        start = self.config.start
+        return isinstance(start, ExploringStarts) and start.counterexamples > 0
 
     def _checked_pool(self, opponent: Any, given: Mapping[str, Any]) -> Pool:
         """The pool of these opponents. given: the checked options of a reset."""

@@ -19,6 +19,7 @@ from tictactoe_env.notation import SIDES, board_text, check_move, parse_board, p
 from tictactoe_env.observation import OBSERVATIONS
 from tictactoe_env.policy import checked_actions, legal_actions
 from tictactoe_env.rules import SIZES, Boards, Rules, to_move
+from tictactoe_env.starts import ExploringStarts
 
 _SIDE_CHOICES = (*SIDES, "random", "alternate")
 RENDER_MODES = ("human", "ansi", "rgb_array")
@@ -65,7 +66,8 @@ class Config:
         if not callable(self.start):
             one_of("start", self.start, ("empty", "random"))
         for name in ("early_draw", "symmetric"):
-            if not isinstance(value := getattr(self, name), bool):
+            value = getattr(self, name)
+            if not isinstance(value, bool):
                 raise ValueError(f"{name} must be True or False, got {value!r}")
         if self.render_mode is not None:
             one_of("render mode", self.render_mode, RENDER_MODES)
@@ -103,7 +105,9 @@ class Config:
 
     def action_space(self) -> gym.spaces.Discrete:
         """A new space of the actions in one game."""
-        return gym.spaces.Discrete(self.rules.cols if self.by_column else self.rules.cells)
+        if self.by_column:
+            return gym.spaces.Discrete(self.rules.cols)
+        return gym.spaces.Discrete(self.rules.cells)
 
     def start_mask(self) -> NDArray[np.bool_]:
         """The legal first actions on `start_board`: (n,) for n actions."""
@@ -144,17 +148,21 @@ class Config:
         counterexamples: those of the last proofs, if `start` takes any. any_seat: whether a random
         position gives the learner the side to move. What a function returns is checked.
         """
-        if not callable(self.start):
-            return draw_starts(self.rules, self.early_draw, seats * (not any_seat), rng)
-        found = {"found": counterexamples} if hasattr(self.start, "counterexamples") else {}
-        drawn = self.start(seats.copy(), rng, **found)
+        start = self.start
+        if not callable(start):
+            if any_seat:
+                seats = np.zeros_like(seats)
+            return draw_starts(self.rules, self.early_draw, seats, rng)
+        if isinstance(start, ExploringStarts):
+            drawn = start(seats.copy(), rng, counterexamples)
+        else:
+            drawn = start(seats.copy(), rng)
         if not isinstance(drawn, (tuple, list)) or len(drawn) != 2:
             raise ValueError(f"the function start must return boards and seats, got {drawn!r:.200}")
         boards = self._marks("boards", drawn[0], (len(seats), self.rules.cells), 0)
         seats = self._marks("seats", drawn[1], (len(seats),), 1)
-        if (
-            not found
-        ):  # those of `ExploringStarts` come from play, or are checked when they are added
+        # Those of `ExploringStarts` come from play, or are checked when they are added.
+        if not isinstance(start, ExploringStarts):
             self.check_reachable(boards, "start")
         ended = self.ended(boards)
         if ended.any():
@@ -230,4 +238,6 @@ def picture_of(mode: str | None) -> Callable[..., Any] | None:
         return None
     from tictactoe_env import render  # imported here because most users never draw
 
-    return render.ansi if mode == "ansi" else render.rgb_array
+    if mode == "ansi":
+        return render.ansi
+    return render.rgb_array

@@ -86,7 +86,9 @@ def snapshot(
         return policy
     if rules.cells <= TABULATED:
         table = tabulate(policy, rules)
-        return _copy_of(table) if table is policy else table
+        if table is policy:
+            return _copy_of(table)
+        return table
     from tictactoe_env.frozen import frozen_copy  # imported here because few environments need it
 
     try:

@@ -335,11 +335,12 @@ class TicTacToeVectorEnv(BaseEnv, VectorEnv[NDArray[Any], NDArray[np.intp], NDAr
 
     def _cells(self, actions: Any) -> NDArray[np.intp]:
         cells = np.asarray(actions)
-        is_masked = hasattr(actions, "mask")
-        if cells.shape != (self.num_envs,) or cells.dtype.kind not in "iu" or is_masked:
+        is_whole = cells.dtype.kind in "iu" and not hasattr(actions, "mask")
+        if not is_whole or cells.shape != (self.num_envs,):
+            kind = type(actions).__name__
             raise ValueError(
                 f"actions must be whole numbers, one for each of {self.num_envs} games, got "
-                f"{'masked ' * is_masked}{cells.dtype} {cells.shape}"
+                f"{kind} of {cells.dtype} {cells.shape}"
             )
         indices = cells.astype(np.intp, copy=False)
         if indices.view(np.uintp).max() >= self._actions:  # negative ones are large numbers here
