@@ -393,7 +393,9 @@ class TicTacToeEnv(BaseEnv, gym.Env[NDArray[Any], np.int64]):
         `action_space.sample` takes int8 only: `info["action_mask"]`.
         """
         mask = self._game.view(self._started())[1]
-        return mask.astype(bool) if self._running else np.ones(len(mask), dtype=bool)
+        if not self._running:
+            return np.ones(len(mask), dtype=bool)
+        return mask.astype(bool)
 
     def get_keys_to_action(self) -> dict[tuple[int, ...], int]:
         """The action of each key for `gymnasium.utils.play`, on boards of up to 9 cells.
@@ -436,7 +438,9 @@ class TicTacToeEnv(BaseEnv, gym.Env[NDArray[Any], np.int64]):
         board = self.board
         before = self._game.board(self._before)
         picture = draw(board, self.rules, last=last_move(before, board, int(self._side)))
-        return picture if self._window is None else self._window.show(picture)
+        if self._window is None:
+            return picture
+        return self._window.show(picture)
 
     def close(self) -> None:
         """Close the environment; a later reset or step raises ClosedEnvironmentError."""

@@ -212,9 +212,11 @@ class TicTacToeVectorEnv(BaseEnv, VectorEnv[NDArray[Any], NDArray[np.intp], NDAr
         which = pool.draw(rng, count)
         if first_opponent:
             which += first_opponent
+        starts = self._starts
+        if "board" in given:
+            starts = self._starts_from(given["board"])
         same_board = "board" in given or self.config.start == "empty"
         if same_board:
-            starts = self._starts_from(given["board"]) if "board" in given else self._starts
             states = starts.take(plays_o, axis=-1)
         else:
             seats = (1 - 2 * plays_o).astype(np.int8)
@@ -253,7 +255,9 @@ class TicTacToeVectorEnv(BaseEnv, VectorEnv[NDArray[Any], NDArray[np.intp], NDAr
         cells = self._cells(actions)
         mode = self.autoreset_mode
         games = self._games
-        waiting = self._over.nonzero()[0] if mode is not AutoresetMode.SAME_STEP else None
+        waiting = None
+        if mode is not AutoresetMode.SAME_STEP:
+            waiting = self._over.nonzero()[0]
         if waiting is not None and len(waiting) and mode is AutoresetMode.DISABLED:
             raise ResetNeeded(f"the games {waiting.tolist()} are over: reset them by reset_mask")
         if self.config.illegal == "raise":
@@ -425,11 +429,13 @@ class TicTacToeVectorEnv(BaseEnv, VectorEnv[NDArray[Any], NDArray[np.intp], NDAr
         `render`. Any other method is called once, and its result repeated. Raises AttributeError if
         there is no such name.
         """
-        found = getattr(self, "boards" if name == "board" else name)
-        result = found(*args, **kwargs) if callable(found) else found
-        if name in ("action_masks", "board") or (name == "render" and result is not None):
-            return tuple(result)
-        return (result,) * self.num_envs
+        names_here = {"board": "boards"}
+        found = getattr(self, names_here.get(name, name))
+        if callable(found):
+            found = found(*args, **kwargs)
+        if name in ("action_masks", "board") or (name == "render" and found is not None):
+            return tuple(found)
+        return (found,) * self.num_envs
 
     def get_attr(self, name: str) -> tuple[Any, ...]:
         """The attribute `name` for each game: see `call`."""
