@@ -159,6 +159,7 @@ class Snapshots:
         return replace(self, snapshots=(*kept, player))
 
     def _place_to_free(self, rng: np.random.Generator) -> int:
+        """The index of the snapshot that makes room."""
         if self.replace == "oldest" or (self.replace == "mixed" and rng.random() < 0.5):
             return 0
         return int(rng.integers(len(self.snapshots)))
@@ -225,6 +226,7 @@ class Pool:
 
     @cached_property
     def _ends(self) -> NDArray[np.float64]:
+        """Where the share of each policy but the last ends in [0, 1): (N - 1,)."""
         return np.cumsum([weight for _, weight in self.pairs])[:-1]
 
     def with_snapshot(self, player: Policy, rng: np.random.Generator, response: Policy) -> Pool:
@@ -249,16 +251,16 @@ class Pool:
         return replace(self, own=own, responder=responder)
 
     def indices_of(self, before: Pool) -> NDArray[np.intp]:
-        """The index of each policy of an earlier pool in this one: (N,).
+        """The index of each policy of the pool before `with_snapshot` in this one: (N,).
 
-        Where a policy is no longer there, it is the index of who plays on in its place: the newest
-        response for the one before, and the newest snapshot for one that has made room.
+        A policy that is no longer there has the index of who plays on in its place: a best response
+        that of the new one, and a snapshot that has made room that of the newest snapshot.
         """
         newest = len(self.policies) - 1
         indices = {id(policy): index for index, policy in enumerate(self.policies)}
         found = [indices.get(id(policy), newest) for policy in before.policies]
         if self.responder.weight > 0:
-            place = len(self.fixed)  # of the responder in both pools
+            place = len(self.fixed)  # of the best response in both pools
             found[place] = place
         return np.array(found, dtype=np.intp)
 
@@ -359,6 +361,7 @@ def _is_made_here(opponent: Any) -> bool:
     return _name_of(opponent) in BUILT_IN or named_player(opponent) is None
 
 
-@lru_cache(maxsize=64)  # so that environments share the tables of the opponents with these names
+@lru_cache(maxsize=64)
 def _built_in(name: str, rules: Rules) -> Policy:
+    """The table of a player of `BUILT_IN`, which all environments share."""
     return snapshot(make_opponent(name, rules), rules)
