@@ -169,10 +169,11 @@ def test_an_environment_plays_the_best_response_to_the_newest_snapshot(count):
 
 def test_the_limit_of_a_best_response_is_part_of_its_name():
     name, learner = "best-response-positions=1000", LineCounter(BIG)
-    env = TicTacToeVectorEnv(2, opponent=[[name, 0.5], ["self", 0.5]], **arguments(BIG))
+    env = TicTacToeVectorEnv(2, opponent=name, side="O", **arguments(BIG))
     with pytest.warns(match="best-response-positions=N"):
         env.add_snapshot(learner)
-    assert isinstance(env._pool.responder.player, LineCounter)  # the snapshot itself
+    env.reset()
+    assert env.boards[0].argmax() == learner.probs(np.zeros((1, 16))).argmax()  # itself
     pool = TrainingPool(f"{name}:0.5,self:0.5", BIG)
     pool.add(learner)
     assert pool.response is None
