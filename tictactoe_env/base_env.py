@@ -46,7 +46,7 @@ class BaseEnv:
 
     @spec.setter
     def spec(self, spec: EnvSpec | None) -> None:
-        self._spec = None if spec is None else plain_spec(spec)
+        self._spec = spec and plain_spec(spec)
 
     @property
     def sides(self) -> tuple[str, ...]:

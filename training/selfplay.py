@@ -117,7 +117,9 @@ class TrainingPool:
         self.answered = best, snapshot
         limit = Limit(self.without_rival.responder.positions)
         self.response = response_to_learner(best, self.rules, self.sides, snapshot, limit)
-        return snapshot if self.response is None else self.response.player
+        if self.response is None:
+            return snapshot
+        return self.response.player
 
     def add_rival(self, snapshot: Policy) -> None:
         """Add a snapshot of another learner in the same way."""
