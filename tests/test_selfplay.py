@@ -29,11 +29,9 @@ def test_the_shares_of_self_and_of_a_rival_are_spread_over_snapshots_and_saved(c
     shares = [0.3 / max(kept, 1)] * max(kept, 1)
     pool = opponents.pool()
     assert [weight for _, weight in pool.pairs] == pytest.approx([0.5, *shares, 0.2])
-    assert opponents.without_rival.own.snapshots == pool.policies[1 : 1 + kept]
-    assert len(opponents.without_rival.own.snapshots) == kept
-    assert opponents.without_rival.own.snapshots[-1:] == tuple(SNAPSHOTS[:count][-1:]), (
-        "the newest always"
-    )
+    assert opponents.snapshots == pool.policies[1 : 1 + kept]
+    assert len(opponents.snapshots) == kept
+    assert opponents.snapshots[-1:] == tuple(SNAPSHOTS[:count][-1:]), "the newest always"
     again = TrainingPool(text, RULES, size=4)
     again.restore(opponents.state())
     pairs = zip(again.pool().policies, pool.policies, strict=True)
@@ -48,7 +46,7 @@ def test_snapshots_may_explore_and_are_saved_in_one_byte_a_board_without_it():
     (copy,) = opponents.pool().policies
     table = tabulate(copy, RULES).table
     assert table == pytest.approx(0.7 * SNAPSHOTS[0].table + 0.3 * uniform.table)
-    assert list(opponents.without_rival.own.snapshots) == SNAPSHOTS[:1]
+    assert list(opponents.snapshots) == SNAPSHOTS[:1]
     opponents.add(TabularPolicy(RULES, 0.5 * uniform.table + 0.5 * SNAPSHOTS[0].table))
     assert [array.dtype for array in opponents.state()["snapshots"]] == [np.uint8, float]
     rivals = pool_with("rival:1", [], epsilon=0.3)

@@ -91,6 +91,11 @@ class TrainingPool:
         self._opponents: Opponents | None = None
 
     @property
+    def snapshots(self) -> tuple[Policy, ...]:
+        """The snapshots of the learner, the oldest first, as they were added."""
+        return self.without_rival.own.snapshots
+
+    @property
     def takes_snapshots(self) -> bool:
         """True if the learner's snapshots are opponents, or are answered by a best response."""
         return self.without_rival.takes_snapshots or self.answers
@@ -149,7 +154,7 @@ class TrainingPool:
     def state(self) -> dict[str, Any]:
         """The state to continue from: the snapshots and the generator."""
         kept = {
-            "snapshots": self.without_rival.own.snapshots,
+            "snapshots": self.snapshots,
             "rivals": self.rivals.snapshots,
             "answered": self.answered or (),
         }
