@@ -36,7 +36,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from tictactoe_env.certificates.content import sides_of
 from tictactoe_env.exact import Limit, TabularPolicy, tabulate
 from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.exact.responses import kept_counterexamples, response_to_learner
@@ -587,14 +586,15 @@ class AlphaZero(Learner):
             simulations = config.simulations
         asked = player(config.replace(simulations=simulations), self.model())
         found = list[Boards]()
-        for side in sides_of(dict(config)):
+        for side in config.learned_sides:
             targets = {side: 1} if config.to_win else None
             response = response_to_learner(asked, self.rules, (side,), limit=limit, targets=targets)
             if response is not None:
                 found.append(response.counterexamples)
-        self.counterexamples = sum(map(len, found)) if found else -1
+        self.counterexamples = -1
         if found:
             boards = np.concatenate(found)
+            self.counterexamples = len(boards)
             self.beatable = kept_counterexamples(self.beatable, boards, proofs=16)
 
     def policy(self) -> TabularPolicy | LivePolicy:

@@ -22,7 +22,7 @@ from tictactoe_env.policy import draw
 from training.learner import Arrays
 from training.options import BoardConfig, Count, Kept, Positive, Rewards, Share, option
 from training.search_space import Range
-from training.selfplay import OPPONENTS, Moves, PoolLearner, Rows, SelfPlay, play_games
+from training.selfplay import OPPONENTS, Moves, PoolLearner, Rows, TrainingPool, play_games
 from training.values import ValuedTable, reward_scale
 
 AGENT = "tabular_q"
@@ -102,7 +102,7 @@ class TabularQ(PoolLearner):
         self.games = np.zeros((config.tables, len(self.positions)))
         self.played = 0
         self.rng = np.random.default_rng(config.seed)
-        self.pool = SelfPlay(
+        self.pool = TrainingPool(
             config.opponents,
             config.rules,
             size=config.snapshots,

@@ -27,7 +27,7 @@ from training.learner import Arrays
 from training.options import BoardConfig, Count, Layers, Positive, Rewards, Share, option
 from training.perceptron import ACTIVATIONS, Weights, layers_of, size_of
 from training.search_space import Range
-from training.selfplay import OPPONENTS, Moves, PoolLearner, Rows, SelfPlay, play_games
+from training.selfplay import OPPONENTS, Moves, PoolLearner, Rows, TrainingPool, play_games
 from training.symmetry import Representatives
 from training.values import ValuedTable, reward_scale
 
@@ -270,7 +270,7 @@ class TicTacNet(PoolLearner):
         self.moments = np.zeros((2, len(self.weights)), dtype=np.float32)
         self.keys: Rows = np.zeros(0, dtype=np.int64)
         self.counts: NDArray[Any] = np.zeros(0)
-        self.pool = SelfPlay(config.opponents, config.rules, seed=config.seed)
+        self.pool = TrainingPool(config.opponents, config.rules, seed=config.seed)
         self.updates = 0
         self.error = 0.0
         self.take_snapshot()

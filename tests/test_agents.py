@@ -258,8 +258,8 @@ def test_snapshots_begin_with_the_untrained_learner_and_follow_at_fixed_steps(ag
     while learner.steps < 2_048:
         learner.advance(1)
         due = learner.steps - getattr(learner, "round_steps", 0)
-        assert len(learner.pool.own.snapshots) == min(3, 1 + due // 512)
-        assert due >= 512 or (learner.pool.own.snapshots[0].table == untrained).all()
+        assert len(learner.pool.snapshots) == min(3, 1 + due // 512)
+        assert due >= 512 or (learner.pool.snapshots[0].table == untrained).all()
 
 
 @pytest.mark.slow

@@ -104,9 +104,9 @@ def test_a_run_draws_columns_of_its_metrics_and_tables_with_a_title(tmp_path, dr
     league = Table(("round", "all_games"), [(1, 9), (2, 6)], {"games": ["all_games"]})
     tables = {"league.csv": league, "dataset.csv": Table((), ())}
     learner = SimpleNamespace(CHARTS={"wins.png": ("steps", "x_win")}, tables=lambda: tables)
-    config = SimpleNamespace(rules=Rules(), seed=0)
+    config = SimpleNamespace(rules=Rules(), seed=0, learned_sides=("X",))
     record = SimpleNamespace(rows=rows(0.2, 0.5), first_reached={})
-    about = {"name": "dqn", "learner": learner, "config": config, "record": record, "side": "X"}
+    about = {"name": "dqn", "learner": learner, "config": config, "record": record}
     draw(SimpleNamespace(folder=tmp_path, **about))
     assert {path.stem for path in tmp_path.iterdir()} == {"growth", "league", "wins"}
     (wins,), (leagues,), _ = (figure.axes for figure in drawn)

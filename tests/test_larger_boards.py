@@ -178,4 +178,4 @@ def test_a_side_beyond_the_limit_is_sampled_and_a_run_without_a_proof_has_no_cer
 def test_goals_that_cannot_be_reached_are_refused(until, side, rules, mention):
     """None: it can be reached."""
     with refuses(mention) if mention else nullcontext():
-        check_goal(SimpleNamespace(side=side, rules=rules), until)
+        check_goal(SimpleNamespace(learned_side=side, rules=rules), until)

@@ -11,7 +11,7 @@ from tictactoe_env.rules import Rules
 from training.files import DamagedFileError
 from training.learner import Learner, evaluations
 from training.options import BoardConfig
-from training.selfplay import SelfPlay
+from training.selfplay import TrainingPool
 
 
 class Rounds(Learner):
@@ -36,7 +36,7 @@ class Sarsa(Learner):
 
     def __init__(self):
         self.values, self.games, self.rng = np.zeros(3), 0, np.random.default_rng(0)
-        self.pool = SelfPlay("random", Rules())
+        self.pool = TrainingPool("random", Rules())
 
     def play(self):
         self.values += self.rng.random(3)

@@ -154,17 +154,24 @@ def test_a_running_game_keeps_its_opponent_when_another_one_makes_room():
     [("oldest", (1, 0, 0)), ("random", (1 / 3, 1 / 3, 1 / 3)), ("mixed", (2 / 3, 1 / 6, 1 / 6))],
 )
 def test_the_way_of_replacing_decides_who_makes_room(replace, shares):
-    rng, player = np.random.default_rng(0), RandomPolicy()
-    full, room = (Snapshots(1.0, 3, replace, (player,) * count) for count in (3, 2))
-    places = [full.with_snapshot(player, rng)[1] for _ in range(2_000)]
-    assert np.bincount(places, minlength=3) / 2_000 == pytest.approx(shares, abs=0.04)
-    assert room.with_snapshot(player, rng)[1] is None
+    rng = np.random.default_rng(0)
+    players = tuple(Learner(cell) for cell in range(3))
+    full = Snapshots(1.0, 3, replace, players)
+    left = [full.with_snapshot(Learner(3), rng).snapshots for _ in range(2_000)]
+    gone = [[player not in kept for player in players] for kept in left]
+    assert np.mean(gone, axis=0) == pytest.approx(shares, abs=0.04)
+    room = Snapshots(1.0, 3, replace, players[:2])
+    assert room.with_snapshot(players[2], rng).snapshots == players
 
 
-def test_the_response_comes_before_the_snapshots():
-    empty, (one, two) = make_pool("self:0.5,best-response:0.5", SMALL), (Learner(0), Learner(1))
-    pool, _ = empty.with_snapshot(one, np.random.default_rng(0), response=two)
-    assert pool.policies == (two, one)
+def test_a_game_finds_its_opponent_in_a_later_pool_or_who_plays_on_for_it():
+    rng = np.random.default_rng(0)
+    pools = [make_pool("self-keep=2-replace=oldest:1,best-response:1,minimax:2", SMALL)]
+    for cell in (0, 1, 2):
+        pools.append(pools[-1].with_snapshot(Learner(cell), rng, Learner(cell + 3)))
+    assert [player.cell for player in pools[-1].policies[1:]] == [5, 1, 2]
+    later = [pools[-1].indices_of(pool).tolist() for pool in pools]
+    assert later == [[0, 1, 3], [0, 1, 3], [0, 1, 3, 2], [0, 1, 2, 3]]
 
 
 def test_a_snapshot_is_a_table_on_small_boards_and_a_copy_on_large_ones():

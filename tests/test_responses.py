@@ -23,7 +23,7 @@ from tictactoe_env.notation import board_text, parse_board
 from tictactoe_env.policy import CanonicalPolicy
 from tictactoe_env.rules import to_move
 from tictactoe_env.starts import ExploringStarts
-from training.selfplay import SelfPlay
+from training.selfplay import TrainingPool
 
 BIG = Rules(4, 4, 4)
 
@@ -169,13 +169,15 @@ def test_an_environment_plays_the_best_response_to_the_newest_snapshot(count):
 
 def test_the_limit_of_a_best_response_is_part_of_its_name():
     name, learner = "best-response-positions=1000", LineCounter(BIG)
-    env = TicTacToeVectorEnv(2, opponent=[[name, 0.5], ["self", 0.5]], **arguments(BIG))
+    env = TicTacToeVectorEnv(2, opponent=name, side="O", **arguments(BIG))
     with pytest.warns(match="best-response-positions=N"):
         env.add_snapshot(learner)
-    assert isinstance(env._pool.responder.player, LineCounter)  # the snapshot itself
-    pool = SelfPlay(f"{name}:0.5,self:0.5", BIG, limit=Limit())
+    env.reset()
+    assert env.boards[0].argmax() == learner.probs(np.zeros((1, 16))).argmax()  # itself
+    pool = TrainingPool(f"{name}:0.5,self:0.5", BIG)
     pool.add(learner)
     assert pool.response is None
+    assert pool.pool().policies == (learner, learner)  # plays for the response, too
 
 
 @pytest.mark.parametrize(
@@ -191,7 +193,7 @@ def test_best_response_is_given_once_and_with_its_own_options(names, mentions):
     with refuses(*mentions):
         TicTacToeVectorEnv(2, opponent=[[name, 1] for name in names])
     with refuses(*mentions):
-        SelfPlay(",".join(f"{name}:1" for name in names), BIG)
+        TrainingPool(",".join(f"{name}:1" for name in names), BIG)
 
 
 # --- starts ---------------------------------------------------------------------------------------

@@ -147,7 +147,7 @@ def test_a_row_of_metrics_says_where_o_wins_and_x_has_no_goal_there():
         found = evaluate(player, rules)
         assert results_of(row_of(1, 0.0, found, rules), rules) == found
     with refuses("no X can avoid losing", "2x3"):
-        check_goal(SimpleNamespace(rules=rules, side="X"), "unbeatable")
+        check_goal(SimpleNamespace(rules=rules, learned_side="X"), "unbeatable")
 
 
 def test_the_metrics_are_the_exact_results_of_every_evaluation(tmp_path):

@@ -7,14 +7,14 @@ from sample_players import CellPlayer, fixed_table
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.rules import Rules
-from training.selfplay import SelfPlay, play_games
+from training.selfplay import TrainingPool, play_games
 
 RULES = Rules(2, 3, 3)
 SNAPSHOTS = [fixed_table(RULES, seed) for seed in range(6)]
 
 
 def pool_with(text, snapshots, **settings):
-    opponents = SelfPlay(text, RULES, **settings)
+    opponents = TrainingPool(text, RULES, **settings)
     for snapshot in snapshots:
         opponents.add(snapshot)
     return opponents
@@ -29,10 +29,10 @@ def test_the_shares_of_self_and_of_a_rival_are_spread_over_snapshots_and_saved(c
     shares = [0.3 / max(kept, 1)] * max(kept, 1)
     pool = opponents.pool()
     assert [weight for _, weight in pool.pairs] == pytest.approx([0.5, *shares, 0.2])
-    assert opponents.own.snapshots == pool.policies[1 : 1 + kept]
-    assert len(opponents.own.snapshots) == kept
-    assert opponents.own.snapshots[-1:] == tuple(SNAPSHOTS[:count][-1:]), "the newest always"
-    again = SelfPlay(text, RULES, size=4)
+    assert opponents.snapshots == pool.policies[1 : 1 + kept]
+    assert len(opponents.snapshots) == kept
+    assert opponents.snapshots[-1:] == tuple(SNAPSHOTS[:count][-1:]), "the newest always"
+    again = TrainingPool(text, RULES, size=4)
     again.restore(opponents.state())
     pairs = zip(again.pool().policies, pool.policies, strict=True)
     assert all(
@@ -46,7 +46,7 @@ def test_snapshots_may_explore_and_are_saved_in_one_byte_a_board_without_it():
     (copy,) = opponents.pool().policies
     table = tabulate(copy, RULES).table
     assert table == pytest.approx(0.7 * SNAPSHOTS[0].table + 0.3 * uniform.table)
-    assert list(opponents.own.snapshots) == SNAPSHOTS[:1]
+    assert list(opponents.snapshots) == SNAPSHOTS[:1]
     opponents.add(TabularPolicy(RULES, 0.5 * uniform.table + 0.5 * SNAPSHOTS[0].table))
     assert [array.dtype for array in opponents.state()["snapshots"]] == [np.uint8, float]
     rivals = pool_with("rival:1", [], epsilon=0.3)
@@ -54,15 +54,13 @@ def test_snapshots_may_explore_and_are_saved_in_one_byte_a_board_without_it():
     assert tabulate(rivals.pool().policies[0], RULES).table == pytest.approx(table)
 
 
-def test_what_is_played_without_exploration_is_answered_and_the_snapshot_plays_for_the_answer():
+def test_what_is_played_without_exploration_is_answered():
     best, snapshot = SNAPSHOTS[:2]
     opponents, alike = (pool_with("best-response:1", []) for _ in range(2))
     assert opponents.takes_snapshots
     opponents.add(snapshot, best)
     alike.add(best)
     assert np.array_equal(opponents.response.player.table, alike.response.player.table)
-    opponents.response = None  # as if its proof were beyond the limit
-    assert opponents.pool().policies == (snapshot,)
 
 
 @pytest.mark.parametrize(

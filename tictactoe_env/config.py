@@ -2,43 +2,29 @@
 
 from __future__ import annotations
 
-import json
-import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from enum import Enum
+from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
-from gymnasium.envs.registration import EnvSpec
 from numpy.typing import NDArray
 
-from tictactoe_env.errors import one_of, printable
+from tictactoe_env.errors import one_of
 from tictactoe_env.exact.positions import ENUMERABLE, can_enumerate, draw_starts
 from tictactoe_env.notation import SIDES, board_text, check_move, parse_board, parse_game, replay
 from tictactoe_env.observation import OBSERVATIONS
-from tictactoe_env.opponents import text_of
-from tictactoe_env.policy import Policy, as_policy, checked_actions, legal_actions
-from tictactoe_env.rules import SIZES, Boards, Rules, mark_of, side_to_move, to_move
+from tictactoe_env.policy import checked_actions, legal_actions
+from tictactoe_env.rules import SIZES, Boards, Rules, to_move
+from tictactoe_env.starts import ExploringStarts
 
 _SIDE_CHOICES = (*SIDES, "random", "alternate")
 RENDER_MODES = ("human", "ansi", "rgb_array")
 _REWARDS = {"win": 1, "draw": 0, "loss": -1, "illegal": -1}
 _REWARD_OF = ("win", "draw", "loss", "illegal", "win")  # of each `Outcome` but ONGOING
-# Arguments with which the best achievable reward stays the same.
-_SAME_THRESHOLD = {
-    "observation",
-    "symmetric",
-    "render_mode",
-    "illegal",
-    "autoreset_mode",
-    "num_envs",
-    "vectorization_mode",
-}
 RESET_OPTIONS = ("side", "opponent", "board")
 BOARD_OPTIONS = ("board",)  # where the caller moves for both sides
 
@@ -80,7 +66,8 @@ class Config:
         if not callable(self.start):
             one_of("start", self.start, ("empty", "random"))
         for name in ("early_draw", "symmetric"):
-            if not isinstance(value := getattr(self, name), bool):
+            value = getattr(self, name)
+            if not isinstance(value, bool):
                 raise ValueError(f"{name} must be True or False, got {value!r}")
         if self.render_mode is not None:
             one_of("render mode", self.render_mode, RENDER_MODES)
@@ -98,7 +85,7 @@ class Config:
             raise ValueError(f"rewards must be a mapping such as {_REWARDS}, got {given!r}")
         for name, value in given.items():
             one_of("reward", name, tuple(_REWARDS))
-            number = _plain(value)  # of Python: the largest float overflows in a small one of NumPy
+            number = np.asarray(value).tolist()  # of Python: small floats of NumPy overflow
             is_number = isinstance(number, Real) and not isinstance(number, bool)
             if not is_number or not abs(number) <= sys.float_info.max:
                 raise ValueError(f"the reward for {name!r} must be a finite number, got {value!r}")
@@ -118,7 +105,9 @@ class Config:
 
     def action_space(self) -> gym.spaces.Discrete:
         """A new space of the actions in one game."""
-        return gym.spaces.Discrete(self.rules.cols if self.by_column else self.rules.cells)
+        if self.by_column:
+            return gym.spaces.Discrete(self.rules.cols)
+        return gym.spaces.Discrete(self.rules.cells)
 
     def start_mask(self) -> NDArray[np.bool_]:
         """The legal first actions on `start_board`: (n,) for n actions."""
@@ -159,17 +148,21 @@ class Config:
         counterexamples: those of the last proofs, if `start` takes any. any_seat: whether a random
         position gives the learner the side to move. What a function returns is checked.
         """
-        if not callable(self.start):
-            return draw_starts(self.rules, self.early_draw, seats * (not any_seat), rng)
-        found = {"found": counterexamples} if hasattr(self.start, "counterexamples") else {}
-        drawn = self.start(seats.copy(), rng, **found)
+        start = self.start
+        if not callable(start):
+            if any_seat:
+                seats = np.zeros_like(seats)
+            return draw_starts(self.rules, self.early_draw, seats, rng)
+        if isinstance(start, ExploringStarts):
+            drawn = start(seats.copy(), rng, counterexamples)
+        else:
+            drawn = start(seats.copy(), rng)
         if not isinstance(drawn, (tuple, list)) or len(drawn) != 2:
             raise ValueError(f"the function start must return boards and seats, got {drawn!r:.200}")
         boards = self._marks("boards", drawn[0], (len(seats), self.rules.cells), 0)
         seats = self._marks("seats", drawn[1], (len(seats),), 1)
-        if (
-            not found
-        ):  # those of `ExploringStarts` come from play, or are checked when they are added
+        # Those of `ExploringStarts` come from play, or are checked when they are added.
+        if not isinstance(start, ExploringStarts):
             self.check_reachable(boards, "start")
         ended = self.ended(boards)
         if ended.any():
@@ -215,27 +208,12 @@ class Config:
             raise ValueError(f'{what} leaves a finished game, "{board_text(board, self.rules)}"')
         return board
 
-    def check_first_move(self, players: Sequence[Policy], given: Mapping[str, Any]) -> None:
-        """Raise ValueError if an opponent may end the game before the learner's first move.
-
-        players: those that may be drawn. given: checked reset options. Boards that `start` will
-        draw are not checked here.
-        """
-        board = given.get("board", self.start_board if self.start == "empty" else None)
-        side = given.get("side", self.side)
-        if board is None or (side in SIDES and mark_of(side) == to_move(board)):
-            return
+    def ending_cells(self, board: Boards) -> NDArray[np.bool_]:
+        """True for each cell of a board (cells,) on which a mark ends the game, if illegally."""
         cells = np.arange(self.rules.cells)
-        mover = to_move(board)
         after = np.repeat(board[None], self.rules.cells, axis=0)
-        after[cells, cells] = mover
-        ends = self.ended(after) | ~self.rules.legal_cells(board)
-        bound = (as_policy(player, self.rules) for player in players) if ends.any() else ()
-        if any((policy.probs(board[None])[0, ends] > 0).any() for policy in bound):
-            raise ValueError(
-                f'on "{board_text(board, self.rules)}" ({self.rules}) the opponent may end the '
-                f'game before the learner\'s first move: give side="{side_to_move(board)}"'
-            )
+        after[cells, cells] = to_move(board)
+        return self.ended(after) | ~self.rules.legal_cells(board)
 
     def options(self, options: Any, known: tuple[str, ...] = RESET_OPTIONS) -> dict[str, Any]:
         """The reset options, with the board parsed; ValueError for unknown names or bad values."""
@@ -260,64 +238,6 @@ def picture_of(mode: str | None) -> Callable[..., Any] | None:
         return None
     from tictactoe_env import render  # imported here because most users never draw
 
-    return render.ansi if mode == "ansi" else render.rgb_array
-
-
-class ObjectSpec(EnvSpec):
-    """The spec of an environment with arguments that are objects, which JSON can only describe."""
-
-    def to_json(self) -> str:
-        """The spec with a description of each object in its place.
-
-        A warning says that Gymnasium cannot make the environment again from this text.
-        """
-        objects: list[str] = []
-
-        def described(value: object) -> str:
-            objects.append(printable(f"the object {value!r:.200}"))
-            return objects[-1]
-
-        kwargs = json.loads(json.dumps(self.kwargs, default=described))
-        gym.logger.warn(
-            "the environment cannot be made again from the JSON of its spec, which only describes "
-            f"{' and '.join(objects)}; give an opponent by name: see register_opponent"
-        )
-        return EnvSpec.to_json(replace(self, kwargs=kwargs))
-
-
-def plain_spec(spec: EnvSpec) -> EnvSpec:
-    """A copy of the spec with JSON values for enums, paths, numbers of NumPy, and named players.
-
-    If it still has arguments that are other objects, it is an `ObjectSpec`. The `reward_threshold`
-    of an id is left out if the arguments change what is achievable.
-    """
-    kwargs = _plain(spec.kwargs)
-    try:
-        json.dumps(kwargs)
-        kind = EnvSpec
-    except TypeError:
-        kind = ObjectSpec
-    given = {field.name: getattr(spec, field.name) for field in fields(spec) if field.init}
-    found = kind(**{**given, "kwargs": kwargs})
-    registered = gym.registry.get(spec.id)
-    if registered is not None and _achievable(found) != _achievable(registered):
-        found.reward_threshold = None
-    return found
-
-
-def _achievable(spec: EnvSpec) -> dict[str, Any]:
-    return {name: value for name, value in spec.kwargs.items() if name not in _SAME_THRESHOLD}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {name: _plain(one) for name, one in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(one) for one in value]
-    if isinstance(value, Enum):
-        return value.name
-    if isinstance(value, (np.generic, np.ndarray)) and value.ndim == 0:
-        return value.item()
-    if isinstance(value, os.PathLike):
-        return os.fspath(value)
-    return text_of(value) or value
+    if mode == "ansi":
+        return render.ansi
+    return render.rgb_array

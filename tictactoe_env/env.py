@@ -10,6 +10,7 @@ import numpy as np
 from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 
+from tictactoe_env.base_env import BaseEnv
 from tictactoe_env.config import (
     BOARD_OPTIONS,
     RENDER_MODES,
@@ -22,7 +23,7 @@ from tictactoe_env.engines import GameEngine, GameState, game_engine
 from tictactoe_env.errors import checked_seed, whole_number
 from tictactoe_env.observation import last_move, observation_space
 from tictactoe_env.policy import Uniforms
-from tictactoe_env.pool import Pool, Pooled
+from tictactoe_env.pool import Pool
 from tictactoe_env.rules import ILLEGAL, ONGOING, OUTCOME_NUMBERS, Boards, mark_of, to_move
 
 _NO_OPTIONS: Mapping[str, Any] = {}
@@ -32,7 +33,7 @@ ONE = np.int8(1)
 _MARKS = {1: np.int8(1), -1: np.int8(-1)}
 
 
-class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
+class TicTacToeEnv(BaseEnv, gym.Env[NDArray[Any], np.int64]):
     """Tic-tac-toe, or any m,n,k-game, against an opponent that's part of the environment.
 
     ## Description
@@ -251,15 +252,15 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
         elif side != "random":
             raise ValueError(f"with opponent=None leave side out, got side={side!r}")
 
-    def _use(self, pool: Pool, moved: NDArray[np.intp] | None = None) -> None:
+    def _use(self, pool: Pool, indices: NDArray[np.intp] | None = None) -> None:
         if self._both_sides:
             raise ValueError("an environment with opponent=None takes no opponent: make another")
         self._pool = pool
         self._replies = [self._game.prepare(policy) for policy in pool.policies]
-        if moved is None:
+        if indices is None:
             self._which = int(pool.draw(self.np_random, 1)[0])
         elif self._which is not None:  # None: the current game has an opponent of its own
-            self._which = int(moved[self._which])
+            self._which = int(indices[self._which])
         if self._which is not None:
             self._reply = self._replies[self._which]
 
@@ -392,7 +393,9 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
         `action_space.sample` takes int8 only: `info["action_mask"]`.
         """
         mask = self._game.view(self._started())[1]
-        return mask.astype(bool) if self._running else np.ones(len(mask), dtype=bool)
+        if not self._running:
+            return np.ones(len(mask), dtype=bool)
+        return mask.astype(bool)
 
     def get_keys_to_action(self) -> dict[tuple[int, ...], int]:
         """The action of each key for `gymnasium.utils.play`, on boards of up to 9 cells.
@@ -435,7 +438,9 @@ class TicTacToeEnv(Pooled, gym.Env[NDArray[Any], np.int64]):
         board = self.board
         before = self._game.board(self._before)
         picture = draw(board, self.rules, last=last_move(before, board, int(self._side)))
-        return picture if self._window is None else self._window.show(picture)
+        if self._window is None:
+            return picture
+        return self._window.show(picture)
 
     def close(self) -> None:
         """Close the environment; a later reset or step raises ClosedEnvironmentError."""

@@ -16,23 +16,18 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
-import gymnasium as gym
 import numpy as np
-from gymnasium.envs.registration import EnvSpec
-from gymnasium.error import ClosedEnvironmentError
 from numpy.typing import NDArray
 
-from tictactoe_env.config import Config, plain_spec
 from tictactoe_env.errors import one_of, whole_number
 from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
-from tictactoe_env.notation import SIDES
 from tictactoe_env.opponents import (
     BEST_RESPONSE,
     BUILT_IN,
@@ -54,7 +49,7 @@ from tictactoe_env.policy import (
     checked_weights,
     keeps,
 )
-from tictactoe_env.rules import Boards, Rules, checked_rules
+from tictactoe_env.rules import Rules, checked_rules
 
 _RANDOM = RandomPolicy()
 _COPIES: WeakKeyDictionary[TabularPolicy, TabularPolicy] = WeakKeyDictionary()
@@ -91,7 +86,9 @@ def snapshot(
         return policy
     if rules.cells <= TABULATED:
         table = tabulate(policy, rules)
-        return _copy_of(table) if table is policy else table
+        if table is policy:
+            return _copy_of(table)
+        return table
     from tictactoe_env.frozen import frozen_copy  # imported here because few environments need it
 
     try:
@@ -132,10 +129,10 @@ class Snapshots:
     keep: how many are kept. replace: which one makes room for a further one: "oldest"; "random",
     each equally likely; or "mixed", which is the oldest with probability 1/2 and otherwise any one,
     so that snapshots of many ages remain. snapshots: frozen policies, the oldest first. Random play
-    takes their place while there is none.
+    takes their place while there is none. A member of weight 0 is no opponent, and stays empty.
     """
 
-    weight: float
+    weight: float = 0.0
     keep: int = 8
     replace: str = "mixed"
     snapshots: tuple[Policy, ...] = ()
@@ -147,20 +144,25 @@ class Snapshots:
     @property
     def pairs(self) -> list[tuple[Policy, float]]:
         """The snapshots and their weights."""
+        if self.weight == 0:
+            return []
         players = self.snapshots or (_RANDOM,)
         return [(player, self.weight / len(players)) for player in players]
 
-    def with_snapshot(
-        self, player: Policy, rng: np.random.Generator
-    ) -> tuple[Snapshots, int | None]:
-        """The member with a further snapshot, and the place of that which made room for it."""
+    def with_snapshot(self, player: Policy, rng: np.random.Generator) -> Snapshots:
+        """The member with a further snapshot; if it is full, another one makes room."""
+        if self.weight == 0:
+            return self
         kept = list(self.snapshots)
-        place = None
         if len(kept) >= self.keep:
-            is_oldest = self.replace == "oldest" or (self.replace == "mixed" and rng.random() < 0.5)
-            place = 0 if is_oldest else int(rng.integers(len(kept)))
-            del kept[place]
-        return replace(self, snapshots=(*kept, player)), place
+            del kept[self._place_to_free(rng)]
+        return replace(self, snapshots=(*kept, player))
+
+    def _place_to_free(self, rng: np.random.Generator) -> int:
+        """The index of the snapshot that makes room."""
+        if self.replace == "oldest" or (self.replace == "mixed" and rng.random() < 0.5):
+            return 0
+        return int(rng.integers(len(self.snapshots)))
 
 
 @dataclass(frozen=True)
@@ -168,10 +170,10 @@ class Responder:
     """The member "best-response" of a pool: the best reply to the newest snapshot.
 
     positions: how many positions its proof may have. player: None until there is a snapshot; random
-    play takes its place until then.
+    play takes its place until then. A member of weight 0 is no opponent.
     """
 
-    weight: float
+    weight: float = 0.0
     positions: int = PROOF_POSITIONS
     player: Policy | None = None
 
@@ -181,7 +183,11 @@ class Responder:
     @property
     def pairs(self) -> list[tuple[Policy, float]]:
         """The player and its weight."""
-        return [(self.player or _RANDOM, self.weight)]
+        if self.weight == 0:
+            return []
+        if self.player is None:
+            return [(_RANDOM, self.weight)]
+        return [(self.player, self.weight)]
 
 
 @dataclass(frozen=True)
@@ -189,24 +195,28 @@ class Pool:
     """Opponents, and the probability with which each is drawn for a game.
 
     fixed: those that are not made from the learner, with their weights; all weights sum to 1. own:
-    the member "self", whose snapshots are the last of the policies; None without one. responder:
-    the member "best-response", whose player comes before these; None without one.
+    the member "self", whose snapshots are the last of the policies. responder: the member
+    "best-response", whose player comes before these.
     """
 
     fixed: tuple[tuple[Policy, float], ...] = ()
-    own: Snapshots | None = None
-    responder: Responder | None = None
+    own: Snapshots = Snapshots()
+    responder: Responder = Responder()
 
     @cached_property
     def pairs(self) -> list[tuple[Policy, float]]:
         """All policies and their weights."""
-        members = [member for member in (self.responder, self.own) if member]
-        return [*self.fixed, *(pair for member in members for pair in member.pairs)]
+        return [*self.fixed, *self.responder.pairs, *self.own.pairs]
 
     @cached_property
     def policies(self) -> tuple[Policy, ...]:
         """All policies."""
         return tuple(policy for policy, _ in self.pairs)
+
+    @property
+    def takes_snapshots(self) -> bool:
+        """True if an opponent is made from the learner: "self" or "best-response"."""
+        return self.own.weight > 0 or self.responder.weight > 0
 
     def draw(self, rng: np.random.Generator, games: int) -> Any:
         """The index of each game's opponent: (games,) intp. A pool of one does not use `rng`."""
@@ -216,31 +226,46 @@ class Pool:
 
     @cached_property
     def _ends(self) -> NDArray[np.float64]:
+        """Where the share of each policy but the last ends in [0, 1): (N - 1,)."""
         return np.cumsum([weight for _, weight in self.pairs])[:-1]
 
-    def with_snapshot(
-        self, player: Policy, rng: np.random.Generator, response: Policy | None = None
-    ) -> tuple[Pool, NDArray[np.intp]]:
-        """The pool with a further snapshot, and the new index of each of its present policies.
+    def with_snapshot(self, player: Policy, rng: np.random.Generator, response: Policy) -> Pool:
+        """The pool with a further snapshot of the learner.
 
-        A policy that makes room has the index of the new snapshot. response: the best response to
-        the snapshot, for the member "best-response"; if there is none, the snapshot itself plays in
-        its place. Raises ValueError for a pool with neither "self" nor "best-response".
+        response: who plays as the member "best-response", the best response to this snapshot.
         """
-        moved = np.arange(len(self.policies))
+        own = self.own.with_snapshot(player, rng)
+        return self.with_learned(own.snapshots, response)
+
+    def with_learned(self, snapshots: Sequence[Policy], response: Policy | None) -> Pool:
+        """The pool whose "self" is these snapshots and whose "best-response" is this player.
+
+        It takes as many snapshots as it keeps, and nothing for a member that it does not have.
+        """
         own = self.own
         responder = self.responder
-        if own is None and responder is None:
-            raise ValueError('no opponent is "self" or "best-response", so no snapshot would play')
-        if responder is not None:
-            responder = replace(responder, player=response or player)
-        if own is not None:
-            first = len(moved) - len(own.pairs)
-            own, place = own.with_snapshot(player, rng)
-            if place is not None:
-                moved[first + place + 1 :] -= 1
-                moved[first + place] = len(moved) - 1
-        return replace(self, own=own, responder=responder), moved
+        if own.weight > 0:
+            own = replace(own, snapshots=tuple(snapshots[-own.keep :]))
+        if responder.weight > 0:
+            responder = replace(responder, player=response)
+        return replace(self, own=own, responder=responder)
+
+    def indices_of(self, before: Pool) -> NDArray[np.intp]:
+        """The index of each policy of the pool before `with_snapshot` in this one: (N,).
+
+        A policy that is no longer there has the index of who plays on in its place: a best response
+        that of the new one, and a snapshot that has made room that of the newest snapshot.
+        """
+        newest = len(self.policies) - 1
+        indices = {id(policy): index for index, policy in enumerate(self.policies)}
+        found = [indices.get(id(policy), newest) for policy in before.policies]
+        if self.responder.weight > 0:
+            place = len(self.fixed)  # of the best response in both pools
+            found[place] = place
+        return np.array(found, dtype=np.intp)
+
+
+# --- pools from texts and lists -------------------------------------------------------------------
 
 
 def make_pool(spec: Any, rules: Rules, before: Pool | None = None) -> Pool:
@@ -251,218 +276,92 @@ def make_pool(spec: Any, rules: Rules, before: Pool | None = None) -> Pool:
     """
     if isinstance(spec, Pool):
         return spec
+    pool = pool_of(weighted_opponents(spec), rules)
+    if before is None:
+        return pool
+    return pool.with_learned(before.own.snapshots, before.responder.player)
+
+
+def weighted_opponents(spec: Any) -> list[tuple[Any, float]]:
+    """The opponents of a text, of a list of [opponent, weight], or of one opponent, and weights.
+
+    The weights are scaled to sum to 1. Raises ValueError for other lists, and for mappings.
+    """
     if isinstance(spec, str) and not os.path.exists(spec):
-        pairs: list[Any] = list(parse_pool(spec))
-    elif isinstance(spec, (Sequence, Mapping)) and not isinstance(spec, str):
-        pairs = list(spec)
-    else:
-        pairs = [(spec, 1.0)]
-    if not pairs or not all(
-        isinstance(pair, Sequence) and not isinstance(pair, str) and len(pair) == 2
-        for pair in pairs
-    ):
+        return parse_pool(spec)
+    if isinstance(spec, str) or not isinstance(spec, (Sequence, Mapping)):
+        return [(spec, 1.0)]
+    pairs = list(spec)
+    if not pairs or not all(map(_is_pair, pairs)):
         raise ValueError(f"a pool must be a list of [opponent, weight], got {spec!r}")
     weights = checked_weights([weight for _, weight in pairs])
-    weighted = list(zip((opponent for opponent, _ in pairs), weights, strict=True))
-    own, others = split_member(weighted, SELF, Snapshots)
-    responder, others = split_member(others, BEST_RESPONSE, Responder)
-    if own and before and before.own:
-        own = replace(own, snapshots=before.own.snapshots[-own.keep :])
-    if responder and before and before.responder:
-        responder = replace(responder, player=before.responder.player)
-    fixed = ((_frozen(opponent, rules), weight) for opponent, weight in others)
-    return Pool(tuple(fixed), own, responder)
+    return [(opponent, weight) for (opponent, _), weight in zip(pairs, weights, strict=True)]
 
 
-def split_member(
-    pairs: Iterable[tuple[Any, float]], name: str, make: Callable[..., _Member], **defaults: Any
-) -> tuple[_Member | None, list[tuple[Any, float]]]:
-    """The member of a pool that is made from the learner, or None, and the other opponents.
+def _is_pair(value: Any) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str) and len(value) == 2
 
-    make: called as `make(weight, **options)` with the options in the text, or else the defaults.
-    Raises ValueError if the name is there twice.
+
+def pool_of(
+    weighted: list[tuple[Any, float]],
+    rules: Rules,
+    make_own: Callable[..., Snapshots] = Snapshots,
+    make_responder: Callable[..., Responder] = Responder,
+) -> Pool:
+    """The pool of these opponents and weights; "self" and "best-response" have no snapshot yet.
+
+    make_own, make_responder: how these two are made: see `taken_out`.
     """
-    found = []
-    others = []
-    for opponent, weight in pairs:
-        own, options = split_options(opponent) if isinstance(opponent, str) else (None, [])
-        if own == name:
-            found.append(make(weight, **{**defaults, **read_options(name, options, make)}))
-        else:
-            others.append((opponent, weight))
-    if len(found) > 1:
+    own, others = taken_out(weighted, SELF, make_own)
+    responder, others = taken_out(others, BEST_RESPONSE, make_responder)
+    fixed = tuple((_frozen(opponent, rules), weight) for opponent, weight in others)
+    return Pool(fixed, own, responder)
+
+
+def taken_out(
+    weighted: list[tuple[Any, float]], name: str, make: Callable[..., _Member]
+) -> tuple[_Member, list[tuple[Any, float]]]:
+    """The member of a pool that is made from a learner, and the other opponents.
+
+    name: of the member, which options may follow in the text of an opponent. make: called as
+    `make(weight, **options)`, or as `make()` if the name is not there. Raises ValueError if it is
+    there twice.
+    """
+    own = [(text, weight) for text, weight in weighted if _name_of(text) == name]
+    others = [(opponent, weight) for opponent, weight in weighted if _name_of(opponent) != name]
+    if not own:
+        return make(), others
+    if len(own) > 1:
         raise ValueError(f'"{name}" stands for one member of a pool: give it once')
-    return (found[0] if found else None), others
+    text, weight = own[0]
+    _, options = split_options(text)
+    return make(weight, **read_options(name, options, make)), others
+
+
+def _name_of(opponent: Any) -> str:
+    """The name in the text of an opponent, without its options; "" for an object."""
+    return split_options(opponent)[0] if isinstance(opponent, str) else ""
 
 
 def _frozen(opponent: Any, rules: Rules) -> Policy:
+    """The policy of an opponent, which nobody else can change: a table on small boards."""
     is_small = rules.cells <= TABULATED
-    is_built_in = isinstance(opponent, str) and split_options(opponent)[0] in BUILT_IN
-    if is_built_in and is_small:
+    if is_small and _name_of(opponent) in BUILT_IN:
         return _built_in(opponent, rules)
     policy = make_opponent(opponent, rules, also=LEARNED)
-    is_text = isinstance(opponent, (str, os.PathLike))
-    # Nobody else has what is made here from a text, but somebody may have a registered player.
-    is_new = is_built_in or (is_text and named_player(opponent) is None)
-    return policy if is_new and not is_small else snapshot(policy, rules)
+    if not is_small and _is_made_here(opponent):
+        return policy
+    return snapshot(policy, rules)
 
 
-@lru_cache(maxsize=64)  # so that environments share the tables of the opponents with these names
+def _is_made_here(opponent: Any) -> bool:
+    """True for a text from which this package makes a player that nobody else has."""
+    if not isinstance(opponent, (str, os.PathLike)):
+        return False
+    return _name_of(opponent) in BUILT_IN or named_player(opponent) is None
+
+
+@lru_cache(maxsize=64)
 def _built_in(name: str, rules: Rules) -> Policy:
+    """The table of a player of `BUILT_IN`, which all environments share."""
     return snapshot(make_opponent(name, rules), rules)
-
-
-# --- environments ---------------------------------------------------------------------------------
-
-
-class Pooled:
-    """An environment whose opponents are a pool."""
-
-    config: Config
-    np_random: np.random.Generator
-    closed = False
-
-    def __init__(self) -> None:
-        self._pool = Pool()
-        self._spec: EnvSpec | None = None
-        self._counterexamples: list[Boards] = []
-
-    @property
-    def spec(self) -> EnvSpec | None:
-        """Gymnasium's specification, from which `gym.make` makes such an environment again.
-
-        Players of this package stand there by name. Its JSON form only describes other objects,
-        with a warning.
-        """
-        return self._spec
-
-    @spec.setter
-    def spec(self, spec: EnvSpec | None) -> None:
-        self._spec = None if spec is None else plain_spec(spec)
-
-    @property
-    def sides(self) -> tuple[str, ...]:
-        """The sides that the learner plays by the argument `side`: ("X",), ("O",) or both."""
-        return (self.config.side,) if self.config.side in SIDES else SIDES
-
-    @property
-    def symmetric(self) -> bool:
-        """Whether the learner sees one image of each board."""
-        return self.config.symmetric
-
-    @property
-    def _changed_by(self) -> str:
-        """The name of a subclass that may change observations, actions or masks, else ""."""
-        from tictactoe_env.model_env import changed_by  # imported here: few are asked
-
-        return changed_by(self)
-
-    @property
-    def self_play(self) -> dict[str, Any] | None:
-        """The use of snapshots of the learner; None if no opponent is made from it.
-
-        The keys are `snapshots`, the number of them, with the opponent "self" its options `keep`
-        and `replace`, and with "best-response" `best_response`, whether there is one yet.
-        """
-        own = self._pool.own
-        responder = self._pool.responder
-        found: dict[str, Any] = {}
-        if own:
-            found = {"keep": own.keep, "replace": own.replace, "snapshots": len(own.snapshots)}
-        if responder:
-            answers = responder.player is not None
-            found = {"snapshots": int(answers), **found, "best_response": answers}
-        return found or None
-
-    @property
-    def counterexamples(self) -> tuple[Boards, ...]:
-        """Boards (N, cells) of the last proofs, from which games start: see `ExploringStarts`."""
-        return tuple(self._counterexamples)
-
-    def set_opponent(self, opponent: Any) -> None:
-        """Play against `opponent` from now on, also in current games.
-
-        Raises ValueError, changing nothing, if it cannot be an opponent on this board, and for
-        `None`: only an environment that was made with `opponent=None` has no opponent.
-        """
-        self._check_open()
-        self._use(self._checked_pool(opponent, {}))
-
-    def add_snapshot(self, player: Any, deterministic: bool = False) -> None:
-        """Add a frozen copy of the learner to the opponents; see Self-play in `TicTacToeEnv`.
-
-        player, deterministic: see `tictactoe_env.snapshot`. Games against a snapshot that makes
-        room go on against the new one.
-        Raises ValueError, changing nothing, if the opponents contain neither "self" nor
-        "best-response", or if the player cannot be an opponent on this board.
-        """
-        self._check_open()
-        copy = snapshot(player, self.config.rules, deterministic, self.symmetric or None)
-        self.config.check_first_move([copy], {})
-        response = self._best_response(player, copy)
-        self._use(*self._pool.with_snapshot(copy, self.np_random, response))
-
-    def add_counterexamples(self, boards: Boards) -> None:
-        """Start games from these boards (N, cells) too, if `start` is for counterexamples.
-
-        Those of the last 11 calls are kept; of more than 20,000 boards evenly spaced ones. Raises
-        ValueError for a board that play cannot reach.
-        """
-        if not self._takes_counterexamples:
-            return
-        self.config.check_reachable(boards, "counterexamples")
-        from tictactoe_env.exact.responses import kept_counterexamples
-
-        self._counterexamples = kept_counterexamples(self._counterexamples, boards)
-
-    @property
-    def _takes_counterexamples(self) -> bool:
-        return getattr(self.config.start, "counterexamples", 0) > 0
-
-    def _checked_pool(self, opponent: Any, given: Mapping[str, Any]) -> Pool:
-        """The pool of these opponents. given: the checked options of a reset."""
-        if opponent is None:
-            raise ValueError("opponent=None is for gym.make: make another environment for it")
-        pool = make_pool(opponent, self.config.rules, self._pool)
-        drawn = [policy for policy, weight in pool.pairs if weight > 0]
-        self.config.check_first_move(drawn, given)
-        return pool
-
-    def _use(self, pool: Pool, moved: NDArray[np.intp] | None = None) -> None:
-        """Play against these opponents, also in current games.
-
-        moved: the new index of each present one; without it the opponents are drawn again.
-        """
-        raise NotImplementedError
-
-    def _check_open(self) -> None:
-        if self.closed:
-            raise ClosedEnvironmentError("the environment is closed: make a new one")
-
-    def _best_response(self, player: Any, copy: Policy) -> Policy | None:
-        """The best response to a player, for the member "best-response"; None without one.
-
-        copy: the snapshot of the player. The response answers the player's best moves, as proofs
-        do, and is played off their lines by `copy`. Its counterexamples are kept for the exploring
-        starts. If the player can meet more positions than the proof may have, there is a warning
-        and no response.
-        """
-        responder = self._pool.responder
-        if responder is None and not self._takes_counterexamples:
-            return None
-        from tictactoe_env.exact.proof import Limit
-        from tictactoe_env.exact.responses import response_to_learner
-
-        rules = self.config.rules
-        limit = Limit(responder.positions if responder else PROOF_POSITIONS)
-        best_moves = snapshot(player, rules, True, self.symmetric or None)
-        found = response_to_learner(best_moves, rules, self.sides, copy, limit)
-        if found is None:
-            gym.logger.warn(
-                f"the snapshot plays instead of its best response, whose proof on {rules} takes "
-                f"more than {limit.positions:,} positions or {limit.megabytes:,} MB; the opponent "
-                '"best-response-positions=N" has the limit N'
-            )
-            return None
-        self.add_counterexamples(found.counterexamples)
-        return found.player if responder else None

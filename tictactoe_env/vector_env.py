@@ -11,12 +11,13 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import DTypeLike, NDArray
 
+from tictactoe_env.base_env import BaseEnv
 from tictactoe_env.config import RESET_OPTIONS, Config, picture_of
 from tictactoe_env.engines import BatchEngine, GameStates, batch_engine
 from tictactoe_env.errors import checked_seed, one_of, whole_number
 from tictactoe_env.observation import last_move, observation_space
 from tictactoe_env.policy import Policy
-from tictactoe_env.pool import Pool, Pooled
+from tictactoe_env.pool import Pool
 from tictactoe_env.rules import ILLEGAL, ONGOING, OUTCOME_NUMBERS, Boards, mark_of
 
 # The arrays (num_envs,) of a state; the first four are attributes of the environment.
@@ -24,7 +25,7 @@ _OWN = {"over": np.bool_, "which": np.int64, "begun": np.int64, "steps": np.int6
 _OF_EACH_GAME = {**_OWN, "seats": np.int8, "results": np.int8}
 
 
-class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArray[Any]]):
+class TicTacToeVectorEnv(BaseEnv, VectorEnv[NDArray[Any], NDArray[np.intp], NDArray[Any]]):
     """`num_envs` games at a time, with the arguments, rewards and results of `TicTacToeEnv`.
 
     Observations have the shape of `TicTacToeEnv`'s with `num_envs` in front. Rewards are float64
@@ -128,13 +129,13 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
         self._extra: list[Policy] = []  # opponents of reset options, after those of the pool
         self.set_opponent(opponent)
 
-    def _use(self, pool: Pool, moved: NDArray[np.intp] | None = None) -> None:
-        if moved is None:
+    def _use(self, pool: Pool, indices: NDArray[np.intp] | None = None) -> None:
+        if indices is None:
             self._which = pool.draw(self.np_random, self.num_envs)
             self._extra = []
         else:
             extra = np.arange(len(self._extra)) + len(pool.policies)
-            self._which = np.concatenate([moved, extra])[self._which]
+            self._which = np.concatenate([indices, extra])[self._which]
         self._pool = pool
         self._replies: Any = self._games.prepare([*pool.policies, *self._extra])
 
@@ -211,9 +212,11 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
         which = pool.draw(rng, count)
         if first_opponent:
             which += first_opponent
+        starts = self._starts
+        if "board" in given:
+            starts = self._starts_from(given["board"])
         same_board = "board" in given or self.config.start == "empty"
         if same_board:
-            starts = self._starts_from(given["board"]) if "board" in given else self._starts
             states = starts.take(plays_o, axis=-1)
         else:
             seats = (1 - 2 * plays_o).astype(np.int8)
@@ -252,7 +255,9 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
         cells = self._cells(actions)
         mode = self.autoreset_mode
         games = self._games
-        waiting = self._over.nonzero()[0] if mode is not AutoresetMode.SAME_STEP else None
+        waiting = None
+        if mode is not AutoresetMode.SAME_STEP:
+            waiting = self._over.nonzero()[0]
         if waiting is not None and len(waiting) and mode is AutoresetMode.DISABLED:
             raise ResetNeeded(f"the games {waiting.tolist()} are over: reset them by reset_mask")
         if self.config.illegal == "raise":
@@ -334,11 +339,12 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
 
     def _cells(self, actions: Any) -> NDArray[np.intp]:
         cells = np.asarray(actions)
-        is_masked = hasattr(actions, "mask")
-        if cells.shape != (self.num_envs,) or cells.dtype.kind not in "iu" or is_masked:
+        is_whole = cells.dtype.kind in "iu" and not hasattr(actions, "mask")
+        if not is_whole or cells.shape != (self.num_envs,):
+            kind = type(actions).__name__
             raise ValueError(
                 f"actions must be whole numbers, one for each of {self.num_envs} games, got "
-                f"{'masked ' * is_masked}{cells.dtype} {cells.shape}"
+                f"{kind} of {cells.dtype} {cells.shape}"
             )
         indices = cells.astype(np.intp, copy=False)
         if indices.view(np.uintp).max() >= self._actions:  # negative ones are large numbers here
@@ -423,11 +429,13 @@ class TicTacToeVectorEnv(Pooled, VectorEnv[NDArray[Any], NDArray[np.intp], NDArr
         `render`. Any other method is called once, and its result repeated. Raises AttributeError if
         there is no such name.
         """
-        found = getattr(self, "boards" if name == "board" else name)
-        result = found(*args, **kwargs) if callable(found) else found
-        if name in ("action_masks", "board") or (name == "render" and result is not None):
-            return tuple(result)
-        return (result,) * self.num_envs
+        names_here = {"board": "boards"}
+        found = getattr(self, names_here.get(name, name))
+        if callable(found):
+            found = found(*args, **kwargs)
+        if name in ("action_masks", "board") or (name == "render" and found is not None):
+            return tuple(found)
+        return (found,) * self.num_envs
 
     def get_attr(self, name: str) -> tuple[Any, ...]:
         """The attribute `name` for each game: see `call`."""

@@ -45,7 +45,7 @@ def draw(run: Run) -> None:
         if table.panels:
             chart(table, (run.folder / name).with_suffix(".png"))
     reached = {goal: time["steps"] for goal, time in run.record.first_reached.items()}
-    sides = SIDES if run.side == "both" else run.side
+    sides = run.config.learned_sides
     growth(run.record.rows, run.config.rules, run.folder / "growth.png", title, reached, sides)
 
 

@@ -25,7 +25,7 @@ def check_goal(config: Any, until: str) -> None:
             "the best achievable results are computed on boards of at most "
             f"{TABULATED} cells, not on {rules}: give --until unbeatable"
         )
-    side = getattr(config, "side", "both")
+    side = config.learned_side
     best = winner(rules)
     if best and side not in ("both", best):
         raise ValueError(

@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
 from tictactoe_env.exact.positions import TABULATED
-from tictactoe_env.rules import Rules
+from tictactoe_env.rules import SIDES, Rules
 from training.files import DamagedFileError
 
 Seed = Annotated[int, Field(ge=0, le=2**63 - 1)]  # NumPy and torch take no larger ones
@@ -121,6 +121,18 @@ class BoardConfig(BaseModel):
     def rules(self) -> Rules:
         """The board."""
         return Rules.among(dict(self))
+
+    @property
+    def learned_side(self) -> str:
+        """The side that counts in evaluations: "X", "O" or "both", by the option `side` if any."""
+        return getattr(self, "side", "both")
+
+    @property
+    def learned_sides(self) -> tuple[str, ...]:
+        """The sides of `learned_side`: ("X",), ("O",) or both."""
+        if self.learned_side == "both":
+            return SIDES
+        return (self.learned_side,)
 
 
 @dataclass(frozen=True)

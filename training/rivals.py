@@ -33,8 +33,9 @@ class RivalRun(Run):
     @property
     def name(self) -> str:
         """The name of the agent and its preset; "(rival)" marks the second learner."""
-        is_second = "rival_of" in self.files.related
-        return f"{super().name} ({RIVAL})" if is_second else super().name
+        if "rival_of" in self.files.related:
+            return f"{super().name} ({RIVAL})"
+        return super().name
 
 
 class Rivals:

@@ -88,7 +88,7 @@ class Run:
         self.config = config
         self.until = until
         self.preset = preset
-        self.side: str = getattr(config, "side", "both")
+        self.side = config.learned_side
         self.files = RunFiles(folder, page, config, preset, related=related, checkpoint=checkpoint)
         self.learner = page.begin(config)
         self.record = Record(config.rules, self.side)

@@ -20,11 +20,9 @@ from stable_baselines3.common.logger import Logger
 
 from tictactoe_env.files import write_file
 from tictactoe_env.observation import observation_space
-from tictactoe_env.rules import SIDES
 from tictactoe_env.sb3 import TicTacToeVecEnv
-from training.goals import limit_of
 from training.learner import Arrays, BoardPlayer, Learner, State, crossed
-from training.selfplay import SelfPlay
+from training.selfplay import TrainingPool
 from training.tally import DRAWS, LOSSES, WINS, Tally
 from training.task import TaskConfig
 from training.torch_arrays import load_moments, load_weights, moments_of, use_torch, weights_of
@@ -51,14 +49,14 @@ class SB3Learner(Learner):
         self.config = config
         self.player = player
         self.round_steps = round_steps
-        self.pool = SelfPlay(
+        self.pool = TrainingPool(
             config.opponents,
             config.rules,
             config.snapshots,
             config.seed,
             snapshot_from=self.snapshot_from,
-            sides=SIDES if config.side == "both" else (config.side,),
-            limit=limit_of(config),
+            sides=config.learned_sides,
+            proof_positions=config.proof_positions,
             answers=config.counterexamples > 0,
         )
         self.pool.policy_from = self.policy_from

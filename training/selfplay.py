@@ -12,6 +12,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,9 +22,9 @@ from tictactoe_env.exact.positions import Positions, positions_of
 from tictactoe_env.exact.proof import Limit
 from tictactoe_env.exact.responses import BestResponsePlayer, response_to_learner
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
-from tictactoe_env.opponents import BEST_RESPONSE, SELF, make_opponent, parse_pool
+from tictactoe_env.opponents import parse_pool
 from tictactoe_env.policy import Policy, Probs, RandomPolicy, draw, one_hot
-from tictactoe_env.pool import PROOF_POSITIONS, Pool, Responder, Snapshots, split_member
+from tictactoe_env.pool import PROOF_POSITIONS, Pool, Responder, Snapshots, pool_of, taken_out
 from tictactoe_env.rules import SIDES, Boards, Rules
 from training.learner import BoardPlayer, Learner, crossed
 
@@ -32,23 +33,24 @@ OPPONENTS = (
     'Opponents, as name:weight,...; "self" means snapshots of the learner, "best-response" the '
     'exact best reply to the newest one, "rival" snapshots of --rival.'
 )
-"""The sentence of an option `opponents` for `SelfPlay`."""
+"""The sentence of an option `opponents` for `TrainingPool`."""
 Rows = NDArray[np.intp]
 """Row numbers of positions, or other whole numbers."""
 FromWeights = Callable[[dict[str, NDArray[Any]]], Policy]
 """Makes a snapshot from the weights of its network."""
 
 
-class SelfPlay:
-    """A weighted pool of opponents in which snapshots of the learner share the weight of `self`.
+class TrainingPool:
+    """The opponents of a learner: a `Pool` (`without_rival`), and snapshots of a rival.
 
-    Snapshots of another learner share the weight of `rival` in the same way. size: how many
-    snapshots of each are kept, unless the text says `self-keep=N`; `self-replace=oldest` says which
-    one makes room for a further one, see `tictactoe_env.pool.Snapshots`. epsilon: probability that
-    a snapshot makes a random legal move. sides: those that the learner plays. limit: of the proofs
-    for "best-response", unless the text says `best-response-positions=N`. answers: whether the best
-    response is computed even if it is not an opponent, for its counterexamples. Raises ValueError
-    for an unknown opponent.
+    Snapshots of the learner share the weight of `self`, and snapshots of another learner share the
+    weight of `rival`. size: how many snapshots of each are kept, unless the text says
+    `self-keep=N`; `self-replace=oldest` says which one makes room for a further one, see
+    `tictactoe_env.pool.Snapshots`. epsilon: probability that a snapshot makes a random legal move.
+    sides: those that the learner plays. proof_positions: how many a proof for "best-response" may
+    have, unless the text says `best-response-positions=N`. answers: whether the best response is
+    computed even if it is not an opponent, for its counterexamples. Raises ValueError for an
+    unknown opponent.
 
     Snapshots that are no tables are saved as the weights of their networks. `snapshot_from` makes a
     snapshot of the learner from its weights again, `rival_from` one of the rival, and `policy_from`
@@ -68,25 +70,20 @@ class SelfPlay:
         epsilon: float = 0.0,
         snapshot_from: FromWeights | None = None,
         sides: tuple[str, ...] = SIDES,
-        limit: Limit | None = None,
+        proof_positions: int = PROOF_POSITIONS,
         answers: bool = False,
     ):
-        own, others = split_member(parse_pool(opponents), SELF, Snapshots, keep=size)
-        self.responder, others = split_member(others, BEST_RESPONSE, Responder)
-        other, others = split_member(others, RIVAL, Snapshots, keep=size)
-        self.own = own or Snapshots(0.0, size)
-        self.other = other or Snapshots(0.0, size)
-        known = (SELF, BEST_RESPONSE)
-        self.fixed = [(make_opponent(name, rules, also=known), weight) for name, weight in others]
+        make_snapshots = partial(Snapshots, keep=size)
+        make_responder = partial(Responder, positions=proof_positions)
+        self.rivals, others = taken_out(parse_pool(opponents), RIVAL, make_snapshots)
+        self.without_rival = pool_of(others, rules, make_snapshots, make_responder)
         self.rules = rules
         self.epsilon = epsilon
         self.snapshot_from = snapshot_from
         self.rival_from = snapshot_from
         self.policy_from = snapshot_from
         self.sides = sides
-        positions = self.responder.positions if self.responder else PROOF_POSITIONS
-        self.limit = limit if positions == PROOF_POSITIONS else Limit(positions)
-        self.answers = answers or self.responder is not None
+        self.answers = answers or self.without_rival.responder.weight > 0
         # The policy that the response answers, and the snapshot that plays off its lines.
         self.answered: tuple[Policy, Policy] | None = None
         self.response: BestResponsePlayer | None = None
@@ -94,9 +91,14 @@ class SelfPlay:
         self._opponents: Opponents | None = None
 
     @property
+    def snapshots(self) -> tuple[Policy, ...]:
+        """The snapshots of the learner, the oldest first, as they were added."""
+        return self.without_rival.own.snapshots
+
+    @property
     def takes_snapshots(self) -> bool:
         """True if the learner's snapshots are opponents, or are answered by a best response."""
-        return self.own.weight > 0 or self.answers
+        return self.without_rival.takes_snapshots or self.answers
 
     def add(self, snapshot: Policy, best: Policy | None = None) -> None:
         """Add a snapshot of the learner, in place of another one if the pool is full.
@@ -104,42 +106,44 @@ class SelfPlay:
         best: the learner's policy without exploration, which the best response answers; by default
         the snapshot itself.
         """
-        if self.own.weight > 0 or not self.answers:
-            self.own, _ = self.own.with_snapshot(snapshot, self.rng)
-            self._opponents = None
-        if self.answers:
-            self._answer(best or snapshot, snapshot)
-
-    def _answer(self, best: Policy, snapshot: Policy) -> None:
-        """Compute the best response to `best`, which `snapshot` plays off the lines of `best`."""
-        self.answered = best, snapshot
-        self.response = response_to_learner(best, self.rules, self.sides, snapshot, self.limit)
+        if best is None:
+            best = snapshot
+        response = self._answer(best, snapshot)
+        self.without_rival = self.without_rival.with_snapshot(snapshot, self.rng, response)
         self._opponents = None
+
+    def _answer(self, best: Policy, snapshot: Policy) -> Policy:
+        """The best response to `best`, which `snapshot` plays off the lines of `best`.
+
+        If none is wanted, or its proof would be beyond the limit, it is `snapshot` itself.
+        """
+        if not self.answers:
+            return snapshot
+        self.answered = best, snapshot
+        limit = Limit(self.without_rival.responder.positions)
+        self.response = response_to_learner(best, self.rules, self.sides, snapshot, limit)
+        if self.response is None:
+            return snapshot
+        return self.response.player
 
     def add_rival(self, snapshot: Policy) -> None:
         """Add a snapshot of another learner in the same way."""
-        self.other, _ = self.other.with_snapshot(snapshot, self.rng)
+        self.rivals = self.rivals.with_snapshot(snapshot, self.rng)
         self._opponents = None
 
     def pool(self) -> Pool:
         """The opponents and their weights, with the present snapshots."""
-        pairs: list[tuple[Policy, float]] = list(self.fixed)
-        if self.responder is not None:
-            player = None
-            if self.response is not None:
-                player = self.response.player
-            elif self.answered is not None:
-                _, player = self.answered
-            pairs += replace(self.responder, player=player).pairs
-        for member in (self.own, self.other):
-            if member.weight > 0:
-                copies = member.snapshots
-                if self.epsilon > 0:
-                    copies = tuple(
-                        ExploringPolicy(copy, self.epsilon, self.rules) for copy in copies
-                    )
-                pairs += replace(member, snapshots=copies).pairs
-        return Pool(tuple(pairs))
+        pool = self.without_rival
+        own = self._exploring(pool.own)
+        rivals = self._exploring(self.rivals)
+        return Pool((*replace(pool, own=own).pairs, *rivals.pairs))
+
+    def _exploring(self, member: Snapshots) -> Snapshots:
+        """Snapshots as they play: with probability `epsilon` at random."""
+        if self.epsilon == 0:
+            return member
+        copies = (ExploringPolicy(copy, self.epsilon, self.rules) for copy in member.snapshots)
+        return replace(member, snapshots=tuple(copies))
 
     def opponents(self) -> Opponents:
         """The pool as tables, up to date after `add` and `restore`."""
@@ -150,8 +154,8 @@ class SelfPlay:
     def state(self) -> dict[str, Any]:
         """The state to continue from: the snapshots and the generator."""
         kept = {
-            "snapshots": self.own.snapshots,
-            "rivals": self.other.snapshots,
+            "snapshots": self.snapshots,
+            "rivals": self.rivals.snapshots,
             "answered": self.answered or (),
         }
         found = {name: [_compact(copy) for copy in copies] for name, copies in kept.items()}
@@ -159,17 +163,18 @@ class SelfPlay:
 
     def restore(self, state: dict[str, Any]) -> None:
         """Continue from `state`. Raises ValueError for tables that do not fit the board."""
-        own = tuple(self._read(saved, self.snapshot_from) for saved in state["snapshots"])
-        rivals = tuple(self._read(saved, self.rival_from) for saved in state["rivals"])
-        self.own = replace(self.own, snapshots=own)
-        self.other = replace(self.other, snapshots=rivals)
-        self.rng = state["rng"]
-        self._opponents = None
+        snapshots = [self._read(saved, self.snapshot_from) for saved in state["snapshots"]]
+        rivals = [self._read(saved, self.rival_from) for saved in state["rivals"]]
+        response = None
         if state["answered"]:
             saved_best, saved_snapshot = state["answered"]
             best = self._read(saved_best, self.policy_from)
             snapshot = self._read(saved_snapshot, self.snapshot_from)
-            self._answer(best, snapshot)
+            response = self._answer(best, snapshot)
+        self.without_rival = self.without_rival.with_learned(snapshots, response)
+        self.rivals = replace(self.rivals, snapshots=tuple(rivals))
+        self.rng = state["rng"]
+        self._opponents = None
 
     def _read(self, saved: Any, from_weights: FromWeights | None) -> Policy:
         """The snapshot that was saved as a table, or by its weights: see `_compact`."""
@@ -189,7 +194,7 @@ class PoolLearner(Learner):
     """
 
     config: Any
-    pool: SelfPlay
+    pool: TrainingPool
 
     @abstractmethod
     def round(self) -> None:

@@ -54,7 +54,7 @@ def shortfall(results: Evaluation, side: str = "both") -> float:
 def trained(page: Page, config: BoardConfig, until: str) -> Iterator[float]:
     """Train a seed of a trial without files: after each evaluation its score if it ended now."""
     learner = page.begin(config)
-    side = getattr(config, "side", "both")
+    side = config.learned_side
     best: Evaluation | None = None
     for _ in evaluations(learner, config):
         policy = learner.policy()

@@ -49,7 +49,7 @@ def new_pair(page: Any, typed: dict[str, Any]) -> Pair:
     """
     first = experiment_of(page, {"opponents": RIVAL, **typed}, {})
     config, rival_page = first.config, agents.page(typed["rival"])
-    side = {"X": "O", "O": "X"}.get(getattr(config, "side", ""), "both")
+    side = {"X": "O", "O": "X"}.get(config.learned_side, "both")
     given = {name: typed[name] for name in SHARED if name in typed}
     given = {
         "opponents": RIVAL,

@@ -71,7 +71,7 @@ def facts(rows: Rows, config: BoardConfig, until: str) -> dict[str, Any]:
     is learned. The steps of a goal are those after which it was first proven for a side, or for
     both, and None if it never was.
     """
-    side = getattr(config, "side", BOTH)
+    side = config.learned_side
     results = [results_of(dict(row), config.rules) for row in rows]
     best = max(results, key=lambda one: one.rank(side))
     found: dict[str, Any] = {name: rows[-1][name] for name in UNITS}

@@ -19,7 +19,6 @@ from tictactoe_env.certificates.certificate import FILE as CERTIFICATE
 from tictactoe_env.certificates.content import Certificate
 from tictactoe_env.errors import printable
 from tictactoe_env.exact.proof import Limit
-from tictactoe_env.rules import SIDES
 from training import charts, checkpoint
 from training.goals import limit_of
 from training.selfplay import RIVAL
@@ -201,7 +200,7 @@ def show_play(runs: tuple[Run, ...], console: Console) -> None:
             report.say(values, console)
         return
     players = {run.name: run.best_player for run in runs}
-    sides = {run.name: SIDES if run.side == "both" else run.side for run in runs}
+    sides = {run.name: run.config.learned_sides for run in runs}
     table = report.cross_table(players, report.exact_rates, sides)
     report.print_cross_table(table, console)
 

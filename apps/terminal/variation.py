@@ -120,9 +120,7 @@ def write_comparison(
         runs += [{**variant.values, "seed": seed, **one} for seed, one in outcomes.items()]
         goals = [goal for goal in goals_of(config.rules) if goal != "optimal" or until == goal]
         table.append({**variant.values, **_summary([*outcomes.values()], goals)})
-        side = getattr(config, "side", BOTH)
-        sides = SIDES if side == BOTH else side
-        curves.append(Curve(variant.label, [*metrics.values()], sides))
+        curves.append(Curve(variant.label, [*metrics.values()], config.learned_sides))
     write_csv(folder / "vary.csv", *_columns(runs))
     headings, lines = _columns(table)
     write_table(folder / "vary.md", title, headings, lines)

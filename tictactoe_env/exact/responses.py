@@ -68,32 +68,50 @@ def best_response_player(
     """
     rules = checked_rules(rules)
     goals = {side: (targets or {}).get(side, 0) for side in sides}
-    examples = []
     if rules.cells > TABULATED:
-        bits = np.array(rules.cell_bits, dtype=np.uint64)
-        known = []
-        is_symmetric = True
-        for side in sides:
-            reach = BoardReach({side: as_policy(policy, rules)}, side, rules, limit)
-            for ply, best in _best_replies(reach, values_of(reach)):
-                marks = np.where(best, bits[ply.cells], np.uint64(0))
-                known.append((ply.x, ply.o, np.bitwise_or.reduce(marks, axis=1)))
-            examples.append(_below(reach, goals[side]))
-            is_symmetric = reach.is_symmetric
-        replies = MoveSets(rules, *map(np.concatenate, zip(*known, strict=True)))
-        player = _ResponsePolicy(replies, is_symmetric, elsewhere or RandomPolicy(rules))
-        return BestResponsePlayer(player, np.concatenate(examples))
+        return _response_on_lines(policy, rules, goals, elsewhere or RandomPolicy(rules), limit)
+    return _response_everywhere(policy, rules, goals)
+
+
+def _response_on_lines(
+    policy: Policy | Model,
+    rules: Rules,
+    goals: dict[str, int],
+    elsewhere: Policy,
+    limit: Limit | None,
+) -> BestResponsePlayer:
+    """The best replies on the boards that are reached if the policy plays as it does."""
+    bits = np.array(rules.cell_bits, dtype=np.uint64)
+    known = []
+    examples = []
+    is_symmetric = True
+    for side, goal in goals.items():
+        reach = BoardReach({side: as_policy(policy, rules)}, side, rules, limit)
+        for ply, best in _best_replies(reach, values_of(reach)):
+            marks = np.where(best, bits[ply.cells], np.uint64(0))
+            known.append((ply.x, ply.o, np.bitwise_or.reduce(marks, axis=1)))
+        examples.append(_below(reach, goal))
+        is_symmetric = reach.is_symmetric
+    replies = MoveSets(rules, *map(np.concatenate, zip(*known, strict=True)))
+    player = _ResponsePolicy(replies, is_symmetric, elsewhere)
+    return BestResponsePlayer(player, np.concatenate(examples))
+
+
+def _response_everywhere(
+    policy: Policy | Model, rules: Rules, goals: dict[str, int]
+) -> BestResponsePlayer:
+    """The best replies on all boards, as a table."""
     positions = positions_of(rules)
     table = tabulate(policy, rules)
-    weights = np.zeros(positions.boards.shape)
-    for side in sides:
+    replies = np.zeros(positions.boards.shape)
+    examples = []
+    for side, goal in goals.items():
         everywhere = TableReach({side: table}, side, rules, everywhere=True)
         for ply, best in _best_replies(everywhere, values_of(everywhere)):
-            weights[ply.rows] = best
-        examples.append(_below(TableReach({side: table}, side, rules), goals[side]))
+            replies[ply.rows] = best
+        examples.append(_below(TableReach({side: table}, side, rules), goal))
     legal = rules.legal_cells(positions.boards)
-    weights = np.where(weights.any(axis=1, keepdims=True), weights, legal)
-    weights = weights[positions.unfinished]
+    weights = np.where(replies.any(axis=1, keepdims=True), replies, legal)[positions.unfinished]
     shares = weights / weights.sum(axis=1, keepdims=True)
     return BestResponsePlayer(TabularPolicy(rules, shares), np.concatenate(examples))
 
