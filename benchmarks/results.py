@@ -256,7 +256,9 @@ def write_package(page: str) -> str:
     found = cross_table(players, exact_rates)
     write_file(CROSS, lambda file: file.write(csv_text(found).encode()))
     draw_cross(found, CROSS.with_suffix(".svg"))
-    return put(page, "package", [package_row(*one) for one in contents.items()])
+    presets = {setting.name for setting in PACKAGED if setting.preset}
+    rows = [package_row(name, one) for name, one in contents.items() if name not in presets]
+    return put(page, "package", rows)
 
 
 def main(
