@@ -94,7 +94,7 @@ def test_a_player_that_counts_lines_decides_in_as_many_positions_as_are_known():
     assert found == {"X": 88, "O": 286}
 
 
-EXAMPLE = '{"X":[[1],[2,0,0]],"O":[[1,0,0,2],[3,2,1,2,0]]}'  # of docs/certificates.md
+EXAMPLE = '{"X":[[1],[2,0,0]],"O":[[1,0,0,2],[3,2,1,2,0]]}'  # of the page on the format
 
 
 def test_the_example_of_the_documentation_has_the_positions_that_it_states():

@@ -1,6 +1,6 @@
 """Certificates that are nearly right, as tables: both verifiers refuse the same ones.
 
-Every case is one step from a certificate that both accept, so each rule of docs/certificates.md is
+Every case is one step from a certificate that both accept, so each rule of the format is
 broken alone.
 """
 
