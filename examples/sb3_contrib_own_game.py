@@ -3,8 +3,8 @@
     pip install "tictactoe-env[sb3]"
     python sb3_contrib_own_game.py 150000
 
-In Nim two players take one to three matches in turns, and whoever takes the last one wins. The right
-move leaves a multiple of four. After 150,000 steps all 16 moves are right.
+In Nim two players take one to three matches in turns, and whoever takes the last one wins. The
+right move leaves a multiple of four. After 150,000 steps all 16 moves are right.
 """
 
 import random
@@ -52,25 +52,32 @@ class Nim(VecEnv):
         self.rng = np.random.default_rng(0)
 
     def set_opponent(self, opponent):
+        """Let a copy of the learner move second."""
         self.opponent = opponent
 
     def reset(self):
+        """Start all games."""
         self.left = self.rng.integers(1, MATCHES + 1, self.num_envs)
         return self.seen(self.left)
 
     def seen(self, left):
+        """The observation of each game: 1 at the number of matches that are left."""
         return np.eye(MATCHES + 1, dtype=np.float32)[left]
 
     def action_masks(self):
+        """The moves that are legal now."""
         return self.legal(self.left)
 
     def legal(self, left):
+        """The moves that are legal with so many matches: one cannot take more."""
         return left[:, None] > np.arange(3)
 
     def step_async(self, actions):
+        """Take matches: action 0 takes one."""
         self.after = self.left - actions - 1
 
     def step_wait(self):
+        """Let the opponent take some too, and start the next game where one has ended."""
         won = self.after == 0
         left = np.maximum(self.after, 1)  # a finished game gets a move that does not count
         left -= self.opponent.predict(self.seen(left), action_masks=self.legal(left))[0] + 1
@@ -81,15 +88,18 @@ class Nim(VecEnv):
         return self.seen(self.left), rewards, won | lost, [{} for _ in won]
 
     def env_method(self, name, *arguments, indices=None, **keywords):
+        """Call a method once, since all games are one object."""
         return getattr(self, name)(*arguments, **keywords)
 
     def get_attr(self, name, indices=None):
+        """An attribute, once for each game."""
         return [getattr(self, name)] * self.num_envs
 
     close = set_attr = env_is_wrapped = lambda self, *arguments: None
 
 
 def train(games):
+    """A model that has learned these games in self-play."""
     random.seed(0)
     options = {"n_steps": 16, "batch_size": 1024, "learning_rate": 1e-3, "gamma": 1.0}
     model = MaskablePPO("MlpPolicy", games, **options, ent_coef=0.01, seed=0)
