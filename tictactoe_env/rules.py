@@ -124,11 +124,9 @@ class Rules:
 
     def __str__(self) -> str:
         """Such as "4x4, 4 in a row, gravity"."""
-        further = (
-            f", {name}" if value is True else f", {name}={value}"
-            for name, value in self.variant.items()
-        )
-        return f"{self.rows}x{self.cols}, {self.k} in a row{''.join(further)}"
+        size = f"{self.rows}x{self.cols}, {self.k} in a row"
+        further = [f"{name}={value}" for name, value in self.variant.items()]
+        return ", ".join(word.removesuffix("=True") for word in (size, *further))
 
     @classmethod
     def among(cls, arguments: Mapping[str, Any]) -> Rules:
