@@ -26,7 +26,8 @@ from tictactoe_env.opponents import make_opponent
 from tictactoe_env.policy import CanonicalPolicy
 from tictactoe_env.rules import Rules
 
-SMALL, SQUARE = Rules(2, 3, 3), Rules(4, 4, 4)
+SMALL = Rules(2, 3, 3)
+SQUARE = Rules(4, 4, 4)
 slow = partial(pytest.param, marks=pytest.mark.slow)
 
 
@@ -64,12 +65,6 @@ def test_the_numbers_of_a_player_that_draws_no_moves_are_exact():
     assert found == [Fraction(191, 192), Fraction(866, 945)]
 
 
-@pytest.mark.parametrize(("sizes", "value"), [((2, 3, 2), 1), ((2, 4, 3), 0)])
-def test_the_values_of_boards_are_those_that_are_known(sizes, value):
-    game = plain_proof.Game(*sizes)
-    assert game.value(0) == value
-
-
 @pytest.mark.parametrize(
     ("sizes", "board", "first", "images"),
     [
@@ -103,7 +98,8 @@ def test_the_example_of_the_documentation_has_the_positions_that_it_states():
     content |= {"as_x": {"positions": 5}, "as_o": {"positions": 14}}
     content["sha256_of_moves"] = hashlib.sha256(EXAMPLE.encode()).hexdigest()
     meetings = plain_proof.meetings_of({**content, "sides": ["X", "O"]})
-    x, o = meetings["X"], meetings["O"]
+    x = meetings["X"]
+    o = meetings["O"]
     assert (x.always_wins, x.positions, len(x.decisions)) == (True, 5, 4)
     assert (o.start.nearest, o.positions, len(o.decisions)) == (3, 14, 9)
 
@@ -182,7 +178,8 @@ def test_as_a_program_it_needs_nothing_but_its_file_and_refuses_in_one_line(
 
 def asked(content, monkeypatch):
     """Why a certificate is refused, and in how many positions moves were made until then."""
-    game, number = type(plain_proof.Game(1, 1, 1)), []
+    game = type(plain_proof.Game(1, 1, 1))
+    number = []
     after = game.after
     with monkeypatch.context() as patch:
         patch.setattr(game, "after", lambda *about: number.append(1) or after(*about))
