@@ -103,16 +103,14 @@ Parse = Callable[[str, Boards], int | None]
 
 def _parse(parse: Parse | None, rules: Rules) -> Parse:
     """The function that finds the cell of an answer on a board; ValueError for what is no cell."""
+    if parse is not None:
+        _function("parse", parse)
+    return partial(_cell_of, parse, rules)
+
+
+def _cell_of(parse: Parse | None, rules: Rules, answer: str, board: Boards) -> int | None:
     if parse is None:
-        return partial(_named, rules)
-    return partial(_checked, _function("parse", parse), rules)
-
-
-def _named(rules: Rules, answer: str, board: Boards) -> int | None:
-    return notation.named_cell(answer, rules, board)
-
-
-def _checked(parse: Parse, rules: Rules, answer: str, board: Boards) -> int | None:
+        return notation.named_cell(answer, rules, board)
     cell = parse(answer, board)
     if cell is None:
         return None
