@@ -220,7 +220,9 @@ def _how_ended(board: Boards, rules: Rules) -> str:
     """How a game has ended on a board (cells,), such as "X has won"; "" while it goes on."""
     for side, marks in zip(SIDES, rules.to_bits(board), strict=True):
         if rules.has_line(int(marks)):
-            winner = {WIN: side}.get(rules.line_result, other_side(side))
+            winner = side
+            if rules.line_result != WIN:
+                winner = other_side(side)
             return f"{winner} has won"
     if not rules.legal_cells(board).any():
         return "a draw"

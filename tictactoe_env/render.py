@@ -198,34 +198,31 @@ def _picture(
 def _shapes(
     board: Boards, rules: Rules, last: int | None, values: Any, size: int, margin: int
 ) -> Iterator[_Shape]:
-    def corner(row: int, col: int) -> complex:
-        return complex(margin + col * size, margin + row * size)
-
+    places = (divmod(cell, rules.cols) for cell in range(rules.cells))
+    corners = [complex(margin + col * size, margin + row * size) for row, col in places]
     middle = complex(size / 2, size / 2)  # of a cell, from its corner on
     above = complex(size / 2, -margin / 2)
     before = complex(-margin / 2, size / 2)
-    for col in range(rules.cols):
-        yield _text(LABEL, corner(0, col) + above, _column(col, rules), size / 48)
-    for row in range(rules.rows):
-        yield _text(LABEL, corner(row, 0) + before, str(row + 1), size / 48)
-    places = [divmod(cell, rules.cols) for cell in range(rules.cells)]
+    for col, corner in enumerate(corners[: rules.cols]):
+        yield _text(LABEL, corner + above, _column(col, rules), size / 48)
+    for row, corner in enumerate(corners[:: rules.cols], 1):
+        yield _text(LABEL, corner + before, str(row), size / 48)
     colours = [_shade(value) for value in values]
     if last is not None:
         colours[last] = LAST
-    for cell, place in enumerate(places):
-        yield _Shape("tile", colours[cell], corner(*place), size)
+    for cell, corner in enumerate(corners):
+        yield _Shape("tile", colours[cell], corner, size)
         if board[cell]:
-            yield _mark(MARKS[board[cell]], corner(*place), size, rules)
+            yield _mark(MARKS[board[cell]], corner, size, rules)
         elif not np.isnan(values[cell]):
             number = _number(values[cell])
             width = 2 * max(end.real for _, end in _letters(number))
             unit = min(size / 36, 0.8 * size / width)
-            yield _text(INK, corner(*place) + middle, number, unit)
+            yield _text(INK, corner + middle, number, unit)
     for line in rules.lines:
         if abs(board[list(line)].sum()) == len(line):
-            line_places = [complex(*reversed(places[cell])) for cell in line]
-            runs = _runs([one - line_places[0] for one in line_places])
-            first = corner(*places[line[0]])
+            first = corners[line[0]]
+            runs = _runs([(corners[cell] - first) / size for cell in line])
             yield _Shape("line", INK, first, size, tuple(map(_stroke, runs)))
 
 
@@ -347,10 +344,11 @@ def _boards(cells: Sequence[int], rules: Rules, size: int, top: int) -> tuple[li
 
 def _end(game: Standing) -> str:
     """What a caption says of the last move of a game; "" while the game goes on."""
-    if game.ended == "line":
-        moved_last = SIDES[(len(game.moves) - 1) % 2]
-        return {moved_last: " wins"}.get(str(game.winner), " loses")
-    return {"full": ": a draw", "illegal": " is illegal"}.get(game.ended, "")
+    if game.ended != "line":
+        return {"full": ": a draw", "illegal": " is illegal"}.get(game.ended, "")
+    if game.winner == SIDES[(len(game.moves) - 1) % 2]:
+        return " wins"
+    return " loses"
 
 
 def _caption(text: str, x: float, y: float, size: int) -> str:
