@@ -65,30 +65,6 @@ def test_the_numbers_of_a_player_that_draws_no_moves_are_exact():
     assert found == [Fraction(191, 192), Fraction(866, 945)]
 
 
-@pytest.mark.parametrize(
-    ("sizes", "board", "first", "images"),
-    [
-        ((2, 3, 3), "..X/O..", "X../..O", 4),
-        ((3, 3, 3), "..O/..X/...", "OX./.../...", 8),
-        ((1, 3, 3), ".OX", "XO.", 2),
-        ((2, 3, 3, True), "..X/O.O", "X../O.O", 2),
-    ],
-)
-def test_the_first_image_of_a_board_is_known_and_has_its_shape(sizes, board, first, images):
-    game = plain_proof.Game(*sizes[:3], is_canonical=True, gravity=len(sizes) > 3)
-    letters = enumerate(board.replace("/", ""))
-    marks = [game.marks[letter][cell].images[0] for cell, letter in letters if letter != "."]
-    found = game.images(sum(marks))
-    assert (game.text(min(found)), game.text(found[0])) == (first, board)
-    assert len(found) == len(set(found)) == images
-
-
-def test_a_player_that_counts_lines_decides_in_as_many_positions_as_are_known():
-    content = certified(LineCounter(Rules()), Rules(), lines_only=True)
-    found = {side: len(meeting.decisions) for side, meeting in accepted(content).items()}
-    assert found == {"X": 88, "O": 286}
-
-
 EXAMPLE = '{"X":[[1],[2,0,0]],"O":[[1,0,0,2],[3,2,1,2,0]]}'  # of the page on the format
 
 
