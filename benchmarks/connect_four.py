@@ -7,8 +7,6 @@ the share of right moves in late positions. The first four moves of a game are r
 because two players without chance would play the same game again and again. Late positions are from
 games of a search of two plies against itself: at most 20 cells are free, and not all moves are as
 good. The search knows the value of each move there, so the share is exact for these positions.
-
-The shortest game that the agent loses is looked for ply by ply, against all replies.
 """
 
 from __future__ import annotations
@@ -22,10 +20,9 @@ from numpy.typing import NDArray
 
 import agents
 from tictactoe_env.exact.match import sampled_result
-from tictactoe_env.notation import game_text
 from tictactoe_env.opponents import make_opponent
 from tictactoe_env.policy import Policy, Probs, sample
-from tictactoe_env.rules import ONGOING, SIDES, WIN, Boards, Rules, to_move
+from tictactoe_env.rules import ONGOING, SIDES, Boards, Rules, to_move
 from tictactoe_env.search.alphabeta import SearchPolicy
 
 RULES = Rules(6, 7, 4, gravity=True)
@@ -70,41 +67,11 @@ def late_positions(count: int) -> tuple[Boards, NDArray[np.bool_]]:
     return np.array(late[:count]), np.array(right[:count])
 
 
-def shortest_loss(policy: Policy, side: str, most: int) -> str:
-    """The shortest game that a policy of one move in each position loses as `side`, as text.
-
-    most: positions in which the policy may have to move at one ply; the search ends beyond.
-    """
-    games: dict[bytes, list[int]] = {EMPTY.tobytes(): []}  # the moves to each board
-    for ply in range(RULES.cells):
-        boards = np.array([np.frombuffer(board, dtype=np.int8) for board in games])
-        moves = RULES.legal_cells(boards)
-        is_own = SIDES[ply % 2] == side
-        if is_own and len(boards) > most:
-            return f"none within {ply} plies"
-        if is_own:
-            moves = policy.probs(boards) > 0
-        rows, cells = moves.nonzero()
-        after = boards[rows]
-        after[np.arange(len(rows)), cells] = to_move(after)
-        results = RULES.results(after)
-        before = list(games.values())
-        games = {}
-        for row, cell, board, result in zip(rows, cells, after, results, strict=True):
-            if result == WIN and not is_own:
-                return game_text([*before[row], int(cell)], RULES)
-            if result == ONGOING:
-                games[board.tobytes()] = [*before[row], int(cell)]
-    return "none"
-
-
-def main(
-    folder: Path, *, simulations: int = 0, games: int = 200, late: int = 1_000, most: int = 500_000
-) -> None:
+def main(folder: Path, *, simulations: int = 0, games: int = 200, late: int = 1_000) -> None:
     """Print what is known of the agent in a run's folder.
 
     simulations: of its search before a move, 0 for its network alone. games: against each opponent
-    on each side. late: positions. most: see `shortest_loss`.
+    on each side. late: positions.
     """
     agent = agents.load(folder, simulations=simulations)
     opponents = {name: make_opponent(name, RULES) for name in NAMES}
@@ -123,8 +90,6 @@ def main(
     for name, player in {"agent": agent, **opponents}.items():
         share = (player.probs(boards) * right).sum(axis=1).mean()
         print(f"| `{name}` | {100 * share:.1f} |", flush=True)
-    for side in SIDES:
-        print(f"\nthe shortest loss as {side}: {shortest_loss(agent, side, most)}", flush=True)
 
 
 if __name__ == "__main__":

@@ -3,11 +3,10 @@
     python -m benchmarks.planted_faults          # tables of docs/learning_test.md
     python -m benchmarks.planted_faults --only DQN --seeds 1 --correct 2
 
-Real projects had these faults; see the page. They are planted in the code of the libraries, by
-their own means: buffers and wrappers for MaskablePPO of sb3-contrib and for MaskableDQN, changed
-lines for CleanRL's style, examples/cleanrl_dqn.py. All see the boards as they are, since a network
-that sees one image of each board learns so well that some faults don't show. Each is trained with
-the seeds 0, 1, ..., and judged as O against random play:
+Real projects had these faults; see the page. They are planted in MaskablePPO of sb3-contrib and in
+MaskableDQN by the libraries' own means, buffers and wrappers. All see the boards as they are, since
+a network that sees one image of each board learns so well that some faults don't show. Each is
+trained with the seeds 0, 1, ..., and judged as O against random play:
 
 - by its exact losses: noticed above LIMIT, in how many trainings;
 - by its exact wins: noticed below the worst of the correct trainings;
@@ -21,7 +20,6 @@ import math
 import statistics
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,14 +30,11 @@ from sb3_contrib.common.maskable.buffers import MaskableRolloutBuffer
 from stable_baselines3.common.vec_env import VecEnvWrapper
 
 from tictactoe_env.exact.evaluation import Evaluation, evaluate
-from tictactoe_env.rules import Rules
 from tictactoe_env.sb3 import MaskableDQN, TicTacToeVecEnv
 from tictactoe_env.sb3.maskable_buffers import MaskableReplayBuffer
-from tictactoe_env.starts import ExploringStarts
 
 LIMIT = 0.02  # of the games against random play that O may lose
 GAMES = 100  # of a test by samples
-PROGRAM = Path(__file__).parent.parent / "examples" / "cleanrl_dqn.py"
 SMALL = {"net_arch": [128, 128]}
 Train = Callable[..., Evaluation]
 
@@ -145,37 +140,6 @@ def maskable_dqn(
     return evaluate(model.learn(steps).policy)  # the wrappers change rewards only
 
 
-CLEANRL = {
-    "steps": "int(sys.argv[1]) if len(sys.argv) > 1 else 50_000",
-    "seed": "SEED = 1",
-    "games": 'Minimax-v0", ENVS, start="random", symmetric=True',
-    "player": "Rules(), symmetric=True",
-    "print": "print(evaluate(",
-    "next": "best(target_network, o2, m2)",
-    "end": "~d * ",
-    "reward": "r.float()",
-}
-"""Pieces of PROGRAM that are changed."""
-
-
-def cleanrl_dqn(seed: int, steps: int = 60_000, **changes: str) -> Evaluation:
-    """Run PROGRAM, and return what it would print. changes: pieces of it, as the fault has them."""
-    changes |= {
-        "steps": f"{steps}",
-        "seed": f"SEED = {seed}",
-        "games": 'v0", ENVS, opponent="minimax-slip=0.3", start=half_random',
-        "player": "Rules()",
-        "print": "found = (evaluate(",
-    }
-    text = PROGRAM.read_text(encoding="utf-8")
-    for name, piece in changes.items():
-        assert text.count(CLEANRL[name]) == 1, CLEANRL[name]
-        text = text.replace(CLEANRL[name], piece)
-    names: dict[str, Any] = {"half_random": ExploringStarts(0.5, Rules())}
-    exec(compile(text, PROGRAM, "exec"), names)
-    return names["found"]
-
-
 class Library(NamedTuple):
     """A correct training, and the faults to plant in it, each as keywords of `train`."""
 
@@ -197,16 +161,9 @@ DQN_FAULTS: dict[str, dict[str, Any]] = {
     "the loser's reward lost": {"wrapper": NoLosses},
     "rewards one step late": {"wrapper": LateRewards},
 }
-CLEANRL_FAULTS: dict[str, dict[str, Any]] = {
-    "mask not applied in the target": {"next": "best(target_network, o2, torch.ones_like(m2))"},
-    "targets run over the end of a game": {"end": ""},
-    "targets of the old observation": {"next": "best(target_network, o, m)"},
-    "the loser's reward lost": {"reward": "r.float().clamp(min=0)"},
-}
 LIBRARIES = {
     "MaskablePPO": Library(maskable_ppo, PPO_FAULTS),
     "DQN": Library(maskable_dqn, DQN_FAULTS),
-    "CleanRL": Library(cleanrl_dqn, CLEANRL_FAULTS),
 }
 
 
@@ -236,7 +193,7 @@ def main(seeds: int = 5, correct: int = 20, only: str | None = None) -> None:
     correct
         Trainings without one.
     only
-        One of the libraries: MaskablePPO, DQN or CleanRL.
+        One of the algorithms: MaskablePPO or DQN.
     """
     torch.set_num_threads(1)
     for name in LIBRARIES if only is None else [only]:

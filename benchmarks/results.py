@@ -154,7 +154,8 @@ def train_all(
     for number, (_, error) in results(train_run, calls, jobs=jobs):
         text = f"{calls[number][0].name}: {error or 'finished'}"
         print(printable(text), file=sys.stderr, flush=True)
-        failed += [text] * bool(error)
+        if error:
+            failed.append(text)
     if failed:
         raise ValueError("; ".join(failed))
     found: dict[str, list[Certificate]] = {setting.name: [] for setting in settings}
@@ -238,10 +239,12 @@ def draw_cross(found: Mapping[str, Mapping[str, Mapping[str, float]]], path: Pat
     """Draw all players as X against all as O; a star marks those who have not learned that side."""
     values = [[one["win"] - one["loss"] for one in row.values()] for row in found.values()]
     learned = {setting.name: setting.sides for setting in PACKAGED}
-    names = {
-        side: [name + " *" * (side not in learned.get(name, SIDES)) for name in found]
-        for side in SIDES
-    }
+    names: dict[str, list[str]] = {"X": [], "O": []}
+    for name in found:
+        for side, shown in names.items():
+            shown.append(name)
+            if side not in learned.get(name, SIDES):
+                shown[-1] += " *"
     heat_map(values, names["X"], names["O"], path)
 
 
@@ -256,7 +259,9 @@ def write_package(page: str) -> str:
     found = cross_table(players, exact_rates)
     write_file(CROSS, lambda file: file.write(csv_text(found).encode()))
     draw_cross(found, CROSS.with_suffix(".svg"))
-    return put(page, "package", [package_row(*one) for one in contents.items()])
+    presets = {setting.name for setting in PACKAGED if setting.preset}
+    rows = [package_row(name, one) for name, one in contents.items() if name not in presets]
+    return put(page, "package", rows)
 
 
 def main(
@@ -273,12 +278,16 @@ def main(
     os.chdir(ROOT)
     page = PAGE.read_text(encoding="utf-8")
     settings = [setting for setting in SETTINGS if not only or setting.name in only]
-    for name, found in train_all(settings, seeds, jobs).items() if seeds else ():
-        (setting,) = (setting for setting in settings if setting.name == name)
-        row = seeds_row(setting, found)
-        print(" | ".join(row))
-        page = put(page, "presets" if setting.preset else "agents", [row])
-    page = page if only else write_package(page)
+    trained = {}
+    if seeds:
+        trained = train_all(settings, seeds, jobs)
+    for setting in settings:
+        if setting.name in trained:
+            row = seeds_row(setting, trained[setting.name])
+            print(" | ".join(row))
+            page = put(page, "presets" if setting.preset else "agents", [row])
+    if not only:
+        page = write_package(page)
     write_file(PAGE, lambda file: file.write(page.encode()))
     print(f"{PAGE}, with {package_versions()}")
 

@@ -186,18 +186,20 @@ def composed(parts: Sequence[Part], size: int, width: float, height: float, line
         f'viewBox="0 0 {width:g} {height:g}" font-family="system-ui, sans-serif" '
         f'font-size="{letters:g}" text-anchor="middle">',
         f'<rect width="100%" height="100%" fill="{BACKGROUND}"/>',
-        f'<path d="{lines}" stroke="{LABEL}" fill="none"/>' * bool(lines),
     ]
+    if lines:
+        drawn.append(f'<path d="{lines}" stroke="{LABEL}" fill="none"/>')
     for caption, board, middle, top, colour in parts:
         place = f'x="{middle:g}" y="{top - 4:g}" fill="{colour}"'
         drawn.append(f"<text {place}>{caption}</text>")
         drawn.append(board.replace("<svg ", f'<svg x="{middle - edge / 2:g}" y="{top:g}" ', 1))
-    return "\n".join([*filter(None, drawn), "</svg>"])
+    return "\n".join([*drawn, "</svg>"])
 
 
 def in_a_row(board: Boards, values: Mapping[str, Any]) -> str:
     """A board of 3x3 with several numbers on its free cells, side by side by their captions."""
-    size, edge = 56, 210
+    size = 56
+    edge = 210
     parts = [
         Part(name, svg(board, Rules(), values=one, cell_pixels=size), edge * (at + 0.5), 30)
         for at, (name, one) in enumerate(values.items())
@@ -227,7 +229,10 @@ def tree() -> str:
         result = {"X": -1, None: 0, "O": 1}[standing(line, rules).winner]
         return result, -result * len(line)
 
-    size, edge, wide, high = 28, 104, 112, 160
+    size = 28
+    edge = 104
+    wide = 112
+    high = 160
     start = parse_game("b1 a3", rules)
     cells = np.flatnonzero(standing(start, rules).board == 0)
     middle = wide * len(cells) / 2
@@ -333,7 +338,8 @@ def _write_cell(
 ) -> None:
     """Colour a free cell by whether the learner can be beaten after it, with what it loses."""
     row, col = divmod(cell, 3)
-    x, y = left + CELL * (col + 3 / 8), BELOW + CELL * (row + 3 / 8)
+    x = left + CELL * (col + 3 / 8)
+    y = BELOW + CELL * (row + 3 / 8)
     edge = 0.03 * CELL
     box = (x + edge, y + edge, x + CELL - edge, y + CELL - edge)
     draw.rounded_rectangle(box, 0.1 * CELL, PALE[NEGATIVE if beaten else POSITIVE])
@@ -344,7 +350,10 @@ def _write_cell(
 
 def _draw_curves(draw: ImageDraw.ImageDraw, checks: list[Check], last_step: int) -> None:
     """The losses against random play over the moves, both scaled so that small ones are seen."""
-    left, top, wide, high = 2 * BOARD + 80, BELOW + 90, WIDE - 2 * BOARD - 170, BOARD - 170
+    left = 2 * BOARD + 80
+    top = BELOW + 90
+    wide = WIDE - 2 * BOARD - 170
+    high = BOARD - 170
     small = ImageFont.load_default(24)
     most = 0.35  # at the top
 

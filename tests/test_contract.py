@@ -69,7 +69,8 @@ class Mixed:
 
 def played(rules, early_draw, random):
     """A board after some random moves, often none, and their cells. They do not end the game."""
-    board, cells = plain(rules).empty, []
+    board = plain(rules).empty
+    cells = []
     for _ in range(random.choice((0, 1, 2, 3, rules.cells))):
         cell = random.choice(plain(rules).legal(board))
         after = plain(rules).after(board, cell)
@@ -161,7 +162,8 @@ class Referee:
         if rules.cells <= 10 or rules.cells > 12:  # else all positions would be listed
             starts += [ExploringStarts(0.8, rules, self.early_draw)]
         made["start"] = random.choice(starts)
-        self.first, cells = self.game.empty, []
+        self.first = self.game.empty
+        cells = []
         if made["start"] == "empty":
             self.first, cells = played(rules, self.early_draw, random)
         made["opening"] = " ".join(cell_text(cell, rules) for cell in cells)
@@ -186,7 +188,8 @@ class Referee:
 
     def moved(self, state, cell):
         """A game after a move of the side to move."""
-        mover, seat = PlainGame.mover(state.board), state.seat
+        mover = PlainGame.mover(state.board)
+        seat = state.seat
         if cell not in self.game.legal(state.board):
             return state._replace(over=True, outcome=-1 if mover == seat else 1, illegal=1)
         board = self.game.after(state.board, cell)
@@ -230,7 +233,8 @@ class Referee:
 
     def cells(self, board, action):
         """The cells of a board that an action can mean: of a full column its top cell."""
-        image, cell = self.image(board), action
+        image = self.image(board)
+        cell = action
         if self.by_column:
             column = range(action, self.rules.cells, self.rules.cols)
             cell = max((cell for cell in column if not image[cell]), default=action)
@@ -243,9 +247,11 @@ class Referee:
 
     def mask(self, state):
         """1 for each legal action; all ones after the end."""
-        legal, count = self.game.legal(self.image(state.board)), self.rules.cells
+        legal = self.game.legal(self.image(state.board))
+        count = self.rules.cells
         if self.by_column:
-            legal, count = {cell % self.rules.cols for cell in legal}, self.rules.cols
+            legal = {cell % self.rules.cols for cell in legal}
+            count = self.rules.cols
         return [int(state.over or action in legal) for action in range(count)]
 
     def told(self, state):
@@ -277,7 +283,8 @@ class Games:
         self.count = random.choice((1, 2, 2, 5)) if form in MODES else 1
         self.limit = random.choice((None, None, 4)) if form in MODES or maker else None
         self.new = partial(maker or MAKERS[form], self.referee.made, self.count, self.limit)
-        self.opponent, self.players = self.referee.made["opponent"], self.referee.players
+        self.opponent = self.referee.made["opponent"]
+        self.players = self.referee.players
         self.has_extra = False  # whether a game may have the opponent of a reset option
         self.states, self.over, self.moves, self.begun = ([0] * self.count for _ in range(4))
         if self.may_end({}, self.players):
@@ -315,7 +322,10 @@ class Games:
 
     def reset_some(self):
         """Start some games or all of them, with any options."""
-        random, referee, mask, given = self.random, self.referee, np.ones(self.count, bool), {}
+        random = self.random
+        referee = self.referee
+        mask = np.ones(self.count, bool)
+        given = {}
         if random.random() < 0.5:
             mask[random.sample(range(self.count), self.count // 2)] = False
         if random.random() < 0.3:
@@ -349,9 +359,11 @@ class Games:
 
     def begin(self, rows, infos, given, players):
         """Note the first states of games, which are those that the arguments and options allow."""
-        made, boards = self.referee.made, self.env.boards.tolist()
+        made = self.referee.made
+        boards = self.env.boards.tolist()
         for row in rows:
-            seat, board = int(infos["side"][row]), tuple(boards[row])
+            seat = int(infos["side"][row])
+            board = tuple(boards[row])
             first = self.referee.first if made["start"] == "empty" else board
             first = given.get("board", first)
             side = given.get("side", made.get("side", "XO"[PlainGame.mover(board) < 0]))
@@ -363,7 +375,8 @@ class Games:
             ways = self.referee.replied(State(first, seat, players))
             self.states[row] = either(way for way in ways if way.board == board and not way.over)
             self.begun[row] += 1
-            self.moves[row], self.over[row] = 0, False
+            self.moves[row] = 0
+            self.over[row] = False
 
     # --- steps ------------------------------------------------------------------------------------
 
@@ -396,7 +409,8 @@ class Games:
             return
         seen, rewards, terminated, truncated, infos = self.env.step(array)
         assert [one.dtype for one in (rewards, terminated, truncated)] == [np.float64, bool, bool]
-        finished, boards = terminated | truncated, self.env.boards.tolist()
+        finished = terminated | truncated
+        boards = self.env.boards.tolist()
         starts = []
         for row, action in enumerate(actions):
             found = rewards[row], terminated[row], truncated[row]
@@ -428,7 +442,8 @@ class Games:
 
     def check(self, seen, infos):
         """Check what is told of all games, and that it is the caller's own."""
-        rows, told = range(self.count), [self.referee.told(state) for state in self.states]
+        rows = range(self.count)
+        told = [self.referee.told(state) for state in self.states]
         assert {*infos} == {*INFOS, *(f"_{name}" for name in INFOS)}
         assert all(infos[f"_{name}"].all() for name in INFOS)
         assert [told_of(seen, infos, row) for row in rows] == told
@@ -466,7 +481,8 @@ class Games:
 
     def wrong(self):
         """Actions that are none are refused."""
-        wrong, errors = self.random.choice(WRONG), (ValueError, TypeError, ResetNeeded)
+        wrong = self.random.choice(WRONG)
+        errors = (ValueError, TypeError, ResetNeeded)
         self.refused(errors, lambda: self.env.step([wrong] * self.count))
         self.refused(errors, lambda: self.env.step([0] * (self.count + 1)))
 
@@ -477,7 +493,9 @@ class Games:
             self.refused(ValueError, lambda: self.env.set_opponent(opponent))
             return
         self.env.set_opponent(opponent)
-        self.opponent, self.players, self.has_extra = opponent, players, False
+        self.opponent = opponent
+        self.players = players
+        self.has_extra = False
         self.states = [state._replace(players=players) for state in self.states]
 
 

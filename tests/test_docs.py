@@ -51,12 +51,6 @@ def test_a_page_has_the_part_that_is_made_from_the_package(conf, name):
     assert conf.reference.PARTS[name]() in page
 
 
-def test_the_page_of_the_environment_has_all_sections():
-    page = (DOCS / "environment.md").read_text(encoding="utf-8")
-    sections = set(re.findall(r"^## (.+)$", page, re.MULTILINE))
-    assert {"Action space", "Observation space", "Arguments", "Version history"} <= sections
-
-
 def test_each_page_says_how_to_install_the_package_for_as_long_as_the_readme_does(conf):
     note = re.sub(r"</?code>", "`", conf.html_theme_options.get("announcement", ""))
     assert note == packaging_facts.unreleased_note()

@@ -52,14 +52,16 @@ def nobody(states):
 
 def assert_same_view(rows, row_states, bits, bit_states):
     for verb in ("result", "observe", "legal", "boards", "seats"):
-        seen_rows, seen_bits = getattr(rows, verb)(row_states), getattr(bits, verb)(bit_states)
+        seen_rows = getattr(rows, verb)(row_states)
+        seen_bits = getattr(bits, verb)(bit_states)
         assert np.array_equal(seen_rows, seen_bits), verb
         assert seen_rows.dtype == seen_bits.dtype, verb
 
 
 def games_after(boards, seats, results, cells, replies, rules, early_draw):
     """Boards and results of games (B,) after a move and a reply, by looking at every line."""
-    boards, results = boards.copy(), results.copy()
+    boards = boards.copy()
+    results = results.copy()
     for mark, chosen, wrong in ((seats, cells, ILLEGAL), (-seats, replies, OPPONENT_ILLEGAL)):
         going = np.flatnonzero(results == ONGOING)
         free = boards[going, chosen[going]] == 0
@@ -73,20 +75,26 @@ def games_after(boards, seats, results, cells, replies, rules, early_draw):
 @pytest.mark.parametrize("rules", [*BOARDS, LARGE], ids=str)
 @pytest.mark.parametrize(("early_draw", "observation"), [(False, "flat"), (True, "grid")])
 def test_rows_bitboards_and_lines_agree_on_every_move_and_reply(rules, early_draw, observation):
-    rows, bits = RowGames(rules, early_draw, observation), BitGames(rules, early_draw, observation)
+    rows = RowGames(rules, early_draw, observation)
+    bits = BitGames(rules, early_draw, observation)
     boards, seats = every_start(rules, early_draw)
-    row_states, bit_states = rows.start(boards, seats), bits.start(boards, seats)
+    row_states = rows.start(boards, seats)
+    bit_states = bits.start(boards, seats)
     assert_same_view(rows, row_states, bits, bit_states)
-    ours, seen = learner_to_move(boards, seats), set()
-    before, mine = boards[ours], seats[ours]
+    ours = learner_to_move(boards, seats)
+    seen = set()
+    before = boards[ours]
+    mine = seats[ours]
     ongoing = np.zeros(len(mine), dtype=np.int8)
     for cell, step in product(range(rules.cells), range(3)):
         answer = (cell + step) % rules.cells  # step 0 is onto the taken cell
-        cells, answers = np.full(len(mine), cell), np.full(len(mine), answer)
+        cells = np.full(len(mine), cell)
+        answers = np.full(len(mine), answer)
         after, results = games_after(before, mine, ongoing, cells, answers, rules, early_draw)
         found = []
         for games, states in ((rows, row_states), (bits, bit_states)):
-            replies, rng = games.prepare([CellPlayer(answer)]), np.random.default_rng(SEED)
+            replies = games.prepare([CellPlayer(answer)])
+            rng = np.random.default_rng(SEED)
             states, result = games.advance(states[..., ours], cells, replies, nobody(ongoing), rng)
             assert np.array_equal(result, results)
             assert np.array_equal(result, games.result(states))
@@ -96,7 +104,8 @@ def test_rows_bitboards_and_lines_agree_on_every_move_and_reply(rules, early_dra
             found.append(states)
         assert_same_view(rows, found[0], bits, found[1])
         seen |= set(results.tolist())
-        player, rng = [CellPlayer(answer)], np.random.default_rng(SEED)
+        player = [CellPlayer(answer)]
+        rng = np.random.default_rng(SEED)
         row_replies, _ = rows.begin(row_states, rows.prepare(player), nobody(row_states), rng)
         bit_replies, _ = bits.begin(bit_states, bits.prepare(player), nobody(bit_states), rng)
         assert_same_view(rows, row_replies, bits, bit_replies)
@@ -121,16 +130,19 @@ def test_a_copy_of_an_engine_plays_the_same_games(kind):
 def test_one_game_has_the_replies_of_many_with_the_same_numbers(rules):
     """`test_vector_env` has the probabilities of these replies."""
     rng = np.random.default_rng(SEED)
-    one, many = RowGame(rules, False, "grid"), RowGames(rules, False, "grid")
+    one = RowGame(rules, False, "grid")
+    many = RowGames(rules, False, "grid")
     player = TabularPolicy(rules, random_probs(rules, rng))
     boards, seats = every_start(rules)
     waits = ~learner_to_move(boards, seats)
     states = many.start(boards[waits], seats[waits])
-    numbers, replies = rng.random(len(states)), many.prepare([player])
+    numbers = rng.random(len(states))
+    replies = many.prepare([player])
     drawn, _ = many.begin(
         states, replies, nobody(states), SimpleNamespace(random=lambda _: numbers)
     )
-    reply, uniforms = one.prepare(player), Uniforms(rng)
+    reply = one.prepare(player)
+    uniforms = Uniforms(rng)
     for state, number, after in zip(states.tolist(), numbers, drawn, strict=True):
         uniforms.append(float(number))
         assert one.advance(state, None, reply, uniforms)[0] == after
@@ -138,10 +150,12 @@ def test_one_game_has_the_replies_of_many_with_the_same_numbers(rules):
 
 @pytest.mark.parametrize("rules", [Rules(3, 4, 3), Rules(4, 4, 4), Rules(7, 8, 5)], ids=str)
 def test_sets_of_cells_are_alike_for_one_game_and_for_many(rules):
-    rng, many = np.random.default_rng(SEED), bitboards_of(rules)
+    rng = np.random.default_rng(SEED)
+    many = bitboards_of(rules)
     members = rng.random((600, rules.cells)) < rng.random((600, 1))
     members[:, 0] = True  # not empty
-    sets, uniforms = many.sets(members), rng.random(600)
+    sets = many.sets(members)
+    uniforms = rng.random(600)
     uniforms[:3] = 0, 2**-53, 1 - 2**-53
     assert np.array_equal(many.members(sets), members)
     lines = members[:, rules.lines].all(axis=2).any(axis=1)

@@ -27,7 +27,8 @@ from tictactoe_env.rules import Rules
 ROW = Rules(1, 4, 2)  # random play can be beaten
 POINT = {"steps": 1, "seconds": 0.5}
 CERTIFICATE = certified(RandomPolicy(), "random", ROW, training={**POINT, "best_at": POINT})
-AS_X, MOVES = CERTIFICATE["as_x"], CERTIFICATE["moves"]
+AS_X = CERTIFICATE["as_x"]
+MOVES = CERTIFICATE["moves"]
 FORGED = {
     "agent": lambda text: {"agent": text},
     "preset": lambda text: {"training": {"preset": text, "steps": 1, "seconds": 1}},
@@ -112,7 +113,8 @@ def test_names_are_shown_as_they_are_on_a_terminal(place):
 def test_the_players_of_a_game_are_shown_as_they_are(text):
     assert is_harmless(who(text, "X"))
     if text.isprintable() and text == text.strip():
-        x, o = Participant("run", text), Participant("human", text)
+        x = Participant("run", text)
+        o = Participant("human", text)
         game = Game(x=x, o=o, moves=(0, 1, 3, 2), rules=ROW, ended="line", origin="human")
         shown = printed(lambda console: console.print(Replay(game).picture(4, console)))
         assert text in shown

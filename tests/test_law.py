@@ -181,7 +181,8 @@ every_game = pytest.mark.parametrize(
 
 def most_wins(rules, side):
     """A player that as this side never loses, and wins as often as possible at random replies."""
-    game, mark = plain(rules), 1 if side == "X" else -1
+    game = plain(rules)
+    mark = 1 if side == "X" else -1
 
     @cache
     def wins(board):
@@ -210,8 +211,10 @@ def test_a_law_is_no_other_law_of_the_same_size():
 
 @every_game
 def test_results_best_responses_and_certificates_are_those_of_the_law(rules):
-    game, rng = plain(rules), np.random.default_rng(0)
-    random, perfect = RandomPolicy(), MinimaxPolicy(rules)
+    game = plain(rules)
+    rng = np.random.default_rng(0)
+    random = RandomPolicy()
+    perfect = MinimaxPolicy(rules)
     drawn = {board: int(rng.choice(game.legal(board))) for board in game.unfinished}
     fixed = Player(lambda board: {drawn[board]: 1.0})
     fair = game.value_x[game.empty]
@@ -249,7 +252,8 @@ def test_results_best_responses_and_certificates_are_those_of_the_law(rules):
 
 @every_game
 def test_random_play_and_masks_of_policies_are_those_of_the_law(rules):
-    game, cells = plain(rules), range(rules.cells)
+    game = plain(rules)
+    cells = range(rules.cells)
     array = np.array(game.unfinished, dtype=np.int8)
     masks = np.array([np.isin(cells, game.legal(board)) for board in game.unfinished])
     assert np.array_equal(RandomPolicy(rules).probs(array) > 0, masks)
@@ -300,9 +304,11 @@ def test_pictures_strike_the_cells_of_a_line_and_no_others(rules):
 
 @every_game
 def test_games_and_their_texts_go_by_the_law(rules):
-    game, rng = plain(rules), np.random.default_rng(0)
+    game = plain(rules)
+    rng = np.random.default_rng(0)
     for _ in range(40):
-        board, cells = game.empty, []
+        board = game.empty
+        cells = []
         while game.outcome(board) is None:
             value, moves = analyse(np.array(board, dtype=np.int8), rules)
             assert value.value == game.value_x[board] * game.mover(board)

@@ -77,7 +77,8 @@ def test_a_name_that_is_no_cell_is_refused_and_capitals_and_blanks_are_forgiven(
 @settings(max_examples=30)
 @given(any_games())
 def test_the_boards_of_a_game_have_one_more_mark_at_each_move_and_come_back_from_text(game):
-    rules, cells = game.rules, list(game.moves[: len(game.moves) - (game.ended == "illegal")])
+    rules = game.rules
+    cells = list(game.moves[: len(game.moves) - (game.ended == "illegal")])
     boards = replay(cells, rules)
     assert (boards.shape, boards.dtype) == ((len(cells) + 1, rules.cells), np.int8)
     assert not boards[0].any()

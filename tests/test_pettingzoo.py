@@ -67,7 +67,8 @@ class Seats(Alone):
 
     def step(self, cells):
         (cell,) = cells
-        env, mover = self.env, self.env.agent_selection
+        env = self.env
+        mover = self.env.agent_selection
         if env.agents and env.terminations[mover] | env.truncations[mover]:
             final = dict(env.rewards)
             with refuses("None"):
@@ -76,7 +77,8 @@ class Seats(Alone):
                 assert (env.agent_selection, env.last()[1]) == (agent, final[agent])
                 env.step(None)
         env.step(cell)
-        own, other = env.infos[mover], env.infos[OTHER[mover]]
+        own = env.infos[mover]
+        other = env.infos[OTHER[mover]]
         over = env.terminations[mover]
         assert set(map(type, [*own.values(), *other.values()])) == {np.int8}
         assert (other["outcome"], other["illegal_move"]) == (-own["outcome"], own["illegal_move"])
@@ -124,7 +126,8 @@ def test_pettingzoos_tests_pass_and_the_only_warning_of_ours_is_for_an_unknown_o
 
 
 def test_as_a_parallel_environment_each_agent_can_always_sample_from_its_mask():
-    env, rng = turn_based_aec_to_parallel(tictactoe.env()), np.random.default_rng(0)
+    env = turn_based_aec_to_parallel(tictactoe.env())
+    rng = np.random.default_rng(0)
     for _ in range(20):
         seen, _ = env.reset()
         while env.agents:

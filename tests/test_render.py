@@ -17,7 +17,8 @@ BOARDS = [
     ("..../X..O/XO.X", Rules(3, 4, 3, gravity=True)),
     ("...X./..OOX/OXXO.", Rules(3, 5, 5)),
 ]
-CELL, MARGIN = 96, 36
+CELL = 96
+MARGIN = 36
 
 
 def rgb(colour):

@@ -18,8 +18,10 @@ from tictactoe_env import CanonicalPolicy, IllegalMoveError, Rules, evaluate, ma
 from tictactoe_env.notation import board_text, cell_text, named_cell, parse_board
 from tictactoe_env.text import TextEnv, TextPolicy, board_prompt, positions, regret
 
-ID, SQUARE = "tictactoe_env/TicTacToe-v0", Rules()
-FALLING, CONNECT_FOUR = Rules(gravity=True), Rules(6, 7, 4, gravity=True)
+ID = "tictactoe_env/TicTacToe-v0"
+SQUARE = Rules()
+FALLING = Rules(gravity=True)
+CONNECT_FOUR = Rules(6, 7, 4, gravity=True)
 
 
 def board_of(prompt, rules=SQUARE):
@@ -31,7 +33,10 @@ class Speaker:
     """Answers prompts by the most probable move of a player, in words. fails: every so manyeth."""
 
     def __init__(self, player, rules=SQUARE, fails=0):
-        self.player, self.rules, self.fails, self.asked = player, rules, fails, Counter()
+        self.player = player
+        self.rules = rules
+        self.fails = fails
+        self.asked = Counter()
 
     def __call__(self, prompts):
         answers = []
@@ -162,7 +167,8 @@ def test_a_player_of_text_is_proven_as_the_player_whose_moves_it_says(rules):
     ):
         ask = Speaker(FixedPlayer(1), rules)
         text = TextPolicy(ask, rules, symmetric=symmetric, batch=100)
-        found, expected = evaluate(text), evaluate(player, rules)
+        found = evaluate(text)
+        expected = evaluate(player, rules)
         assert (found, found.best_responses) == (expected, expected.best_responses)
         assert set(ask.asked.values()) == {1}
         assert len(ask.asked) == found.asked == expected.asked
@@ -184,7 +190,9 @@ def test_answers_without_a_cell_and_taken_cells_lose_and_are_counted_apart():
 
 
 def test_a_proof_goes_on_after_errors_without_asking_again(tmp_path):
-    file, player, failures = tmp_path / "answers.jsonl", make_opponent("dqn", SQUARE), 0
+    file = tmp_path / "answers.jsonl"
+    player = make_opponent("dqn", SQUARE)
+    failures = 0
     ask = Speaker(player, fails=10)
     while True:
         try:
@@ -217,7 +225,8 @@ DAMAGED = {
 
 @pytest.mark.parametrize("line", DAMAGED.values(), ids=DAMAGED)
 def test_a_damaged_line_costs_its_answer_only(line, tmp_path):
-    file, asked = tmp_path / "answers.jsonl", []
+    file = tmp_path / "answers.jsonl"
+    asked = []
     for ends, lines in product(
         (b"\n", b"\r\n"), ([line, KEPT], [b"\xef\xbb\xbf" + KEPT, line], [KEPT, line[:-1]])
     ):
@@ -323,7 +332,8 @@ def test_regret_refuses_a_prompt_without_a_board_that_can_be_judged(prompt):
 
 @pytest.mark.parametrize(("rules", "count"), [(SQUARE, 4_520), (Rules(2, 3, 2), None)], ids=str)
 def test_positions_are_rows_for_every_unfinished_board_or_for_those_that_matter(rules, count):
-    every, matter = positions(rules), positions(rules, "that matter")
+    every = positions(rules)
+    matter = positions(rules, "that matter")
     prompts = [row["prompt"] for row in every]
     assert len(set(prompts)) == len(every) == (count or len(every))
     regrets = np.array([regret(prompts, [name] * len(every)) for name in ("a1", "b1", "c1")])

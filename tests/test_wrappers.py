@@ -24,7 +24,8 @@ MODES = list(AutoresetMode)
 class Countdown(gym.Env):
     """Take 5 or 6 (if so many are left) from seven until nothing is left to take."""
 
-    observation_space, action_space = Discrete(8), Discrete(2, start=5)
+    observation_space = Discrete(8)
+    action_space = Discrete(2, start=5)
 
     def reset(self, *, seed=None, options=None):
         super().reset(seed=seed)
@@ -62,11 +63,14 @@ class Continuous(Countdown):
 def test_the_observation_has_the_mask_under_the_chosen_name_and_dtype(names, kind):
     plain = gym.make(ID, observation=kind)
     env = MaskInObservation(gym.make(ID, observation=kind), **names)
-    key, mask_key = names.get("observation", "observation"), names.get("mask", "action_mask")
+    key = names.get("observation", "observation")
+    mask_key = names.get("mask", "action_mask")
     mask_space = Box(0, 1, (9,), np.dtype(names.get("dtype", "int8")).type)
     assert env.observation_space == Dict({key: plain.observation_space, mask_key: mask_space})
     for seed in range(5):
-        (seen, info), (expected, _), ended = env.reset(seed=seed), plain.reset(seed=seed), False
+        (seen, info) = env.reset(seed=seed)
+        (expected, _) = plain.reset(seed=seed)
+        ended = False
         while not ended:
             cell = int(info["action_mask"].argmax())
             seen, reward, ended, _, info = env.step(cell)
@@ -162,11 +166,13 @@ def test_a_vector_environment_is_wrapped_as_gymnasiums_own_of_wrapped_games(kind
     else:
         vector = SyncVectorEnv if kind == "sync" else AsyncVectorEnv
         env = vector([lambda: gym.make(f"tictactoe_env:{ID}", **made)] * 3, autoreset_mode=mode)
-    env, rng = VectorMaskInObservation(env, **TIANSHOU), np.random.default_rng(0)
+    env = VectorMaskInObservation(env, **TIANSHOU)
+    rng = np.random.default_rng(0)
     single = [lambda: MaskInObservation(gym.make(ID, **made), **TIANSHOU)] * 3
     expected = SyncVectorEnv(single, autoreset_mode=mode)
     assert env.observation_space == expected.observation_space
-    (seen, _), finals = env.reset(seed=5), 0
+    (seen, _) = env.reset(seed=5)
+    finals = 0
     assert repr(seen) == repr(expected.reset(seed=5)[0])
     for _ in range(20):
         actions = (seen["mask"] * rng.random((3, 9))).argmax(axis=1)
@@ -174,7 +180,8 @@ def test_a_vector_environment_is_wrapped_as_gymnasiums_own_of_wrapped_games(kind
         *theirs, their_infos = expected.step(actions)
         assert repr(results) == repr(theirs)
         assert repr(infos.get("final_obs")) == repr(their_infos.get("final_obs"))
-        (seen, _, ended, _), finals = results, finals + ("final_obs" in infos)
+        (seen, _, ended, _) = results
+        finals = finals + ("final_obs" in infos)
         last = list(seen["mask"][ended])
         if mode is AutoresetMode.SAME_STEP:
             last = [final["mask"] for final in infos.get("final_obs", ()) if final]

@@ -1,6 +1,6 @@
 """Certificates that are nearly right, as tables: both verifiers refuse the same ones.
 
-Every case is one step from a certificate that both accept, so each rule of docs/certificates.md is
+Every case is one step from a certificate that both accept, so each rule of the format is
 broken alone.
 """
 
@@ -288,7 +288,8 @@ def test_a_player_that_wins_every_game_states_so():
     assert not accepted(changed(content, "as_x.always_wins", False))
 
 
-X, O = [[0], [2, 1, 1, 1], [4, 3]], [[1, 0, 0, 0, 0], [3, 2, 2, 2, 2, 1]]  # noqa: E741
+X = [[0], [2, 1, 1, 1], [4, 3]]
+O = [[1, 0, 0, 0, 0], [3, 2, 2, 2, 2, 1]]  # noqa: E741
 LINES_MOVES = [
     *({"X": moves, "O": O} for moves in ([*X, []], [*X, [0]], X[:-1], [], [[], *X], {}, "", None)),
     *({"X": [[0], ply, [4, 3]], "O": O} for ply in ([2, 1, 1], [2, 1, 1, 1, 1], [1, 2, 1, 1], {})),

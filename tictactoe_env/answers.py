@@ -116,7 +116,9 @@ def named_move(
         if kind and (kind < _ANYWHERE or one[0] not in columns):
             is_illegal = kind >= _WEAK and name not in legal
             found.append((is_illegal, kind, -start, name))
-    return min(found)[-1] if found else None
+    if not found:
+        return None
+    return min(found)[-1]
 
 
 @lru_cache(maxsize=256)

@@ -37,8 +37,12 @@ def unknown_name(what: str, name: object, known: Iterable[str]) -> ValueError:
         return is_word or difflib.SequenceMatcher(None, wanted, spelling.lower()).ratio()
 
     near = sorted(known, key=likeness, reverse=True)[:NEAREST]
-    guess = f"; did you mean {near[0]!r}?" if near and likeness(near[0]) >= ALIKE else ""
-    which = "known" if len(near) == len(known) else f"nearest of {len(known)}"
+    guess = ""
+    if near and likeness(near[0]) >= ALIKE:
+        guess = f"; did you mean {near[0]!r}?"
+    which = f"nearest of {len(known)}"
+    if len(near) == len(known):
+        which = "known"
     return ValueError(f"unknown {what} {name!r}{guess} ({which}: {', '.join(near)})")
 
 
@@ -51,22 +55,31 @@ def one_of(what: str, value: Any, choices: Collection[str]) -> str:
 
 def checked_seed(seed: Any) -> int | None:
     """`seed` as an int of at least 0, or None; ValueError otherwise."""
-    return None if seed is None else whole_number(seed, "seed, if it is not None,", 0)
+    if seed is None:
+        return None
+    return whole_number(seed, "seed, if it is not None,", 0)
 
 
 def whole_number(value: Any, what: str, low: int, high: int | None = None) -> int:
     """`value` as a Python int in [low, high]; ValueError for all else, bools and floats too."""
-    # A masked array would give what is under the mask.
-    is_other = isinstance(value, (bool, np.bool_)) or hasattr(value, "mask")
+    number = _index(value)
+    if number is not None and number >= low and (high is None or number <= high):
+        return number
+    bound = f"of at least {low}"
+    if high is not None:
+        bound = f"from {low} to {high}"
+    got = " ".join(repr(value).split())  # that of an array has several lines
+    raise ValueError(f"{what} must be a whole number {bound}, got {got}")
+
+
+def _index(value: Any) -> int | None:
+    """A whole number as a Python int; None for all else, bools and floats too."""
+    if isinstance(value, (bool, np.bool_)) or hasattr(value, "mask"):
+        return None  # a masked array would give what is under the mask
     try:
-        number = None if is_other else operator.index(value)
+        return operator.index(value)
     except TypeError:
-        number = None
-    if number is None or number < low or (high is not None and number > high):
-        bound = f"of at least {low}" if high is None else f"from {low} to {high}"
-        got = " ".join(repr(value).split())  # that of an array has several lines
-        raise ValueError(f"{what} must be a whole number {bound}, got {got}")
-    return number
+        return None
 
 
 def probability(value: Any, what: str) -> float:
@@ -91,14 +104,16 @@ def printable(text: object, lines: bool = False) -> str:
     lines: line breaks stay, because the text has lines of its own.
     """
     found = str(text)
+    if lines:
+        return "\n".join(map(printable, found.split("\n")))
     if found.isprintable():
         return found
-    return "".join(
-        letter
-        if letter.isprintable() or (lines and letter == "\n")
-        else letter.encode("unicode_escape").decode()
-        for letter in found
-    )
+    letters = []
+    for letter in found:
+        if not letter.isprintable():
+            letter = letter.encode("unicode_escape").decode()
+        letters.append(letter)
+    return "".join(letters)
 
 
 def in_one_line(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:

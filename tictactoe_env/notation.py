@@ -24,6 +24,7 @@ import numpy as np
 from tictactoe_env.errors import one_of
 from tictactoe_env.rules import SIDES as SIDES
 from tictactoe_env.rules import (
+    SIZES,
     WIN,
     Boards,
     IllegalMoveError,
@@ -65,11 +66,11 @@ def parse_size(text: str) -> Rules:
     Raises ValueError for any other text.
     """
     size, *variant = text.lower().split("-")
-    found = re.fullmatch("([0-9]{1,2})x([0-9]{1,2})(?:x([0-9]{1,2}))?", size)
-    if not found:
+    if not re.fullmatch("[0-9]{1,2}x[0-9]{1,2}(x[0-9]{1,2})?", size):
         raise ValueError(f"a board is rows x columns x marks in a row: 3x4x3, got {text!r:.60}")
-    k: Any = int(found[3]) if found[3] else None
-    return Rules(int(found[1]), int(found[2]), k, **parse_variant(variant))
+    numbers = map(int, size.split("x"))
+    sizes: dict[str, Any] = dict(zip(SIZES, numbers, strict=False))  # k may be left out
+    return Rules(**sizes, **parse_variant(variant))
 
 
 def board_text(board: Boards, rules: Rules) -> str:
@@ -86,8 +87,9 @@ def parse_board(text: str, rules: Rules) -> Boards:
     play cannot reach: with numbers of X and O that do not fit X's first move, with a line before
     the last move, or with gravity with pieces that cannot have fallen so.
     """
-    rows = text.split("/") if isinstance(text, str) else []
-    if len(rows) != rules.rows or any(len(row) != rules.cols for row in rows):
+    rows = str(text).split("/")
+    has_rows = [len(row) for row in rows] == [rules.cols] * rules.rows
+    if not (isinstance(text, str) and has_rows):
         size = f"a board of {rules.rows}x{rules.cols}"
         raise ValueError(f'{size} must be its rows joined by "/", got {text!r}')
     strange = sorted(set(text) - set("XO./"))
@@ -115,7 +117,7 @@ def cell_text(cell: int, rules: Rules) -> str:
 def parse_cell(text: str, rules: Rules) -> int:
     """The number of the cell with this name; ValueError if it is no cell of the board."""
     known = cells_by_name(rules)
-    name = text.strip().lower() if isinstance(text, str) else ""
+    name = str(text).strip().lower()
     if name not in known:
         names = f'"a1" to "{cell_text(rules.cells - 1, rules)}"'
         raise ValueError(f"a cell of {rules.rows}x{rules.cols} is one of {names}, got {text!r}")
@@ -135,18 +137,18 @@ def parse_cells(text: str, rules: Rules) -> list[int]:
     if not isinstance(text, str):
         raise ValueError(f'a game must be text such as "b2 a1 c3", got {text!r:.200}')
     known = cells_by_name(rules)
-    columns = columns_by_name(rules) if rules.gravity else {}
+    columns = columns_by_name(rules)
     cells: list[int] = []
     for name in text.split():
-        if name in columns:
-            column = range(columns[name], rules.cells, rules.cols)
-            free = [cell for cell in column if cell not in cells]
-            cells.append(max(free, default=column[0]))
-        elif columns and name.lower() not in known:
+        if name in known:
+            cells.append(known[name])
+        elif rules.gravity and name in columns:
+            cells.append(_landing(columns[name], rules, cells))
+        elif rules.gravity and name.lower() not in known:
             letters = f'"a" to "{[*columns][-1]}"'
             raise ValueError(f"a move is a column, {letters}, or a cell such as a1, got {name!r}")
         else:
-            cells.append(known[name] if name in known else parse_cell(name, rules))
+            cells.append(parse_cell(name, rules))
     return cells
 
 
@@ -195,26 +197,36 @@ def check_move(board: Boards, cell: int, rules: Rules, is_column: bool = False) 
     The message names the board, the side to move and the legal cells, or the columns if the move
     was given as one.
     """
-    x, o = (int(bits) for bits in rules.to_bits(board))
-    lines = (rules.has_line(x), rules.has_line(o))
-    legal = rules.legal_cells(board)
     text = board_text(board, rules)
-    if any(lines) or not legal.any():
-        made_it = "O" if lines[1] else "X"
-        winner = made_it if rules.line_result == WIN else other_side(made_it)
-        how = f"{winner} has won" if any(lines) else "a draw"
-        raise IllegalMoveError(f'the game is over on "{text}" ({how}); start a new one')
+    legal = rules.legal_cells(board)
+    if ended := _how_ended(board, rules):
+        raise IllegalMoveError(f'the game is over on "{text}" ({ended}); start a new one')
     if legal[cell]:
         return
-    side = side_to_move(board)
     if is_column:
         letters = [*columns_by_name(rules)]
         refused = f"column {letters[cell % rules.cols]} is full"
         names = " ".join(letters[column] for column in np.flatnonzero(rules.open_columns(legal)))
     else:
-        refused = f"{cell_text(cell, rules)} is {'taken' if board[cell] else 'not legal'}"
+        refused = f"{cell_text(cell, rules)} is not legal"
+        if board[cell]:
+            refused = f"{cell_text(cell, rules)} is taken"
         names = game_text(np.flatnonzero(legal).tolist(), rules)
+    side = side_to_move(board)
     raise IllegalMoveError(f'{refused} in "{text}" ({side} to move, legal: {names})')
+
+
+def _how_ended(board: Boards, rules: Rules) -> str:
+    """How a game has ended on a board (cells,), such as "X has won"; "" while it goes on."""
+    for side, marks in zip(SIDES, rules.to_bits(board), strict=True):
+        if rules.has_line(int(marks)):
+            winner = side
+            if rules.line_result != WIN:
+                winner = other_side(side)
+            return f"{winner} has won"
+    if not rules.legal_cells(board).any():
+        return "a draw"
+    return ""
 
 
 def named_cell(text: str, rules: Rules, board: Boards | None = None) -> int | None:
@@ -226,20 +238,25 @@ def named_cell(text: str, rules: Rules, board: Boards | None = None) -> int | No
     """
     from tictactoe_env.answers import named_move  # imported here because few players speak
 
-    columns = columns_by_name(rules) if rules.gravity else {}
-    columns |= {str(number): col for number, col in enumerate([*columns.values()], 1)}
-    moves = cells_by_name(rules) | {name: _landing(columns[name], rules, board) for name in columns}
+    columns: dict[str, int] = {}
+    taken: list[int] = []
+    if rules.gravity:
+        columns = columns_by_name(rules)
+        columns |= {str(column + 1): column for column in range(rules.cols)}
+    if board is not None:
+        taken = np.flatnonzero(board).tolist()
+    moves = dict(cells_by_name(rules))
+    moves |= {name: _landing(column, rules, taken) for name, column in columns.items()}
     if board is None:
         name = named_move(text, moves, columns)
     else:
         legal = rules.legal_cells(board)
         legal_names = [name for name, cell in moves.items() if legal[cell]]
         name = named_move(text, legal_names, columns, side_to_move(board).lower())
-    return None if name is None else moves.get(name)
+    return moves.get(name or "")
 
 
-def _landing(column: int, rules: Rules, board: Boards | None) -> int:
+def _landing(column: int, rules: Rules, taken: Sequence[int]) -> int:
     """The lowest free cell of a column, or its top cell if there is none."""
     cells = range(column, rules.cells, rules.cols)
-    free = cells if board is None else [cell for cell in cells if not board[cell]]
-    return max(free, default=column)
+    return max((cell for cell in cells if cell not in taken), default=column)

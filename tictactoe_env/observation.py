@@ -24,7 +24,8 @@ def observe(boards: Boards, rules: Rules, kind: str = "flat", seats: Any = None)
     Raises ValueError for another kind.
     """
     one_of("observation", kind, OBSERVATIONS)
-    seats = to_move(boards) if seats is None else seats
+    if seats is None:
+        seats = to_move(boards)
     grid = boards * np.asarray(seats, dtype=np.int8).reshape(-1, 1)
     grid = grid.reshape(-1, rules.rows, rules.cols)
     if kind == "grid":
@@ -67,5 +68,7 @@ def last_move(before: Boards, after: Boards, seat: int) -> int | None:
     """
     new = np.flatnonzero(before != after)
     replies = new[after[new] == -seat]
-    chosen = replies if len(replies) else new
-    return int(chosen[-1]) if len(chosen) else None
+    for moves in (replies, new):
+        if len(moves):
+            return int(moves[-1])
+    return None

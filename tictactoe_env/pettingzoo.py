@@ -57,6 +57,7 @@ ENV_ID = "tictactoe_env/TicTacToe-v0"
 AGENTS = ("player_1", "player_2")
 """The names of the players: X, who moves first on the empty board, and O."""
 _MARKS = {"player_1": 1, "player_2": -1}
+_BY_MARK = {1: "player_1", -1: "player_2"}
 _OTHER = {"player_1": "player_2", "player_2": "player_1"}
 _ENDS = {1: WIN, 0: DRAW, -1: LOSS}  # the result of the side that has moved, by its outcome
 
@@ -166,7 +167,9 @@ class TicTacToeAECEnv(AECEnv):  # type: ignore[misc,unused-ignore]
         self, observation: str = "planes", max_cycles: int | None = None, **arguments: Any
     ):
         super().__init__()
-        self.max_cycles = None if max_cycles is None else whole_number(max_cycles, "max_cycles", 1)
+        self.max_cycles = max_cycles
+        if max_cycles is not None:
+            self.max_cycles = whole_number(max_cycles, "max_cycles", 1)
         self.game = TicTacToeEnv(opponent=None, observation=observation, **arguments)
         self.rules = self.game.rules
         self.render_mode = self.game.render_mode
@@ -202,7 +205,7 @@ class TicTacToeAECEnv(AECEnv):  # type: ignore[misc,unused-ignore]
         seen, info = self.game.reset(seed=seed, options=options)
         self._moves = 0
         self.agents = list(AGENTS)
-        self.agent_selection = AGENTS[0] if info["side"] > 0 else AGENTS[1]
+        self.agent_selection = _BY_MARK[int(info["side"])]
         self._seen = (self.agent_selection, seen, info["action_mask"])
         self._skip_agent_selection: str | None = None
         self._cumulative_rewards = dict.fromkeys(AGENTS, 0.0)
@@ -219,8 +222,12 @@ class TicTacToeAECEnv(AECEnv):  # type: ignore[misc,unused-ignore]
             return
         seen, _, is_over, _, info = self.game.step(action)
         self._moves += 1
-        end = ILLEGAL if info["illegal_move"] else _ENDS[int(info["outcome"])]
-        self._report(agent, end if is_over else ONGOING)
+        result = ONGOING
+        if info["illegal_move"]:
+            result = ILLEGAL
+        elif is_over:
+            result = _ENDS[int(info["outcome"])]
+        self._report(agent, result)
         self._accumulate_rewards()
         self.agent_selection = _OTHER[agent]
         self._seen = (_OTHER[agent], seen, info["action_mask"])
@@ -249,7 +256,8 @@ class TicTacToeAECEnv(AECEnv):  # type: ignore[misc,unused-ignore]
             config = self.game.config
             board = config.seen(self.game.board)[None]
             seen = observe(board, self.rules, config.observation, np.array([seat]))[0]
-        mask = mask if agent == self.agent_selection else np.ones_like(mask)
+        if agent != self.agent_selection:
+            mask = np.ones_like(mask)
         return {"observation": seen.copy(), "action_mask": mask.copy()}
 
     def state(self) -> Any:

@@ -2,10 +2,10 @@
 
     python -m tictactoe_env.plain_proof runs/maskable_ppo-0/certificate.json
 
-It's written from docs/certificates.md alone and needs nothing but this file and Python: a copy of
-it runs anywhere. It recomputes every result and compares it with the one in the certificate. What
-no program can verify (who made the agent, and how) it doesn't read; only a name that holds the word
-"proven" is refused.
+It's written from docs/certificates.md and docs/certificate_format.md alone and needs nothing but
+this file and Python: a copy of it runs anywhere. It recomputes every result and compares it with
+the one in the certificate. What no program can verify (who made the agent, and how) it doesn't
+read; only a name that holds the word "proven" is refused.
 
     content = read(path)                      # raises Refused if the file is no certificate
     meetings = check(content)                 # raises Refused if a result or the digest is wrong
@@ -51,7 +51,10 @@ MOST_BYTES = 32 << 20  # of a file, and of the moves of format 2 when decompress
 MOST_SIGNS = 4_000_000  # of a file and of the moves in it: see `signs`
 TOO_MANY_SIGNS = "there are more than {:,} commas, quotes and brackets"
 ONE = 2.0**1000  # chances that are floats are numbers of 1 / ONE, and so reach down to 1e-600
-ENDS = TAKEN, LINE, FULL = -1, -2, -3  # how a move ends the game; positions are numbers from 0
+TAKEN, LINE, FULL = -1, -2, -3  # how a move ends the game; positions are numbers from 0
+ENDS = (TAKEN, LINE, FULL)
+WORTHS = {LINE: 1, FULL: 0}  # of ends, for the side that makes the move
+LOSSES = ((True, TAKEN), (False, LINE))  # whether the player moves, and how that ends the game
 REFUSED, NOT_PROVEN = 1, 3  # exit codes
 # What is raised where a value has another form than the one that is described.
 WRONG_FORM = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
@@ -109,14 +112,22 @@ class Game:
                 line = [(row + down * step, col + right * step) for step in range(k)]
                 if set(line) <= set(where):
                     lines.append(sum(bits[one] for one in line))
-        images = symmetries(rows, cols, 1 if gravity else 4)[: None if is_canonical else 1]
+        turns = 4
+        both = [bit << 64 | bit for bit in bits.values()]
+        below = [0] * self.cells
+        if gravity:
+            turns = 1
+            below = both[cols:] + [0] * cols
+        images = symmetries(rows, cols, turns)
+        if not is_canonical:
+            images = images[:1]
         self.marks: dict[str, list[Mark]] = {}
         for side, shift in (("X", 64), ("O", 0)):
             self.marks[side] = [
                 Mark(
                     [bits[where[image[cell]]] << shift for image in images],
-                    bit << 64 | bit,
-                    (bit << 64 | bit) << cols + 1 if gravity and cell + cols < self.cells else 0,
+                    both[cell],
+                    below[cell],
                     [line << shift for line in lines if line & bit],
                 )
                 for cell, bit in enumerate(bits.values())
@@ -142,7 +153,9 @@ class Game:
 
     def replies(self, ply: int) -> int:
         """A number that every number of legal moves after so many moves divides."""
-        return lcm(*range(1, self.cols + 1)) if self.gravity else self.cells - ply
+        if self.gravity:
+            return lcm(*range(1, self.cols + 1))
+        return self.cells - ply
 
     def images(self, position: int) -> list[int]:
         """A position under the symmetries of the board, as it is first."""
@@ -162,8 +175,10 @@ class Game:
         found = []
         for cell in cells:
             mark = marks[cell]
-            end = self.end(position, mark)
-            found.append(min(map(or_, images, mark.images)) if end is None else end)
+            what = self.end(position, mark)
+            if what is None:
+                what = min(map(or_, images, mark.images))
+            found.append(what)
         return found
 
     def end(self, position: int, mark: Mark) -> int | None:
@@ -174,7 +189,9 @@ class Game:
         for line in mark.lines:
             if marked & line == line:
                 return LINE
-        return FULL if marked.bit_count() == self.cells else None
+        if marked.bit_count() == self.cells:
+            return FULL
+        return None
 
     # Perfect play, on boards of up to 12 cells.
 
@@ -187,10 +204,13 @@ class Game:
     def worths(self, position: int) -> dict[int, int]:
         """The value of each legal move for the side that makes it."""
         cells = self.free(position)
-        ends = {LINE: 1, FULL: 0}
-        after = self.after(position, cells)
-        values = [ends[one] if one in ends else -self.value(one) for one in after]
-        return dict(zip(cells, values, strict=True))
+        found = {}
+        for cell, after in zip(cells, self.after(position, cells), strict=True):
+            if after in WORTHS:
+                found[cell] = WORTHS[after]
+            else:
+                found[cell] = -self.value(after)
+        return found
 
     def best(self, position: int) -> list[int]:
         """The legal moves that keep the value of a position."""
@@ -205,16 +225,18 @@ class Game:
         found = {LINE: Fraction(1), FULL: Fraction(0)}
 
         def wins(position: int) -> Fraction:
-            if position not in found:
-                own = "XO"[position.bit_count() % 2] == side
+            if position in found:
+                return found[position]
+            if "XO"[position.bit_count() % 2] == side:
                 safe = [cell for cell, worth in self.worths(position).items() if worth >= 0]
-                cells = safe if own else self.free(position)
-                chances = [wins(one) for one in self.after(position, cells)]
-                found[position] = max(chances) if own else sum(chances, Fraction()) / len(chances)
+                found[position] = max(map(wins, self.after(position, safe)))
+            else:
+                chances = [wins(one) for one in self.after(position, self.free(position))]
+                found[position] = sum(chances, Fraction()) / len(chances)
             return found[position]
 
-        value = self.value(0)
-        if (value if side == "X" else -value) >= 0:
+        values = {"X": self.value(0), "O": -self.value(0)}
+        if values[side] >= 0:
             wins(0)
         return found
 
@@ -329,7 +351,9 @@ class Meeting:
         futures: dict[int, Outlook] = {}
         for ply in reversed(range(len(self.plies))):
             own = self.moves_at(ply)
-            futures |= {TAKEN: lost._replace(illegal=one), LINE: won if own else lost, FULL: drawn}
+            futures |= {TAKEN: lost._replace(illegal=one), LINE: lost, FULL: drawn}
+            if own:
+                futures[LINE] = won
             before = {}
             for position, after in self.plies[ply].items():
                 shares: Collection[float] = [1] * len(after)
@@ -346,7 +370,9 @@ class Meeting:
 
     def result(self, best: Callable[[int], list[int]] | None = None) -> dict[str, Fraction]:
         """The chances to win, draw and lose, and to lose by an illegal move: see `outlook`."""
-        outlook = self.outlook(best) if best else self.start
+        outlook = self.start
+        if best:
+            outlook = self.outlook(best)
         return {name: getattr(outlook, name) for name in NAMES}
 
     def loses(self, line: list[str]) -> bool:
@@ -369,7 +395,7 @@ class Meeting:
                     return False
             [end] = game.after(position, [cell])
             if end in ENDS:
-                return ply + 1 == len(line) and end == (TAKEN if own else LINE)
+                return ply + 1 == len(line) and (own, end) in LOSSES
             position |= marks[cell].images[0]
         return False
 
@@ -387,7 +413,9 @@ def mean(futures: list[Outlook], shares: Collection[float], own: bool, divide: A
         return divide(sum(map(mul, shares, values)), total)
 
     nearest, worst, risk, *chances = zip(*futures, strict=True)
-    against = drawn if own else max
+    against: Callable[[Iterable[float]], float] = max
+    if own:
+        against = drawn
     return Outlook(min(nearest) + 1, against(worst), against(risk), *map(drawn, chances))
 
 
@@ -545,7 +573,8 @@ def checked(content: Mapping[str, Any]) -> dict[str, Meeting]:
     need("proven" not in named, f"a name must not speak of a proof: {content.get('agent')}")
     meetings = meetings_of(content)
     results = {f"as_{side.lower()}": side_results(one, content) for side, one in meetings.items()}
-    results |= all_results(meetings, results) if number == 1 else line_results(meetings, results)
+    further = {1: all_results, 2: line_results}[number]
+    results |= further(meetings, results)
     entries = {name: content[name] for name in content if name not in GIVEN[number]}
     compare(results, entries, "")
     return meetings
@@ -607,8 +636,9 @@ def line_results(meetings: Mapping[str, Meeting], sides: Mapping[str, Any]) -> d
         found["positions"] = meeting.positions
         found["decisions"] = len(meeting.decisions)
     never_loses = all(found["unbeatable"] for found in sides.values())
-    is_known = len(sides) == 2 or not never_loses
-    return {"unbeatable": never_loses if is_known else None}
+    if never_loses and len(sides) == 1:
+        return {"unbeatable": None}
+    return {"unbeatable": never_loses}
 
 
 def compare(exact: Any, stated: Any, name: str) -> None:
@@ -621,12 +651,23 @@ def compare(exact: Any, stated: Any, name: str) -> None:
         return
     is_same = type(exact) is type(stated) and exact == stated
     if isinstance(exact, Fraction):
-        is_same = is_number(stated) and abs(Fraction(stated) - exact) <= NEAR
-        is_chance = "worst_case_value" not in name and "limit_vs_random" not in name
-        if is_same and is_chance:  # 0 is stated for 0 only, or for what floats may take for 0
-            is_same = exact < UNDERFLOW if stated == 0 else float(exact) > 0
+        is_same = is_near(exact, stated, name)
         exact = float(exact)
     need(is_same, f"{name} is {exact}, the certificate states {stated}")
+
+
+def is_near(exact: Fraction, stated: Any, name: str) -> bool:
+    """True if a stated value is the float of an exact number, as near as floats are.
+
+    0 is stated of a chance for 0 only, or for what floats may take for 0.
+    """
+    if not is_number(stated) or abs(Fraction(stated) - exact) > NEAR:
+        return False
+    if "worst_case_value" in name or "limit_vs_random" in name:
+        return True
+    if stated == 0:
+        return exact < UNDERFLOW
+    return float(exact) > 0
 
 
 # --- the command line -----------------------------------------------------------------------------
@@ -668,7 +709,9 @@ def main(arguments: list[str] | None = None) -> int:
             print(f"{printable(path)}: as {side} {text}, {decisions}")
     if refused:
         return REFUSED
-    return NOT_PROVEN if given.proven and beaten else 0
+    if given.proven and beaten:
+        return NOT_PROVEN
+    return 0
 
 
 def printable(text: str) -> str:

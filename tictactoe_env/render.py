@@ -20,10 +20,9 @@ from numpy.typing import NDArray
 
 from tictactoe_env.errors import whole_number
 from tictactoe_env.notation import MARKS, board_text, cell_text, game_text
-from tictactoe_env.rules import SIDES, Boards, Rules, standing
+from tictactoe_env.rules import SIDES, Boards, Rules, Standing, standing
 
 _GAME_COLUMNS = 5  # boards side by side in the picture of a game
-_ENDS = {"full": ": a draw", "illegal": " is illegal"}  # of a game, after its move
 
 # Colours that colour-blind readers can tell apart (Okabe and Ito, "Color Universal Design").
 COLOURS = {"X": "#0072b2", "O": "#d55e00"}
@@ -63,9 +62,12 @@ def ansi(
     board: (cells,) int8. values: (cells,) floats, NaN for none; those on free cells are written.
     colour: add ANSI escapes. ValueError for a board, last move or values that do not fit the rules.
     """
-    board, last, values = _checked(board, rules, last, values)
-    texts = _cell_texts(board, rules, last, values)
-    width = max(4, max(map(len, texts)) + (values is not None))
+    board, last, numbers = _checked(board, rules, last, values)
+    texts = _cell_texts(board, rules, last, numbers)
+    longest = max(map(len, texts))
+    if values is not None:
+        longest += 1
+    width = max(4, longest)
     margin = len(str(rules.rows))
     letters = "".join(f" {_column(col, rules)}".ljust(width) for col in range(rules.cols))
     lines = [" " * margin + "  " + letters]
@@ -73,22 +75,26 @@ def ansi(
         cells = range(row * rules.cols, (row + 1) * rules.cols)
         line = f"{row + 1:>{margin}}  "
         for cell in cells:
-            style = ANSI_COLOURS[MARKS[board[cell]]]
-            line += f"{style}{texts[cell]}{ANSI_RESET}" if colour else texts[cell]
-            line += " " * (width - len(texts[cell]))
+            text = texts[cell].ljust(width)
+            if colour:
+                text = f"{ANSI_COLOURS[MARKS[board[cell]]]}{texts[cell]}{ANSI_RESET}"
+                text += " " * (width - len(texts[cell]))
+            line += text
         lines.append(line)
     return "\n".join(line.rstrip() for line in lines)
 
 
 def _cell_texts(board: Boards, rules: Rules, last: int | None, values: Any) -> list[str]:
     """The text of each cell, such as " .", "[X*]" or "-0.25"."""
-    won = rules.winning_cells(board)
-    texts = []
-    for cell, mark in enumerate(board.tolist()):
-        number = "" if mark or values is None or np.isnan(values[cell]) else _number(values[cell])
-        text = number or MARKS[mark] + "*" * (cell in won)
-        texts.append(f"[{text}]" if cell == last else text if text.startswith("-") else f" {text}")
-    return texts
+    texts = [MARKS[mark] for mark in board.tolist()]
+    for cell in np.flatnonzero(~np.isnan(values)).tolist():
+        texts[cell] = _number(values[cell])
+    for cell in rules.winning_cells(board):
+        texts[cell] += "*"
+    found = [f" {text}".replace(" -", "-") for text in texts]  # a sign takes the space's place
+    if last is not None:
+        found[last] = f"[{texts[last]}]"
+    return found
 
 
 def rgb_array(
@@ -102,10 +108,9 @@ def rgb_array(
     """The board as pixels: (height, width, 3) uint8, with a margin of 3/8 of a cell.
 
     The last move's cell is tinted and each complete line is struck through. With gravity the marks
-    are round pieces. With `values`, (cells,)
-    floats or NaN for none, each free cell shows its number, shaded green above and purple below 0;
-    +1 and -1 are full shade. ValueError for a board, last move or values that do not fit the rules,
-    and for less than 16 pixels a cell.
+    are round pieces. With `values`, (cells,) floats or NaN for none, each free cell shows its
+    number, shaded green above and purple below 0; +1 and -1 are full shade. ValueError for a board,
+    last move or values that do not fit the rules, and for less than 16 pixels a cell.
     """
     shapes, width, height = _picture(board, rules, last, values, cell_pixels)
     picture = np.full((height, width, 3), _rgb(BACKGROUND), dtype=np.float32)
@@ -129,8 +134,10 @@ def svg(
     each complete line one of class "line".
     """
     shapes, width, height = _picture(board, rules, last, values, cell_pixels)
-    moved = "" if last is None else f", last move {cell_text(last, rules)}"
-    return _document(width, height, board_text(board, rules) + moved, map(_element, shapes))
+    title = board_text(board, rules)
+    if last is not None:
+        title += f", last move {cell_text(last, rules)}"
+    return _document(width, height, title, map(_element, shapes))
 
 
 def svg_games(games: Mapping[str, Sequence[int]], rules: Rules, *, cell_pixels: int = 48) -> str:
@@ -191,33 +198,40 @@ def _picture(
 def _shapes(
     board: Boards, rules: Rules, last: int | None, values: Any, size: int, margin: int
 ) -> Iterator[_Shape]:
-    def corner(row: int, col: int) -> complex:
-        return complex(margin + col * size, margin + row * size)
-
-    half = size / 2
-    for col in range(rules.cols):
-        yield _text(LABEL, corner(0, col) + half - 0.5j * margin, _column(col, rules), size / 48)
-    for row in range(rules.rows):
-        yield _text(LABEL, corner(row, 0) - margin / 2 + half * 1j, str(row + 1), size / 48)
-    places = [divmod(cell, rules.cols) for cell in range(rules.cells)]
-    for cell, place in enumerate(places):
-        value = float("nan") if values is None or board[cell] else values[cell]
-        yield _Shape("tile", LAST if cell == last else _shade(value), corner(*place), size)
+    places = (divmod(cell, rules.cols) for cell in range(rules.cells))
+    corners = [complex(margin + col * size, margin + row * size) for row, col in places]
+    middle = complex(size / 2, size / 2)  # of a cell, from its corner on
+    above = complex(size / 2, -margin / 2)
+    before = complex(-margin / 2, size / 2)
+    for col, corner in enumerate(corners[: rules.cols]):
+        yield _text(LABEL, corner + above, _column(col, rules), size / 48)
+    for row, corner in enumerate(corners[:: rules.cols], 1):
+        yield _text(LABEL, corner + before, str(row), size / 48)
+    colours = [_shade(value) for value in values]
+    if last is not None:
+        colours[last] = LAST
+    for cell, corner in enumerate(corners):
+        yield _Shape("tile", colours[cell], corner, size)
         if board[cell]:
-            mark = MARKS[board[cell]]
-            strokes = _CROSS if mark == "X" and not rules.gravity else ()
-            yield _Shape(mark, COLOURS[mark], corner(*place), size, strokes, is_piece=rules.gravity)
-        elif not np.isnan(value):
-            number = _number(value)
+            yield _mark(MARKS[board[cell]], corner, size, rules)
+        elif not np.isnan(values[cell]):
+            number = _number(values[cell])
             width = 2 * max(end.real for _, end in _letters(number))
             unit = min(size / 36, 0.8 * size / width)
-            yield _text(INK, corner(*place) + half + half * 1j, number, unit)
+            yield _text(INK, corner + middle, number, unit)
     for line in rules.lines:
         if abs(board[list(line)].sum()) == len(line):
-            line_places = [complex(*reversed(places[cell])) for cell in line]
-            runs = _runs([one - line_places[0] for one in line_places])
-            first = corner(*places[line[0]])
+            first = corners[line[0]]
+            runs = _runs([(corners[cell] - first) / size for cell in line])
             yield _Shape("line", INK, first, size, tuple(map(_stroke, runs)))
+
+
+def _mark(mark: str, at: complex, size: int, rules: Rules) -> _Shape:
+    """An X or an O on the cell with this corner."""
+    if rules.gravity:
+        return _Shape(mark, COLOURS[mark], at, size, is_piece=True)
+    strokes = {"X": _CROSS, "O": ()}
+    return _Shape(mark, COLOURS[mark], at, size, strokes[mark])
 
 
 def _runs(cells: list[complex]) -> list[list[complex]]:
@@ -226,8 +240,9 @@ def _runs(cells: list[complex]) -> list[list[complex]]:
     for cell in cells[1:]:
         run = runs[-1]
         step = cell - run[-1]
+        steps = {after - before for before, after in pairwise(run)} or {step}
         touches = max(abs(step.real), abs(step.imag)) == 1
-        if touches and (len(run) == 1 or step == run[-1] - run[-2]):
+        if touches and steps == {step}:
             run.append(cell)
         else:
             runs.append([cell])
@@ -250,16 +265,19 @@ def _shade(value: float) -> str:
     """The colour of a tile; the square root makes small values visible."""
     if np.isnan(value):
         return TILE
+    full = _rgb(NEGATIVE)
+    if value > 0:
+        full = _rgb(POSITIVE)
     share = 0.6 * min(1.0, abs(value)) ** 0.5
-    full = _rgb(POSITIVE if value > 0 else NEGATIVE)
-    return "#{:02x}{:02x}{:02x}".format(
-        *np.rint((1 - share) * _rgb(TILE) + share * full).astype(int)
-    )
+    mixed = np.rint((1 - share) * _rgb(TILE) + share * full).astype(int)
+    return "#{:02x}{:02x}{:02x}".format(*mixed)
 
 
 def _number(value: float) -> str:
     """A value as text: two decimals, or three digits from 100 on, and never "-0.00"."""
-    return f"{round(value, 2) + 0.0:.2f}" if abs(value) < 100 else f"{value:.3g}"
+    if abs(value) >= 100:
+        return f"{value:.3g}"
+    return f"{round(value, 2) + 0.0:.2f}"
 
 
 def _column(col: int, rules: Rules) -> str:
@@ -268,7 +286,8 @@ def _column(col: int, rules: Rules) -> str:
 
 def _checked(
     board: Any, rules: Rules, last: Any, values: Any
-) -> tuple[Boards, int | None, NDArray[np.float64] | None]:
+) -> tuple[Boards, int | None, NDArray[np.float64]]:
+    """A board, its last move, and the value of each cell, NaN for none; ValueError if they err."""
     board = np.asarray(board)
     if board.shape != (rules.cells,) or not np.isin(board, (-1, 0, 1)).all():
         raise ValueError(
@@ -276,13 +295,12 @@ def _checked(
         )
     if last is not None:
         last = whole_number(last, "the last move", 0, rules.cells - 1)
-    if values is not None:
-        values = np.asarray(values, dtype=np.float64)
-        if values.shape != (rules.cells,) or np.isinf(values).any():
-            raise ValueError(
-                f"values are {rules.cells} finite numbers or NaN, got {values.tolist()}"
-            )
-    return board.astype(np.int8), last, values
+    if values is None:
+        values = np.full(rules.cells, np.nan)
+    values = np.asarray(values, dtype=np.float64)
+    if values.shape != (rules.cells,) or np.isinf(values).any():
+        raise ValueError(f"values are {rules.cells} finite numbers or NaN, got {values.tolist()}")
+    return board.astype(np.int8), last, np.where(board == 0, values, np.nan)
 
 
 # --- SVG ------------------------------------------------------------------------------------------
@@ -315,14 +333,22 @@ def _boards(cells: Sequence[int], rules: Rules, size: int, top: int) -> tuple[li
     for ply, cell in enumerate(cells):
         state = standing(cells[: ply + 1], rules)
         row, column = divmod(ply, columns)
-        x, y = column * wide, top + row * (high + caption)
-        move = f"{ply + 1}. {SIDES[ply % 2]} {cell_text(int(cell), rules)}"
-        of_line = " wins" if state.winner == SIDES[ply % 2] else " loses"
-        text = move + (of_line if state.ended == "line" else _ENDS.get(state.ended, ""))
+        x = column * wide
+        y = top + row * (high + caption)
+        text = f"{ply + 1}. {SIDES[ply % 2]} {cell_text(int(cell), rules)}{_end(state)}"
         board = svg(state.board, rules, last=cell, cell_pixels=size)
         parts.append(_caption(text, x + wide / 2, y + caption / 2, size))
         parts.append(board.replace("<svg ", f'<svg x="{x}" y="{y + caption}" ', 1))
     return parts, columns * wide, rows * (high + caption)
+
+
+def _end(game: Standing) -> str:
+    """What a caption says of the last move of a game; "" while the game goes on."""
+    if game.ended != "line":
+        return {"full": ": a draw", "illegal": " is illegal"}.get(game.ended, "")
+    if game.winner == SIDES[(len(game.moves) - 1) % 2]:
+        return " wins"
+    return " loses"
 
 
 def _caption(text: str, x: float, y: float, size: int) -> str:
@@ -364,10 +390,13 @@ def _cover(shape: _Shape) -> tuple[tuple[slice, slice], NDArray[np.float32]]:
     """Where a shape is in the picture, and the share of each pixel there: (height, width, 1)."""
     ends = shape.at + shape.unit * np.array(shape.strokes or (0, 1 + 1j)).ravel()
     pad = 1 + shape.unit * _THICKNESS[shape.kind]
-    left, right = int(ends.real.min() - pad), int(ends.real.max() + pad)
-    top, bottom = int(ends.imag.min() - pad), int(ends.imag.max() + pad)
-    pixels = np.arange(left, right) + 0.5 + 1j * (np.arange(top, bottom)[:, None] + 0.5)
-    share = np.clip(0.5 - _distance(shape, pixels), 0, 1)
+    left = int(ends.real.min() - pad)
+    right = int(ends.real.max() + pad)
+    top = int(ends.imag.min() - pad)
+    bottom = int(ends.imag.max() + pad)
+    across = np.arange(left, right) + 0.5
+    down = np.arange(top, bottom) + 0.5
+    share = np.clip(0.5 - _distance(shape, across + 1j * down[:, None]), 0, 1)
     return (slice(top, bottom), slice(left, right)), share[..., None].astype(np.float32)
 
 
@@ -415,17 +444,21 @@ GLYPHS = {
 @lru_cache(maxsize=512)
 def _letters(text: str) -> tuple[tuple[complex, complex], ...]:
     """A text in the stroke font: the ends of its strokes, from the middle of its digits on."""
-    found = []
+    found: list[tuple[complex, complex]] = []
     left = 0
     for letter in text:
-        strokes = [
-            [complex(left + int(x), int(y) - 3) for x, y in zip(word[::2], word[1::2], strict=True)]
-            for word in GLYPHS[letter].split()
-        ]
-        found += [ends for points in strokes for ends in pairwise(points)]
+        strokes = [_points(word, left) for word in GLYPHS[letter].split()]
+        for points in strokes:
+            found += pairwise(points)
         left = 2 + max(int(point.real) for points in strokes for point in points)
     middle = (left - 2) / 2
     return tuple((start - middle, end - middle) for start, end in found)
+
+
+def _points(word: str, left: int) -> list[complex]:
+    """The points of a stroke of `GLYPHS`, so far to the right, around the middle of a digit."""
+    pairs = zip(word[::2], word[1::2], strict=True)
+    return [complex(left + int(x), int(y) - 3) for x, y in pairs]
 
 
 # --- the window of render_mode="human" ------------------------------------------------------------

@@ -112,7 +112,9 @@ class Rules:
         if (bits := self.rows * (self.cols + 1)) > MAX_BITS:
             needs = f"needs rows * (cols + 1) = {bits} bits, more than {MAX_BITS}"
             raise ValueError(f"a board of {size} {needs}; use a smaller one, for example 7x8")
-        k = 3 if self.k is None and size == "3x3" else self.k
+        k = self.k
+        if k is None and size == "3x3":
+            k = 3
         if k is None:
             possible = " to ".join(f"{size}x{k}" for k in sorted({min(3, longest), longest}))
             raise ValueError(f"{size} does not say how many win: write {possible}, or give k")
@@ -122,11 +124,9 @@ class Rules:
 
     def __str__(self) -> str:
         """Such as "4x4, 4 in a row, gravity"."""
-        further = (
-            f", {name}" if value is True else f", {name}={value}"
-            for name, value in self.variant.items()
-        )
-        return f"{self.rows}x{self.cols}, {self.k} in a row{''.join(further)}"
+        size = f"{self.rows}x{self.cols}, {self.k} in a row"
+        further = [f"{name}={value}" for name, value in self.variant.items()]
+        return ", ".join(word.removesuffix("=True") for word in (size, *further))
 
     @classmethod
     def among(cls, arguments: Mapping[str, Any]) -> Rules:
@@ -190,7 +190,9 @@ class Rules:
 
         taken: the cells with a mark. With gravity they are the lowest row, and those above a mark.
         """
-        return taken >> self.row_bits | self._lowest_row if self.gravity else None
+        if not self.gravity:
+            return None
+        return taken >> self.row_bits | self._lowest_row
 
     @cached_property
     def _lowest_row(self) -> int:
@@ -210,15 +212,21 @@ class Rules:
         """
         free = taken ^ self.full
         opened = self.open_cells(taken)
-        return free if opened is None else free & opened
+        if opened is None:
+            return free
+        return free & opened
 
     def floating(self, taken: _Bits) -> Any:
         """The taken cells, as bits, above a free one, where gravity allows none: int, or (B,)."""
-        return taken & (self.open_cells(taken) ^ self.full) if self.gravity else taken & 0
+        if not self.gravity:
+            return taken & 0
+        return taken & (self.open_cells(taken) ^ self.full)
 
     def uncovered(self, taken: _Bits) -> Any:
         """The taken cells, as bits, of which each may have been marked last: int, or (B,)."""
-        return taken & (taken << (self.cols + 1) ^ self.full) if self.gravity else taken
+        if not self.gravity:
+            return taken
+        return taken & (taken << (self.cols + 1) ^ self.full)
 
     @property
     def line_result(self) -> int:
@@ -285,7 +293,9 @@ class Rules:
         open_to_x = self.has_line(o ^ self.full)
         open_to_o = self.has_line(x ^ self.full)
         is_open = open_to_x | open_to_o
-        return ~is_open if isinstance(is_open, np.ndarray) else not is_open
+        if isinstance(is_open, np.ndarray):
+            return ~is_open
+        return not is_open
 
     def is_over(self, x: _Bits, o: _Bits, early_draw: bool = False) -> Any:
         """True if a game is finished, whoever has moved last: bool, or (B,) bool."""
@@ -329,7 +339,9 @@ class Rules:
         """The number of bits from cell to cell of a line; 0 unless it is one, and k cells."""
         places = sorted(self.cell_bits[cell].bit_length() for cell in line)
         steps = {after - before for before, after in pairwise(places)} or {1}
-        return max(steps) if len(steps) == 1 and len(line) == self.k else 0
+        if len(steps) > 1 or len(line) != self.k:
+            return 0
+        return steps.pop()
 
     @cached_property
     def straight_lines(self) -> dict[int, int]:
@@ -356,7 +368,9 @@ class Rules:
         for step, firsts in self.straight_lines.items():
             shifts = [stride * step for stride in self.strides]
             everywhere = reduce(lambda line, shift: line & line >> shift, shifts, self.full)
-            found.append((shifts, firsts if everywhere != firsts else 0))
+            if everywhere == firsts:
+                firsts = 0
+            found.append((shifts, firsts))
         return found
 
     @final
@@ -367,7 +381,9 @@ class Rules:
             line = marks
             for shift in shifts:
                 line = line & line >> shift
-            found = found | (line & firsts if firsts else line)
+            if firsts:
+                line = line & firsts
+            found = found | line
         for bent in self.bent_lines:
             found = found | (marks & bent == bent)
         return found != 0
@@ -419,13 +435,11 @@ class Rules:
     def _grid(self, legal: NDArray[Any]) -> NDArray[Any]:
         return legal.reshape(*legal.shape[:-1], self.rows, self.cols)
 
-    def results(self, boards: Boards, early_draw: bool = False) -> NDArray[np.int8]:
+    def results(self, boards: Boards) -> NDArray[np.int8]:
         """The results (B,) of boards (B, cells) for the sides that moved last: see `result`."""
         x, o = self.to_bits(boards)
         x_moved = to_move(boards) < 0
-        found: NDArray[np.int8] = self.result(
-            np.where(x_moved, x, o), np.where(x_moved, o, x), early_draw
-        )
+        found: NDArray[np.int8] = self.result(np.where(x_moved, x, o), np.where(x_moved, o, x))
         return found
 
     def marked(self, order: NDArray[Any], moves: Any) -> Boards:
@@ -497,7 +511,9 @@ class Standing(NamedTuple):
     @property
     def mover(self) -> str | None:
         """The side to move, "X" or "O"; None once the game has ended."""
-        return None if self.ended else SIDES[len(self.moves) % 2]
+        if self.ended:
+            return None
+        return SIDES[len(self.moves) % 2]
 
     @property
     def board(self) -> Boards:
@@ -510,7 +526,9 @@ class Standing(NamedTuple):
     @property
     def line(self) -> tuple[int, ...]:
         """The cells of the complete lines, in order; () if there is none."""
-        return self.rules.winning_cells(self.board) if self.ended == "line" else ()
+        if self.ended != "line":
+            return ()
+        return self.rules.winning_cells(self.board)
 
 
 def standing(cells: Sequence[int], rules: Rules, early_draw: bool = False) -> Standing:
@@ -545,5 +563,5 @@ def standing(cells: Sequence[int], rules: Rules, early_draw: bool = False) -> St
             ended = "line"
     moved_last = SIDES[(len(moves) - 1) % 2]
     winner = {WIN: moved_last, LOSS: other_side(moved_last)}.get(result)
-    x, o = (other, own) if len(moves) % 2 else (own, other)
-    return Standing(rules, tuple(moves), x, o, ended, winner, illegal)
+    marks = {moved_last: other, other_side(moved_last): own}
+    return Standing(rules, tuple(moves), marks["X"], marks["O"], ended, winner, illegal)

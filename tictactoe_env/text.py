@@ -60,7 +60,8 @@ def board_prompt(board: Boards, rules: Rules) -> str:
     Where pieces fall, it says so, and lists the columns too.
     """
     board = np.asarray(board)
-    if board.shape != (checked_rules(rules).cells,) or not {*board.tolist()} <= {-1, 0, 1}:
+    is_one = board.shape == (checked_rules(rules).cells,)
+    if not is_one or not {*board.tolist()} <= {-1, 0, 1}:
         got = " ".join(repr(board).split())
         raise ValueError(f"a board must be {rules.cells} numbers of +1, -1 and 0, got {got:.200}")
     side = side_to_move(board)
@@ -92,8 +93,9 @@ def _game(rules: Rules) -> str:
         return "tic-tac-toe"
     if rules == Rules(6, 7, 4, gravity=True):
         return "Connect Four"
-    what = f"a game of {rules.k} in a row"
-    return f"{what} with falling pieces" if rules.gravity else what
+    if rules.gravity:
+        return f"a game of {rules.k} in a row with falling pieces"
+    return f"a game of {rules.k} in a row"
 
 
 Parse = Callable[[str, Boards], int | None]
@@ -101,19 +103,18 @@ Parse = Callable[[str, Boards], int | None]
 
 def _parse(parse: Parse | None, rules: Rules) -> Parse:
     """The function that finds the cell of an answer on a board; ValueError for what is no cell."""
+    if parse is not None:
+        _function("parse", parse)
+    return partial(_cell_of, parse, rules)
+
+
+def _cell_of(parse: Parse | None, rules: Rules, answer: str, board: Boards) -> int | None:
     if parse is None:
-        return partial(_named, rules)
-    return partial(_checked, _function("parse", parse), rules)
-
-
-def _named(rules: Rules, answer: str, board: Boards) -> int | None:
-    return notation.named_cell(answer, rules, board)
-
-
-def _checked(parse: Parse, rules: Rules, answer: str, board: Boards) -> int | None:
+        return notation.named_cell(answer, rules, board)
     cell = parse(answer, board)
-    what = "what parse returns, if it is not None,"
-    return None if cell is None else whole_number(cell, what, 0, rules.cells - 1)
+    if cell is None:
+        return None
+    return whole_number(cell, "what parse returns, if it is not None,", 0, rules.cells - 1)
 
 
 def _function(name: str, value: Any) -> Any:
@@ -153,7 +154,8 @@ class TextPolicy:
         batch: int = 8,
         parse: Parse | None = None,
     ):
-        self.ask, self.rules = _function("ask", ask), checked_rules(rules)
+        self.ask = _function("ask", ask)
+        self.rules = checked_rules(rules)
         if prompt is None:
             prompt = partial(board_prompt, rules=rules)
         self.prompt = _function("prompt", prompt)
@@ -163,8 +165,11 @@ class TextPolicy:
             raise ValueError(f"symmetric must be True or False, got {symmetric!r:.200}")
         self._is_symmetric = symmetric
         self._forms = canonical_forms(rules, symmetric)
-        self.file = None if file is None else _writable(file)
-        self.answers = {} if self.file is None else _kept(self.file)
+        self.file: Path | None = None
+        self.answers: dict[str, str] = {}
+        if file is not None:
+            self.file = _writable(file)
+            self.answers = _kept(self.file)
         self._unreadable = set[str]()
         self._illegal = set[str]()
 
@@ -209,9 +214,9 @@ class TextPolicy:
         for first in range(0, len(prompts), self.batch):
             part = prompts[first : first + self.batch]
             answers = self.ask(part)
-            is_list = isinstance(answers, Iterable)
-            is_list &= not isinstance(answers, (str, bytes, Mapping, Set))
-            texts = [*answers] if is_list else []
+            texts = []
+            if _is_list(answers):
+                texts = [*answers]
             if len(texts) != len(part) or not all(isinstance(one, str) for one in texts):
                 got = " ".join(repr(texts or answers).split())
                 raise ValueError(f"ask must return {len(part)} texts in a list, got {got:.200}")
@@ -225,6 +230,11 @@ class TextPolicy:
             with self.file.open("a", encoding="utf-8") as file:
                 for prompt, answer in answers.items():
                     file.write(json.dumps({"prompt": prompt, "answer": answer}) + "\n")
+
+
+def _is_list(value: Any) -> bool:
+    """True for a list or another row of things, none of which is a letter or a name."""
+    return isinstance(value, Iterable) and not isinstance(value, (str, bytes, Mapping, Set))
 
 
 def _writable(file: Any) -> Path:
@@ -288,7 +298,7 @@ def regret(
     """
     found = []
     for what, given in (("prompts", prompts), ("completions", completions)):
-        if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
+        if not _is_list(given):
             raise ValueError(f"{what} must be a list of texts or chats, got {given!r:.200}")
     for prompt, completion in zip(prompts, map(_text, completions), strict=True):
         rules, board, values = _judged(prompt)
@@ -359,8 +369,9 @@ class TextEnv(gym.Wrapper, gym.utils.RecordConstructorArgs):
     """
 
     def __init__(self, env: gym.Env[Any, Any], parse: Parse | None = None):
-        is_env = isinstance(env, gym.Env) and env.has_wrapper_attr("config")
-        config = env.get_wrapper_attr("config") if is_env else None
+        config = None
+        if isinstance(env, gym.Env) and env.has_wrapper_attr("config"):
+            config = env.get_wrapper_attr("config")
         if not isinstance(config, Config):
             raise ValueError(f"env must be a TicTacToeEnv or a wrapper of one, got {env!r:.200}")
         gym.utils.RecordConstructorArgs.__init__(self, parse=parse)
@@ -387,15 +398,12 @@ class TextEnv(gym.Wrapper, gym.utils.RecordConstructorArgs):
         rules = self._config.rules
         board = self._board()
         move = self._parse(action, board)
-        if move is None and self._config.illegal == "raise":
-            what = "column such as d" if rules.gravity else "cell such as b2"
-            raise IllegalMoveError(f"an action must name a {what}, got {action!r:.200}")
+        if self._config.illegal == "raise":
+            self._check(action, move)
         if move is not None and self._config.by_column:
-            if self._config.illegal == "raise":
-                is_full = bool(board[move % rules.cols])
-                notation.check_move(board, move, rules, is_column=is_full)
             # No column stands for a cell that is not the lowest free one.
-            move = move % rules.cols if rules.legal_cells(board)[move] else None
+            is_legal = rules.legal_cells(board)[move]
+            move = move % rules.cols if is_legal else None
         if move is None:
             end = {"outcome": np.int8(-1), "illegal_move": np.int8(1)}
             end["action_mask"] = np.ones_like(self._info["action_mask"])
@@ -403,8 +411,21 @@ class TextEnv(gym.Wrapper, gym.utils.RecordConstructorArgs):
             self._info = None
             return self._seen(), float(self._config.reward_table[ILLEGAL]), True, False, info
         _, reward, terminated, truncated, info = self.env.step(move)
-        self._info = None if terminated or truncated else info
+        self._info = info
+        if terminated or truncated:
+            self._info = None
         return self._seen(), reward, terminated, truncated, info
+
+    def _check(self, action: str, move: int | None) -> None:
+        """Raise IllegalMoveError if the text names no cell, or stands for no legal column."""
+        rules = self._config.rules
+        if move is None:
+            what = "column such as d" if rules.gravity else "cell such as b2"
+            raise IllegalMoveError(f"an action must name a {what}, got {action!r:.200}")
+        if self._config.by_column:
+            board = self._board()
+            is_full = bool(board[move % rules.cols])
+            notation.check_move(board, move, rules, is_column=is_full)
 
     def _board(self) -> Boards:
         return self._config.seen(self.env.get_wrapper_attr("board"))

@@ -97,7 +97,7 @@ class MaskInObservation(_MaskGiver, gym.Wrapper, RecordConstructorArgs):
         dtype = _dtype_name(dtype)
         RecordConstructorArgs.__init__(self, observation=observation, mask=mask, dtype=dtype)
         gym.Wrapper.__init__(self, env)
-        keys = observation, mask
+        keys = (observation, mask)
         self.observation_space = self._space(env.observation_space, env.action_space, keys, dtype)
 
     def reset(
@@ -162,7 +162,9 @@ class VectorMaskInObservation(_MaskGiver, VectorWrapper):
     ) -> tuple[dict[str, Any], dict[str, Any]]:
         """Reset `env`; games outside `options["reset_mask"]` keep their masks."""
         started = (options or {}).get("reset_mask")
-        started = np.ones(self.num_envs, bool) if started is None else np.array(started)
+        if started is None:
+            started = np.ones(self.num_envs, bool)
+        started = np.array(started)
         observations, infos = self.env.reset(seed=seed, options=options)
         self._masks = self._read_masks(infos, started)
         return self._joined(observations, self._masks.copy()), infos

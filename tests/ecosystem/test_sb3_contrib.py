@@ -1,5 +1,7 @@
 """sb3-contrib: MaskablePPO with its callback and evaluation, and the other algorithms."""
 
+import re
+
 import gymnasium as gym
 import pytest
 from sb3_contrib import ARS, QRDQN, TRPO, MaskablePPO
@@ -23,6 +25,12 @@ def test_the_example_trains_and_draws_the_game_that_it_can_lose(run_example, tmp
     picture = (tmp_path / "lost.svg").read_text()  # nobody is unbeatable after 10,000 steps
     assert 'class="line"' in picture  # the opponent's three in a row
     assert evaluate(MaskablePPO.load(tmp_path / "maskable_ppo")).x.illegal == 0
+
+
+def test_the_loop_of_an_own_game_learns_both_games(run_example):
+    output, rates = run_example("sb3_contrib_own_game.py", 50_000)
+    assert rates["X"][0] > 75
+    assert int(re.search(r"Nim: (\d+) of 16", output)[1]) >= 14
 
 
 def test_maskable_ppo_learns_and_is_judged_in_processes_without_an_illegal_move(tmp_path):

@@ -2,7 +2,7 @@
 
 The lines of a policy as X are the games that it can play as X, against every reply. The positions
 on them follow from the rules and from its moves, so the moves alone are enough: see
-docs/certificates.md for their order and for the text.
+docs/certificate_format.md for their order and for the text.
 """
 
 from __future__ import annotations
