@@ -167,7 +167,8 @@ def test_whether_certificates_prove_what_they_are_asked_for_is_the_exit_code(cap
     for files, code in (([safe], 0), ([safe, beaten], 3), ([beaten, "none.json"], 1)):
         assert called(evaluate, ["--verify", *files, "--proven"], capsys)[0] == code
     assert called(evaluate, ["--verify", beaten], capsys)[0] == 0
-    assert called(evaluate, [safe, "--proven"], capsys)[0] == 2
+    code, _, err = called(evaluate, [safe, "--verify", "--games", "5"], capsys)
+    assert (code, err.count("\n"), "--verify" in err, "--games" in err) == (2, 1, True, True)
 
 
 def test_a_model_makes_the_certified_moves_or_is_found_out(capsys, run, tmp_path):

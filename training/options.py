@@ -206,14 +206,14 @@ def typed(kind: Any, text: str) -> Any:
 
 def expected_of(kind: Any) -> str:
     """The values of a type in words, such as "a whole number, 1 to 9", or "X or O"."""
-    schema = adapter(kind).json_schema()
     items = schema_of_items(kind)
     if "enum" in items:
         *others, last = items["enum"]
         words = f"{', '.join(others)} or {last}"
     else:
         words = ", ".join(filter(None, (_WORDS.get(items["type"], "a text"), bounds_of(kind))))
-    if schema["type"] != "array":
+    schema = adapter(kind).json_schema()
+    if schema.get("type") != "array":
         return words
     count = f"{len(schema['prefixItems'])} values" if "prefixItems" in schema else "values"
     return f"{count} with commas between them, each {words}"
@@ -236,8 +236,9 @@ def bounds_of(kind: Any) -> str:
 
 
 def schema_of_items(kind: Any) -> dict[str, Any]:
-    """The JSON schema of a type; of a tuple that of its items."""
+    """The JSON schema of a type; of a tuple that of its items; without `None`."""
     schema = adapter(kind).json_schema()
+    schema, *_ = schema.get("anyOf", [schema])
     if "items" in schema:
         return dict(schema["items"])
     return dict(schema.get("prefixItems", [schema])[0])

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import agents
-from apps.terminal.experiments import Experiment, experiment_of, saved_config
+from apps.terminal.experiments import Experiment, continued, experiment_of, saved_config
 from tictactoe_env.opponents import parse_pool, split_options
 from training.selfplay import RIVAL
 
@@ -41,14 +41,14 @@ def meets_rival(experiment: Experiment) -> bool:
     return any(split_options(name)[0] == RIVAL for name, _ in pool)
 
 
-def new_pair(page: Any, typed: dict[str, Any]) -> Pair:
+def new_pair(page: Any, rival: str, typed: Mapping[str, Any]) -> Pair:
     """The two that are trained against each other.
 
     The rival gets the board, the options in SHARED that were typed, the next seed, and where the
     other learns one side, the other side. Raises ValueError for one that has no snapshots.
     """
-    first = experiment_of(page, {"opponents": RIVAL, **typed}, {})
-    config, rival_page = first.config, agents.page(typed["rival"])
+    first = experiment_of(page, {"opponents": RIVAL, **typed})
+    config, rival_page = first.config, agents.page(rival)
     side = {"X": "O", "O": "X"}.get(getattr(config, "side", ""), "both")
     given = {name: typed[name] for name in SHARED if name in typed}
     given = {
@@ -58,7 +58,7 @@ def new_pair(page: Any, typed: dict[str, Any]) -> Pair:
         **given,
         **config.rules.to_json(),
     }
-    second = experiment_of(rival_page, given, {})
+    second = experiment_of(rival_page, given)
     for experiment in (first, second):
         if not meets_rival(experiment):
             raise ValueError(
@@ -68,17 +68,16 @@ def new_pair(page: Any, typed: dict[str, Any]) -> Pair:
     return first, second
 
 
-def saved_pair(page: Any, typed: dict[str, Any], saved: dict[str, Any]) -> Pair:
+def saved_pair(page: Any, folder: Path, saved: Mapping[str, Any], typed: Mapping[str, Any]) -> Pair:
     """The two of a resumed run. The steps that were typed are those of both."""
-    folder: Path = typed["resume"]
     other = folder.with_name(str(saved["rival"]))
     saved_other = saved_config(other)
     if saved_other.get("rival_of") != folder.name:
         raise ValueError(f"{other} was not trained with {folder}: was one of them renamed?")
     steps = {name: typed[name] for name in ("steps",) if name in typed}
     rival_page = agents.page(saved_other["agent"])
-    second = experiment_of(rival_page, {"resume": other, **steps}, saved_other)
-    return experiment_of(page, typed, saved), second
+    second = continued(rival_page, other, saved_other, steps)
+    return continued(page, folder, saved, typed), second
 
 
 def runs_of(pair: tuple[Experiment, ...], folder: Path, until: str) -> Rivals:

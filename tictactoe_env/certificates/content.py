@@ -251,24 +251,6 @@ def seems_to_win(found: SideResults) -> bool:
     return found.unbeatable and found.vs_random.draw == found.vs_random.loss == 0
 
 
-PROVEN_HELP = (
-    "also ask whether the players can be beaten: the exit code is 0 if none can, as any side that "
-    "its certificate states, 3 if one can, and 1 if a certificate is refused"
-)
-
-
-def exit_code(found: Sequence[Certificate | None], proven: bool) -> int:
-    """The exit code of a verifier, as PROVEN_HELP says.
-
-    found: the certificates, None for those that are refused. proven: whether --proven is given; if
-    not, it's 0 or 1.
-    """
-    verified = [certificate for certificate in found if certificate is not None]
-    if len(verified) < len(found):
-        return 1
-    return 3 if proven and not all(one.is_proven for one in verified) else 0
-
-
 # --- from JSON ------------------------------------------------------------------------------------
 
 
