@@ -28,12 +28,11 @@ with explained("evaluate.py", "play"):
     from apps.players.seat import NAMES_TEXT, board_of, path_of, policy_of, seat_of
     from apps.terminal import report
     from apps.terminal.battle import battle as play_games
-    from apps.terminal.command_line import ONE_OR_NONE, CommandLine, read_by, section
+    from apps.terminal.command_line import CommandLine, Flag, OneOrNone, read_by
     from apps.terminal.examine import MET, examine, remembers, tree_text
     from apps.terminal.report import PipedConsole
     from apps.terminal.talk import Seconds
     from tictactoe_env.certificates import __main__ as verifier
-    from tictactoe_env.certificates.__main__ import PROVEN_HELP
     from tictactoe_env.certificates.certificate import certify, policy_in, read, verify
     from tictactoe_env.certificates.content import Certificate
     from tictactoe_env.certificates.stated import Stated, name_of
@@ -59,15 +58,8 @@ with explained("evaluate.py", "play"):
 GAMES = 1000  # games of a sampled result, of agents that meet too many positions for a proof
 LIMIT = Limit()
 
-INSTEAD = section("Instead of results", 1)
-PROGRAM = section("A program in any language", 2)
-CERTIFICATES = section("Certificates", 3)
-
 Agent = Annotated[
     str, read_by(id_of), Parameter(required=True, help="the agents to evaluate, see below")
-]
-Json = Annotated[
-    Path | None, Parameter(metavar="FILE", help="also write all results to a JSON file")
 ]
 Board = Annotated[
     Rules | None,
@@ -77,26 +69,25 @@ Board = Annotated[
         help="rows, columns and marks in a row (default: those of the first run, or 3x3x3)",
     ),
 ]
-Gravity = Annotated[bool, Parameter(show_default=False, help="pieces fall, as in Connect Four")]
+Gravity = Annotated[Flag, Parameter(help="pieces fall, as in Connect Four")]
+Json = Annotated[Path | None, Parameter(help="also write all results to this JSON file")]
 Games = Annotated[
     Count | None,
     Parameter(
-        metavar="N",
-        help="also sample N games of each pair; where results cannot be exact, they are sampled "
-        f"anyway (default: {GAMES:,})",
+        help="also sample so many games of each pair; where results cannot be exact, they are "
+        f"sampled anyway (default: {GAMES:,})",
     ),
 ]
-GameSeed = Annotated[Natural, Parameter(metavar="N", help="seed of all games that are sampled")]
+GameSeed = Annotated[Natural, Parameter(help="seed of all games that are sampled")]
 MaxPositions = Annotated[
     Count,
     Parameter(
-        metavar="N",
         help=f"on boards of more than {TABULATED} cells, results are computed from the positions "
-        "that an agent can meet: at most N, else games are sampled",
+        "that an agent can meet: at most so many, else games are sampled",
     ),
 ]
 MaxMegabytes = Annotated[
-    Count, Parameter(metavar="N", help="memory for these positions, without that of the agents")
+    Count, Parameter(help="memory for these positions, without that of the agents")
 ]
 
 
@@ -134,13 +125,7 @@ def evaluate_agents(
     json: Json = None,
     board: Board = None,
     gravity: Gravity = False,
-    from_model: Annotated[
-        bool,
-        Parameter(
-            show_default=False,
-            help="load the model of each run and check that it makes the certified moves",
-        ),
-    ] = False,
+    from_model: Flag = False,
     games: Games = None,
     game_seed: GameSeed = 0,
     max_positions: MaxPositions = LIMIT.positions,
@@ -149,6 +134,9 @@ def evaluate_agents(
     """Print the verdict on every agent, then their exact results, and a cross table.
 
     If an agent can meet more positions than the limit allows, the results of all pairs are sampled.
+
+    Args:
+        from_model: load the model of each run and check that it makes the certified moves
     """
     check_json(json)
     rules = board_of(agents, board, gravity)
@@ -263,19 +251,16 @@ def compare_with_model(folder: Path, certificate: Certificate, limit: Limit) -> 
 
 def show_position(
     *agents: Agent,
-    position: Annotated[
-        str,
-        Parameter(
-            metavar="X.O/.X./...",
-            group=INSTEAD,
-            help="only print what the agents think of this board: probabilities, own values, "
-            "results against random moves, and the exact result of each move",
-        ),
-    ],
+    position: str,
     board: Board = None,
     gravity: Gravity = False,
 ) -> None:
-    """Print what agents think of one position, and the exact result of each move."""
+    """Print what the agents think of one position.
+
+    Args:
+        position: the board, such as X.O/.X./...: probabilities, own values, results against random
+            moves, and the exact result of each move
+    """
     rules = board_of(agents, board, gravity)
     seats = {name: seat_of(spec, rules, "agent") for name, spec in by_name(agents).items()}
     examine(seats, position, rules, PipedConsole())
@@ -283,20 +268,16 @@ def show_position(
 
 def show_trees(
     *agents: Agent,
-    tree: Annotated[
-        list[Count],
-        ONE_OR_NONE,
-        Parameter(
-            metavar="N",
-            group=INSTEAD,
-            help="only print the moves of the agents as a tree, N moves deep (default: what fits a "
-            "screen); of a trie the games that it has learned from, with their results",
-        ),
-    ],
+    tree: OneOrNone[Count],
     board: Board = None,
     gravity: Gravity = False,
 ) -> None:
-    """Print the moves of agents as a tree, of a trie the games that it has learned from."""
+    """Print the moves of the agents as a tree.
+
+    Args:
+        tree: so many moves deep (default: what fits a screen); of a trie the games that it has
+            learned from, with their results
+    """
     rules = board_of(agents, board, gravity)
     console = PipedConsole()
     depth = next(iter(tree), None)
@@ -309,21 +290,18 @@ def show_trees(
 
 def write_expectations(
     *agents: Agent,
-    expectations: Annotated[
-        Path,
-        Parameter(
-            metavar="FILE.csv",
-            group=INSTEAD,
-            help="only write the positions in games of two agents to FILE, with their expected "
-            "results, for train.py value_net --dataset; as many examples as --games has (default: "
-            f"{GAMES:,})",
-        ),
-    ],
+    expectations: Path,
     games: Games = None,
     board: Board = None,
     gravity: Gravity = False,
 ) -> None:
-    """Write and print the positions in games of two agents with their expected results."""
+    """Write the positions in games of two agents with their expected results.
+
+    They are a data set of `train.py value_net --dataset`.
+
+    Args:
+        expectations: the file, a CSV; as many examples as --games has (default: 1,000)
+    """
     with explained("evaluate.py", "train"):
         from apps.terminal.expectations import show
 
@@ -334,44 +312,35 @@ def write_expectations(
 
 def fight(
     *agents: Agent,
-    battle: Annotated[
-        Count,
-        Parameter(
-            metavar="N",
-            group=INSTEAD,
-            help="only play N games between two agents, which swap sides after each, and print "
-            "them",
-        ),
-    ],
+    battle: Count,
     game_seed: GameSeed = 0,
     board: Board = None,
     gravity: Gravity = False,
 ) -> None:
-    """Play games between two agents, and print them."""
+    """Play games between two agents, and print them.
+
+    Args:
+        battle: the number of games; the agents swap sides after each
+    """
     rules = board_of(agents, board, gravity)
     play_games(pair(agents, rules, "--battle"), rules, battle, game_seed, PipedConsole())
 
 
 def show_history(
     *agents: Agent,
-    history: Annotated[
-        list[Path],
-        ONE_OR_NONE,
-        Parameter(
-            metavar="FILE.png",
-            group=INSTEAD,
-            help="let all policies that the runs have kept play each other, exactly, and say who "
-            "beats whom, what was forgotten, and what ratings would say; the picture is FILE, by "
-            "default history.png of the first run",
-        ),
-    ],
+    history: OneOrNone[Path],
     json: Json = None,
     board: Board = None,
     gravity: Gravity = False,
     max_positions: MaxPositions = LIMIT.positions,
     max_megabytes: MaxMegabytes = LIMIT.megabytes,
 ) -> None:
-    """Let all policies that runs have kept play each other, and say what was learned and lost."""
+    """Let all policies that the runs have kept play each other.
+
+    Args:
+        history: the picture of who beats whom, a PNG (default: history.png of the first run); what
+            was forgotten, and what ratings would say, is printed
+    """
     with explained("evaluate.py", "train"):
         from apps.terminal.history import show
 
@@ -394,35 +363,24 @@ def show_history(
 
 def evaluate_program(
     *,
-    program: Annotated[
-        str,
-        Parameter(
-            metavar="COMMAND",
-            group=PROGRAM,
-            help="evaluate this program, which reads a position and answers with a cell, a line "
-            "each; no shell runs it",
-        ),
-    ],
-    seconds: Annotated[
-        Seconds, Parameter(metavar="N", group=PROGRAM, help="its time for a move")
-    ] = SECONDS,
-    answers: Annotated[
-        Path | None,
-        Parameter(
-            metavar="FILE",
-            group=PROGRAM,
-            help="file of its answers, a line of JSON each; what is in it is not asked again",
-        ),
-    ] = None,
+    program: str,
+    seconds: Seconds = SECONDS,
+    answers: Path | None = None,
     board: Board = None,
     gravity: Gravity = False,
     max_positions: MaxPositions = LIMIT.positions,
     max_megabytes: MaxMegabytes = LIMIT.megabytes,
 ) -> None:
-    """Print the exact evaluation of a program in any language.
+    """Evaluate a program in any language.
 
     Its answers are kept in a file, which is left where the program or a person ends the proof.
     Raises ValueError for a program that does not answer as it should.
+
+    Args:
+        program: its command, which no shell runs; it reads a position and answers with a cell, a
+            line each
+        seconds: its time for a move
+        answers: file of its answers, a line of JSON each; what is in it is not asked again
     """
     rules = board_of((), board, gravity)
     limit = Limit(max_positions, max_megabytes)
@@ -459,19 +417,18 @@ def new_file() -> Path:
 
 def verify_certificates(
     *words: Annotated[str, Parameter(allow_leading_hyphen=True, show=False)],
-    verify: Annotated[
-        bool,
-        Parameter(
-            group=CERTIFICATES,
-            help="recompute every result in these certificates, or those of runs, from their "
-            "moves: python -m tictactoe_env.certificates does so without the agents",
-        ),
-    ],
-    proven: Annotated[
-        bool, Parameter(show_default=False, group=CERTIFICATES, help=PROVEN_HELP)
-    ] = False,
+    verify: bool,
+    proven: Flag = False,
 ) -> int:
-    """Hand all words over to `python -m tictactoe_env.certificates`. Returns its exit code."""
+    """Check certificates.
+
+    They are the words of `python -m tictactoe_env.certificates`, which says and returns all.
+
+    Args:
+        verify: recompute every result in these certificates, or those of runs, from their moves; in
+            short python -m tictactoe_env.certificates
+        proven: also ask whether the players can be beaten, by the exit code
+    """
     if proven:
         words = (*words, "--proven")
     return verifier.main(words, prog="evaluate.py --verify")

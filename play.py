@@ -21,7 +21,7 @@ with explained("play.py", "play"):
     from apps.players.seat import KINDS, NAMES_TEXT, OWN, board_of
     from apps.terminal import menu
     from apps.terminal import replay as replays
-    from apps.terminal.command_line import ONE_OR_NONE, CommandLine, read_by, section
+    from apps.terminal.command_line import CommandLine, Flag, OneOrNone, read_by
     from apps.terminal.game import TerminalSession, default_store, seats_of
     from apps.terminal.talk import Seconds, Talk
     from tictactoe_env.errors import printable
@@ -33,8 +33,6 @@ with explained("play.py", "play"):
 
 LISTED = 20  # games of --list
 MAX_SEED = 2**32
-SAVED = section("Saved games", 1)
-WEB = section("The page for a browser", 2)
 
 Player = Annotated[str | None, read_by(id_of), Parameter(metavar="PLAYER")]
 Delay = Annotated[
@@ -52,7 +50,7 @@ Board = Annotated[
         help="rows, columns, marks in a row (default: those of the first run that plays, or 3x3x3)",
     ),
 ]
-Gravity = Annotated[bool, Parameter(show_default=False, help="pieces fall, as in Connect Four")]
+Gravity = Annotated[Flag, Parameter(help="pieces fall, as in Connect Four")]
 Store = Annotated[
     Path | None,
     Parameter(
@@ -84,46 +82,33 @@ def main(arguments: list[str] | None = None) -> int:
 
 def play(
     *,
-    x: Annotated[Player, Parameter(help="who plays X (default: human)")] = None,
-    o: Annotated[Player, Parameter(help="who plays O (default: human)")] = None,
-    program: Annotated[
-        str | None,
-        Parameter(
-            metavar="COMMAND",
-            help="a program in any language plays O, or X where --o is given: it reads a position "
-            "and answers with a cell, a line each",
-        ),
-    ] = None,
-    seconds: Annotated[
-        Seconds | None,
-        Parameter(metavar="N", help=f"its time for a move (default: {SECONDS:g})"),
-    ] = None,
-    games: Annotated[Count | None, Parameter(help="games to play (default: 1)")] = None,
+    x: Player = None,
+    o: Player = None,
+    program: str | None = None,
+    seconds: Seconds | None = None,
+    games: Count | None = None,
     delay: Delay = None,
-    values: Annotated[
-        list[Literal[KINDS]] | None,
-        ONE_OR_NONE,
-        Parameter(
-            help="show what each move is worth: own (the player's own values; meant by --values "
-            "alone) or expected (its exact result against random moves)"
-        ),
-    ] = None,
-    learn: Annotated[
-        bool | None,
-        Parameter(
-            negative="--no-learn",
-            help="whether a trie that plays learns from the games (default: yes)",
-        ),
-    ] = None,
+    values: OneOrNone[Literal[KINDS]] | None = None,
+    learn: Annotated[bool | None, Parameter(negative="--no-learn")] = None,
     board: Board = None,
     gravity: Gravity = False,
-    seed: Annotated[
-        Natural | None,
-        Parameter(help="seed of the agents' moves; each further game adds 1 (default: random)"),
-    ] = None,
+    seed: Natural | None = None,
     store: Store = None,
 ) -> None:
-    """Play the games of the options, or show the menu."""
+    """Play the games of the options, or show the menu.
+
+    Args:
+        x: who plays X (default: human)
+        o: who plays O (default: human)
+        program: a program in any language plays O, or X where --o is given: it reads a position and
+            answers with a cell, a line each
+        seconds: its time for a move (default: 10)
+        games: games to play (default: 1)
+        values: show what each move is worth: own (the player's own values; meant by --values alone)
+            or expected (its exact result against random moves)
+        learn: whether a trie that plays learns from the games (default: yes)
+        seed: seed of the agents' moves; each further game adds 1 (default: random)
+    """
     if seconds is not None and program is None:
         LINE.error("--seconds is for --program: give that too")
     specs = [x or PERSON, o or PERSON]
@@ -152,50 +137,49 @@ def play(
 
 def watch(
     *,
-    replay: Annotated[
-        Count,
-        Parameter(metavar="ID", group=SAVED, help="show a saved game, controlled by keys"),
-    ],
+    replay: Count,
     delay: Delay = None,
     store: Store = None,
 ) -> None:
-    """Show a saved game."""
+    """Show a saved game.
+
+    Args:
+        replay: its number; keys control it
+    """
     with GameStore(store or default_store(), read_only=True) as games:
         replays.watch(games.get(replay), Talk(Console()), delay)
 
 
 def list_games(
     *,
-    list: Annotated[
-        list[Count],
-        ONE_OR_NONE,
-        Parameter(group=SAVED, help=f"list the newest saved games, {LISTED} or so many"),
-    ],
-    player: Annotated[
-        str | None,
-        Parameter(metavar="NAME", group=SAVED, help="only games of this player"),
-    ] = None,
+    list: OneOrNone[Count],
+    player: str | None = None,
     store: Store = None,
 ) -> None:
-    """List the newest saved games."""
+    """List the newest saved games.
+
+    Args:
+        list: how many (default: 20)
+        player: only games of this player
+    """
     with GameStore(store or default_store(), read_only=True) as games:
         replays.print_list(games, Talk(Console()), next(iter(list), LISTED), player)
 
 
 def serve(
     *,
-    web: Annotated[
-        bool,
-        Parameter(show_default=False, group=WEB, help="serve the page for a browser instead"),
-    ],
-    port: Annotated[
-        Port, Parameter(metavar="N", group=WEB, help="of the page; 0 is any free one")
-    ] = 8000,
+    web: bool,
+    port: Port = 8000,
     board: Board = None,
     gravity: Gravity = False,
     store: Store = None,
 ) -> None:
-    """Serve the page for a browser, until Ctrl-C."""
+    """Serve the page for a browser.
+
+    Args:
+        web: serve the page instead
+        port: of the page; 0 is any free one
+    """
     with explained("play.py", "web"):
         server = importlib.import_module("apps.web.server")
     rules = None

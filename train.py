@@ -17,7 +17,7 @@ with explained("train.py", "train"):
     import agents
     from agents import TRAINABLE
     from apps.terminal import rivals
-    from apps.terminal.command_line import HELP, read_by, section
+    from apps.terminal.command_line import HELP, read_by
     from apps.terminal.experiments import (
         Experiment,
         command_line,
@@ -32,10 +32,6 @@ with explained("train.py", "train"):
     from tictactoe_env.exact.evaluation import UNTIL
     from training.cluster import cluster_address
     from training.options import Count
-
-RUNS = section("A run that is continued, or two that meet", 1)
-SEARCH = section("A search for options", 2)
-STUDY = section("A study over seeds", 3)
 
 Agent = Annotated[str, Parameter(help="the agent to train", required=False)]
 Until = Annotated[
@@ -97,7 +93,8 @@ def agent_of(arguments: list[str]) -> str:
     return first
 
 
-# In all that follows `options` are those of the agent that were typed, `preset` among them.
+# The programs. Their `options` are those of the agent that were typed, `preset` among them. They
+# print what is proven, and return the exit code.
 
 
 def train(
@@ -119,20 +116,17 @@ def resume_run(
     agent: Agent = "",
     /,
     *,
-    resume: Annotated[
-        Path,
-        Parameter(
-            metavar="RUN",
-            group=RUNS,
-            help="continue a run; only --steps may change, and --until has to be given again; a "
-            "trie also learns the games played with it, and the games of --learn-from",
-        ),
-    ],
+    resume: Path,
     until: Until = "steps",
     export_sb3: ExportSb3 = None,
     **options: Any,
 ) -> int:
-    """Continue the training of one learner or two, and print what is proven; the exit code."""
+    """Continue a run, or two that meet.
+
+    Args:
+        resume: its folder; only --steps may change, and --until has to be given again; a trie also
+            learns the games played with it, and the games of --learn-from
+    """
     saved = saved_config(resume)
     name = str(saved["agent"])
     if agent not in ("", name):
@@ -152,22 +146,18 @@ def train_rivals(
     agent: Agent,
     /,
     *,
-    rival: Annotated[
-        str,
-        Parameter(
-            metavar="AGENT",
-            group=RUNS,
-            help="train a second learner too, each against snapshots of the other: an agent that "
-            "learns from snapshots; it has the next seed and the other --side; its run is "
-            "RUN-rival",
-        ),
-    ],
+    rival: str,
     until: Until = "steps",
     out: Out = None,
     export_sb3: ExportSb3 = None,
     **options: Any,
 ) -> int:
-    """Train two learners against each other, and print what is proven; the exit code."""
+    """Train two learners against each other.
+
+    Args:
+        rival: an agent that learns from snapshots; each is trained against snapshots of the other;
+            it has the next seed and the other --side; its run is RUN-rival
+    """
     pair = rivals.new_pair(agents.page(agent), rival, options)
     return train_all(pair, until, out, export_sb3)
 
@@ -204,27 +194,19 @@ def search(
     agent: Agent,
     /,
     *,
-    optimize: Annotated[
-        Count,
-        Parameter(
-            group=SEARCH,
-            help="search the agent's options with Optuna, in this many trials in all, and print "
-            "the best with its command line; options that are given are fixed; the same command "
-            "continues the search in the folder --out (default: runs/AGENT-optimize-SEED)",
-        ),
-    ],
-    seeds_per_trial: Annotated[
-        Count,
-        Parameter(
-            group=SEARCH,
-            help="seeds that each trial trains, from --seed on; its score is their mean",
-        ),
-    ] = 3,
+    optimize: Count,
+    seeds_per_trial: Count = 3,
     until: Until = "steps",
     out: Out = None,
     **options: Any,
 ) -> int:
-    """Search the options that were not given, and print the best; the exit code."""
+    """Search the options of an agent that are not given, with Optuna.
+
+    Args:
+        optimize: trials in all; the best is printed with its command line; the same command
+            continues the search in the folder --out (default: runs/AGENT-optimize-SEED)
+        seeds_per_trial: seeds that each trial trains, from --seed on; its score is their mean
+    """
     with explained("train.py", "optimize"):
         from apps.terminal import tuner
         from training.tuning import Search
@@ -246,48 +228,25 @@ def study(
     agent: Agent,
     /,
     *,
-    seeds: Annotated[
-        tuple[int, ...],
-        read_by(parse_seeds),
-        Parameter(
-            metavar="SEEDS",
-            group=STUDY,
-            n_tokens=1,
-            help="train a run for each of these seeds, such as 0-99 or 0-4,7, in the folder --out "
-            "(default: runs/AGENT-study), and a table over them; the same command continues it",
-        ),
-    ],
-    vary: Annotated[
-        list[str] | None,
-        Parameter(
-            metavar="OPTION=VALUE,VALUE",
-            group=STUDY,
-            help="train the seeds with each of these values of an option, in the folder --out "
-            "(default: runs/AGENT-vary), and print one table; values with commas are separated by "
-            "semicolons; several --vary train all combinations",
-        ),
-    ] = None,
-    jobs: Annotated[
-        Count | None,
-        Parameter(
-            group=STUDY,
-            help="runs that are trained at a time (default: one for each core, or worker)",
-        ),
-    ] = None,
-    cluster: Annotated[
-        str | None,
-        read_by(cluster_address),
-        Parameter(
-            metavar="ADDRESS",
-            group=STUDY,
-            help="train the seeds on this cluster, dask://HOST:PORT or ray://HOST:PORT",
-        ),
-    ] = None,
+    seeds: Annotated[tuple[int, ...], read_by(parse_seeds), Parameter(n_tokens=1, metavar="SEEDS")],
+    vary: list[str] | None = None,
+    jobs: Count | None = None,
+    cluster: Annotated[str | None, read_by(cluster_address)] = None,
     until: Until = "steps",
     out: Out = None,
     **options: Any,
 ) -> int:
-    """Train an agent with many seeds, and print a table over them; the exit code."""
+    """Train a study: an agent with many seeds.
+
+    Args:
+        seeds: such as 0-99 or 0-4,7: a run for each, in the folder --out (default:
+            runs/AGENT-study), and a table over them; the same command continues it
+        vary: OPTION=VALUE,VALUE: train the seeds with each of these values of an option, in the
+            folder --out (default: runs/AGENT-vary), and print one table; values with commas are
+            separated by semicolons; several --vary train all combinations
+        jobs: runs that are trained at a time (default: one for each core, or worker)
+        cluster: train them on this cluster, dask://HOST:PORT or ray://HOST:PORT
+    """
     from apps.terminal.study import train
 
     page: Any = agents.page(agent)

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import pytest
-from cyclopts import Parameter
+from cyclopts import Group, Parameter
 from pydantic import Field
 from text_cases import cases
 
-from apps.terminal.command_line import ONE_OR_NONE, CommandLine, section
+from apps.terminal.command_line import CommandLine, OneOrNone
 from training.options import Count
 
 Games = Annotated[Count | None, Parameter(help="show 100 % [of] `them`")]
@@ -23,15 +23,20 @@ def train(
     until: Literal["steps", "unbeatable"] = "steps",
     dueling: Annotated[bool, Parameter(negative="--no-dueling")] = True,
     learning_rate: float = 0.1,
-    judge_every: Annotated[Count, Parameter(group=section("Configuration", 2))] = 5,
+    judge_every: Annotated[Count, Parameter(group=Group("Configuration", sort_key=1))] = 5,
     games: Games = None,
     side: Annotated[int, Field(ge=1, le=8)] = 3,
     out: Path | None = None,
 ):
-    """Train an agent."""
+    """Train an agent.
+
+    Args:
+        out: a folder, of which there is so much to
+            say that it goes on in a line of its own
+    """
 
 
-def newest(*, list: Annotated[list[Count], ONE_OR_NONE], games: Games = None):
+def newest(*, list: OneOrNone[Count], games: Games = None):
     """List the newest."""
 
 
@@ -91,12 +96,16 @@ def test_an_error_is_one_line_and_exit_code_2(typed, mentions, capsys):
     assert [word for word in ("x.py: ", *mentions.split()) if word not in err] == []
 
 
-SHOWN = ("x.py AGENT", "What it does", "100 % [of] `them`", "--no-dueling", "--proven", "one  two")
+SHOWN = ("x.py AGENT", "What it does", "100 % [of] `them`", "--no-dueling", "one  two")
+SECTIONS = ("Options ─", "Configuration ─", "List the newest ─", "Check files ─")
 
 
 @pytest.mark.parametrize(
     ("typed", "shown", "hidden"),
-    [("dqn --help", SHOWN, "default: None"), ("--list --help", ("List the newest",), "--side")],
+    [
+        ("dqn --help", (*SHOWN, *SECTIONS, "of which there is so much to say"), "required"),
+        ("--list --help", ("List the newest",), "--side"),
+    ],
 )
 def test_help_shows_all_programs_or_the_chosen_one_within_80_columns(
     typed, shown, hidden, capsys, monkeypatch

@@ -2,25 +2,31 @@
 
 A command line is a function, or several, each chosen by an option that it alone has:
 
-    def position(*agents: str, position: str, gravity: bool = False) -> None: ...
-    def tree(*agents: str, tree: Annotated[list[Count], ONE_OR_NONE]) -> None: ...
+    def tree(*agents: str, tree: OneOrNone[Count], gravity: Flag = False) -> None:
+        \"\"\"Print the moves of agents as a tree.
 
-    programs = {"": evaluate, "--position": position, "--tree": tree}
-    line = CommandLine("x.py", programs, "x.py AGENTS... [options]")
+        Args:
+            tree: its depth (default: what fits a screen)
+            gravity: pieces fall, as in Connect Four
+        \"\"\"
+
+    line = CommandLine("x.py", {"": evaluate, "--tree": tree}, "x.py AGENTS... [options]")
     program, typed = line.parse(["minimax", "--tree", "3"])
     program(*typed.args, **typed.kwargs)
 
-An annotation is a type with its bound, such as `Count`, and what cyclopts shows of it. An error
-ends the program with exit code 2 and one line, `x.py: message`.
+The help is what the docstrings say. An annotation is a type with its bound. An error ends the
+program with exit code 2 and one line, `x.py: message`.
 """
 
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from inspect import BoundArguments
 from operator import attrgetter
-from typing import Any, NoReturn, get_args, get_origin
+from typing import Annotated, Any, NoReturn, TypeVar, get_args, get_origin
 
 from cyclopts import (
     App,
@@ -37,16 +43,11 @@ from tictactoe_env.errors import printable
 from training.options import expected_of, typed
 
 Program = Callable[..., Any]
-
+Item = TypeVar("Item")
+Flag = Annotated[bool, Parameter(show_default=False)]
+OneOrNone = Annotated[list[Item], Parameter(consume_multiple=(0, 1), n_tokens=1)]
+"""A list of the value that is typed, or of none: --tree 3 or --tree."""
 HELP = ("--help", "-h")
-OPTIONS = Group("Options", sort_key=0)  # the first section of a help
-ONE_OR_NONE = Parameter(consume_multiple=(0, 1), n_tokens=1)
-"""Of a list of which one value is typed, or none: --tree 3 or --tree."""
-
-
-def section(title: str, place: int) -> Group:
-    """A section of a help, after OPTIONS, for what only one of several programs needs."""
-    return Group(title, sort_key=place, default_parameter=Parameter(required=False))
 
 
 def read_by(parse: Callable[[str], Any]) -> Parameter:
@@ -72,21 +73,33 @@ class CommandLine:
     ):
         self.prog = prog
         self.programs = programs
-        self.texts = {"usage": f"Usage: {usage}", "help": about, "help_epilogue": epilog}
+        self.usage = usage
+        self.about = about
+        self.epilog = epilog
         self.is_whole = is_whole
 
     def print_help(self) -> None:
-        """Print the help to stdout, each option once."""
-        shown = [self.programs[""]]
-        if self.is_whole:
-            shown = list(self.programs.values())
-        parameters = {one.name: one for program in shown for one in parameters_of(program)}
-        whole = with_parameters(shown[0], parameters.values())
-        app_of(self.prog, whole, **self.texts).help_print([])
+        """Print a section for each program, with the options that are in no section before it."""
+        shown = list(self.programs.values())
+        if not self.is_whole:
+            shown = [self.programs[""]]
+        known: set[str] = set()
+        for place, program in enumerate(shown):
+            own = [one for one in parameters_of(program) if one.name not in known]
+            known |= {one.name for one in own}
+            app = app_of(self.prog, with_parameters(program, own))
+            app.help = app.usage = ""
+            if place == 0:
+                app.help = self.about
+                app.usage = f"Usage: {self.usage}"
+            else:
+                app.help_flags = ()
+                app.group_arguments = app.group_parameters = Group(title_of(program))
+                app.default_parameter = Parameter(negative=(), required=False)
+            app.help_print([])
+        print(f"\n{self.epilog}")
 
-    def parse(
-        self, arguments: Sequence[str] | None = None
-    ) -> tuple[Program, inspect.BoundArguments]:
+    def parse(self, arguments: Sequence[str] | None = None) -> tuple[Program, BoundArguments]:
         """The program, and the arguments that were typed. --help exits with 0, an error with 2."""
         words = sys.argv[1:] if arguments is None else list(arguments)
         names = [word.partition("=")[0] for word in words]
@@ -100,7 +113,7 @@ class CommandLine:
             command, bound, _ = app.parse_args(words, exit_on_error=False, print_error=False)
         except CycloptsError as error:
             self.error(self._message(error, option))
-        if command is program:
+        if command is app.default_command:
             return program, bound
         command(*bound.args, **bound.kwargs)  # of --help
         raise SystemExit(0)
@@ -118,9 +131,8 @@ class CommandLine:
             if others:
                 return f"{name} is for {' or '.join(others)}: give that too"
         if isinstance(error, ValidationError) and error.argument is not None:
-            kind = error.argument.field_info.annotation
             token = error.argument.tokens[-1]
-            expected = expected_of(kind)
+            expected = expected_of(error.argument.field_info.annotation)
             return f"Invalid value for {token.keyword}: expected {expected}, got {token.value!r}"
         return str(error)
 
@@ -130,20 +142,20 @@ class CommandLine:
         raise SystemExit(2)
 
 
-def app_of(prog: str, program: Program, **texts: Any) -> App:
+def app_of(prog: str, program: Program) -> App:
     """The program as cyclopts reads it; of an option that is repeated the last one counts."""
-    common = Parameter(converter=_value, negative=(), allow_repeating=True)
+    section = Group("Options", sort_key=0)
     app = App(
         prog,
+        help_flags=HELP,
         help_format="plaintext",
         version_flags=(),
-        default_command=program,
-        default_parameter=common,
-        group_parameters=OPTIONS,
-        group_arguments=OPTIONS,
-        **texts,
+        default_command=with_parameters(program, parameters_of(program)),
+        default_parameter=Parameter(converter=_value, negative=(), allow_repeating=True),
+        group_parameters=section,
+        group_arguments=section,
     )
-    app["--help"].group = OPTIONS
+    app["--help"].group = section
     app["--help"].help = "show this help"
     return app
 
@@ -159,10 +171,15 @@ def with_parameters(program: Program, parameters: Iterable[inspect.Parameter]) -
     def same(*arguments: Any, **options: Any) -> Any:
         return program(*arguments, **options)
 
-    same.__doc__ = program.__doc__
     ordered = sorted(parameters, key=attrgetter("kind"))
     same.__signature__ = inspect.Signature(ordered)  # type: ignore[attr-defined]
+    same.__doc__ = re.sub(r"\n {8}", " ", inspect.getdoc(program) or "")  # a line for an option
     return same
+
+
+def title_of(program: Program) -> str:
+    """The first line of what a program says of itself."""
+    return (inspect.getdoc(program) or "").partition("\n")[0].removesuffix(".")
 
 
 def options_of(program: Program) -> set[str]:

@@ -9,16 +9,16 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, get_origin
 
-from cyclopts import Parameter
+from cyclopts import Group, Parameter
 from pydantic.fields import FieldInfo
 
 import agents
 from apps.terminal.command_line import (
     CommandLine,
+    Flag,
     Program,
     parameters_of,
     read_by,
-    section,
     spelled,
     with_parameters,
 )
@@ -38,17 +38,14 @@ from training.search_space import text_of
 
 USAGE = "train.py AGENT [options], or train.py --resume RUN [options]"
 ABOUT = "Train an agent against a pool of opponents, and prove how well it plays."
-CONFIGURATION = section("Configuration", 9)
+CONFIGURATION = Group("Configuration", sort_key=1)
 Preset = Annotated[str | None, Parameter(metavar="NAME", help="options that belong together")]
 Board = Annotated[
     Rules | None,
     read_by(parse_size),
     Parameter(metavar="3x4x3", help="size of the board: rows, columns, marks in a row"),
 ]
-HelpAll = Annotated[
-    bool,
-    Parameter(show_default=False, help="show all options of the agent, and its presets"),
-]
+HelpAll = Annotated[Flag, Parameter(help="show all options of the agent, and its presets")]
 
 
 def keyword(name: str, annotation: Any, default: Any) -> inspect.Parameter:
