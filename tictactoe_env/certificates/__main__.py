@@ -64,7 +64,12 @@ def verified(path: str, limit: Limit) -> Certificate | None:
             why += "; --max-positions and --max-megabytes set the limit"
         print(printable(f"REFUSED: {why}"), file=sys.stderr)
         return None
-    print(certificate.verified_text(printable(path)))
+    positions = f"{certificate.decisions:,} positions"
+    print(
+        f"{certificate.claim}\nverified: {printable(path)} ({certificate.stated.agent}), "
+        f"{positions}: every result follows from the moves; name, seed, configuration and times "
+        "cannot be verified"
+    )
     return certificate
 
 
@@ -77,7 +82,7 @@ def exit_code(found: Sequence[Certificate | None], proven: bool) -> int:
     certificates = [certificate for certificate in found if certificate is not None]
     if len(certificates) < len(found):
         return 1
-    if proven and not all(certificate.is_proven for certificate in certificates):
+    if proven and any(certificate.unbeatable is False for certificate in certificates):
         return 3
     return 0
 

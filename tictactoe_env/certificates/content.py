@@ -99,7 +99,10 @@ class Certificate:
     @property
     def only(self) -> str:
         """The side for which alone the player was trained or certified; "" for both."""
-        return "".join(self.trained) if len(self.trained) == 1 else ""
+        if len(self.trained) > 1:
+            return ""
+        (side,) = self.trained
+        return side
 
     def verdict(self, games: bool = True) -> str:
         """Say whether the player can be beaten, see `exact.verdict`.
@@ -124,24 +127,14 @@ class Certificate:
             return f"PROVEN on {self.rules}: {self.verdict()}"
         return f"on {self.rules} it {self.verdict()}"
 
-    def verified_text(self, path: object) -> str:
-        """The text that is printed of a verified certificate: the verdict, then what it's about."""
-        return (
-            f"{self.claim}\nverified: {path} ({self.stated.agent}), {self.decisions:,} positions: "
-            "every result follows from the moves; name, seed, configuration and times cannot be "
-            "verified"
-        )
-
-    @property
-    def is_proven(self) -> bool:
-        """True if the player can't be beaten as any side whose results it holds."""
-        return all(found.unbeatable for found in self.results.values())
-
     @property
     def unbeatable(self) -> bool | None:
-        """True if the player can't be beaten; None if that isn't known of a side."""
-        is_known = len(self.results) == len(SIDES) or not self.is_proven
-        return self.is_proven if is_known else None
+        """False if the player can be beaten; None if it can't as one side, and holds no other."""
+        if not all(found.unbeatable for found in self.results.values()):
+            return False
+        if len(self.results) < len(SIDES):
+            return None
+        return True
 
     @property
     def optimal(self) -> bool:
@@ -162,30 +155,47 @@ class Certificate:
         Raises CertificateError, which names the entry, for one that is missing, unknown or not of
         its form, and for a whole that does not follow from the results of the sides.
         """
-        left = dict(_typed(dict, content, "this is no certificate: it"))
+        left = {"training": {}, **_typed(dict, content, "this is no certificate: it")}
 
-        def take(name: str, kind: Any = object) -> Any:
-            return _typed(kind, left.pop(name, _MISSING), name)
+        def take(name: str, kind: Any = object, names: Sequence[str] = ()) -> Any:
+            return _typed(kind, left.pop(name, _MISSING), name, names)
 
-        is_of_lines = _format(take("format")) == LINES
-        sides = tuple(take("sides", list)) if is_of_lines else SIDES
-        if sides not in (SIDES, SIDES[:1], SIDES[1:]):
-            raise CertificateError(f'sides must be one or both of ["X", "O"], got {sides!r:.50}')
-        found = cls(
-            take("board", Rules),
-            take("moves", str if is_of_lines else dict),
-            take("sha256_of_moves", str),
-            {side: _results(take(_entry(side)), _entry(side), is_of_lines) for side in sides},
-            Stated(
-                **{name: take(name) for name in ("agent", "seed", "config", "versions")},
-                training=take("training") if "training" in left else {},
-            ),
-            None if is_of_lines else take("optimal_moves", OptimalShare),
-            take("canonical", bool) if is_of_lines else None,
-        )
-        if not is_of_lines and found.rules.cells > TABULATED:
-            raise CertificateError(f"format 1 is for at most {TABULATED} cells, got {found.rules}")
-        for name in ("unbeatable",) if is_of_lines else ("unbeatable", "optimal"):
+        number = _format(take("format"))
+        common = {
+            "rules": take("board", Rules),
+            "sha256_of_moves": take("sha256_of_moves", str),
+            "stated": Stated(**{name: take(name) for name in _STATED}),
+        }
+        if number == LINES:
+            sides = tuple(take("sides", list))
+            if sides not in (SIDES, SIDES[:1], SIDES[1:]):
+                raise CertificateError(
+                    f'sides must be one or both of ["X", "O"], got {sides!r:.50}'
+                )
+            found = cls(
+                moves=take("moves", str),
+                results={side: take(_entry(side), SideResults, _LINES_NAMES) for side in sides},
+                canonical=take("canonical", bool),
+                **common,
+            )
+            wholes = ["unbeatable"]
+        else:
+            results = {side: take(_entry(side), SideResults, _TABLE_NAMES) for side in SIDES}
+            found = cls(
+                moves=take("moves", dict),
+                results={
+                    side: replace(one, always_wins=seems_to_win(one))
+                    for side, one in results.items()
+                },
+                optimal_moves=take("optimal_moves", OptimalShare),
+                **common,
+            )
+            wholes = ["unbeatable", "optimal"]
+            if found.rules.cells > TABULATED:
+                raise CertificateError(
+                    f"format 1 is for at most {TABULATED} cells, got {found.rules}"
+                )
+        for name in wholes:
             whole = getattr(found, name)
             stated = take(name)
             if whole is not stated:
@@ -198,29 +208,38 @@ class Certificate:
 
     def to_json(self) -> dict[str, Any]:
         """The certificate as a JSON value, in the order of the file."""
-        whole: dict[str, Any] = {"unbeatable": self.unbeatable}
-        names = _LINES_NAMES if self.is_of_lines else _TABLE_NAMES
+        number = TABLE
+        names = _TABLE_NAMES
         if self.is_of_lines:
-            whole = {"sides": list(self.sides), "canonical": self.canonical, **whole}
-        else:
-            whole["optimal"] = self.optimal
-        for side, found in self.results.items():
-            whole[_entry(side)] = {name: _plain(getattr(found, name)) for name in names}
-        if self.optimal_moves is not None:
-            whole["optimal_moves"] = asdict(self.optimal_moves)
-        stated = vars(self.stated)
-        return {
-            "format": LINES if self.is_of_lines else TABLE,
-            "agent": self.stated.agent,
+            number = LINES
+            names = _LINES_NAMES
+        stated = self.stated
+        found: dict[str, Any] = {
+            "format": number,
+            "agent": stated.agent,
             "board": self.rules.to_json(),
-            **whole,
-            **{name: stated[name] for name in ("seed", "config", "versions")},
-            "moves": self.moves,
-            **({"training": self.stated.training} if self.stated.training else {}),
-            "sha256_of_moves": self.sha256_of_moves,
         }
+        if self.is_of_lines:
+            found["sides"] = list(self.sides)
+            found["canonical"] = self.canonical
+        found["unbeatable"] = self.unbeatable
+        if not self.is_of_lines:
+            found["optimal"] = self.optimal
+        for side, one in self.results.items():
+            found[_entry(side)] = {name: _plain(getattr(one, name)) for name in names}
+        if self.optimal_moves is not None:
+            found["optimal_moves"] = asdict(self.optimal_moves)
+        found["seed"] = stated.seed
+        found["config"] = stated.config
+        found["versions"] = stated.versions
+        found["moves"] = self.moves
+        if stated.training:
+            found["training"] = stated.training
+        found["sha256_of_moves"] = self.sha256_of_moves
+        return found
 
 
+_STATED = ("agent", "seed", "config", "versions", "training")
 _COMMON = ("losing_line", "worst_case_value", "worst_case_loss", "vs_random")
 _TABLE_NAMES = ("unbeatable", "optimal", *_COMMON, "vs_minimax", "limit_vs_random")
 _LINES_NAMES = ("unbeatable", "always_wins", *_COMMON, "positions", "decisions")
@@ -229,14 +248,18 @@ _RESULT_NAMES = ("win", "draw", "loss", "illegal")  # the other side makes no il
 
 def sides_of(config: Mapping[str, Any], sides: tuple[str, ...] = SIDES) -> tuple[str, ...]:
     """The one of some sides that a configuration names, or all of them."""
-    return (config["side"],) if config.get("side") in sides else sides
+    if config.get("side") in sides:
+        return (config["side"],)
+    return sides
 
 
 def _plain(value: Any) -> Any:
     """A part of the results of a side as a JSON value."""
     if isinstance(value, Result):
         return {name: getattr(value, name) for name in _RESULT_NAMES}
-    return list(value) if isinstance(value, tuple) else value
+    if isinstance(value, tuple):
+        return list(value)
+    return value
 
 
 def _entry(side: str) -> str:
@@ -283,7 +306,9 @@ def _typed(kind: Any, value: Any, place: str, names: Sequence[str] = ()) -> Any:
     which names the place, for any other value.
     """
     if isinstance(kind, UnionType):
-        return None if value is None else _typed(get_args(kind)[0], value, place)
+        if value is None:
+            return None
+        kind, _ = get_args(kind)
     if isinstance(kind, type) and is_dataclass(kind):
         entries = _typed(dict, value, place)
         kinds = get_type_hints(kind)
@@ -299,7 +324,9 @@ def _typed(kind: Any, value: Any, place: str, names: Sequence[str] = ()) -> Any:
         raise CertificateError(f"{place} must be {expected}, got {reprlib.repr(value)}")
     if kind == _LINE:
         return tuple(value)
-    return float(value) if kind is float else value
+    if kind is float:
+        return float(value)
+    return value
 
 
 def _entries(kind: Any, given: Collection[str]) -> Sequence[str]:
@@ -326,15 +353,11 @@ def _is_cell(value: Any) -> bool:
     return isinstance(value, str) and re.fullmatch("[a-z]{1,2}[0-9]{1,2}", value) is not None
 
 
-def _results(content: Any, place: str, is_of_lines: bool) -> SideResults:
-    names = _LINES_NAMES if is_of_lines else _TABLE_NAMES
-    found: SideResults = _typed(SideResults, content, place, names)
-    return found if is_of_lines else replace(found, always_wins=seems_to_win(found))
-
-
 def _format(number: Any) -> int:
     """The format of a certificate. Raises CertificateError unless it is known here."""
     if type(number) is int and number in (TABLE, LINES):
         return number
-    newer = "; a newer version may read it" * (type(number) is int and number > LINES)
-    raise CertificateError(f"format must be {TABLE} or {LINES}, got {reprlib.repr(number)}{newer}")
+    error = f"format must be {TABLE} or {LINES}, got {reprlib.repr(number)}"
+    if type(number) is int and number > LINES:
+        error += "; a newer version may read it"
+    raise CertificateError(error)
