@@ -92,7 +92,9 @@ class BoardConfig(BaseModel):
             first = error.errors()[0]
             name = str(first["loc"][0])
             field = options_of(type(self)).get(name)
-            expected = expected_of(field.rebuild_annotation()) if field else "no such option"
+            expected = "no such option"
+            if field:
+                expected = expected_of(field.rebuild_annotation())
             raise OptionError(f"{name}: expected {expected}, got {first['input']!r}") from None
         if self.rules.cells > self.CELLS:
             raise ValueError(
@@ -154,8 +156,9 @@ def larger_defaults(kind: type[BoardConfig], gravity: bool = False) -> dict[str,
 def larger_default(field: FieldInfo, gravity: bool = False) -> Any:
     """The default of an option on boards of more than 12 cells; None if it is the usual one."""
     about = _about(field)
-    falling = about.get("falling")
-    return falling if gravity and falling is not None else about.get("larger")
+    if gravity and about.get("falling") is not None:
+        return about["falling"]
+    return about.get("larger")
 
 
 def _about(field: FieldInfo) -> Mapping[str, Any]:
@@ -196,8 +199,9 @@ def typed(kind: Any, text: str) -> Any:
 
     Values of a tuple are separated by commas. Raises ValueError with what was expected and came.
     """
-    is_list = adapter(kind).json_schema().get("type") == "array"
-    value = [part.strip() for part in text.split(",") if part.strip()] if is_list else text
+    value: str | list[str] = text
+    if adapter(kind).json_schema().get("type") == "array":
+        value = [part.strip() for part in text.split(",") if part.strip()]
     try:
         return adapter(kind).validate_python(value)
     except ValidationError:
@@ -215,8 +219,10 @@ def expected_of(kind: Any) -> str:
     schema = adapter(kind).json_schema()
     if schema.get("type") != "array":
         return words
-    count = f"{len(schema['prefixItems'])} values" if "prefixItems" in schema else "values"
-    return f"{count} with commas between them, each {words}"
+    values = "values"
+    if "prefixItems" in schema:
+        values = f"{len(schema['prefixItems'])} values"
+    return f"{values} with commas between them, each {words}"
 
 
 _WORDS = {"integer": "a whole number", "number": "a number", "boolean": "true or false"}
@@ -232,7 +238,9 @@ def bounds_of(kind: Any) -> str:
         return f"above {above:g}"
     if high is not None:
         return f"{low} to {high}"
-    return "" if low is None else f"{low} or more"
+    if low is not None:
+        return f"{low} or more"
+    return ""
 
 
 def schema_of_items(kind: Any) -> dict[str, Any]:

@@ -78,8 +78,9 @@ def command_line(page: Any, programs: Mapping[str, Program], is_whole: bool = Fa
     options = [*OF_AGENTS, *(option_of(name, field, is_whole) for name, field in fields)]
     presets = {}
     for name, preset in agents.presets(page.AGENT).items():
-        copied = " (a copy, weaknesses included)" if preset.weak else ""
-        presets[name] = preset.sentence + copied
+        presets[name] = preset.sentence
+        if preset.weak:
+            presets[name] += " (a copy, weaknesses included)"
     names = ", ".join(presets) or "none"
     if presets and is_whole:
         names = f"\n{listed(presets)}"
@@ -158,7 +159,9 @@ class Experiment(NamedTuple):
     @property
     def name(self) -> str:
         """The name of the agent, followed by that of the preset if there is one."""
-        return f"{self.page.AGENT}-{self.preset}" if self.preset else str(self.page.AGENT)
+        if self.preset:
+            return f"{self.page.AGENT}-{self.preset}"
+        return str(self.page.AGENT)
 
 
 def plain_options(page: Any, typed: Mapping[str, Any]) -> dict[str, Any]:
@@ -184,13 +187,14 @@ def experiment_of(page: Any, options: Mapping[str, Any]) -> Experiment:
 
     Raises ValueError for an unknown preset, and for options that the agent refuses.
     """
-    presets, preset = agents.presets(page.AGENT), options.get("preset")
-    if preset is None:
-        return Experiment(page, page.Config(**options_in(page, options)), None)
-    if preset not in presets:
-        raise unknown_name(f"preset of {page.AGENT}", preset, presets)
-    config = page.Config(**{**presets[preset].options, **options_in(page, options)})
-    return Experiment(page, config, preset)
+    preset = options.get("preset")
+    chosen = options_in(page, options)
+    if preset is not None:
+        presets = agents.presets(page.AGENT)
+        if preset not in presets:
+            raise unknown_name(f"preset of {page.AGENT}", preset, presets)
+        chosen = {**presets[preset].options, **chosen}
+    return Experiment(page, page.Config(**chosen), preset)
 
 
 def continued(

@@ -37,7 +37,9 @@ def has_snapshots(page: Any) -> bool:
 
 def meets_rival(experiment: Experiment) -> bool:
     """True if snapshots of a rival are among the opponents."""
-    pool = parse_pool(experiment.config.opponents) if has_snapshots(experiment.page) else []
+    if not has_snapshots(experiment.page):
+        return False
+    pool = parse_pool(experiment.config.opponents)
     return any(split_options(name)[0] == RIVAL for name, _ in pool)
 
 
