@@ -1,7 +1,7 @@
 """Evaluate agents exactly: `python evaluate.py runs/dqn-0 minimax random`, `--verify FILE`.
 
-`--position "X.O/.X./..."` shows what they think of one position. `--program "./bot"` evaluates a
-program in any language.
+Each option that asks for something else, such as `--position` or `--program`, has a function of its
+own: LINE lists them.
 """
 
 from __future__ import annotations

@@ -247,7 +247,7 @@ def study(
         jobs: runs that are trained at a time (default: one for each core, or worker)
         cluster: train them on this cluster, dask://HOST:PORT or ray://HOST:PORT
     """
-    from apps.terminal.study import train
+    from apps.terminal.study import train as train_seeds
 
     page: Any = agents.page(agent)
     experiment = experiment_of(page, options)
@@ -260,7 +260,7 @@ def study(
         variants = [Variant({}, experiment)]
         folder = out or Path("runs") / f"{name}-study"
     with explained("train.py", "cluster" if cluster else "train"):
-        return train(folder, name, variants, seeds, until, cluster, jobs)
+        return train_seeds(folder, name, variants, seeds, until, cluster, jobs)
 
 
 PROGRAMS = {

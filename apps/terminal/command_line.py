@@ -87,7 +87,7 @@ class CommandLine:
         for place, program in enumerate(shown):
             own = [one for one in parameters_of(program) if one.name not in known]
             known |= {one.name for one in own}
-            app = app_of(self.prog, with_parameters(program, own))
+            app = app_of(self.prog, program, own)
             app.help = app.usage = ""
             if place == 0:
                 app.help = self.about
@@ -108,7 +108,7 @@ class CommandLine:
             self.print_help()
             raise SystemExit(0)
         program = self.programs[option]
-        app = app_of(self.prog, program)
+        app = app_of(self.prog, program, parameters_of(program))
         try:
             command, bound, _ = app.parse_args(words, exit_on_error=False, print_error=False)
         except CycloptsError as error:
@@ -142,7 +142,7 @@ class CommandLine:
         raise SystemExit(2)
 
 
-def app_of(prog: str, program: Program) -> App:
+def app_of(prog: str, program: Program, parameters: Iterable[inspect.Parameter]) -> App:
     """The program as cyclopts reads it; of an option that is repeated the last one counts."""
     section = Group("Options", sort_key=0)
     app = App(
@@ -150,7 +150,7 @@ def app_of(prog: str, program: Program) -> App:
         help_flags=HELP,
         help_format="plaintext",
         version_flags=(),
-        default_command=with_parameters(program, parameters_of(program)),
+        default_command=with_parameters(program, parameters),
         default_parameter=Parameter(converter=_value, negative=(), allow_repeating=True),
         group_parameters=section,
         group_arguments=section,
