@@ -21,7 +21,6 @@ with explained("train.py", "train"):
     from apps.terminal.experiments import (
         Experiment,
         command_line,
-        continued,
         experiment_of,
         general_line,
         plain_options,
@@ -108,7 +107,7 @@ def train(
 ) -> int:
     """Train one learner, and print what is proven; the exit code."""
     experiment = experiment_of(agents.page(agent), options)
-    rivals.refuse_half(experiment, {}, None)
+    rivals.refuse_half(experiment)
     return train_all((experiment,), until, out, export_sb3)
 
 
@@ -131,13 +130,7 @@ def resume_run(
     name = str(saved["agent"])
     if agent not in ("", name):
         raise ValueError(f"{resume} is a run of {name}, not of {agent}")
-    page = agents.page(name)
-    experiments: tuple[Experiment, ...]
-    if "rival" in saved:
-        experiments = rivals.saved_pair(page, resume, saved, options)
-    else:
-        experiments = (continued(page, resume, saved, options),)
-        rivals.refuse_half(experiments[0], saved, resume)
+    experiments = rivals.resumed(agents.page(name), resume, saved, options)
     learn_from = options.get("learn_from", "")
     return train_all(experiments, until, resume, export_sb3, is_resumed=True, learn_from=learn_from)
 
@@ -251,7 +244,7 @@ def study(
 
     page: Any = agents.page(agent)
     experiment = experiment_of(page, options)
-    rivals.refuse_half(experiment, {}, None)
+    rivals.refuse_half(experiment)
     name = experiment.name
     if vary:
         variants = variants_of(page, options, list(map(parse_varied, vary)))

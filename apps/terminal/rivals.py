@@ -18,11 +18,8 @@ SHARED = ("steps", "judge_every", "opponents", "snapshot_every")  # options that
 Pair = tuple[Experiment, Experiment]
 
 
-def refuse_half(experiment: Experiment, saved: Mapping[str, Any], resume: Path | None) -> None:
-    """Raise ValueError if one learner would be trained where there are, or should be, two."""
-    if resume and "rival_of" in saved:
-        first = resume.with_name(str(saved["rival_of"]))
-        raise ValueError(f"{resume} was trained with its rival: --resume {first} continues both")
+def refuse_half(experiment: Experiment) -> None:
+    """Raise ValueError for a learner that is trained alone, though its opponents name a rival."""
     if meets_rival(experiment):
         raise ValueError(
             f"the opponents {experiment.config.opponents!r} name a rival: give its agent, such as "
@@ -68,6 +65,23 @@ def new_pair(page: Any, rival: str, typed: Mapping[str, Any]) -> Pair:
                 f"as dqn, and name the rival among the opponents, such as {RIVAL}:0.5,random:0.5"
             )
     return first, second
+
+
+def resumed(
+    page: Any, folder: Path, saved: Mapping[str, Any], typed: Mapping[str, Any]
+) -> tuple[Experiment, ...]:
+    """The learner of a run to be continued, or the two that were trained against each other.
+
+    Raises ValueError for the second of two, since the first continues both.
+    """
+    if "rival" in saved:
+        return saved_pair(page, folder, saved, typed)
+    if "rival_of" in saved:
+        first = folder.with_name(str(saved["rival_of"]))
+        raise ValueError(f"{folder} was trained with its rival: --resume {first} continues both")
+    experiment = continued(page, folder, saved, typed)
+    refuse_half(experiment)
+    return (experiment,)
 
 
 def saved_pair(page: Any, folder: Path, saved: Mapping[str, Any], typed: Mapping[str, Any]) -> Pair:
