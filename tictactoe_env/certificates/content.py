@@ -15,7 +15,7 @@ import reprlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, is_dataclass, replace
 from types import UnionType
-from typing import Any, get_args, get_type_hints
+from typing import Any, NamedTuple, get_args, get_type_hints
 
 from tictactoe_env.certificates.stated import CertificateError, Stated, is_number
 from tictactoe_env.exact.match import OptimalShare, Result
@@ -85,6 +85,11 @@ class Certificate:
     def is_of_lines(self) -> bool:
         """True if it holds only the moves in positions that the player can meet."""
         return self.canonical is not None
+
+    @property
+    def format(self) -> int:
+        """The number of its format: TABLE or LINES."""
+        return LINES if self.is_of_lines else TABLE
 
     @property
     def sides(self) -> tuple[str, ...]:
@@ -161,41 +166,23 @@ class Certificate:
             return _typed(kind, left.pop(name, _MISSING), name, names)
 
         number = _format(take("format"))
-        common = {
-            "rules": take("board", Rules),
-            "sha256_of_moves": take("sha256_of_moves", str),
-            "stated": Stated(**{name: take(name) for name in _STATED}),
-        }
+        form = _FORMS[number]
+        sides = SIDES
         if number == LINES:
             sides = tuple(take("sides", list))
-            if sides not in (SIDES, SIDES[:1], SIDES[1:]):
-                raise CertificateError(
-                    f'sides must be one or both of ["X", "O"], got {sides!r:.50}'
-                )
-            found = cls(
-                moves=take("moves", str),
-                results={side: take(_entry(side), SideResults, _LINES_NAMES) for side in sides},
-                canonical=take("canonical", bool),
-                **common,
-            )
-            wholes = ["unbeatable"]
-        else:
-            results = {side: take(_entry(side), SideResults, _TABLE_NAMES) for side in SIDES}
-            found = cls(
-                moves=take("moves", dict),
-                results={
-                    side: replace(one, always_wins=seems_to_win(one))
-                    for side, one in results.items()
-                },
-                optimal_moves=take("optimal_moves", OptimalShare),
-                **common,
-            )
-            wholes = ["unbeatable", "optimal"]
-            if found.rules.cells > TABULATED:
-                raise CertificateError(
-                    f"format 1 is for at most {TABULATED} cells, got {found.rules}"
-                )
-        for name in wholes:
+        if sides not in (SIDES, SIDES[:1], SIDES[1:]):
+            raise CertificateError(f'sides must be one or both of ["X", "O"], got {sides!r:.50}')
+        found = cls(
+            take("board", Rules),
+            take("moves", form.moves),
+            take("sha256_of_moves", str),
+            {side: form.results(take(_entry(side), SideResults, form.of_side)) for side in sides},
+            Stated(**{name: take(name) for name in _STATED}),
+            **{name: take(name, kind) for name, kind in form.of_moves.items()},
+        )
+        if number == TABLE and found.rules.cells > TABULATED:
+            raise CertificateError(f"format 1 is for at most {TABULATED} cells, got {found.rules}")
+        for name in form.wholes:
             whole = getattr(found, name)
             stated = take(name)
             if whole is not stated:
@@ -208,30 +195,21 @@ class Certificate:
 
     def to_json(self) -> dict[str, Any]:
         """The certificate as a JSON value, in the order of the file."""
-        number = TABLE
-        names = _TABLE_NAMES
-        if self.is_of_lines:
-            number = LINES
-            names = _LINES_NAMES
+        form = _FORMS[self.format]
         stated = self.stated
         found: dict[str, Any] = {
-            "format": number,
+            "format": self.format,
             "agent": stated.agent,
             "board": self.rules.to_json(),
         }
         if self.is_of_lines:
-            found["sides"] = list(self.sides)
-            found["canonical"] = self.canonical
-        found["unbeatable"] = self.unbeatable
-        if not self.is_of_lines:
-            found["optimal"] = self.optimal
+            found |= {"sides": list(self.sides), "canonical": self.canonical}
+        found |= {name: getattr(self, name) for name in form.wholes}
         for side, one in self.results.items():
-            found[_entry(side)] = {name: _plain(getattr(one, name)) for name in names}
+            found[_entry(side)] = {name: _plain(getattr(one, name)) for name in form.of_side}
         if self.optimal_moves is not None:
             found["optimal_moves"] = asdict(self.optimal_moves)
-        found["seed"] = stated.seed
-        found["config"] = stated.config
-        found["versions"] = stated.versions
+        found |= {"seed": stated.seed, "config": stated.config, "versions": stated.versions}
         found["moves"] = self.moves
         if stated.training:
             found["training"] = stated.training
@@ -240,9 +218,6 @@ class Certificate:
 
 
 _STATED = ("agent", "seed", "config", "versions", "training")
-_COMMON = ("losing_line", "worst_case_value", "worst_case_loss", "vs_random")
-_TABLE_NAMES = ("unbeatable", "optimal", *_COMMON, "vs_minimax", "limit_vs_random")
-_LINES_NAMES = ("unbeatable", "always_wins", *_COMMON, "positions", "decisions")
 _RESULT_NAMES = ("win", "draw", "loss", "illegal")  # the other side makes no illegal moves
 
 
@@ -272,6 +247,39 @@ def seems_to_win(found: SideResults) -> bool:
     Against random play every reply can come, so what never happens then never happens at all.
     """
     return found.unbeatable and found.vs_random.draw == found.vs_random.loss == 0
+
+
+class _Form(NamedTuple):
+    """The entries of a format: the kind of its moves, and what stands beside the common entries.
+
+    of_side: the results of a side. wholes: the results of all sides. of_moves: what else is said of
+    the moves, with its kind. results: completes the results of a side.
+    """
+
+    moves: type
+    of_side: Sequence[str]
+    wholes: Sequence[str]
+    of_moves: Mapping[str, Any]
+    results: Callable[[SideResults], SideResults]
+
+
+_COMMON = ("losing_line", "worst_case_value", "worst_case_loss", "vs_random")
+_FORMS = {
+    TABLE: _Form(
+        moves=dict,
+        of_side=("unbeatable", "optimal", *_COMMON, "vs_minimax", "limit_vs_random"),
+        wholes=("unbeatable", "optimal"),
+        of_moves={"optimal_moves": OptimalShare},
+        results=lambda found: replace(found, always_wins=seems_to_win(found)),
+    ),
+    LINES: _Form(
+        moves=str,
+        of_side=("unbeatable", "always_wins", *_COMMON, "positions", "decisions"),
+        wholes=("unbeatable",),
+        of_moves={"canonical": bool},
+        results=lambda found: found,
+    ),
+}
 
 
 # --- from JSON ------------------------------------------------------------------------------------
