@@ -7,23 +7,24 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from apps.terminal.interpreter import OF_EVERY_RUN, explained, require
 
 with explained("train.py", "train"):
+    from cyclopts import Parameter
+
     import agents
     from agents import TRAINABLE
     from apps.terminal import rivals
-    from apps.terminal.command_line import Option
+    from apps.terminal.command_line import HELP, read_by
     from apps.terminal.experiments import (
         Experiment,
         command_line,
         experiment_of,
         general_line,
+        plain_options,
         saved_config,
-        typed_in,
     )
     from apps.terminal.study_table import parse_seeds
     from apps.terminal.variation import Variant, parse_varied, variants_of
@@ -31,90 +32,23 @@ with explained("train.py", "train"):
     from training.cluster import cluster_address
     from training.options import Count
 
-GENERAL = [
-    Option(
-        "until",
-        "stop when this is proven: unbeatable, or optimal (wins most often against random play of "
-        "all that never lose)",
-        Literal[UNTIL],
-        "steps",
+Agent = Annotated[str, Parameter(help="the agent to train", required=False)]
+Until = Annotated[
+    Literal[UNTIL],
+    Parameter(
+        help="stop when this is proven: unbeatable, or optimal (wins most often against random "
+        "play of all that never lose)"
     ),
-    Option("out", "folder of the run (default: runs/AGENT-SEED)", Path, metavar="RUN"),
-    Option(
-        "rival",
-        "train a second learner too, each against snapshots of the other: an agent that learns "
-        "from snapshots; it has the next seed and the other --side; its run is RUN-rival",
-        metavar="AGENT",
-        is_rare=True,
-    ),
-    Option(
-        "resume",
-        "continue a run; only --steps may change, and --until has to be given again; a trie also "
-        "learns the games played with it, and the games of --learn-from",
-        Path,
-        metavar="RUN",
-        is_rare=True,
-        without=("preset", "rival", "out"),
-    ),
-    Option(
-        "optimize",
-        "search the agent's options with Optuna, in this many trials in all, and print the best "
-        "with its command line; options that are given are fixed; the same command continues the "
-        "search in the folder --out (default: runs/AGENT-optimize-SEED)",
-        Count,
-        is_rare=True,
-        without=("resume", "rival", "export_sb3", "seeds"),
-    ),
-    Option(
-        "seeds_per_trial",
-        "seeds that each trial trains, from --seed on; its score is their mean",
-        Count,
-        3,
-        is_rare=True,
-        needs="optimize",
-    ),
-    Option(
-        "export_sb3",
-        "also write the model as a zip of Stable-Baselines3: for its DQN.load (dqn), or for "
-        "MaskablePPO.load of sb3_contrib (maskable_ppo)",
-        Path,
+]
+Out = Annotated[
+    Path | None, Parameter(metavar="RUN", help="folder of the run (default: runs/AGENT-SEED)")
+]
+ExportSb3 = Annotated[
+    Path | None,
+    Parameter(
         metavar="FILE",
-        is_rare=True,
-    ),
-    Option(
-        "seeds",
-        "train a study: a run for each of these seeds, such as 0-99 or 0-4,7, in the folder --out "
-        "(default: runs/AGENT-study), and a table over them; the same command continues it",
-        parse_seeds,
-        metavar="SEEDS",
-        is_rare=True,
-        without=("seed", "resume", "rival", "export_sb3"),
-    ),
-    Option(
-        "vary",
-        "train the seeds with each of these values of an option, in the folder --out (default: "
-        "runs/AGENT-vary), and print one table; values with commas are separated by semicolons; "
-        "several --vary train all combinations",
-        parse_varied,
-        kind="several",
-        metavar="OPTION=VALUE,VALUE",
-        is_rare=True,
-        needs="seeds",
-    ),
-    Option(
-        "jobs",
-        "runs that are trained at a time (default: one for each core, or worker)",
-        Count,
-        is_rare=True,
-        needs="seeds",
-    ),
-    Option(
-        "cluster",
-        "train the seeds on this cluster, dask://HOST:PORT or ray://HOST:PORT",
-        cluster_address,
-        metavar="ADDRESS",
-        is_rare=True,
-        needs="seeds",
+        help="also write the model as a zip of Stable-Baselines3: for its DQN.load (dqn), or for "
+        "MaskablePPO.load of sb3_contrib (maskable_ppo)",
     ),
 ]
 
@@ -122,22 +56,21 @@ GENERAL = [
 @explained("train.py", "train")
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line. Returns the exit code."""
-    if arguments is None:
-        arguments = sys.argv[1:]
-    line = general_line(GENERAL)
-    if not arguments or arguments[0] in ("--help", "-h", "--help-all"):
+    words = sys.argv[1:] if arguments is None else arguments
+    line = general_line(PROGRAMS)
+    if not words or words[0] in (*HELP, "--help-all"):
         line.print_help()
         return 0
     try:
-        page: Any = agents.page(agent_of(arguments))
-        line = command_line(page, GENERAL)
-        typed = typed_in(line, arguments)
-        if "help_all" in typed:
-            command_line(page, GENERAL, is_whole=True).print_help()
+        page: Any = agents.page(agent_of(words))
+        line = command_line(page, PROGRAMS)
+        program, typed = line.parse(words)
+        options = plain_options(page, typed.kwargs)
+        if options.pop("help_all", False):
+            command_line(page, PROGRAMS, is_whole=True).print_help()
             return 0
         require(*OF_EVERY_RUN)
-        given = SimpleNamespace(**{**line.defaults, **typed})
-        return act(page, typed, given)
+        return int(program(*typed.args, **options))
     except (ValueError, OSError) as error:
         line.error(str(error))
     except MemoryError:
@@ -145,31 +78,6 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("train.py: ended at once, before anything was saved", file=sys.stderr)
         return 130
-
-
-def act(page: Any, typed: dict[str, Any], given: SimpleNamespace) -> int:
-    """Search options, train one learner or two, or train a study; the exit code.
-
-    typed: the options that were typed. given: all general options, with their defaults.
-    """
-    if "optimize" in typed:
-        return optimize(page, typed, given)
-    saved: dict[str, Any] = {}
-    if "resume" in typed:
-        saved = saved_config(typed["resume"])
-        if saved["agent"] != page.AGENT:
-            raise ValueError(f"{typed['resume']} is a run of {saved['agent']}, not of {page.AGENT}")
-    if "rival" in saved:
-        return train(rivals.saved_pair(page, typed, saved), given)
-    if "rival" in typed:
-        return train(rivals.new_pair(page, typed), given)
-    experiment = experiment_of(page, typed, saved)
-    rivals.refuse_half(experiment, saved, given.resume)
-    if given.vary:
-        return train_study(experiment.name, variants_of(page, typed, given.vary), "vary", given)
-    if given.seeds:
-        return train_study(experiment.name, [Variant({}, experiment)], "study", given)
-    return train((experiment,), given)
 
 
 def agent_of(arguments: list[str]) -> str:
@@ -184,23 +92,78 @@ def agent_of(arguments: list[str]) -> str:
     return first
 
 
-def optimize(page: Any, typed: dict[str, Any], given: SimpleNamespace) -> int:
-    """Search the options that were not given, and print the best; the exit code."""
-    with explained("train.py", "optimize"):
-        from apps.terminal import tuner
-        from training.tuning import Search
-
-    experiment = experiment_of(page, typed, {})
-    fixed = set(typed)
-    if experiment.preset:
-        fixed |= agents.presets(page.AGENT)[experiment.preset].options.keys()
-    config = experiment.config
-    search = Search(page, config, given.until, given.seeds_per_trial, tuple(sorted(fixed)))
-    folder = given.out or Path("runs") / f"{experiment.name}-optimize-{config.seed}"
-    return tuner.optimize(search, given.optimize, folder, typed)
+# The programs. Their `options` are those of the agent that were typed, `preset` among them. They
+# print what is proven, and return the exit code.
 
 
-def train(experiments: tuple[Experiment, ...], given: SimpleNamespace) -> int:
+def train(
+    agent: Agent,
+    /,
+    *,
+    until: Until = "steps",
+    out: Out = None,
+    export_sb3: ExportSb3 = None,
+    **options: Any,
+) -> int:
+    """Train one learner, and print what is proven; the exit code."""
+    experiment = experiment_of(agents.page(agent), options)
+    rivals.refuse_half(experiment)
+    return train_all((experiment,), until, out, export_sb3)
+
+
+def resume_run(
+    agent: Agent = "",
+    /,
+    *,
+    resume: Path,
+    until: Until = "steps",
+    export_sb3: ExportSb3 = None,
+    **options: Any,
+) -> int:
+    """Continue a run, or two that meet.
+
+    Args:
+        resume: its folder; only --steps may change, and --until has to be given again; a trie also
+            learns the games played with it, and the games of --learn-from
+    """
+    saved = saved_config(resume)
+    name = str(saved["agent"])
+    if agent not in ("", name):
+        raise ValueError(f"{resume} is a run of {name}, not of {agent}")
+    experiments = rivals.resumed(agents.page(name), resume, saved, options)
+    learn_from = options.get("learn_from", "")
+    return train_all(experiments, until, resume, export_sb3, is_resumed=True, learn_from=learn_from)
+
+
+def train_rivals(
+    agent: Agent,
+    /,
+    *,
+    rival: str,
+    until: Until = "steps",
+    out: Out = None,
+    export_sb3: ExportSb3 = None,
+    **options: Any,
+) -> int:
+    """Train two learners against each other.
+
+    Args:
+        rival: an agent that learns from snapshots; each is trained against snapshots of the other;
+            it has the next seed and the other --side; its run is RUN-rival
+    """
+    pair = rivals.new_pair(agents.page(agent), rival, options)
+    return train_all(pair, until, out, export_sb3)
+
+
+def train_all(
+    experiments: tuple[Experiment, ...],
+    until: str,
+    folder: Path | None,
+    export_sb3: Path | None,
+    *,
+    is_resumed: bool = False,
+    learn_from: str = "",
+) -> int:
     """Train one learner, or two against each other, and print what is proven; the exit code."""
     from apps.terminal import trainer
     from apps.terminal.report import PipedConsole
@@ -208,33 +171,98 @@ def train(experiments: tuple[Experiment, ...], given: SimpleNamespace) -> int:
 
     console = PipedConsole()
     first = experiments[0]
-    folder = given.resume or given.out
     if folder is None:
         folder = trainer.new_folder(first.name, first.config.seed, console)
     training: Any
     if len(experiments) == 1:
-        training = Run(folder, first.page, first.config, given.until, first.preset)
+        training = Run(folder, first.page, first.config, until, first.preset)
     else:
-        training = rivals.runs_of(experiments, folder, given.until)
+        training = rivals.runs_of(experiments, folder, until)
     return trainer.train(
-        training,
-        console,
-        is_resumed=bool(given.resume),
-        learn_from=getattr(given, "learn_from", ""),
-        export_sb3=given.export_sb3,
+        training, console, is_resumed=is_resumed, learn_from=learn_from, export_sb3=export_sb3
     )
 
 
-def train_study(name: str, variants: list[Variant], kind: str, given: SimpleNamespace) -> int:
-    """Train an agent with many seeds, and print a table over them; the exit code."""
-    from apps.terminal import study
+def search(
+    agent: Agent,
+    /,
+    *,
+    optimize: Count,
+    seeds_per_trial: Count = 3,
+    until: Until = "steps",
+    out: Out = None,
+    **options: Any,
+) -> int:
+    """Search the options of an agent that are not given, with Optuna.
 
-    folder = given.out or Path("runs") / f"{name}-{kind}"
-    with explained("train.py", "cluster" if given.cluster else "train"):
-        return study.train(
-            folder, name, variants, given.seeds, given.until, given.cluster, given.jobs
-        )
+    Args:
+        optimize: trials in all; the best is printed with its command line; the same command
+            continues the search in the folder --out (default: runs/AGENT-optimize-SEED)
+        seeds_per_trial: seeds that each trial trains, from --seed on; its score is their mean
+    """
+    with explained("train.py", "optimize"):
+        from apps.terminal import tuner
+        from training.tuning import Search
 
+    page: Any = agents.page(agent)
+    experiment = experiment_of(page, options)
+    config = experiment.config
+    fixed = set(options)
+    if experiment.preset:
+        fixed |= agents.presets(agent)[experiment.preset].options.keys()
+    asked = Search(page, config, until, seeds_per_trial, tuple(sorted(fixed)))
+    folder = out or Path("runs") / f"{experiment.name}-optimize-{config.seed}"
+    if until != "steps":
+        options = {"until": until, **options}
+    return tuner.optimize(asked, optimize, folder, options)
+
+
+def study(
+    agent: Agent,
+    /,
+    *,
+    seeds: Annotated[tuple[int, ...], read_by(parse_seeds), Parameter(n_tokens=1, metavar="SEEDS")],
+    vary: list[str] | None = None,
+    jobs: Count | None = None,
+    cluster: Annotated[str | None, read_by(cluster_address)] = None,
+    until: Until = "steps",
+    out: Out = None,
+    **options: Any,
+) -> int:
+    """Train a study: an agent with many seeds.
+
+    Args:
+        seeds: such as 0-99 or 0-4,7: a run for each, in the folder --out (default:
+            runs/AGENT-study), and a table over them; the same command continues it
+        vary: OPTION=VALUE,VALUE: train the seeds with each of these values of an option, in the
+            folder --out (default: runs/AGENT-vary), and print one table; values with commas are
+            separated by semicolons; several --vary train all combinations
+        jobs: runs that are trained at a time (default: one for each core, or worker)
+        cluster: train them on this cluster, dask://HOST:PORT or ray://HOST:PORT
+    """
+    from apps.terminal.study import train as train_seeds
+
+    page: Any = agents.page(agent)
+    experiment = experiment_of(page, options)
+    rivals.refuse_half(experiment)
+    name = experiment.name
+    if vary:
+        variants = variants_of(page, options, list(map(parse_varied, vary)))
+        folder = out or Path("runs") / f"{name}-vary"
+    else:
+        variants = [Variant({}, experiment)]
+        folder = out or Path("runs") / f"{name}-study"
+    with explained("train.py", "cluster" if cluster else "train"):
+        return train_seeds(folder, name, variants, seeds, until, cluster, jobs)
+
+
+PROGRAMS = {
+    "": train,
+    "--resume": resume_run,
+    "--rival": train_rivals,
+    "--optimize": search,
+    "--seeds": study,
+}
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -35,8 +35,9 @@ def small_config(agent, **changes):
     """The configuration of a small run of two or more evaluations."""
     page = agents.page(agent)
     arguments = [agent, *options_of_run(agent)]
-    typed = train.command_line(page, train.GENERAL).parse(arguments)
-    return train.experiment_of(page, typed, {}).config.replace(**changes)
+    _, typed = train.command_line(page, train.PROGRAMS).parse(arguments)
+    options = train.plain_options(page, typed.kwargs)
+    return train.experiment_of(page, options).config.replace(**changes)
 
 
 def metrics(folder):

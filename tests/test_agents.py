@@ -326,12 +326,12 @@ def test_every_option_can_be_set_from_the_command_line_and_is_refused_beyond_its
 ):
     """A field without a flag could be changed by nobody but a preset."""
     page = agents.page(agent)
-    line = command.command_line(page, command.GENERAL)
+    line = command.command_line(page, command.PROGRAMS)
     for name, field in options_of(page.Config).items():
         words, value = typed_otherwise(name, field)
         needed = NEEDED.get((agent, name)) or NEEDED.get(name, [])
-        typed = line.parse([agent, *words, *needed])
-        config = command.experiment_of(page, typed, {}).config
+        _, typed = line.parse([agent, *words, *needed])
+        config = command.experiment_of(page, typed.kwargs).config
         assert getattr(config, name) == value != field.default
         schema = schema_of_items(field.rebuild_annotation())
         beyond = [schema[end] - 1 for end in ("minimum",) if end in schema]

@@ -94,8 +94,10 @@ OF_EVALUATION = """
     cut.json | 1 | cut.json
     2x4.json --board 3x3 | 1 | 2x4 3x3
     \x1b[31mred | 1 | '\\x1b[31mred'
-    --verify none.json | 1 | none.json
-    --verify f.json --games 5 | 2 | --verify --games
+    minimax --tree --games 5 | 2 | --tree --games
+    random --proven | 2 | --proven --verify
+    --program ./bot random | 2 | random
+    --tree | 2 | AGENTS
     minimax random --board 5x5x4 | 1 | 5x5
     random --json none/results.json | 1 | --json none/results.json
     2x4.json --from-model | 1 | 2x4.json
@@ -161,7 +163,7 @@ def test_every_program_has_a_help_and_games_are_played_without_torch(tmp_path):
     packages = "torch stable_baselines3 sb3_contrib matplotlib tensorboard"
     shown = " ".join(without(packages, WITHOUT_TORCH, tmp_path / "games.db", *names).split())
     listed = [f"{agent} {sentence}" for agent, sentence in TRAINABLE.items()]
-    options = ["AGENT --help", "--from-model", "--player NAME", "--opponent", "--import"]
+    options = ["AGENT --help", "--from-model", "--player", "--opponent", "--import"]
     assert [text for text in (*listed, *options) if text not in shown] == []
 
 
@@ -169,8 +171,8 @@ def test_every_program_has_a_help_and_games_are_played_without_torch(tmp_path):
     ("program", "place", "arguments"),
     [
         ("train.py", "agents.tabular_q.TabularQ.advance", "tabular_q --out run"),
-        ("train.py", "train.train", "trie"),
-        ("evaluate.py", "evaluate.evaluate_all", "minimax"),
+        ("train.py", "apps.terminal.trainer.train", "trie"),
+        ("evaluate.py", "evaluate.proven", "minimax"),
     ],
 )
 def test_ctrl_c_ends_a_program_with_130_and_one_line(

@@ -14,6 +14,7 @@ from text_cases import called, rows_of
 
 import evaluate
 from tictactoe_env import RandomPolicy, Rules, make_opponent, tabulate
+from tictactoe_env.certificates import __main__ as verifier
 from tictactoe_env.certificates.certificate import certify, load_policy, read, write
 from tictactoe_env.exact import match
 from tictactoe_env.games.analysis import analyse
@@ -161,13 +162,20 @@ def test_the_data_hold_all_results_and_agree_with_the_exact_ones(capsys, tmp_pat
             assert cell == {rate: getattr(match.exact_result(x, o), rate) for rate in cell}
 
 
-def test_whether_certificates_prove_what_they_are_asked_for_is_the_exit_code(capsys, tmp_path):
-    safe = certified(tmp_path / "safe.json", make_opponent("minimax", RECTANGLE), RECTANGLE)
-    beaten = certified(tmp_path / "beaten.json", RandomPolicy(), RECTANGLE)
-    for files, code in (([safe], 0), ([safe, beaten], 3), ([beaten, "none.json"], 1)):
-        assert called(evaluate, ["--verify", *files, "--proven"], capsys)[0] == code
-    assert called(evaluate, ["--verify", beaten], capsys)[0] == 0
-    assert called(evaluate, [safe, "--proven"], capsys)[0] == 2
+def test_certificates_are_checked_by_the_verifier_of_the_package(capsys, tmp_path):
+    path = certified(tmp_path / "beaten.json", RandomPolicy(), RECTANGLE)
+    for words, code in (
+        ([path, "--verify"], 0),
+        (["--verify", path, "--proven"], 3),
+        (["--verify", "--max-positions=9", path, tmp_path / "none.json"], 1),
+    ):
+        found = called(evaluate, list(map(str, words)), capsys)
+        assert found == called(
+            verifier, [str(word) for word in words if word != "--verify"], capsys
+        )
+        assert found[0] == code
+    code, _, err = called(evaluate, [path, "--verify", "--games", "5"], capsys)
+    assert (code, err.count("\n"), "--verify" in err, "--games" in err) == (2, 1, True, True)
 
 
 def test_a_model_makes_the_certified_moves_or_is_found_out(capsys, run, tmp_path):

@@ -43,10 +43,9 @@ WITH_TABLES = [a for a in agents.TRAINABLE if agents.page(a).Config.CELLS == TAB
 
 def config_of(agent, *options):
     page = agents.page(agent)
-    typed = train.command_line(page, train.GENERAL).parse(
-        [agent, *OPTIONS[agent].split(), *options]
-    )
-    return page, train.experiment_of(page, typed, {}).config
+    words = [agent, *OPTIONS[agent].split(), *options]
+    _, typed = train.command_line(page, train.PROGRAMS).parse(words)
+    return page, train.experiment_of(page, train.plain_options(page, typed.kwargs)).config
 
 
 def random_boards():
@@ -71,7 +70,7 @@ def test_larger_boards_have_defaults_of_their_own(agent, gravity):
     larger = larger_defaults(page.Config, gravity)
     assert larger["judge_every"] > page.Config().judge_every
     board = {"rows": 4, "cols": 4, "k": 4, "gravity": gravity}
-    large = train.experiment_of(page, {**board, "judge_every": 1_000}, {}).config
+    large = train.experiment_of(page, {**board, "judge_every": 1_000}).config
     assert {name: getattr(large, name) for name in larger} == {**larger, "judge_every": 1_000}
 
 

@@ -29,8 +29,8 @@ def test_a_player_has_a_name_that_people_understand(id):
 
 
 def test_command_lines_take_the_names_for_people_unless_a_program_has_its_own():
-    assert evaluate.LINE.parse(["gambler"])["agents"] == ("dqn-duel-second",)
-    assert play.LINE.parse(["--o", "The parrot"])["o"] == "trie-tophep"
+    assert evaluate.LINE.parse(["gambler"])[1].args == ("dqn-duel-second",)
+    assert play.LINE.parse(["--o", "The parrot"])[1].kwargs == {"o": "trie-tophep"}
     register_opponent("gambler", RandomPolicy)
     try:
         assert id_of("gambler") == "gambler"

@@ -92,7 +92,9 @@ class BoardConfig(BaseModel):
             first = error.errors()[0]
             name = str(first["loc"][0])
             field = options_of(type(self)).get(name)
-            expected = expected_of(field.rebuild_annotation()) if field else "no such option"
+            expected = "no such option"
+            if field:
+                expected = expected_of(field.rebuild_annotation())
             raise OptionError(f"{name}: expected {expected}, got {first['input']!r}") from None
         if self.rules.cells > self.CELLS:
             raise ValueError(
@@ -166,8 +168,9 @@ def larger_defaults(kind: type[BoardConfig], gravity: bool = False) -> dict[str,
 def larger_default(field: FieldInfo, gravity: bool = False) -> Any:
     """The default of an option on boards of more than 12 cells; None if it is the usual one."""
     about = _about(field)
-    falling = about.get("falling")
-    return falling if gravity and falling is not None else about.get("larger")
+    if gravity and about.get("falling") is not None:
+        return about["falling"]
+    return about.get("larger")
 
 
 def _about(field: FieldInfo) -> Mapping[str, Any]:
@@ -208,8 +211,9 @@ def typed(kind: Any, text: str) -> Any:
 
     Values of a tuple are separated by commas. Raises ValueError with what was expected and came.
     """
-    is_list = adapter(kind).json_schema().get("type") == "array"
-    value = [part.strip() for part in text.split(",") if part.strip()] if is_list else text
+    value: str | list[str] = text
+    if adapter(kind).json_schema().get("type") == "array":
+        value = [part.strip() for part in text.split(",") if part.strip()]
     try:
         return adapter(kind).validate_python(value)
     except ValidationError:
@@ -218,17 +222,19 @@ def typed(kind: Any, text: str) -> Any:
 
 def expected_of(kind: Any) -> str:
     """The values of a type in words, such as "a whole number, 1 to 9", or "X or O"."""
-    schema = adapter(kind).json_schema()
     items = schema_of_items(kind)
     if "enum" in items:
         *others, last = items["enum"]
         words = f"{', '.join(others)} or {last}"
     else:
         words = ", ".join(filter(None, (_WORDS.get(items["type"], "a text"), bounds_of(kind))))
-    if schema["type"] != "array":
+    schema = adapter(kind).json_schema()
+    if schema.get("type") != "array":
         return words
-    count = f"{len(schema['prefixItems'])} values" if "prefixItems" in schema else "values"
-    return f"{count} with commas between them, each {words}"
+    values = "values"
+    if "prefixItems" in schema:
+        values = f"{len(schema['prefixItems'])} values"
+    return f"{values} with commas between them, each {words}"
 
 
 _WORDS = {"integer": "a whole number", "number": "a number", "boolean": "true or false"}
@@ -244,12 +250,15 @@ def bounds_of(kind: Any) -> str:
         return f"above {above:g}"
     if high is not None:
         return f"{low} to {high}"
-    return "" if low is None else f"{low} or more"
+    if low is not None:
+        return f"{low} or more"
+    return ""
 
 
 def schema_of_items(kind: Any) -> dict[str, Any]:
-    """The JSON schema of a type; of a tuple that of its items."""
+    """The JSON schema of a type; of a tuple that of its items; without `None`."""
     schema = adapter(kind).json_schema()
+    schema, *_ = schema.get("anyOf", [schema])
     if "items" in schema:
         return dict(schema["items"])
     return dict(schema.get("prefixItems", [schema])[0])

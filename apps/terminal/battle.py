@@ -61,9 +61,10 @@ def print_game(what: str, x: Named, o: Named, rules: Rules, console: Console, se
 
 def example_of(policy: BoardPlayer, side: str, name: str, console: Console) -> None:
     """Play one game against random play and print it. The player is O if `side` is "O", else X."""
-    player: Named = (name, policy)
-    random: Named = ("random", RandomPolicy(policy.rules))
-    x, o = (random, player) if side == "O" else (player, random)
+    x: Named = (name, policy)
+    o: Named = ("random", RandomPolicy(policy.rules))
+    if side == "O":
+        x, o = o, x
     print_game("an example game", x, o, policy.rules, console)
 
 

@@ -46,7 +46,9 @@ def examine(seats: Mapping[str, Seat], text: str, rules: Rules, console: Console
     """
     board = parse_board(text, rules)
     check_move(board, int(np.argmax(rules.legal_cells(board))), rules)
-    exact = analyse(board, rules) if can_enumerate(rules) else None
+    exact = None
+    if can_enumerate(rules):
+        exact = analyse(board, rules)
     side = side_to_move(board)
     heading = f'"{board_text(board, rules)}" on {rules}: {side} to move'
     if exact is not None:
@@ -94,8 +96,12 @@ def _value_text(thoughts: Thoughts | None, cell: int) -> str:
 
 def _worth_text(exact: Analysis | None, cell: int) -> str:
     """The exact worth of a move, in words."""
-    worth = None if exact is None else exact.moves[cell]
-    return NONE if worth is None else worth.text
+    if exact is None:
+        return NONE
+    worth = exact.moves[cell]
+    if worth is None:
+        return NONE
+    return worth.text
 
 
 # --- the game tree --------------------------------------------------------------------------------
@@ -161,7 +167,9 @@ def _lines(policy: Policy, now: Standing, depth: int, side: str) -> Iterator[str
         worths = analyse(board, rules).moves
     for cell in np.flatnonzero(shown).tolist():
         indent = "  " * ply
-        share = f"{100 * probs[cell]:.1f} %" if is_own else ""
+        share = ""
+        if is_own:
+            share = f"{100 * probs[cell]:.1f} %"
         worth = worths[cell]
         about = ""
         if not legal[cell]:
@@ -179,5 +187,6 @@ def _games_text(results: Sequence[int], proven: int) -> str:
     """The games through a move, for the side that makes it, and what they prove."""
     text = "/".join(map(str, results))
     if proven:
-        text += f"; proven {'win' if proven > 0 else 'loss'}"
+        outcome = "win" if proven > 0 else "loss"
+        text += f"; proven {outcome}"
     return text

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+import inspect
 import textwrap
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, get_origin
 
+from cyclopts import Group, Parameter
 from pydantic.fields import FieldInfo
 
 import agents
-from apps.terminal.command_line import CommandLine, Option
+from apps.terminal.command_line import (
+    CommandLine,
+    Flag,
+    Program,
+    parameters_of,
+    read_by,
+    spelled,
+    with_parameters,
+)
 from tictactoe_env.errors import one_of, unknown_name
 from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.notation import parse_size
+from tictactoe_env.rules import SIZES, Rules
 from training.options import (
     bounds_of,
     check_unchanged,
@@ -25,48 +36,80 @@ from training.options import (
 )
 from training.search_space import text_of
 
-AGENT = Option("agent", "the agent to train", kind="argument")
-OF_AGENTS = [
-    Option("preset", "options that belong together", metavar="NAME"),
-    Option(
-        "board",
-        "size of the board: rows, columns, marks in a row",
-        parse_size,
-        metavar="3x4x3",
-        without=("rows", "cols", "k"),
-    ),
-    Option("help_all", "show all options of the agent, and its presets", kind="flag"),
-]
 USAGE = "train.py AGENT [options], or train.py --resume RUN [options]"
 ABOUT = "Train an agent against a pool of opponents, and prove how well it plays."
+CONFIGURATION = Group("Configuration", sort_key=1)
+Preset = Annotated[str | None, Parameter(metavar="NAME", help="options that belong together")]
+Board = Annotated[
+    Rules | None,
+    read_by(parse_size),
+    Parameter(metavar="3x4x3", help="size of the board: rows, columns, marks in a row"),
+]
+HelpAll = Annotated[Flag, Parameter(help="show all options of the agent, and its presets")]
 
 
-def general_line(general: Sequence[Option]) -> CommandLine:
+def keyword(name: str, annotation: Any, default: Any) -> inspect.Parameter:
+    """A parameter that is given by its name."""
+    kind = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(name, kind, annotation=annotation, default=default)
+
+
+OF_AGENTS = [
+    keyword("preset", Preset, None),
+    keyword("board", Board, None),
+    keyword("help_all", HelpAll, False),
+]
+"""The options of `train.py` that every agent has beside those of its configuration."""
+
+
+def general_line(programs: Mapping[str, Program]) -> CommandLine:
     """The command line without an agent, whose help lists them."""
     more = "train.py AGENT --help lists the options of an agent."
     epilog = f"agents:\n{listed(agents.TRAINABLE)}\n\n{more}"
-    return CommandLine("train.py", [AGENT, *general, *OF_AGENTS], USAGE, ABOUT, epilog)
+    return CommandLine("train.py", with_options(programs, OF_AGENTS), USAGE, ABOUT, epilog)
 
 
-def command_line(page: Any, general: Sequence[Option], is_whole: bool = False) -> CommandLine:
-    """The command line of an agent: general options, and the fields of its Config.
+def command_line(page: Any, programs: Mapping[str, Program], is_whole: bool = False) -> CommandLine:
+    """The command line of an agent: the programs, with the fields of its Config in `**options`.
 
     is_whole: see CommandLine.
     """
-    options = [option_of(name, field, is_whole) for name, field in options_of(page.Config).items()]
-    presets = {
-        name: preset.sentence + (" (a copy, weaknesses included)" if preset.weak else "")
-        for name, preset in agents.presets(page.AGENT).items()
-    }
-    names = f"\n{listed(presets)}" if presets and is_whole else ", ".join(presets) or "none"
-    cells = page.Config.CELLS
-    size = f"of at most {cells} cells" if cells <= TABULATED else "of any size"
+    fields = options_of(page.Config).items()
+    options = [*OF_AGENTS, *(option_of(name, field, is_whole) for name, field in fields)]
+    presets = {}
+    for name, preset in agents.presets(page.AGENT).items():
+        presets[name] = preset.sentence
+        if preset.weak:
+            presets[name] += " (a copy, weaknesses included)"
+    names = ", ".join(presets) or "none"
+    if presets and is_whole:
+        names = f"\n{listed(presets)}"
+    size = "of any size"
+    if page.Config.CELLS <= TABULATED:
+        size = f"of at most {page.Config.CELLS} cells"
     epilog = f"boards of {page.AGENT}: {size}\npresets of {page.AGENT}: {names}"
-    given = [AGENT, *general, *OF_AGENTS, *options]
-    return CommandLine("train.py", given, USAGE, "", epilog, is_whole)
+    return CommandLine(
+        "train.py", with_options(programs, options), USAGE, epilog=epilog, is_whole=is_whole
+    )
 
 
-def option_of(name: str, field: FieldInfo, is_whole: bool) -> Option:
+def with_options(
+    programs: Mapping[str, Program], options: Sequence[inspect.Parameter]
+) -> dict[str, Program]:
+    """The programs with options of an agent in place of `**options`, but those in LEFT_OUT."""
+    found = {}
+    for word, program in programs.items():
+        own = [one for one in parameters_of(program) if one.kind is not one.VAR_KEYWORD]
+        added = [one for one in options if one.name != LEFT_OUT.get(word)]
+        found[word] = with_parameters(program, [*own, *added])
+    return found
+
+
+LEFT_OUT = {"--resume": "preset", "--seeds": "seed"}
+"""The option of agents that a program does not take."""
+
+
+def option_of(name: str, field: FieldInfo, is_whole: bool) -> inspect.Parameter:
     """The option of a field of a Config. A whole help also says bounds and larger boards' default.
 
     is_whole: see CommandLine.
@@ -82,29 +125,13 @@ def option_of(name: str, field: FieldInfo, is_whole: bool) -> Option:
         )
     if is_whole and (bounds := bounds_of(kind)):
         sentence += f" [{bounds}]"
-    return Option(
-        name,
-        sentence,
-        kind,
-        field.default,
-        kind="switch" if field.annotation is bool else "value",
-        group="Configuration",
-        is_rare=is_rare(field),
-    )
-
-
-def typed_in(line: CommandLine, arguments: Sequence[str]) -> dict[str, Any]:
-    """The options that were typed, with the board in --board as `rows`, `cols` and `k`.
-
-    Fields that make the board a variant are options too. Raises ValueError if the agent has none.
-    """
-    typed = line.parse(arguments)
-    board = typed.pop("board", None)
-    if board is None:
-        return typed
-    for name in board.variant:
-        one_of("option of this agent", name, line.defaults)
-    return {**typed, **board.to_json()}
+    about = Parameter(help=sentence, group=CONFIGURATION, show=is_whole or not is_rare(field))
+    reading = Parameter()
+    if field.annotation is bool:
+        reading = Parameter(negative=spelled(f"no_{name}"))
+    elif get_origin(field.annotation) is tuple:
+        reading = Parameter(n_tokens=1, metavar="VALUE,VALUE", show_default=text_of)
+    return keyword(name, Annotated[kind, about, reading], field.default)
 
 
 def listed(sentences: Mapping[str, str]) -> str:
@@ -132,25 +159,57 @@ class Experiment(NamedTuple):
     @property
     def name(self) -> str:
         """The name of the agent, followed by that of the preset if there is one."""
-        return f"{self.page.AGENT}-{self.preset}" if self.preset else str(self.page.AGENT)
+        if self.preset:
+            return f"{self.page.AGENT}-{self.preset}"
+        return str(self.page.AGENT)
 
 
-def experiment_of(page: Any, typed: Mapping[str, Any], saved: dict[str, Any]) -> Experiment:
-    """The agent to train, from the options or from a resumed run.
+def plain_options(page: Any, typed: Mapping[str, Any]) -> dict[str, Any]:
+    """What was typed, with the board in --board as the options `rows`, `cols` and `k`.
 
-    Raises ValueError for an unknown preset, and if more than `steps` of a run would change.
+    Fields that make the board a variant are options too. Raises ValueError if the agent has none,
+    and for a board that is given twice.
     """
+    options = dict(typed)
+    board = options.pop("board", None)
+    if board is None:
+        return options
+    for name in SIZES:
+        if name in options:
+            raise ValueError(f"--board goes without {spelled(name)}: leave one out")
+    for name in board.variant:
+        one_of("option of this agent", name, options_of(page.Config))
+    return {**options, **board.to_json()}
+
+
+def experiment_of(page: Any, options: Mapping[str, Any]) -> Experiment:
+    """The agent to train, with these options, among them perhaps a preset.
+
+    Raises ValueError for an unknown preset, and for options that the agent refuses.
+    """
+    preset = options.get("preset")
+    chosen = options_in(page, options)
+    if preset is not None:
+        presets = agents.presets(page.AGENT)
+        if preset not in presets:
+            raise unknown_name(f"preset of {page.AGENT}", preset, presets)
+        chosen = {**presets[preset].options, **chosen}
+    return Experiment(page, page.Config(**chosen), preset)
+
+
+def continued(
+    page: Any, folder: Path, saved: Mapping[str, Any], options: Mapping[str, Any]
+) -> Experiment:
+    """The agent of a run to be continued; ValueError if more than its `steps` would change."""
+    before = read_config(page.Config, saved["config"], folder / "config.json")
+    chosen = options_in(page, options)
+    chosen.pop("learn_from", None)  # more games
+    config = before.replace(**chosen)
+    check_unchanged(config, before, folder)
+    return Experiment(page, config, saved.get("preset"))
+
+
+def options_in(page: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of some options that the configuration of an agent has."""
     known = options_of(page.Config)
-    chosen = {name: value for name, value in typed.items() if name in known}
-    if saved:
-        folder: Path = typed["resume"]
-        before = read_config(page.Config, saved["config"], folder / "config.json")
-        chosen.pop("learn_from", None)  # more games
-        config = before.replace(**chosen)
-        check_unchanged(config, before, folder)
-        return Experiment(page, config, saved.get("preset"))
-    presets, preset = agents.presets(page.AGENT), typed.get("preset")
-    if preset is not None and preset not in presets:
-        raise unknown_name(f"preset of {page.AGENT}", preset, presets)
-    options = presets[preset].options if preset else {}
-    return Experiment(page, page.Config(**{**options, **chosen}), preset)
+    return {name: value for name, value in options.items() if name in known}

@@ -131,7 +131,9 @@ def _result_rows(found: Certificate) -> Iterator[list[str]]:
 
 def _say_positions(found: Certificate, console: Console) -> None:
     """Print how many positions the proof of each side has covered."""
-    equal = ", symmetric ones counted once" if found.canonical else ""
+    equal = ""
+    if found.canonical:
+        equal = ", symmetric ones counted once"
     for side, one in found.results.items():
         met = f"{one.positions:,} positions and moves in {one.decisions:,} of them"
         say(f"proof as {side}: it can meet {met}{equal}", console)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import agents
-from apps.terminal.experiments import Experiment, experiment_of, saved_config
+from apps.terminal.experiments import Experiment, continued, experiment_of, saved_config
 from tictactoe_env.opponents import parse_pool, split_options
 from training.selfplay import RIVAL
 
@@ -18,11 +18,8 @@ SHARED = ("steps", "judge_every", "opponents", "snapshot_every")  # options that
 Pair = tuple[Experiment, Experiment]
 
 
-def refuse_half(experiment: Experiment, saved: Mapping[str, Any], resume: Path | None) -> None:
-    """Raise ValueError if one learner would be trained where there are, or should be, two."""
-    if resume and "rival_of" in saved:
-        first = resume.with_name(str(saved["rival_of"]))
-        raise ValueError(f"{resume} was trained with its rival: --resume {first} continues both")
+def refuse_half(experiment: Experiment) -> None:
+    """Raise ValueError for a learner that is trained alone, though its opponents name a rival."""
     if meets_rival(experiment):
         raise ValueError(
             f"the opponents {experiment.config.opponents!r} name a rival: give its agent, such as "
@@ -37,18 +34,20 @@ def has_snapshots(page: Any) -> bool:
 
 def meets_rival(experiment: Experiment) -> bool:
     """True if snapshots of a rival are among the opponents."""
-    pool = parse_pool(experiment.config.opponents) if has_snapshots(experiment.page) else []
+    if not has_snapshots(experiment.page):
+        return False
+    pool = parse_pool(experiment.config.opponents)
     return any(split_options(name)[0] == RIVAL for name, _ in pool)
 
 
-def new_pair(page: Any, typed: dict[str, Any]) -> Pair:
+def new_pair(page: Any, rival: str, typed: Mapping[str, Any]) -> Pair:
     """The two that are trained against each other.
 
     The rival gets the board, the options in SHARED that were typed, the next seed, and where the
     other learns one side, the other side. Raises ValueError for one that has no snapshots.
     """
-    first = experiment_of(page, {"opponents": RIVAL, **typed}, {})
-    config, rival_page = first.config, agents.page(typed["rival"])
+    first = experiment_of(page, {"opponents": RIVAL, **typed})
+    config, rival_page = first.config, agents.page(rival)
     side = {"X": "O", "O": "X"}.get(config.learned_side, "both")
     given = {name: typed[name] for name in SHARED if name in typed}
     given = {
@@ -58,7 +57,7 @@ def new_pair(page: Any, typed: dict[str, Any]) -> Pair:
         **given,
         **config.rules.to_json(),
     }
-    second = experiment_of(rival_page, given, {})
+    second = experiment_of(rival_page, given)
     for experiment in (first, second):
         if not meets_rival(experiment):
             raise ValueError(
@@ -68,17 +67,33 @@ def new_pair(page: Any, typed: dict[str, Any]) -> Pair:
     return first, second
 
 
-def saved_pair(page: Any, typed: dict[str, Any], saved: dict[str, Any]) -> Pair:
+def resumed(
+    page: Any, folder: Path, saved: Mapping[str, Any], typed: Mapping[str, Any]
+) -> tuple[Experiment, ...]:
+    """The learner of a run to be continued, or the two that were trained against each other.
+
+    Raises ValueError for the second of two, since the first continues both.
+    """
+    if "rival" in saved:
+        return saved_pair(page, folder, saved, typed)
+    if "rival_of" in saved:
+        first = folder.with_name(str(saved["rival_of"]))
+        raise ValueError(f"{folder} was trained with its rival: --resume {first} continues both")
+    experiment = continued(page, folder, saved, typed)
+    refuse_half(experiment)
+    return (experiment,)
+
+
+def saved_pair(page: Any, folder: Path, saved: Mapping[str, Any], typed: Mapping[str, Any]) -> Pair:
     """The two of a resumed run. The steps that were typed are those of both."""
-    folder: Path = typed["resume"]
     other = folder.with_name(str(saved["rival"]))
     saved_other = saved_config(other)
     if saved_other.get("rival_of") != folder.name:
         raise ValueError(f"{other} was not trained with {folder}: was one of them renamed?")
     steps = {name: typed[name] for name in ("steps",) if name in typed}
     rival_page = agents.page(saved_other["agent"])
-    second = experiment_of(rival_page, {"resume": other, **steps}, saved_other)
-    return experiment_of(page, typed, saved), second
+    second = continued(rival_page, other, saved_other, steps)
+    return continued(page, folder, saved, typed), second
 
 
 def runs_of(pair: tuple[Experiment, ...], folder: Path, until: str) -> Rivals:

@@ -18,6 +18,7 @@ from apps.terminal.report import say
 from tictactoe_env.games import session
 from training.options import typed
 
+Seconds = Annotated[float, Field(ge=0, le=3600)]
 Show = Callable[[RenderableType], None]
 Read = Callable[[float | None], str]
 
@@ -92,7 +93,7 @@ def numbered(names: Iterable[str], others: Collection[str] = ()) -> Callable[[st
 
 def seconds(text: str) -> float:
     """The seconds of a text, at most an hour; ValueError for any other text."""
-    return float(typed(Annotated[float, Field(ge=0, le=3600)], text))
+    return float(typed(Seconds, text))
 
 
 # --- keys -----------------------------------------------------------------------------------------

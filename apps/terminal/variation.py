@@ -84,7 +84,7 @@ def variants_of(
             options |= read
         if len(values) < len(names):
             raise ValueError(f"each option is varied once, got {', '.join(names)}")
-        variants.append(Variant(values, experiment_of(page, options, {})))
+        variants.append(Variant(values, experiment_of(page, options)))
     return variants
 
 

@@ -10,15 +10,22 @@ import sys
 from collections.abc import Sequence
 
 from tictactoe_env.certificates.certificate import VERIFIED, read, verify
-from tictactoe_env.certificates.content import PROVEN_HELP, Certificate, exit_code
-from tictactoe_env.errors import printable
-from tictactoe_env.exact.proof import ProofLimitError
+from tictactoe_env.certificates.content import Certificate
+from tictactoe_env.errors import in_one_line, printable
+from tictactoe_env.exact.proof import Limit, ProofLimitError
+
+PROVEN_HELP = (
+    "also ask whether the players can be beaten: the exit code is 0 if none can, as any side that "
+    "its certificate states, 3 if one can, and 1 if a certificate is refused"
+)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Verify certificates. Returns the exit code, see `exit_code`."""
+def main(
+    arguments: Sequence[str] | None = None, prog: str = "python -m tictactoe_env.certificates"
+) -> int:
+    """Verify certificates. Returns the exit code, see `exit_code`. prog: its name in errors."""
     parser = argparse.ArgumentParser(
-        prog="python -m tictactoe_env.certificates",
+        prog=prog,
         description="Compute every result of certificates again from the moves in them, and print "
         "what they prove. The exit code is 0, or 1 if a certificate is refused.",
     )
@@ -32,22 +39,52 @@ def main(arguments: Sequence[str] | None = None) -> int:
         metavar="N",
         help="refuse a certificate of more positions (default: %(default)s)",
     )
+    parser.add_argument(
+        "--max-megabytes",
+        type=int,
+        default=VERIFIED.megabytes,
+        metavar="N",
+        help="memory for these positions (default: %(default)s)",
+    )
     parser.add_argument("--proven", action="store_true", help=PROVEN_HELP)
-    given = parser.parse_args(arguments)
-    limit = VERIFIED._replace(positions=given.max_positions)
-    found: list[Certificate | None] = []
-    for path in given.paths:
-        try:
-            certificate = read(path)
-            verify(certificate, limit)
-        except (ValueError, OSError) as error:
-            how = "; --max-positions sets the limit" * isinstance(error, ProofLimitError)
-            print(printable(f"REFUSED: {path}: {error}{how}"), file=sys.stderr)
-            found.append(None)
-        else:
-            print(certificate.verified_text(printable(path)))
-            found.append(certificate)
+    given = in_one_line(parser).parse_args(arguments)
+    limit = Limit(given.max_positions, given.max_megabytes)
+    found = [verified(path, limit) for path in given.paths]
     return exit_code(found, given.proven)
+
+
+def verified(path: str, limit: Limit) -> Certificate | None:
+    """A certificate that is verified, and printed; None for one that is refused."""
+    try:
+        certificate = read(path)
+        verify(certificate, limit)
+    except (ValueError, OSError) as error:
+        why = f"{path}: {error}"
+        if isinstance(error, ProofLimitError):
+            why += "; --max-positions and --max-megabytes set the limit"
+        print(printable(f"REFUSED: {why}"), file=sys.stderr)
+        return None
+    positions = f"{certificate.decisions:,} positions"
+    print(
+        f"{certificate.claim}\nverified: {printable(path)} ({certificate.stated.agent}), "
+        f"{positions}: every result follows from the moves; name, seed, configuration and times "
+        "cannot be verified"
+    )
+    return certificate
+
+
+def exit_code(found: Sequence[Certificate | None], proven: bool) -> int:
+    """The exit code of a verifier, as PROVEN_HELP says.
+
+    found: the certificates, None for those that are refused. proven: whether --proven is given; if
+    not, it's 0 or 1.
+    """
+    certificates = [certificate for certificate in found if certificate is not None]
+    if len(certificates) < len(found):
+        return 1
+    if proven and any(certificate.unbeatable is False for certificate in certificates):
+        return 3
+    return 0
 
 
 if __name__ == "__main__":

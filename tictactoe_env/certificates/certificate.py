@@ -91,10 +91,12 @@ def _line_results(reaches: Mapping[str, BoardReach]) -> dict[str, SideResults]:
 def _results(reach: Reach) -> SideResults:
     """The results of one side, as both formats state them."""
     response = match.best_response(reach)
-    line = response.losing_line
+    losing_line = None
+    if response.losing_line is not None:
+        losing_line = tuple(game_text(response.losing_line, reach.rules).split())
     return SideResults(
         unbeatable=not response.can_lose,
-        losing_line=None if line is None else tuple(game_text(line, reach.rules).split()),
+        losing_line=losing_line,
         worst_case_value=response.value,
         worst_case_loss=response.loss,
         vs_random=match.result_of(reach),
@@ -131,8 +133,9 @@ def certify(
     policy = as_policy(policy, rules, symmetric=symmetric)
     stated = Stated.of(agent, **about)
     if lines_only or rules.cells > TABULATED:
-        chosen = sides_of(stated.config) if sides is None else sides
-        return certify_lines(lines_of(policy, rules, chosen, limit, progress), stated)
+        if sides is None:
+            sides = sides_of(stated.config)
+        return certify_lines(lines_of(policy, rules, sides, limit, progress), stated)
     if sides is not None and {*sides} != {*SIDES}:
         raise ValueError(f"sides={sides!r} needs lines_only=True: all positions are of both sides")
     table = tabulate(provable(policy, rules), rules)
@@ -182,10 +185,11 @@ def moves_of(table: TabularPolicy) -> dict[str, Any]:
     moves: dict[str, Any] = {}
     for board, row in zip(positions.boards[positions.unfinished], table.table, strict=True):
         cells = np.flatnonzero(row)
-        is_sure = len(cells) == 1 and row[cells[0]] == 1
-        moves[board_text(board, table.rules)] = (
-            names[cells[0]] if is_sure else {names[cell]: float(row[cell]) for cell in cells}
-        )
+        text = board_text(board, table.rules)
+        if len(cells) == 1 and row[cells[0]] == 1:
+            moves[text] = names[cells[0]]
+        else:
+            moves[text] = {names[cell]: float(row[cell]) for cell in cells}
     return moves
 
 
@@ -248,7 +252,7 @@ def _reaches_in(
     certificate: Certificate, limit: Limit | None, progress: Progress | None
 ) -> dict[str, BoardReach]:
     """The positions that follow from the moves of a certificate of lines, by side."""
-    limit = VERIFIED if limit is None else limit
+    limit = limit or VERIFIED
     stated = certificate.results
     for side, found in stated.items():
         if found.positions > limit.positions:
@@ -401,10 +405,10 @@ def read_bytes(file: Path) -> bytes:
         return read_file(file, MAX_BYTES, CertificateError)
     except FileNotFoundError:
         runs = sorted(file.parent.glob(f"*/{FILE}"))  # of the folder of a study
-        such = f", such as {runs[0].parent}" if runs else ""
-        raise FileNotFoundError(
-            f"no certificate at {file}: expected a run's folder or a {FILE}{such}"
-        ) from None
+        text = f"no certificate at {file}: expected a run's folder or a {FILE}"
+        if runs:
+            text += f", such as {runs[0].parent}"
+        raise FileNotFoundError(text) from None
 
 
 def _finite(text: str) -> float:

@@ -15,7 +15,7 @@ import reprlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, is_dataclass, replace
 from types import UnionType
-from typing import Any, get_args, get_type_hints
+from typing import Any, NamedTuple, get_args, get_type_hints
 
 from tictactoe_env.certificates.stated import CertificateError, Stated, is_number
 from tictactoe_env.exact.match import OptimalShare, Result
@@ -87,6 +87,11 @@ class Certificate:
         return self.canonical is not None
 
     @property
+    def format(self) -> int:
+        """The number of its format: TABLE or LINES."""
+        return LINES if self.is_of_lines else TABLE
+
+    @property
     def sides(self) -> tuple[str, ...]:
         """The sides whose results it holds."""
         return tuple(self.results)
@@ -99,7 +104,10 @@ class Certificate:
     @property
     def only(self) -> str:
         """The side for which alone the player was trained or certified; "" for both."""
-        return "".join(self.trained) if len(self.trained) == 1 else ""
+        if len(self.trained) > 1:
+            return ""
+        (side,) = self.trained
+        return side
 
     def verdict(self, games: bool = True) -> str:
         """Say whether the player can be beaten, see `exact.verdict`.
@@ -124,24 +132,14 @@ class Certificate:
             return f"PROVEN on {self.rules}: {self.verdict()}"
         return f"on {self.rules} it {self.verdict()}"
 
-    def verified_text(self, path: object) -> str:
-        """The text that is printed of a verified certificate: the verdict, then what it's about."""
-        return (
-            f"{self.claim}\nverified: {path} ({self.stated.agent}), {self.decisions:,} positions: "
-            "every result follows from the moves; name, seed, configuration and times cannot be "
-            "verified"
-        )
-
-    @property
-    def is_proven(self) -> bool:
-        """True if the player can't be beaten as any side whose results it holds."""
-        return all(found.unbeatable for found in self.results.values())
-
     @property
     def unbeatable(self) -> bool | None:
-        """True if the player can't be beaten; None if that isn't known of a side."""
-        is_known = len(self.results) == len(SIDES) or not self.is_proven
-        return self.is_proven if is_known else None
+        """False if the player can be beaten; None if it can't as one side, and holds no other."""
+        if not all(found.unbeatable for found in self.results.values()):
+            return False
+        if len(self.results) < len(SIDES):
+            return None
+        return True
 
     @property
     def optimal(self) -> bool:
@@ -162,30 +160,29 @@ class Certificate:
         Raises CertificateError, which names the entry, for one that is missing, unknown or not of
         its form, and for a whole that does not follow from the results of the sides.
         """
-        left = dict(_typed(dict, content, "this is no certificate: it"))
+        left = {"training": {}, **_typed(dict, content, "this is no certificate: it")}
 
-        def take(name: str, kind: Any = object) -> Any:
-            return _typed(kind, left.pop(name, _MISSING), name)
+        def take(name: str, kind: Any = object, names: Sequence[str] = ()) -> Any:
+            return _typed(kind, left.pop(name, _MISSING), name, names)
 
-        is_of_lines = _format(take("format")) == LINES
-        sides = tuple(take("sides", list)) if is_of_lines else SIDES
+        number = _format(take("format"))
+        form = _FORMS[number]
+        sides = SIDES
+        if number == LINES:
+            sides = tuple(take("sides", list))
         if sides not in (SIDES, SIDES[:1], SIDES[1:]):
             raise CertificateError(f'sides must be one or both of ["X", "O"], got {sides!r:.50}')
         found = cls(
             take("board", Rules),
-            take("moves", str if is_of_lines else dict),
+            take("moves", form.moves),
             take("sha256_of_moves", str),
-            {side: _results(take(_entry(side)), _entry(side), is_of_lines) for side in sides},
-            Stated(
-                **{name: take(name) for name in ("agent", "seed", "config", "versions")},
-                training=take("training") if "training" in left else {},
-            ),
-            None if is_of_lines else take("optimal_moves", OptimalShare),
-            take("canonical", bool) if is_of_lines else None,
+            {side: form.results(take(_entry(side), SideResults, form.of_side)) for side in sides},
+            Stated(**{name: take(name) for name in _STATED}),
+            **{name: take(name, kind) for name, kind in form.of_moves.items()},
         )
-        if not is_of_lines and found.rules.cells > TABULATED:
+        if number == TABLE and found.rules.cells > TABULATED:
             raise CertificateError(f"format 1 is for at most {TABULATED} cells, got {found.rules}")
-        for name in ("unbeatable",) if is_of_lines else ("unbeatable", "optimal"):
+        for name in form.wholes:
             whole = getattr(found, name)
             stated = take(name)
             if whole is not stated:
@@ -198,45 +195,46 @@ class Certificate:
 
     def to_json(self) -> dict[str, Any]:
         """The certificate as a JSON value, in the order of the file."""
-        whole: dict[str, Any] = {"unbeatable": self.unbeatable}
-        names = _LINES_NAMES if self.is_of_lines else _TABLE_NAMES
-        if self.is_of_lines:
-            whole = {"sides": list(self.sides), "canonical": self.canonical, **whole}
-        else:
-            whole["optimal"] = self.optimal
-        for side, found in self.results.items():
-            whole[_entry(side)] = {name: _plain(getattr(found, name)) for name in names}
-        if self.optimal_moves is not None:
-            whole["optimal_moves"] = asdict(self.optimal_moves)
-        stated = vars(self.stated)
-        return {
-            "format": LINES if self.is_of_lines else TABLE,
-            "agent": self.stated.agent,
+        form = _FORMS[self.format]
+        stated = self.stated
+        found: dict[str, Any] = {
+            "format": self.format,
+            "agent": stated.agent,
             "board": self.rules.to_json(),
-            **whole,
-            **{name: stated[name] for name in ("seed", "config", "versions")},
-            "moves": self.moves,
-            **({"training": self.stated.training} if self.stated.training else {}),
-            "sha256_of_moves": self.sha256_of_moves,
         }
+        if self.is_of_lines:
+            found |= {"sides": list(self.sides), "canonical": self.canonical}
+        found |= {name: getattr(self, name) for name in form.wholes}
+        for side, one in self.results.items():
+            found[_entry(side)] = {name: _plain(getattr(one, name)) for name in form.of_side}
+        if self.optimal_moves is not None:
+            found["optimal_moves"] = asdict(self.optimal_moves)
+        found |= {"seed": stated.seed, "config": stated.config, "versions": stated.versions}
+        found["moves"] = self.moves
+        if stated.training:
+            found["training"] = stated.training
+        found["sha256_of_moves"] = self.sha256_of_moves
+        return found
 
 
-_COMMON = ("losing_line", "worst_case_value", "worst_case_loss", "vs_random")
-_TABLE_NAMES = ("unbeatable", "optimal", *_COMMON, "vs_minimax", "limit_vs_random")
-_LINES_NAMES = ("unbeatable", "always_wins", *_COMMON, "positions", "decisions")
+_STATED = ("agent", "seed", "config", "versions", "training")
 _RESULT_NAMES = ("win", "draw", "loss", "illegal")  # the other side makes no illegal moves
 
 
 def sides_of(config: Mapping[str, Any], sides: tuple[str, ...] = SIDES) -> tuple[str, ...]:
     """The one of some sides that a configuration names, or all of them."""
-    return (config["side"],) if config.get("side") in sides else sides
+    if config.get("side") in sides:
+        return (config["side"],)
+    return sides
 
 
 def _plain(value: Any) -> Any:
     """A part of the results of a side as a JSON value."""
     if isinstance(value, Result):
         return {name: getattr(value, name) for name in _RESULT_NAMES}
-    return list(value) if isinstance(value, tuple) else value
+    if isinstance(value, tuple):
+        return list(value)
+    return value
 
 
 def _entry(side: str) -> str:
@@ -251,22 +249,37 @@ def seems_to_win(found: SideResults) -> bool:
     return found.unbeatable and found.vs_random.draw == found.vs_random.loss == 0
 
 
-PROVEN_HELP = (
-    "also ask whether the players can be beaten: the exit code is 0 if none can, as any side that "
-    "its certificate states, 3 if one can, and 1 if a certificate is refused"
-)
+class _Form(NamedTuple):
+    """The entries of a format: the kind of its moves, and what stands beside the common entries.
 
-
-def exit_code(found: Sequence[Certificate | None], proven: bool) -> int:
-    """The exit code of a verifier, as PROVEN_HELP says.
-
-    found: the certificates, None for those that are refused. proven: whether --proven is given; if
-    not, it's 0 or 1.
+    of_side: the results of a side. wholes: the results of all sides. of_moves: what else is said of
+    the moves, with its kind. results: completes the results of a side.
     """
-    verified = [certificate for certificate in found if certificate is not None]
-    if len(verified) < len(found):
-        return 1
-    return 3 if proven and not all(one.is_proven for one in verified) else 0
+
+    moves: type
+    of_side: Sequence[str]
+    wholes: Sequence[str]
+    of_moves: Mapping[str, Any]
+    results: Callable[[SideResults], SideResults]
+
+
+_COMMON = ("losing_line", "worst_case_value", "worst_case_loss", "vs_random")
+_FORMS = {
+    TABLE: _Form(
+        moves=dict,
+        of_side=("unbeatable", "optimal", *_COMMON, "vs_minimax", "limit_vs_random"),
+        wholes=("unbeatable", "optimal"),
+        of_moves={"optimal_moves": OptimalShare},
+        results=lambda found: replace(found, always_wins=seems_to_win(found)),
+    ),
+    LINES: _Form(
+        moves=str,
+        of_side=("unbeatable", "always_wins", *_COMMON, "positions", "decisions"),
+        wholes=("unbeatable",),
+        of_moves={"canonical": bool},
+        results=lambda found: found,
+    ),
+}
 
 
 # --- from JSON ------------------------------------------------------------------------------------
@@ -301,7 +314,9 @@ def _typed(kind: Any, value: Any, place: str, names: Sequence[str] = ()) -> Any:
     which names the place, for any other value.
     """
     if isinstance(kind, UnionType):
-        return None if value is None else _typed(get_args(kind)[0], value, place)
+        if value is None:
+            return None
+        kind, _ = get_args(kind)
     if isinstance(kind, type) and is_dataclass(kind):
         entries = _typed(dict, value, place)
         kinds = get_type_hints(kind)
@@ -317,7 +332,9 @@ def _typed(kind: Any, value: Any, place: str, names: Sequence[str] = ()) -> Any:
         raise CertificateError(f"{place} must be {expected}, got {reprlib.repr(value)}")
     if kind == _LINE:
         return tuple(value)
-    return float(value) if kind is float else value
+    if kind is float:
+        return float(value)
+    return value
 
 
 def _entries(kind: Any, given: Collection[str]) -> Sequence[str]:
@@ -344,15 +361,11 @@ def _is_cell(value: Any) -> bool:
     return isinstance(value, str) and re.fullmatch("[a-z]{1,2}[0-9]{1,2}", value) is not None
 
 
-def _results(content: Any, place: str, is_of_lines: bool) -> SideResults:
-    names = _LINES_NAMES if is_of_lines else _TABLE_NAMES
-    found: SideResults = _typed(SideResults, content, place, names)
-    return found if is_of_lines else replace(found, always_wins=seems_to_win(found))
-
-
 def _format(number: Any) -> int:
     """The format of a certificate. Raises CertificateError unless it is known here."""
     if type(number) is int and number in (TABLE, LINES):
         return number
-    newer = "; a newer version may read it" * (type(number) is int and number > LINES)
-    raise CertificateError(f"format must be {TABLE} or {LINES}, got {reprlib.repr(number)}{newer}")
+    error = f"format must be {TABLE} or {LINES}, got {reprlib.repr(number)}"
+    if type(number) is int and number > LINES:
+        error += "; a newer version may read it"
+    raise CertificateError(error)

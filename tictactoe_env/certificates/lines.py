@@ -204,7 +204,9 @@ def reaches_of(
     for side in sides:
         recorded = _RecordedPolicy(moves.pop(side), side, rules)
         # The moves of a symmetric policy are those on the canonical boards, each of them once.
-        policy: Policy = CanonicalPolicy(recorded, rules) if is_symmetric else recorded
+        policy: Policy = recorded
+        if is_symmetric:
+            policy = CanonicalPolicy(recorded, rules)
         found[side] = BoardReach({side: policy}, side, rules, limit, progress)
         recorded.check_all_used()
     return found
@@ -235,7 +237,9 @@ class _RecordedPolicy:
         marks = int(np.count_nonzero(boards[0]))  # on each of the boards
         where = f"of {self.side} with {marks} marks"
         own_ply = marks // 2  # the other side moves in every second ply
-        left = self._plies[own_ply] if own_ply < len(self._plies) else iter(())
+        left: Iterator[Any] = iter(())
+        if own_ply < len(self._plies):
+            left = self._plies[own_ply]
         decisions = list(islice(left, len(boards)))
         missing = len(boards) - len(decisions)
         if missing:

@@ -35,7 +35,9 @@ class _SavedRun(NamedTuple):
 
 def place_of(file: Path) -> Path:
     """The folder of a certificate's run, or the file of one that has no folder of its own."""
-    return file.parent if file.name == FILE else file
+    if file.name == FILE:
+        return file.parent
+    return file
 
 
 def certificates(folder: str | os.PathLike[str]) -> Iterator[Path]:
@@ -51,8 +53,10 @@ def _below(folder: str | os.PathLike[str]) -> Iterator[Path]:
         depth = len(Path(place).relative_to(folder).parts)
         is_end = FILE in files or depth >= MAX_DEPTH
         folders[:] = sorted(one for one in folders if not (is_end or one.startswith(".")))
-        others = [] if depth else sorted(name for name in files if name.endswith(".json"))
-        yield from (Path(place, name) for name in ([FILE] if FILE in files else others))
+        if FILE in files:
+            yield Path(place, FILE)
+        elif depth == 0:
+            yield from (Path(place, name) for name in sorted(files) if name.endswith(".json"))
 
 
 @lru_cache(maxsize=2 * MAX_FOUND)

@@ -86,7 +86,9 @@ class Stated:
     @property
     def label(self) -> str:
         """The agent, and its preset: "dqn-quick"."""
-        return self.agent if self.preset is None else f"{self.agent}-{self.preset}"
+        if self.preset is None:
+            return self.agent
+        return f"{self.agent}-{self.preset}"
 
 
 def is_name(value: Any) -> bool:
@@ -118,7 +120,9 @@ def _as_stated(value: Any) -> Any:
         return {name_of(name): _as_stated(part) for name, part in value.items()}
     if isinstance(value, (list, tuple)):
         return [_as_stated(part) for part in value]
-    return printable(value) if isinstance(value, str) else value
+    if isinstance(value, str):
+        return printable(value)
+    return value
 
 
 def _check_value(value: Any, place: str, entries: int, depth: int = 0) -> int:
