@@ -24,7 +24,7 @@ with explained("play.py", "play"):
     from apps.terminal.game import TerminalSession, default_store, seats_of
     from apps.terminal.talk import Talk, seconds
     from tictactoe_env.errors import printable
-    from tictactoe_env.games.session import PERSON
+    from tictactoe_env.games.game import PERSON
     from tictactoe_env.games.store import GameStore
     from tictactoe_env.notation import SIDES, parse_size
     from training.options import Count, Natural

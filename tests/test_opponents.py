@@ -24,10 +24,10 @@ from tictactoe_env.opponents import (
     BuiltIn,
     built_in,
     known_names,
-    listed,
     parse_pool,
     saved_path,
 )
+from tictactoe_env.opponents.__main__ import listed
 from tictactoe_env.policy import PredictPolicy, RandomPolicy
 from tictactoe_env.pool import Pool, make_pool
 from tictactoe_env.search.alphabeta import SearchPolicy

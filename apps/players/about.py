@@ -17,7 +17,7 @@ import agents
 from tictactoe_env.certificates.content import Certificate
 from tictactoe_env.certificates.stated import Stated
 from tictactoe_env.exact.verdict import verdict
-from tictactoe_env.games.session import PERSON
+from tictactoe_env.games.game import PERSON
 from tictactoe_env.opponents import (
     EASY,
     EASY_BEYOND,

@@ -22,8 +22,7 @@ from tictactoe_env.exact.match import action_values
 from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
-from tictactoe_env.games.game import MAX_NAME, Participant
-from tictactoe_env.games.session import PERSON
+from tictactoe_env.games.game import MAX_NAME, PERSON, Participant
 from tictactoe_env.opponents import is_trained, make_opponent, saved_path
 from tictactoe_env.policy import Policy, RandomPolicy, keeps, sample
 from tictactoe_env.rules import Boards, Rules, side_to_move

@@ -20,7 +20,7 @@ from apps.terminal.report import plain
 from apps.terminal.talk import Talk, number, numbered, one_of, seconds
 from tictactoe_env.errors import printable
 from tictactoe_env.exact.positions import can_enumerate
-from tictactoe_env.games.session import PERSON
+from tictactoe_env.games.game import PERSON
 from tictactoe_env.games.store import GameStore
 from tictactoe_env.notation import SIDES, parse_size, rules_text
 from tictactoe_env.opponents import easy_opponent

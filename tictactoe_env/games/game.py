@@ -28,6 +28,7 @@ from tictactoe_env.rules import SIDES, Boards, Rules, Standing, standing
 
 # A person; a player known by its name, such as minimax; a saved run; not recorded.
 KINDS = ("human", "agent", "run", "unknown")
+PERSON = "human"  # the name of a person who gives none
 RESULTS = (*SIDES, "draw")
 # early: a draw because every line had marks of both sides, with the option `early_draw`.
 ENDINGS = ("line", "full", "early", "illegal", "resigned")

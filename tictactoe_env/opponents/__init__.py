@@ -30,21 +30,16 @@ from __future__ import annotations
 import inspect
 import os
 import re
-import sys
-import textwrap
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache, lru_cache, partial
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from tictactoe_env.errors import printable, unknown_name
+from tictactoe_env.errors import unknown_name
 from tictactoe_env.policy import Policy, as_policy, checked_weights, keeps
-from tictactoe_env.rules import SIDES, Rules, checked_rules
-
-if TYPE_CHECKING:
-    from tictactoe_env.certificates.content import Certificate
+from tictactoe_env.rules import Rules, checked_rules
 
 _GROUP = "tictactoe_env.opponents"
 SELF = "self"
@@ -183,7 +178,7 @@ def named_player(spec: str | os.PathLike[str]) -> Named | None:
     if not isinstance(spec, str):
         return None
     name, options = split_options(spec)
-    make = _imported(name) if name in BUILT_IN else _registered.get(name) or _loaded(name)
+    make = imported(name) if name in BUILT_IN else _registered.get(name) or _loaded(name)
     return None if make is None else Named(name, make, read_options(name, options, make))
 
 
@@ -372,7 +367,7 @@ def known_names(folders: Iterable[str | os.PathLike[str]] = ("models", "runs")) 
 
 
 @cache
-def _imported(name: str) -> _Factory:
+def imported(name: str) -> _Factory:
     """The function that makes a player of `BUILT_IN`, imported now."""
     module, _, factory = BUILT_IN[name].factory.partition(":")
     return partial(getattr(import_module(module), factory), **BUILT_IN[name].arguments)
@@ -404,89 +399,3 @@ def _loaded(name: str) -> _Factory | None:
     if not callable(factory):
         raise ValueError(f"the entry point {name!r} names no factory, but {factory!r}")
     return factory
-
-
-# --- the list -------------------------------------------------------------------------------------
-
-_NOTES = """\
-Options follow a name, as in search-depth=4-ties=first. A player that was
-trained as one side makes untrained moves on the other one. Also: the path of a
-saved run; latest:AGENT, the newest run of an agent in models/ or runs/; and, in
-an environment, self, the learner's own snapshots. Names that follow this
-command are evaluated, with the shortest games that they lose:
-python -m tictactoe_env.opponents search-depth=3"""
-
-
-def listed() -> str:
-    """All names with their strengths, as text: what `python -m tictactoe_env.opponents` prints."""
-    from tictactoe_env.trained.packed import facts_of, trained_names
-
-    trained = {name: facts_of(name) for name in trained_names()}
-    untrained = _certified(name for name in built_in() if name not in trained)
-    about = {name: description(name) for name in untrained_names()}
-    width = max(map(len, about))
-    sentences = (_folded(f"{name:<{width}}  ", text) for name, text in about.items())
-    options = {name: ", ".join(options_of(_imported(name))) for name in BUILT_IN}
-    lines = [f"options of {name}: {known}" for name, known in options.items() if known]
-    return "\n".join(
-        [_strengths({**trained, **untrained}, False), "", *sentences, "", *lines, "", _NOTES]
-    )
-
-
-def _certified(names: Iterable[str]) -> dict[str, Certificate]:
-    """The exact results of players on 3x3."""
-    from tictactoe_env.certificates.certificate import certify
-    from tictactoe_env.certificates.stated import name_of
-
-    rules = Rules()
-    return {
-        name: certify(make_opponent(name, rules, "player"), name_of(name), rules) for name in names
-    }
-
-
-def _strengths(results: Mapping[str, Certificate], games: bool = True) -> str:
-    """A table of players: games won against random play as both sides, and who can be beaten.
-
-    games: name the shortest games that they lose.
-    """
-    width = max(map(len, results))
-    lines = [
-        "Exact on 3x3: games won against random play in %, and whether it can be beaten.",
-        f"\n{'':<{width}}  {'as X':>6}  {'as O':>6}",
-    ]
-    for name, found in results.items():
-        wins = {side: f"{100 * one.vs_random.win:.2f}" for side, one in found.trained.items()}
-        columns = "  ".join(f"{wins.get(side, '-'):>6}" for side in SIDES)
-        verdict = found.verdict() if games else found.verdict(False).partition(";")[0]
-        lines.append(_folded(f"{name:<{width}}  {columns}  ", verdict))
-    return "\n".join(lines)
-
-
-def _folded(start: str, text: str) -> str:
-    """The start of a line and a text after it, folded at 80 columns, but not within a game."""
-    held = "\N{NO-BREAK SPACE}"
-    whole = re.sub(r"(and as . )?\(.*?\)", lambda game: game[0].replace(" ", held), text)
-    lines = textwrap.wrap(whole, 80 - len(start), break_long_words=False)
-    return start + f"\n{'':{len(start)}}".join(lines).replace(held, " ")
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the list, or the exact results of the players that are named; the exit code."""
-    import argparse
-
-    parser = argparse.ArgumentParser(
-        prog="python -m tictactoe_env.opponents",
-        description="Lists the opponents with their exact strength on 3x3.",
-    )
-    parser.add_argument("names", nargs="*", metavar="NAME", help="evaluate only these players")
-    names = parser.parse_args(arguments).names
-    try:
-        print(_strengths(_certified(names)) if names else listed())
-    except ValueError as error:
-        print(f"{parser.prog}: {printable(error)}", file=sys.stderr)
-        return 2
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -17,14 +17,13 @@ import numpy as np
 from tictactoe_env.errors import printable
 from tictactoe_env.exact.positions import can_enumerate
 from tictactoe_env.games.analysis import analyse, turning_point
-from tictactoe_env.games.game import Game, Participant
+from tictactoe_env.games.game import PERSON, Game, Participant
 from tictactoe_env.notation import cell_text, columns_by_name
 from tictactoe_env.opponents import make_opponent
 from tictactoe_env.policy import Policy, sample
 from tictactoe_env.render import ansi
 from tictactoe_env.rules import SIDES, Boards, Rules, other_side, standing
 
-PERSON = "human"  # the name of a person who gives none
 _HINT = "search-depth=2"  # gives the hints on boards that are too large to solve
 _Answer = TypeVar("_Answer")
 
