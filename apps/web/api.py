@@ -9,8 +9,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable
+from io import BytesIO
 from typing import Annotated, Any
 
+import segno
 from anyio import from_thread
 from fastapi import Path, Query
 from fastapi.responses import Response
@@ -30,6 +32,7 @@ from tictactoe_env.rules import Rules
 
 PERSON = Participant(HUMAN, HUMAN)
 MOST_NAMES = 1_000  # of players that a search finds
+MOST_LETTERS = 1_000  # of a text that is drawn as a code
 SUMMARY = (
     "id",
     "title",
@@ -108,6 +111,12 @@ class Api:
         name = re.sub(r"[^A-Za-z0-9.=_-]+", "-", entry.id.removesuffix(".json")) + ".json"
         headers = {"Content-Disposition": f'attachment; filename="{name}"'}
         return Response(json.dumps(found.to_json(), indent=1), 200, headers, "application/json")
+
+    def code(self, text: Annotated[str, Query(min_length=1, max_length=MOST_LETTERS)]) -> Response:
+        """A picture of a text as a QR code, which a phone reads."""
+        picture = BytesIO()
+        segno.make_qr(text).save(picture, kind="svg", omitsize=True)
+        return Response(picture.getvalue(), media_type="image/svg+xml")
 
     # --- positions --------------------------------------------------------------------------------
 
