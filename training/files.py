@@ -32,9 +32,8 @@ from safetensors.numpy import load as load_arrays
 from safetensors.numpy import save as array_bytes
 
 from tictactoe_env.errors import printable
-from tictactoe_env.files import MAX_JSON, check_file, json_value, read_file, sync_folder, write_file
+from tictactoe_env.files import sync_folder, write_file
 
-MAX_BYTES = 1 << 30  # of a file of arrays or a table; larger files are not read
 MANIFEST = "manifest.json"
 LOCK = ".lock"
 LATER = "learned.db"  # the beginning of the names of files that change later
@@ -51,14 +50,10 @@ class DamagedFileError(ValueError):
         super().__init__(printable(text))
 
 
-def read_bytes(path: Path, most: int = MAX_BYTES) -> bytes:
-    """The content of a regular file of at most `most` bytes.
-
-    Raises FileNotFoundError if there is none, DamagedFileError for anything else at its path, and
-    for a larger file.
-    """
+def read_bytes(path: Path) -> bytes:
+    """The content of a file. Raises FileNotFoundError, with the folder of the run, without one."""
     try:
-        return read_file(path, most, DamagedFileError)
+        return path.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
         raise FileNotFoundError(
             f"{path} is missing: is {path.parent} the folder of a run?"
@@ -79,11 +74,11 @@ def write_json(path: Path, content: Any) -> None:
 
 
 def read_json(path: Path) -> Any:
-    """The content of a JSON file. Raises DamagedFileError if it is not JSON, or too large."""
-    data = read_bytes(path, MAX_JSON)
+    """The content of a JSON file. Raises DamagedFileError if it is not JSON."""
+    data = read_bytes(path)
     try:
-        return json_value(data)
-    except ValueError as error:
+        return json.loads(data)
+    except (ValueError, RecursionError) as error:
         raise DamagedFileError(f"{path} is damaged: {error}") from None
 
 
@@ -306,9 +301,9 @@ def check_all(folder: Path) -> dict[str, Any]:
 
 def _facts(path: Path) -> dict[str, Any]:
     """The entry of a file in a manifest."""
-    size = check_file(path, DamagedFileError).st_size
     with open(path, "rb") as file:
-        return {"bytes": size, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}
+        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+    return {"bytes": path.stat().st_size, "sha256": sha256}
 
 
 def _seal(content: Mapping[str, Any]) -> str:

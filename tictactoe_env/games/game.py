@@ -39,6 +39,7 @@ rules_of = lru_cache(maxsize=256, typed=True)(Rules)  # a Rules object computes 
 MAX_NAME = 100  # characters
 MAX_SOURCE = 1000
 MAX_SEED = 2**63 - 1  # the largest whole number of SQLite
+MAX_JSON = 16 << 20  # bytes of a JSON list of games
 MAX_LINE = 64_000  # characters of a game as text; the longest has fewer than 30,000
 
 
