@@ -39,7 +39,7 @@ FURTHER = {
         *("parse_cell", "named_cell", "cell_text"),
     ],
     "observation": ["observe"],
-    "rules": ["standing", "Standing"],
+    "rules": ["game_state", "GameState"],
     "render": ["ansi", "rgb_array", "svg", "svg_games"],
 }
 DATA = {

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from tictactoe_env.games.game import ENDINGS, KINDS, ORIGINS, Game, Participant
 from tictactoe_env.notation import SIDES, parse_cells
-from tictactoe_env.rules import Rules, standing
+from tictactoe_env.rules import Rules, game_state
 
 ANN, MINIMAX = Participant("human", "Ann"), Participant("agent", "minimax")
 RUN = Participant("run", "dqn-0", "runs/dqn-0")
@@ -41,7 +41,7 @@ def any_games(draw):
     cells = rng.sample(range(rules.cells), rules.cells)
     if ended in ("resigned", "illegal"):
         cells = cells[: rng.randint(ended == "illegal", rules.cells)]
-    found = standing(cells, rules, early_draw=ended == "early")
+    found = game_state(cells, rules, early_draw=ended == "early")
     if found.ended:
         cells, ended = found.moves, found.ended if found.ended == "early" else ""
     elif ended == "illegal":

@@ -22,7 +22,7 @@ from tictactoe_env.notation import cell_text, columns_by_name
 from tictactoe_env.opponents import make_opponent
 from tictactoe_env.policy import Policy, sample
 from tictactoe_env.render import ansi
-from tictactoe_env.rules import SIDES, Boards, Rules, other_side, standing
+from tictactoe_env.rules import SIDES, Boards, Rules, game_state, other_side
 
 _HINT = "search-depth=2"  # gives the hints on boards that are too large to solve
 _Answer = TypeVar("_Answer")
@@ -104,7 +104,7 @@ class GameSession:
         """A finished game, with the players' moves sampled by a seed; None if a person left it."""
         rng = np.random.default_rng(seed)
         cells: list[int] = []
-        while not (now := standing(cells, self.rules)).ended:
+        while not (now := game_state(cells, self.rules)).ended:
             side = str(now.mover)
             if side in self.policies:
                 cells.append(self.move(side, cells, now.board, rng))
@@ -143,7 +143,7 @@ class GameSession:
 
     def show(self, cells: Sequence[int]) -> None:
         """Show the board after some moves."""
-        board = standing(cells, self.rules).board
+        board = game_state(cells, self.rules).board
         last = cells[-1] if cells else None
         print("\n" + ansi(board, self.rules, last=last, colour=_has_colour()) + "\n")
 

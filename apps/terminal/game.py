@@ -22,7 +22,7 @@ from tictactoe_env.games.analysis import analyse
 from tictactoe_env.games.game import PERSON, Game
 from tictactoe_env.games.store import GameStore, StoreError
 from tictactoe_env.notation import SIDES, cell_text
-from tictactoe_env.rules import Boards, Rules, other_side, standing
+from tictactoe_env.rules import Boards, Rules, game_state, other_side
 from tictactoe_env.session import GameSession, who
 
 
@@ -92,7 +92,7 @@ class TerminalSession(GameSession):
 
     def show(self, cells: Sequence[int], note: str = "") -> None:
         """Show the board after some moves, with values if they are wished."""
-        now = standing(cells, self.rules)
+        now = game_state(cells, self.rules)
         board = now.board
         last = cells[-1] if cells else None
         seat = self._thinker(board)

@@ -122,7 +122,7 @@ class Api:
 
     def move(self, asked: requests.MoveAsked) -> Json:
         """The cell that an agent marks."""
-        game = asked.standing
+        game = asked.state
         entry = self.gallery.entry(asked.agent)
         if game.ended:
             raise ValueError(f"the game is over on {board_text(game.board, game.rules)!r}")
@@ -138,7 +138,7 @@ class Api:
         The truth is the worth of the position and of each move, null on taken cells; it is unknown
         on boards of more than 16 cells.
         """
-        game = asked.standing
+        game = asked.state
         rules = game.rules
         board = game.board
         answer: Json = {}

@@ -24,7 +24,7 @@ from urllib.parse import quote, unquote
 from tictactoe_env.errors import one_of, unknown_name, whole_number
 from tictactoe_env.files import json_value
 from tictactoe_env.notation import game_text, parse_cells, parse_variant, replay, variant_words
-from tictactoe_env.rules import SIDES, Boards, Rules, Standing, standing
+from tictactoe_env.rules import SIDES, Boards, GameState, Rules, game_state
 
 # A person; a player known by its name, such as minimax; a saved run; not recorded.
 KINDS = ("human", "agent", "run", "unknown")
@@ -130,7 +130,7 @@ class Game:
                 number = getattr(self, name)
                 fields[name] = whole_number(number, f"{name} of a game", low, MAX_SEED)
         moves = tuple(self.moves)
-        game = standing(moves, self.rules)
+        game = game_state(moves, self.rules)
         fields["ended"], fields["result"] = self._ending(game)
         for name in ("ended", "result"):
             if getattr(self, name) not in ("", fields[name]):
@@ -140,7 +140,7 @@ class Game:
         for name, value in fields.items():
             object.__setattr__(self, name, value)
 
-    def _ending(self, game: Standing) -> tuple[str, str]:
+    def _ending(self, game: GameState) -> tuple[str, str]:
         """The ending and the result."""
         if game.illegal is not None:
             is_last = game.illegal == len(self.moves) - 1

@@ -7,7 +7,7 @@ import { growthChart } from "./growth.js";
 import { historyChart } from "./history.js";
 import { Replay } from "./replay.js";
 import { resultsTable } from "./results.js";
-import { cellOf, other, standing } from "./rules.js";
+import { cellOf, gameState, other } from "./rules.js";
 import {
   HUMAN,
   SIDES,
@@ -126,7 +126,7 @@ function losing(agent, side, replays) {
   const names = part.losing_line;
   if (!names) return null;
   const cells = names.map((name) => cellOf(name, board));
-  const { ended, result } = standing(cells, board);
+  const { ended, result } = gameState(cells, board);
   const replay = new Replay({ board, cells, ended, result }, { X: null, O: null, [side]: agent });
   replays.push(replay);
   const play = gamePath({ [other(side)]: HUMAN, [side]: agent.id }, board, { line: cells.join(",") });
