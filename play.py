@@ -16,9 +16,9 @@ with explained("play.py", "play"):
     from pydantic import Field
     from rich.console import Console
 
-    from apps.players.about import id_of
     from apps.players.program import SECONDS, Program
     from apps.players.seat import KINDS, NAMES_TEXT, OWN, board_of
+    from apps.players.titles import id_of
     from apps.terminal import menu, replay
     from apps.terminal.command_line import CommandLine, Option
     from apps.terminal.game import TerminalSession, default_store, seats_of

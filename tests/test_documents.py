@@ -15,6 +15,7 @@ import evaluate
 import play
 import train
 from tictactoe_env import sb3
+from tictactoe_env.opponents.__main__ import main
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")

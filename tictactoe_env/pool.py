@@ -34,14 +34,15 @@ from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.notation import SIDES
 from tictactoe_env.opponents import (
+    AGENT,
     BEST_RESPONSE,
     BUILT_IN,
     LEARNED,
     SELF,
     make_opponent,
-    named_player,
     parse_pool,
     read_options,
+    resolve,
     split_options,
 )
 from tictactoe_env.policy import (
@@ -303,7 +304,7 @@ def _frozen(opponent: Any, rules: Rules) -> Policy:
     policy = make_opponent(opponent, rules, also=LEARNED)
     is_text = isinstance(opponent, (str, os.PathLike))
     # Nobody else has what is made here from a text, but somebody may have a registered player.
-    is_new = is_built_in or (is_text and named_player(opponent) is None)
+    is_new = is_built_in or (is_text and resolve(opponent, rules, also=LEARNED).kind != AGENT)
     return policy if is_new and not is_small else snapshot(policy, rules)
 
 

@@ -17,9 +17,9 @@ from anyio import from_thread
 from fastapi import Path, Query
 from fastapi.responses import Response
 
-from apps.players.about import BOARDS, GROUPS, LEARNER_ID, story_of, unit_of
 from apps.players.gallery import Entry, Gallery
 from apps.players.pupil import teach
+from apps.players.titles import BOARDS, GROUPS, LEARNER_ID, story_of, unit_of
 from apps.web import requests, work
 from apps.web.requests import HUMAN
 from apps.web.work import Json, Processes, TooSlowError, is_heavy, is_large
@@ -38,7 +38,7 @@ SUMMARY = (
     "title",
     "kind",
     "group",
-    "about",
+    "description",
     "method",
     "results",
     "where",
@@ -123,14 +123,14 @@ class Api:
     def move(self, asked: requests.MoveAsked) -> Json:
         """The cell that an agent marks."""
         game = asked.state
-        entry = self.gallery.entry(asked.agent)
+        player = self.gallery.player(asked.agent, game.rules)
         if game.ended:
             raise ValueError(f"the game is over on {board_text(game.board, game.rules)!r}")
         seed = None
         if asked.seed is not None:
             seed = (asked.seed, len(game.moves))
-        heavy = is_heavy(entry, game.rules)
-        return {"cell": self.run(heavy, work.move, entry, game.rules, game.board, seed)}
+        heavy = is_heavy(player, game.rules)
+        return {"cell": self.run(heavy, work.move, player, game.rules, game.board, seed)}
 
     def analysis(self, asked: requests.AnalysisAsked) -> Json:
         """The thoughts of an agent, null at the end of a game, and the truth, null if unknown.
@@ -143,11 +143,11 @@ class Api:
         board = game.board
         answer: Json = {}
         if asked.agent is not None:
-            entry = self.gallery.entry(asked.agent)
+            player = self.gallery.player(asked.agent, rules)
             answer["thoughts"] = None
             if not game.ended:
-                heavy = is_heavy(entry, rules)
-                found = self.run(heavy, work.thoughts, entry, rules, board, asked.values)
+                heavy = is_heavy(player, rules)
+                found = self.run(heavy, work.thoughts, player, rules, board, asked.values)
                 answer["thoughts"] = found
         if asked.truth:
             answer["truth"] = None
@@ -229,7 +229,7 @@ class Api:
                 runs = [one for one in self.gallery.entries() if one.kind == "run"]
                 present += [one for one in runs if one.id == LEARNER_ID]
             learners = [one for one in present if one.learned is not None]
-            seats = [work.seat(one, game.rules) for one in learners if one.plays(game.rules)]
+            seats = [work.seat(one.player, game.rules) for one in learners if one.plays(game.rules)]
             return teach((seat.pupil for seat in seats if seat.pupil), game)
         except ValueError as error:  # the game itself is kept
             return {"learning": f"has failed: {error}"[:300]}
@@ -238,7 +238,8 @@ class Api:
 def groups() -> list[Json]:
     """The groups of a list of players."""
     return [
-        {"id": id, "heading": heading, "about": about} for id, (heading, about) in GROUPS.items()
+        {"id": id, "heading": group.heading, "description": group.description}
+        for id, group in GROUPS.items()
     ]
 
 

@@ -35,16 +35,22 @@ from functools import cache, lru_cache, partial
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tictactoe_env.errors import unknown_name
 from tictactoe_env.policy import Policy, as_policy, checked_weights, keeps
 from tictactoe_env.rules import Rules, checked_rules
 
+if TYPE_CHECKING:
+    from tictactoe_env.certificates.content import Certificate
+
 _GROUP = "tictactoe_env.opponents"
 SELF = "self"
 BEST_RESPONSE = "best-response"
 LATEST = "latest:"
+AGENT = "agent"
+TRAINED = "trained"
+RUN = "run"
 LEARNED = (SELF, BEST_RESPONSE)  # made from the learner, so only where one is trained
 _RESERVED = (*LEARNED, "human", "latest", "learner", "rival")
 EASY = "minimax-slip=0.3"  # perfect play that often slips
@@ -55,13 +61,13 @@ _Factory = Callable[..., Any]
 class BuiltIn(NamedTuple):
     """A player of this package that needs no training.
 
-    factory: "module:factory", imported when the name is asked for; see `register_opponent`. about:
-    its way to play. arguments: those for which the name stands. variants: the name with options, as
-    lists show it too, and the way to play with these.
+    factory: "module:factory", imported when the name is asked for; see `register_opponent`.
+    description: its way to play. arguments: those for which the name stands. variants: the name
+    with options, as lists show it too, and the way to play with these.
     """
 
     factory: str
-    about: str
+    description: str
     arguments: Mapping[str, Any] = MappingProxyType({})
     variants: Mapping[str, str] = MappingProxyType({})
 
@@ -105,21 +111,62 @@ _registered: dict[str, _Factory] = {}
 _KINDS = {int: "a whole number", float: "a number", str: "a text"}
 
 
-class Named(NamedTuple):
-    """A player that a function makes: its name, the function, and the options in the text."""
+class Player(NamedTuple):
+    """A player that a name stands for: how it is made, and where its certificate is.
 
-    name: str
-    make: _Factory
-    options: dict[str, Any]
+    kind: AGENT, which a function makes, TRAINED, whose moves are in the package, or RUN, which was
+    saved. name, options: of an AGENT. place: of a RUN, its folder, or a certificate that has none.
+    stamp: where it was looked up, the times and sizes of its files; one that has changed is another
+    player.
+    """
 
-    def player(self, rules: Rules) -> Any:
-        """The player for a board. Raises ValueError if it cannot be made."""
+    id: str
+    kind: str
+    name: str = ""
+    options: tuple[tuple[str, Any], ...] = ()
+    place: Path | None = None
+    stamp: tuple[int, ...] = ()
+
+    def policy(self, rules: Rules) -> Policy:
+        """The player on a board. Raises ValueError if it cannot be made."""
+        if self.kind == TRAINED:
+            from tictactoe_env.trained.packed import trained_policy
+
+            return trained_policy(self.id, rules)
+        if self.place is None:
+            return as_policy(self._made(rules), rules)
+        from tictactoe_env.certificates.certificate import load_policy
+
         try:
-            return self.make(rules, **self.options)
+            return load_policy(self.place, rules)
+        except FileNotFoundError as error:
+            raise ValueError(f"{self.id!r} is no saved run: {error}") from None
+
+    def _made(self, rules: Rules) -> Any:
+        """What its function makes."""
+        make = _factory(self.name)
+        assert make is not None, "the name was found"
+        try:
+            return make(rules, **dict(self.options))
         except Exception as error:
             if isinstance(error, ValueError) or self.name in BUILT_IN:
                 raise
             raise ValueError(f"{self.name!r} cannot play on {rules}: {error!r}") from error
+
+    def certificate(self) -> Certificate | None:
+        """Its certificate as it stands in a file, not verified; None for one without a file.
+
+        Raises CertificateError, a ValueError, for a damaged file.
+        """
+        if self.kind == TRAINED:
+            from tictactoe_env.trained.packed import certificate_of
+
+            return certificate_of(self.id)
+        if self.place is None or not self.place.exists():
+            return None
+        from tictactoe_env.certificates.certificate import read
+
+        return read(self.place)
 
 
 def easy_opponent(rules: Rules) -> str:
@@ -143,22 +190,26 @@ def make_opponent(
     checked_rules(rules)
     if not isinstance(spec, (str, os.PathLike)):
         return as_policy(spec, rules)
-    if is_trained(spec, rules):
-        from tictactoe_env.trained.packed import trained_policy
+    return resolve(spec, rules, what, also).policy(rules)
 
-        return trained_policy(str(spec), rules)
-    named = named_player(spec)
+
+def resolve(
+    spec: str | os.PathLike[str],
+    rules: Rules | None = None,
+    what: str = "opponent",
+    also: Iterable[str] = (),
+) -> Player:
+    """The player of a name, or the saved run of a path; no file of it is read.
+
+    `latest:AGENT` is the newest run of this agent, on the board `rules` if there is one. what: what
+    an error calls the player. also: further names that the error lists. Raises ValueError for an
+    unknown name or option, and for a trained agent that does not play on this board.
+    """
+    named = named_player(spec, rules)
     if named is not None:
-        return as_policy(named.player(rules), rules)
-    path = saved_path(spec, rules, what, also)
-    if path is None:
-        raise ValueError(f"{spec} plays on 3x3, not on {rules}: name a run of your own")
-    from tictactoe_env.certificates.certificate import load_policy
-
-    try:
-        return load_policy(path, rules)
-    except FileNotFoundError as error:
-        raise ValueError(f"{str(spec)!r} is no saved run: {error}") from None
+        return named
+    place = _saved_place(spec, rules, what, also)
+    return Player(place.as_posix(), RUN, place=place)
 
 
 # --- texts ----------------------------------------------------------------------------------------
@@ -170,16 +221,23 @@ def split_options(text: str) -> tuple[str, list[str]]:
     return name, options
 
 
-def named_player(spec: str | os.PathLike[str]) -> Named | None:
-    """The player and options of a name such as `search-depth=4-ties=first`; None for other texts.
+def named_player(spec: str | os.PathLike[str], rules: Rules | None = None) -> Player | None:
+    """The player of a name such as "trie" or "search-depth=4-ties=first"; None for other texts.
 
-    Raises ValueError for an unknown option and for a value of the wrong type.
+    Raises ValueError for an unknown option, for a value of the wrong type, and for a trained agent
+    that does not play on this board.
     """
     if not isinstance(spec, str):
         return None
-    name, options = split_options(spec)
-    make = imported(name) if name in BUILT_IN else _registered.get(name) or _loaded(name)
-    return None if make is None else Named(name, make, read_options(name, options, make))
+    if is_trained(spec, rules):
+        return Player(spec, TRAINED)
+    name, texts = split_options(spec)
+    make = _factory(name)
+    if make is not None:
+        return Player(spec, AGENT, name, tuple(read_options(name, texts, make).items()))
+    if is_trained(spec):
+        raise ValueError(f"{spec} plays on 3x3, not on {rules}: name a run of your own")
+    return None
 
 
 def read_options(name: str, texts: Iterable[str], make: _Factory) -> dict[str, Any]:
@@ -251,23 +309,13 @@ def is_trained(spec: Any, rules: Rules | None = None) -> bool:
     return spec in trained_names(rules or BOARD)
 
 
-def saved_path(
-    spec: str | os.PathLike[str],
-    rules: Rules | None = None,
-    what: str = "opponent",
-    also: Iterable[str] = (),
-) -> Path | None:
-    """The path of the saved run that a text names; None for the name of any other player.
-
-    It is the folder of the run, or a certificate without a run. `latest:AGENT` is the newest run of
-    this agent, on the board `rules` if there is one. what: what an error calls the player. also:
-    further names that the error lists. Raises ValueError if there is no such run and no such name.
-    """
+def _saved_place(
+    spec: str | os.PathLike[str], rules: Rules | None, what: str, also: Iterable[str]
+) -> Path:
+    """The folder of the saved run that a text names, or a certificate without a run."""
     from tictactoe_env.certificates import runs
 
     text = str(spec)
-    if is_trained(spec) or named_player(spec) is not None:
-        return None
     if isinstance(spec, str) and spec.startswith(LATEST):
         return runs.newest_path(spec.removeprefix(LATEST), rules)
     if isinstance(spec, str) and split_options(spec)[0] in LEARNED and text not in also:
@@ -326,9 +374,9 @@ def registered_names() -> list[str]:
 def built_in() -> dict[str, str]:
     """The names of `BUILT_IN` and their variants, with the way to play of each."""
     return {
-        name: about
+        name: sentence
         for base, one in BUILT_IN.items()
-        for name, about in {base: one.about, **one.variants}.items()
+        for name, sentence in {base: one.description, **one.variants}.items()
     }
 
 
@@ -384,6 +432,13 @@ def _entry_points() -> dict[str, Any]:
         for name, one in found.items()
         if name not in {*BUILT_IN, *_RESERVED} and not is_trained(name)
     }
+
+
+def _factory(name: str) -> _Factory | None:
+    """The function that makes the players of a name, imported now; None for another text."""
+    if name in BUILT_IN:
+        return imported(name)
+    return _registered.get(name) or _loaded(name)
 
 
 @lru_cache(maxsize=256)  # texts from a page may be anything

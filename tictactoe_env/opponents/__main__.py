@@ -37,9 +37,9 @@ def listed() -> str:
     """All names with their strengths, as text: what `python -m tictactoe_env.opponents` prints."""
     trained = {name: facts_of(name) for name in trained_names()}
     untrained = _certified(name for name in built_in() if name not in trained)
-    about = {name: description(name) for name in untrained_names()}
-    width = max(map(len, about))
-    sentences = (_folded(f"{name:<{width}}  ", text) for name, text in about.items())
+    described = {name: description(name) for name in untrained_names()}
+    width = max(map(len, described))
+    sentences = (_folded(f"{name:<{width}}  ", text) for name, text in described.items())
     options = {name: ", ".join(options_of(imported(name))) for name in BUILT_IN}
     lines = [f"options of {name}: {known}" for name, known in options.items() if known]
     return "\n".join(
