@@ -11,7 +11,7 @@ import hashlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
 import agents
@@ -69,7 +69,7 @@ class Entry:
         """AGENT, also for a learner without a game, TRAINED or RUN."""
         return self.player.kind if self.facts or self.broken else AGENT
 
-    @property
+    @cached_property
     def title(self) -> str:
         """The title that people call it by."""
         return title_of(self.id, self.facts.stated if self.facts else None)
@@ -284,8 +284,9 @@ class Gallery:
             else:
                 continue
             for path in found:
-                id = "/".join((name, *place_of(path).relative_to(folder).parts))
-                yield Player(id, RUN, place=place_of(path), stamp=pupil.stamp_of(path))
+                place = place_of(path)
+                id = "/".join((name, *place.relative_to(folder).parts))
+                yield Player(id, RUN, place=place, stamp=pupil.stamp_of(path))
         home, name = LEARNER_ID.split("/")
         if home in self.folders and not (self.folders[home] / name).exists():
             yield Player(LEARNER_ID, RUN, pupil.TRIE, place=self.folders[home] / name)
