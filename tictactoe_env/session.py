@@ -44,7 +44,9 @@ class Talk:
         the end of the input.
         """
         while True:
-            self.say(f"{question} [{default}]" if default else question, "bold", end=" ")
+            if default:
+                question = f"{question} [{default}]"
+            self.say(question, "bold", end=" ")
             line = sys.stdin.readline()
             if not line or not sys.stdin.isatty():  # a terminal shows what is typed
                 self.say("".join(filter(str.isprintable, line)))
@@ -237,7 +239,9 @@ class GameSession:
     def any_of(self, cells: Iterable[int]) -> str:
         """The names of cells, such as "a1, b2 or c3"."""
         *names, last = self._names(cells)
-        return f"{', '.join(names)} or {last}" if names else last
+        if not names:
+            return last
+        return f"{', '.join(names)} or {last}"
 
     def _names(self, cells: Iterable[int]) -> list[str]:
         return [cell_text(int(cell), self.rules) for cell in cells]
@@ -262,21 +266,28 @@ def _has_colour() -> bool:
 
 def who(name: str, side: str) -> str:
     """A player with its side, such as "minimax (O)"; only the side for a person without a name."""
-    return side if name == PERSON else f"{printable(name)} ({side})"
+    if name == PERSON:
+        return side
+    return f"{printable(name)} ({side})"
 
 
 def result_text(game: Game) -> str:
     """The end of a game, in a sentence or two."""
+    if game.ended == "full":
+        return "A draw."
     if game.result == "draw":
-        return "A draw." if game.ended == "full" else "A draw: neither side could still win."
+        return "A draw: neither side could still win."
     names = {"X": who(game.x.name, "X"), "O": who(game.o.name, "O")}
-    winner, loser = names[game.result], names[other_side(game.result)]
+    winner = names[game.result]
+    loser = names[other_side(game.result)]
     if game.ended == "illegal":
         *before, last = game.moves
         what = "taken" if last in before else "not legal"
         cell = cell_text(last, game.rules)
         return f"{loser} marks {cell}, which is {what}: an illegal move loses. {winner} wins."
-    return f"{loser} resigns: {winner} wins." if game.ended == "resigned" else f"{winner} wins."
+    if game.ended == "resigned":
+        return f"{loser} resigns: {winner} wins."
+    return f"{winner} wins."
 
 
 def what_decided(game: Game) -> str:

@@ -22,6 +22,7 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Self
 
 import numpy as np
@@ -136,12 +137,14 @@ def read_columns(path: Path, first: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def write_arrays(
-    path: Path, arrays: Mapping[str, NDArray[Any]], about: Mapping[str, Any] | None = None
+    path: Path,
+    arrays: Mapping[str, NDArray[Any]],
+    entries: Mapping[str, Any] = MappingProxyType({}),
 ) -> None:
-    """Write arrays as safetensors, and `about` with their sha256 into a JSON file beside them."""
+    """Write arrays as safetensors, and entries with their sha256 into a JSON file beside them."""
     data = array_bytes({name: np.asarray(array, order="C") for name, array in arrays.items()})
     write_bytes(path, data)
-    write_json(path.with_suffix(".json"), {**(about or {}), "sha256": _sha256(data)})
+    write_json(path.with_suffix(".json"), {**entries, "sha256": _sha256(data)})
 
 
 def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
@@ -152,8 +155,8 @@ def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
     """
     beside = path.with_suffix(".json")
     data = read_bytes(path)
-    about = read_json(beside)
-    if not isinstance(about, dict) or about.get("sha256") != _sha256(data):
+    entries = read_json(beside)
+    if not isinstance(entries, dict) or entries.get("sha256") != _sha256(data):
         raise DamagedFileError(
             f"{path} is damaged: its sha256 is not the one in {beside.name}; use another copy, or "
             "continue the run with --resume, which writes both again"

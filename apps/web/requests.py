@@ -85,10 +85,16 @@ class FinishedAsked(Position):
     ended: Ending = ""
     result: Literal["X", "O", "draw", ""] = ""
 
-    def game(self, **about: Any) -> Game:
+    def game(self, **fields: Any) -> Game:
         """The game. Raises ValueError for one that goes on."""
-        about |= {"ended": self.ended, "result": self.result, "origin": "web"}
-        return Game(moves=tuple(self.moves), rules=self.board.rules, **about)
+        return Game(
+            moves=tuple(self.moves),
+            rules=self.board.rules,
+            ended=self.ended,
+            result=self.result,
+            origin="web",
+            **fields,
+        )
 
 
 class GameAsked(FinishedAsked):

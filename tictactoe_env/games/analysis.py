@@ -48,10 +48,15 @@ class GameValue(NamedTuple):
         if self.value == 0:
             return "draws"
         if self.plies == 1:
-            return "wins at once" if self.value > 0 else "loses at once"
+            return f"{self._verb} at once"
         if self.plies == 2 and self.value < 0:
             return "loses to the next move"
-        return f"{'wins' if self.value > 0 else 'loses'} in {self.winner_moves}"
+        return f"{self._verb} in {self.winner_moves}"
+
+    @property
+    def _verb(self) -> str:
+        """What the side to move does with a value that is no draw."""
+        return {1: "wins", -1: "loses"}[self.value]
 
     @property
     def held(self) -> str:
@@ -79,7 +84,9 @@ def analyse(board: Boards, rules: Rules) -> Analysis:
     free = int((boards == 0).sum())
 
     def game_value(score: int) -> GameValue:
-        return GameValue(int(np.sign(score)), -LOST - abs(score) if score else free)
+        if score == 0:
+            return GameValue(0, free)
+        return GameValue(int(np.sign(score)), -LOST - abs(score))
 
     scores = solution.move_scores(boards)[0].tolist()
     moves = [None if score == NO_SCORE else game_value(score) for score in scores]
@@ -117,14 +124,19 @@ class Verdict:
         sooner = f"in {after.winner_moves} instead of {before.winner_moves}"
         if after == _ILLEGAL:
             return "is an illegal move, which loses"
+        if not self.optimal and after.value == 0:
+            return f"gives away the {before.held} and only draws"
         if not self.optimal:
-            left = after.text if after.value else "only draws"
-            return f"gives away the {before.held} and {left}"
+            return f"gives away the {before.held} and {after.text}"
         if after.value == 0:
             return "keeps the draw"
+        if after.value > 0 and after.plies != before.plies:
+            return f"keeps the win, {sooner}"
         if after.value > 0:
-            return after.text if after.plies == before.plies else f"keeps the win, {sooner}"
-        return "is lost anyway" + f", and loses {sooner}" * (after.plies < before.plies)
+            return after.text
+        if after.plies < before.plies:
+            return f"is lost anyway, and loses {sooner}"
+        return "is lost anyway"
 
 
 def verdicts(game: Game) -> list[Verdict]:
@@ -150,10 +162,11 @@ def turning_point(game: Game) -> str:
     """
     if resigned := _resigned(game):
         side, held = resigned
-        return f"{side} resigned a position that was {'won' if held.value else 'a draw'}"
+        what = {1: "won", 0: "a draw"}[held.value]
+        return f"{side} resigned a position that was {what}"
     decisive = next((verdict for verdict in verdicts(game) if verdict.threw_away), None)
     if decisive is None:
-        result = "a draw" if game.result == "draw" else f"won for {game.result}"
+        result = {"X": "won for X", "O": "won for O", "draw": "a draw"}[game.result]
         return f"nobody made a mistake: the game was {result} throughout"
     before = decisive.before
     after = decisive.after
@@ -175,4 +188,6 @@ def _resigned(game: Game) -> tuple[str, GameValue] | None:
     side = other_side(game.result)
     if side != SIDES[len(game.moves) % 2]:
         held = held._replace(value=-held.value)
-    return (side, held) if held.value > -1 else None
+    if held.value == -1:
+        return None
+    return side, held

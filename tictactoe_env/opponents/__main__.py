@@ -68,7 +68,9 @@ def _strengths(results: Mapping[str, Certificate], games: bool = True) -> str:
     for name, found in results.items():
         wins = {side: f"{100 * one.vs_random.win:.2f}" for side, one in found.trained.items()}
         columns = "  ".join(f"{wins.get(side, '-'):>6}" for side in SIDES)
-        verdict = found.verdict() if games else found.verdict(False).partition(";")[0]
+        verdict = found.verdict(games)
+        if not games:
+            verdict = verdict.partition(";")[0]
         lines.append(_folded(f"{name:<{width}}  {columns}  ", verdict))
     return "\n".join(lines)
 
