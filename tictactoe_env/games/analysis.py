@@ -23,6 +23,12 @@ from tictactoe_env.rules import Boards, Rules, other_side
 # --- exact values ---------------------------------------------------------------------------------
 
 
+# By the value for the side to move.
+_VERBS = {1: "wins", 0: "draws", -1: "loses"}
+_ENDED = {1: "won", 0: "drawn", -1: "lost"}
+_RESULTS = {1: "win", 0: "draw", -1: "loss"}
+
+
 class GameValue(NamedTuple):
     """The result if both sides play perfectly, and the number of plies until the end.
 
@@ -44,24 +50,19 @@ class GameValue(NamedTuple):
     def text(self) -> str:
         """In words, such as "wins in 2", counted in moves of the winner."""
         if self.plies == 0:
-            return ("drawn", "won", "lost")[self.value]
+            return _ENDED[self.value]
         if self.value == 0:
-            return "draws"
+            return _VERBS[self.value]
         if self.plies == 1:
-            return f"{self._verb} at once"
+            return f"{_VERBS[self.value]} at once"
         if self.plies == 2 and self.value < 0:
             return "loses to the next move"
-        return f"{self._verb} in {self.winner_moves}"
-
-    @property
-    def _verb(self) -> str:
-        """What the side to move does with a value that is no draw."""
-        return {1: "wins", -1: "loses"}[self.value]
+        return f"{_VERBS[self.value]} in {self.winner_moves}"
 
     @property
     def held(self) -> str:
         """The result in a word: "win", "draw" or "loss"."""
-        return ("draw", "win", "loss")[self.value]
+        return _RESULTS[self.value]
 
 
 _ILLEGAL = GameValue(-1, 0)  # of a move on a taken cell; any other move takes a ply
