@@ -67,17 +67,21 @@ class Entry:
     @property
     def kind(self) -> str:
         """AGENT, also for a learner without a game, TRAINED or RUN."""
-        return self.player.kind if self.facts or self.broken else AGENT
+        return self.player.kind
 
     @cached_property
     def title(self) -> str:
         """The title that people call it by."""
-        return title_of(self.id, self.facts.stated if self.facts else None)
+        if self.facts is None:
+            return title_of(self.id)
+        return title_of(self.id, self.facts.stated)
 
     @property
     def agent(self) -> str:
         """The trained agent, or the name without options."""
-        return self.facts.stated.agent if self.facts else self.player.name
+        if self.facts is None:
+            return self.player.name
+        return self.facts.stated.agent
 
     @property
     def broken(self) -> bool:
@@ -91,10 +95,13 @@ class Entry:
             return PLAYERS[self.id]
         if self.kind == RUN:
             return "run"
+        if self.kind == TRAINED and self.unbeatable:
+            return "proven"
         if self.kind == TRAINED:
-            return "proven" if self.unbeatable else "beatable"
-        has_options = self.agent in {*PLAYERS, *titles.WITH_OPTIONS}
-        return "strong" if has_options else "other"
+            return "beatable"
+        if self.agent in {*PLAYERS, *titles.WITH_OPTIONS}:
+            return "strong"
+        return "other"
 
     @property
     def description(self) -> str:
@@ -132,7 +139,9 @@ class Entry:
     @property
     def side(self) -> str:
         """The only side that it was trained to play; "" for both."""
-        return self.facts.only if self.facts else ""
+        if self.facts is None:
+            return ""
+        return self.facts.only
 
     @property
     def results(self) -> str:
@@ -146,9 +155,10 @@ class Entry:
         """The method of its preset, in a sentence; "" without a preset."""
         if self.facts is None:
             return ""
-        stated = self.facts.stated
-        preset = agents.presets(stated.agent).get(stated.preset or "")
-        return preset.sentence if preset else ""
+        presets = agents.presets(self.facts.stated.agent)
+        if self.facts.stated.preset not in presets:
+            return ""
+        return presets[self.facts.stated.preset].sentence
 
     @property
     def rules(self) -> Rules | None:
@@ -179,7 +189,9 @@ class Entry:
     @property
     def participant(self) -> Participant:
         """The player as the game store names it; a run has the sha256 of its certificate."""
-        kind = RUN if self.player.kind == RUN else AGENT
+        kind = AGENT
+        if self.player.place is not None:
+            kind = RUN
         return Participant(kind, self.id, self.sha256)
 
     def plays(self, rules: Rules) -> bool:
@@ -289,16 +301,15 @@ class Gallery:
                 yield Player(id, RUN, place=place, stamp=pupil.stamp_of(path))
         home, name = LEARNER_ID.split("/")
         if home in self.folders and not (self.folders[home] / name).exists():
-            yield Player(LEARNER_ID, RUN, pupil.TRIE, place=self.folders[home] / name)
+            yield Player(LEARNER_ID, AGENT, pupil.TRIE, place=self.folders[home] / name)
 
     def _entry(self, player: Player) -> Entry:
         """The entry of a player; that of a run is read again if it has changed."""
-        if player.kind == AGENT:
-            return Entry(player)
         if player.kind == TRAINED:
             facts = packed.facts_of(player.id)
             return Entry(player, facts, sha256=facts.sha256_of_moves)
-        assert player.place is not None, "it is a run"
+        if player.place is None:
+            return Entry(player)
         entry = _run_entry(player, pupil.stamp_of(player.place / learned.FILE))
         self._titles[entry.id] = entry.title
         return entry
@@ -321,7 +332,7 @@ def _run_entry(player: Player, games: object) -> Entry:
     """
     place = player.place
     assert place is not None, "it is a run"
-    if player.id == LEARNER_ID and not place.exists():
+    if player.kind == AGENT:
         return Entry(player, learned=0)
     try:
         Participant(RUN, player.id)  # raises a ValueError for a path that is no name

@@ -238,7 +238,7 @@ def seat_at(player: Player, rules: Rules) -> Seat:
     Raises ValueError for another board, a damaged file, and values that do not belong to the
     certificate beside them.
     """
-    if player.kind == RUN:
+    if player.place is not None:
         return _run_seat(player, rules)
     policy = model = player.policy(rules)
     if player.kind == TRAINED:

@@ -116,8 +116,7 @@ class Player(NamedTuple):
 
     kind: AGENT, which a function makes, TRAINED, whose moves are in the package, or RUN, which was
     saved. name, options: of an AGENT. place: of a RUN, its folder, or a certificate that has none.
-    stamp: where it was looked up, the times and sizes of its files; one that has changed is another
-    player.
+    stamp: the time and the size of a certificate that may change: it is another player then.
     """
 
     id: str
