@@ -21,11 +21,11 @@ with explained("evaluate.py", "play"):
     from cyclopts import Parameter
 
     from agents import load
-    from apps.players.about import id_of
     from apps.players.program import SECONDS, Program
     from apps.players.pupil import learns
     from apps.players.rounds import board_of_histories
     from apps.players.seat import NAMES_TEXT, board_of, path_of, policy_of, seat_of
+    from apps.players.titles import id_of
     from apps.terminal import report
     from apps.terminal.battle import battle as play_games
     from apps.terminal.command_line import CommandLine, Flag, OneOrNone, read_by

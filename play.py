@@ -16,16 +16,16 @@ with explained("play.py", "play"):
     from pydantic import Field
     from rich.console import Console
 
-    from apps.players.about import id_of
     from apps.players.program import SECONDS, Program
     from apps.players.seat import KINDS, NAMES_TEXT, OWN, board_of
+    from apps.players.titles import id_of
     from apps.terminal import menu
     from apps.terminal import replay as replays
     from apps.terminal.command_line import CommandLine, Flag, OneOrNone, read_by
     from apps.terminal.game import TerminalSession, default_store, seats_of
     from apps.terminal.talk import Seconds, Talk
     from tictactoe_env.errors import printable
-    from tictactoe_env.games.session import PERSON
+    from tictactoe_env.games.game import PERSON
     from tictactoe_env.games.store import GameStore
     from tictactoe_env.notation import parse_size
     from tictactoe_env.rules import Rules

@@ -27,7 +27,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter, run
 
 import agents
-from apps.players.about import unit_of
+from apps.players.titles import unit_of
 from apps.terminal.report import cross_table, exact_rates
 from apps.terminal.study import train_run
 from apps.terminal.study_table import spread

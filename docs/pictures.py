@@ -43,7 +43,7 @@ from tictactoe_env.render import (
     svg,
     svg_games,
 )
-from tictactoe_env.rules import Boards, Rules, standing
+from tictactoe_env.rules import Boards, Rules, game_state
 from tictactoe_env.trained import certificate_of
 from training.charts import growth
 from training.learner import evaluations
@@ -217,7 +217,7 @@ def tree() -> str:
     player = program("exact_evaluation")["best_against_random"](1, 0, -1)
 
     def ending(line: list[int]) -> list[int]:
-        now = standing(line, rules)
+        now = game_state(line, rules)
         if now.ended:
             return line
         if now.mover == "O":
@@ -226,7 +226,7 @@ def tree() -> str:
 
     def worth(line: list[int]) -> tuple[int, int]:
         """The less, the better for X: it wins soon or loses late."""
-        result = {"X": -1, None: 0, "O": 1}[standing(line, rules).winner]
+        result = {"X": -1, None: 0, "O": 1}[game_state(line, rules).winner]
         return result, -result * len(line)
 
     size = 28
@@ -234,19 +234,19 @@ def tree() -> str:
     wide = 112
     high = 160
     start = parse_game("b1 a3", rules)
-    cells = np.flatnonzero(standing(start, rules).board == 0)
+    cells = np.flatnonzero(game_state(start, rules).board == 0)
     middle = wide * len(cells) / 2
     top = 34
-    board = svg(standing(start, rules).board, rules, cell_pixels=size)
+    board = svg(game_state(start, rules).board, rules, cell_pixels=size)
     parts = [Part("X to move", board, middle, top)]
     lines = ""
     for number, cell in enumerate(cells):
         x = wide * (number + 0.5)
         line = ending([*start, cell])
-        now = standing(line, rules)
+        now = game_state(line, rules)
         lines += f"M{middle:g} {top + edge}L{x:g} {top + high - 20}"
         lines += f"M{x:g} {top + high + edge}v{high - edge - 20}"
-        replied = svg(standing(line[:4], rules).board, rules, last=line[3], cell_pixels=size)
+        replied = svg(game_state(line[:4], rules).board, rules, last=line[3], cell_pixels=size)
         ended = svg(now.board, rules, last=line[-1], cell_pixels=size)
         moves = f"X {cell_text(line[2], rules)}, O {cell_text(line[3], rules)}"
         end = f"{now.winner} wins" if now.winner else "a draw"

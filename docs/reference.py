@@ -39,7 +39,7 @@ FURTHER = {
         *("parse_cell", "named_cell", "cell_text"),
     ],
     "observation": ["observe"],
-    "rules": ["standing", "Standing"],
+    "rules": ["game_state", "GameState"],
     "render": ["ansi", "rgb_array", "svg", "svg_games"],
 }
 DATA = {
@@ -57,12 +57,12 @@ def environment() -> str:
 def untrained_opponents() -> str:
     """The table of the opponents that need no training, with their options."""
     rows = ["| name | how it plays | options |", "| --- | --- | --- |"]
-    for name, about in opponents.built_in().items():
+    for name, sentence in opponents.built_in().items():
         options = ""
         if name in opponents.BUILT_IN:
-            known = opponents.options_of(opponents.named_player(name).make)
+            known = opponents.options_of(opponents.imported(name))
             options = ", ".join(f"`{option}`" for option in known)
-        rows.append(f"| `{name}` | {about} | {options} |")
+        rows.append(f"| `{name}` | {sentence} | {options} |")
     return "\n".join([*rows, "", ""])
 
 

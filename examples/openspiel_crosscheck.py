@@ -16,7 +16,7 @@ import pyspiel
 from tictactoe_env import Rules, exploitability, make_opponent, tabulate
 from tictactoe_env.exact import positions_of, solve
 from tictactoe_env.notation import board_text
-from tictactoe_env.rules import standing
+from tictactoe_env.rules import game_state
 
 GAMES = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000
 RULES = Rules()
@@ -57,7 +57,7 @@ for _ in range(GAMES):
     state = pyspiel.load_game(f"mnk(m={m},n={n},k={k})").new_initial_state()
     while not state.is_terminal():
         state.apply_action(int(rng.choice(state.legal_actions())))
-    end = standing(state.history(), Rules(n, m, k))
+    end = game_state(state.history(), Rules(n, m, k))
     assert (end.mover, end.illegal) == (None, None)
     assert {"X": 1, "O": -1, None: 0}[end.winner] == state.returns()[0]
 print(f"{GAMES:,} random games on other boards agree")

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from tictactoe_env.games.game import ENDINGS, KINDS, ORIGINS, Game, Participant
 from tictactoe_env.notation import SIDES, parse_cells
-from tictactoe_env.rules import Rules, standing
+from tictactoe_env.rules import Rules, game_state
 
 ANN = Participant("human", "Ann")
 MINIMAX = Participant("agent", "minimax")
@@ -44,7 +44,7 @@ def any_games(draw):
     cells = rng.sample(range(rules.cells), rules.cells)
     if ended in ("resigned", "illegal"):
         cells = cells[: rng.randint(ended == "illegal", rules.cells)]
-    found = standing(cells, rules, early_draw=ended == "early")
+    found = game_state(cells, rules, early_draw=ended == "early")
     if found.ended:
         cells = found.moves
         ended = found.ended if found.ended == "early" else ""

@@ -5,7 +5,7 @@ from text_cases import cases, refuses
 from tictactoe_env.games.analysis import analyse, turning_point, verdicts
 from tictactoe_env.games.game import Game
 from tictactoe_env.notation import parse_board
-from tictactoe_env.rules import Rules, standing
+from tictactoe_env.rules import Rules, game_state
 
 MARKS = {"X": 1, "O": -1, "draw": 0}
 
@@ -71,7 +71,7 @@ def test_in_random_games_the_result_is_the_value_after_the_move_that_decided_it(
     rng = np.random.default_rng(0)
     for _ in range(40):
         cells = rng.permutation(rules.cells).tolist()
-        ends = (standing(cells[:plies], rules) for plies in range(rules.cells + 1))
+        ends = (game_state(cells[:plies], rules) for plies in range(rules.cells + 1))
         played = Game(moves=next(end.moves for end in ends if end.ended), rules=rules, origin="web")
         values = [MARKS[played.result]]
         found = verdicts(played)

@@ -10,7 +10,7 @@ from apps.terminal import battle
 from tictactoe_env import RandomPolicy, Rules
 from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.notation import game_text
-from tictactoe_env.rules import standing
+from tictactoe_env.rules import game_state
 
 PERFECT = MinimaxPolicy(Rules())
 
@@ -19,8 +19,8 @@ PERFECT = MinimaxPolicy(Rules())
 def test_a_game_is_legal_to_its_end_and_the_same_for_the_same_seed(rules):
     games = [battle.play(RandomPolicy(), FixedPlayer(seed), rules, seed) for seed in range(15)]
     assert games == [battle.play(RandomPolicy(), FixedPlayer(s), rules, s) for s in range(15)]
-    assert {standing(cells, rules).ended for cells in games} <= {"line", "full"}
-    assert {standing(cells[:-1], rules).ended for cells in games} == {""}
+    assert {game_state(cells, rules).ended for cells in games} <= {"line", "full"}
+    assert {game_state(cells[:-1], rules).ended for cells in games} == {""}
 
 
 def test_a_battle_prints_every_game_and_counts_them_and_the_players_change_sides():

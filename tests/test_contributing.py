@@ -13,7 +13,7 @@ FOLDERS = ("agents", "apps", "benchmarks", "docs", "tests", "tictactoe_env", "tr
 FIND = """
 import train, evaluate, play
 from apps.players.gallery import Gallery
-from apps.players.about import unit_of
+from apps.players.titles import unit_of
 assert train.main("monte_carlo --until unbeatable --out runs/monte_carlo-0".split()) == 0
 assert evaluate.main(["runs/monte_carlo-0"]) == 0
 assert play.main("--x runs/monte_carlo-0 --o random --seed 1 --store games.db".split()) == 0

@@ -14,7 +14,8 @@ import agents
 import evaluate
 import play
 import train
-from tictactoe_env import opponents, sb3
+from tictactoe_env import sb3
+from tictactoe_env.opponents.__main__ import main
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -65,7 +66,7 @@ def test_a_program_runs_alone_or_says_what_it_continues_and_prints_what_stands_b
 def test_the_proof_in_the_readme_is_what_its_command_prints(capsys):
     command = "python -m tictactoe_env.opponents ([^\n]+)\n```\n\n```text\n(.+?)```"
     names, proof = re.search(command, README, re.DOTALL).groups()
-    assert opponents.main(names.split()) == 0
+    assert main(names.split()) == 0
     assert capsys.readouterr().out == proof
 
 

@@ -16,10 +16,10 @@ import play
 import train
 from agents import TRAINABLE
 from tictactoe_env import __main__ as package
-from tictactoe_env import opponents
 from tictactoe_env.certificates.certificate import certify, write
 from tictactoe_env.games import __main__ as games_program
 from tictactoe_env.games import store
+from tictactoe_env.opponents import __main__ as opponents
 from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.rules import Rules
 from training.files import read_json, write_json

@@ -10,13 +10,11 @@ import pytest
 from small_runs import ROOT, killed_at
 from text_cases import refuses
 
-from tictactoe_env.files import MAX_JSON, write_file
+from tictactoe_env.files import write_file
 from training import files
 from training.files import (
     DamagedFileError,
-    csv_lines,
     read_arrays,
-    read_json,
     write_arrays,
     write_json,
 )
@@ -29,14 +27,6 @@ def path(tmp_path):
 
 def names(folder):
     return sorted(path.name for path in folder.iterdir())
-
-
-def test_a_file_that_is_too_large_is_refused_by_name_before_it_is_read(path):
-    path.touch()
-    for read, size in ((read_json, MAX_JSON), (csv_lines, files.MAX_BYTES)):
-        os.truncate(path, size + 1)
-        with refuses(path, error=DamagedFileError):
-            read(path)
 
 
 def test_arrays_come_back_to_the_bit(path):

@@ -6,9 +6,9 @@ import pytest
 from sample_players import LineCounter
 from text_cases import refuses
 
-from apps.players.about import LEARNER_ID, PLAYERS
 from apps.players.gallery import Gallery
 from apps.players.pupil import teach
+from apps.players.titles import LEARNER_ID, PLAYERS
 from tictactoe_env import RandomPolicy, Rules, TabularPolicy
 from tictactoe_env.certificates.certificate import CertificateError, certify, write
 from tictactoe_env.exact.solver import MinimaxPolicy
@@ -56,7 +56,7 @@ def test_a_certificate_of_lines_is_an_agent_of_its_board(folders):
     gallery = Gallery([folders / "models"])
     entry = gallery.entry("models/lines.json")
     assert (entry.rules, entry.unbeatable) == (rules, None)
-    assert ("claims" in entry.about, "as X" in entry.about) == (True, True)
+    assert ("claims" in entry.description, "as X" in entry.description) == (True, True)
     assert entry.certificate() == content
     first = gallery.entry(entry.id).seat(rules).move(EMPTY[:16], np.random.default_rng(0))
     assert first == LineCounter(rules).probs(EMPTY[None, :16]).argmax()
@@ -92,13 +92,26 @@ def test_the_apprentice_is_there_before_its_first_game_and_learns_from_it(galler
     teach([seat.pupil], Game(moves=(0, 3, 1, 4, 2), origin="human"))
     gallery.entries()
     entry = gallery.entry("learner")
-    assert (entry.id, entry.learned, entry.path.is_file()) == ("runs/learner", 1, True)
+    assert (entry.id, entry.learned, entry.player.place.is_dir()) == ("runs/learner", 1, True)
 
 
-@pytest.mark.parametrize("id", ["../runs/dqn-0", "/etc/passwd", "runs/dqn-0/", "RANDOM", "\0", ""])
-def test_what_is_not_listed_is_not_there_even_if_it_is_a_path(gallery, id):
+NO_IDS = (
+    *("../runs/dqn-0", "/etc/passwd", "runs/dqn-0/", "RANDOM", "\0", "", "runs", "runs/many"),
+    *("runs/../runs/dqn-0", "runs//dqn-0", "runs/./dqn-0", "runs/dqn-0/certificate.json"),
+    *("runs/link", "runs/linked/dqn-1", "runs/.hidden", "runs/dqn-0/inner", "champion.json"),
+)
+
+
+@pytest.mark.parametrize("id", NO_IDS)
+def test_what_is_not_listed_is_not_there_even_if_it_is_a_path(gallery, folders, id):
+    for name in (".hidden", "dqn-0/inner"):
+        (folders / "runs" / name).mkdir()
+        write(CONTENT, folders / "runs" / name / "certificate.json")
+    os.symlink(folders / "runs" / "dqn-0", folders / "runs" / "link")
+    os.symlink(folders / "runs" / "many", folders / "runs" / "linked")
+    assert id not in ids(gallery)
     with refuses(repr(id)):
-        gallery.entry(id)
+        gallery.player(id)
 
 
 def test_new_changed_and_deleted_runs_are_seen(gallery, folders):
@@ -128,7 +141,7 @@ def test_a_broken_certificate_is_listed_with_the_reason_and_does_not_stop_the_ot
     path.write_text(text)
     entry = gallery.entry("models/bad.json")
     assert (entry.broken, entry.plays(SMALL)) == (True, False)
-    assert BROKEN[text] in entry.about
+    assert BROKEN[text] in entry.description
     with refuses("models/bad.json", error=CertificateError):
         gallery.entry("models/bad.json").seat(SMALL)
     assert not gallery.entry("runs/dqn-0").broken
@@ -142,7 +155,7 @@ def test_a_claim_of_a_board_of_more_than_9_cells_is_verified_when_it_is_asked_fo
     content = certify(RandomPolicy(), "dqn", Rules(1, 10, 1)).to_json()
     path.write_text(json.dumps(content))
     claim = gallery.entry("models/claim.json")
-    assert (claim.unbeatable, "claims" in claim.about) == (None, True)
+    assert (claim.unbeatable, "claims" in claim.description) == (None, True)
     assert not claim.certificate().unbeatable
     path.write_text(json.dumps({**content, "as_x": {**content["as_x"], "worst_case_loss": 0.5}}))
     with refuses("as_x.worst_case_loss", error=CertificateError):

@@ -64,7 +64,7 @@ def test_certificates_print_letters_only(place, tmp_path, capsys, monkeypatch):
         assert is_harmless(out + err)
         assert not [line for line in out.splitlines() if line.startswith("PROVEN")]
     for entry in Gallery([tmp_path / "runs"]).entries():
-        assert (entry.id + entry.about).isprintable()
+        assert (entry.id + entry.description).isprintable()
     monkeypatch.setattr(sys, "stdin", io.StringIO("3\n0\n5\n0\n9\n"))
     for arguments in (["--board", "1x4", "--k", "2"], ["--x", paths[0], "--o", "random"]):
         _, out, err = called(play, [*arguments, "--store", "games.db"], capsys)

@@ -11,7 +11,7 @@ from text_cases import refuses
 import agents
 import evaluate as program
 import train
-from apps.players.seat import run_seat
+from apps.players.seat import seat_of
 from apps.terminal.progress import describe
 from tictactoe_env.certificates.certificate import load_policy, read, verify
 from tictactoe_env.exact.evaluation import (
@@ -126,7 +126,7 @@ def test_a_training_writes_its_run_and_a_certificate_that_verifies(tmp_path):
     verify(content)
     assert evaluate(agents.load(folder)).x.win == content.results["X"].vs_random.win
     assert {row["sampled_x"] + row["sampled_o"] for row in metrics(folder)} == {"00"}
-    seat, lines = run_seat(folder, "run", SQUARE), load_policy(folder)
+    seat, lines = seat_of(str(folder), SQUARE), load_policy(folder)
     known = lines.knows(boards)
     assert known.any()
     assert not known.all()
@@ -135,7 +135,7 @@ def test_a_training_writes_its_run_and_a_certificate_that_verifies(tmp_path):
     assert np.array_equal(probs[~known], model.probs(boards[~known]))
     assert seat.kinds == ("own",)
     (folder / "model.safetensors").unlink()
-    assert np.array_equal(run_seat(folder, "run", SQUARE).policy.probs(boards), lines.probs(boards))
+    assert np.array_equal(seat_of(str(folder), SQUARE).policy.probs(boards), lines.probs(boards))
 
 
 @pytest.mark.usefixtures("no_charts")

@@ -39,7 +39,7 @@ from tictactoe_env.games import Game, analyse
 from tictactoe_env.notation import check_move
 from tictactoe_env.policy import FunctionPolicy, RandomPolicy
 from tictactoe_env.render import rgb_array
-from tictactoe_env.rules import LOSS, IllegalMoveError, Rules, standing
+from tictactoe_env.rules import LOSS, IllegalMoveError, Rules, game_state
 from tictactoe_env.search import MCTSPolicy
 
 
@@ -235,7 +235,7 @@ def test_results_best_responses_and_certificates_are_those_of_the_law(rules):
         ]
         assert (worst[0].value, worst[0].loss) == (worst[1].value, worst[1].loss)
         if line := worst[0].losing_line:
-            assert standing(line, rules).winner == ("O" if side == "X" else "X")
+            assert game_state(line, rules).winner == ("O" if side == "X" else "X")
         if (best := best_achievable(rules)[side]) is not None:
             assert best.win >= exact_result(perfect, random, rules, side=side).win - 1e-12
             assert wins_most(TableReach({side: most_wins(rules, side)}, side, rules))
@@ -318,11 +318,11 @@ def test_games_and_their_texts_go_by_the_law(rules):
                 with pytest.raises(IllegalMoveError):
                     check_move(np.array(board, dtype=np.int8), cell, rules)
             if illegal:
-                assert standing([*cells, illegal[0]], rules).ended == "illegal"
+                assert game_state([*cells, illegal[0]], rules).ended == "illegal"
             cells.append(int(rng.choice(game.legal(board))))
             board = game.after(board, cells[-1])
         winner = {1: "X", -1: "O", 0: None}[game.outcome(board)]
-        assert standing(cells, rules).winner == winner
+        assert game_state(cells, rules).winner == winner
         assert Game(moves=tuple(cells), rules=rules, origin="web").result == (winner or "draw")
         with pytest.raises(IllegalMoveError):
             check_move(np.array(board, dtype=np.int8), 0, rules)

@@ -28,7 +28,7 @@ EXTRAS = {
     "pettingzoo": {"pettingzoo"},
     "render": {"pygame"},
 }
-COMPUTED = ("agents/__init__.py", "tictactoe_env/lazy.py", "tictactoe_env/opponents.py")
+COMPUTED = ("agents/__init__.py", "tictactoe_env/lazy.py", "tictactoe_env/opponents/__init__.py")
 
 PATHS = [path for folder in HOUSE for path in sorted((ROOT / folder).rglob("*.py"))]
 FILES = {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in PATHS}

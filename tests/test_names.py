@@ -84,7 +84,7 @@ for spec in ("cautious-cell=3", "broken", "nothing", "cautios"):
         print(make_opponent(spec, Rules()).cell)
     except ValueError as error:
         print(error)
-from tictactoe_env.opponents import listed
+from tictactoe_env.opponents.__main__ import listed
 print(listed())
 """
 ENTRY_POINTS = """[tictactoe_env.opponents]

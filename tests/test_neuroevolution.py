@@ -12,7 +12,7 @@ from tictactoe_env.exact import match
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.opponents import make_opponent
 from tictactoe_env.policy import RandomPolicy
-from tictactoe_env.rules import standing
+from tictactoe_env.rules import game_state
 
 X_WON, DRAWN, O_WON, X_ILLEGAL, O_ILLEGAL, NOT_PLAYED = range(6)
 SMALL = Config(league=12, winners=4, steps=20, judge_every=10, seed=3, respond_every=3)
@@ -40,7 +40,7 @@ def evolution(request):
 def plain_game(x, o, rules):
     """How a game of two players ends and the marks on the board then, by the rules."""
     cells = []
-    while not (found := standing(cells, rules)).ended:
+    while not (found := game_state(cells, rules)).ended:
         board = np.array(found.board, dtype=np.int8)[None]
         cells.append(int((x, o)[len(cells) % 2].probs(board)[0].argmax()))
     ends = {"line": {"X": X_WON, "O": O_WON}, "illegal": {"X": O_ILLEGAL, "O": X_ILLEGAL}}

@@ -24,10 +24,10 @@ from tictactoe_env.opponents import (
     BuiltIn,
     built_in,
     known_names,
-    listed,
     parse_pool,
-    saved_path,
+    resolve,
 )
+from tictactoe_env.opponents.__main__ import listed
 from tictactoe_env.policy import PredictPolicy, RandomPolicy
 from tictactoe_env.pool import Pool, make_pool
 from tictactoe_env.search.alphabeta import SearchPolicy
@@ -111,10 +111,10 @@ def test_a_saved_run_is_an_opponent_or_is_refused_with_the_reason(tmp_path):
 
 
 def test_latest_is_the_newest_run_of_an_agent_on_this_board_if_there_is_one(runs):
-    assert str(saved_path("latest:sarsa")) == "runs/many/sarsa-1"
-    assert str(saved_path("latest:sarsa", Rules())) == "runs/sarsa-3x3"
-    assert str(saved_path("latest:trie")) == "models/old.json"
-    assert saved_path("mcts") is saved_path("trie") is newest_run("dqn") is None
+    assert str(resolve("latest:sarsa").place) == "runs/many/sarsa-1"
+    assert str(resolve("latest:sarsa", Rules()).place) == "runs/sarsa-3x3"
+    assert str(resolve("latest:trie").place) == "models/old.json"
+    assert resolve("mcts").place is resolve("trie").place is newest_run("dqn") is None
     assert make_opponent("latest:sarsa", RECTANGLE).rules == RECTANGLE
     for name, reason in (
         ("latest:trie", "models/old.json 3x3, 2x3,"),
@@ -125,10 +125,10 @@ def test_latest_is_the_newest_run_of_an_agent_on_this_board_if_there_is_one(runs
         with refuses(*reason.split()):
             make_opponent(name, RECTANGLE)
     certified(runs / "runs/sarsa-4", age=-100)
-    assert str(saved_path("latest:sarsa")) == "runs/sarsa-4"
+    assert str(resolve("latest:sarsa").place) == "runs/sarsa-4"
 
 
-def test_runs_are_found_in_folders_up_to_a_depth_and_none_within_a_run(runs, monkeypatch):
+def test_runs_are_found_in_folders_up_to_a_depth_and_none_within_a_run(runs):
     deep = runs.joinpath("runs", *"abcdef"[:MAX_DEPTH])
     certified(deep, "deep")
     certified(deep / "deeper", "deeper")
@@ -136,8 +136,6 @@ def test_runs_are_found_in_folders_up_to_a_depth_and_none_within_a_run(runs, mon
     certified(runs / "runs/.hidden/certificate.json", "hidden")
     certified(runs / "runs/odd", "not a name")
     assert agents_with_runs() == ["deep", "sarsa", "trie"]
-    monkeypatch.setattr("tictactoe_env.certificates.runs.MAX_FOUND", 0)
-    assert agents_with_runs() == []
 
 
 DOORS = {
@@ -182,9 +180,9 @@ def test_a_further_entry_of_the_table_is_an_opponent_in_every_list(monkeypatch):
         make_opponent("otuer", Rules())
     pools = [make_pool("outer", Rules()) for _ in range(2)]
     assert pools[0].policies[0] is pools[1].policies[0]
-    entries = {entry.id: (entry.about, entry.group) for entry in Gallery().entries()}
+    entries = {entry.id: (entry.description, entry.group) for entry in Gallery().entries()}
     table, text = import_module("reference").untrained_opponents(), listed()
-    for name, about in (("outer", outer.about), *outer.variants.items()):
+    for name, about in (("outer", outer.description), *outer.variants.items()):
         assert name in known_names()
         assert f"| `{name}` | {about} |" in table
         assert entries[name] == (about, "other")

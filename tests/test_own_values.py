@@ -8,7 +8,7 @@ from sample_players import Stubborn, fixed_table
 from small_runs import trained, without
 from text_cases import refuses
 
-from apps.players.seat import KINDS, Seat, run_seat
+from apps.players.seat import KINDS, Seat, seat_of
 from tictactoe_env.certificates.certificate import load_policy, read
 from tictactoe_env.exact.match import action_values
 from tictactoe_env.exact.positions import positions_of
@@ -80,12 +80,12 @@ def test_the_own_values_of_a_run_are_shown_without_torch_and_without_its_model(r
     own = read_values(run / "values.npz", load_policy(run), read(run).sha256_of_moves).own
     for name in ("certificate.json", "values.npz"):
         shutil.copy(run / name, tmp_path)
-    found = run_seat(tmp_path, "dqn", Rules()).thoughts(np.zeros(9, dtype=np.int8))
+    found = seat_of(str(tmp_path), Rules()).thoughts(np.zeros(9, dtype=np.int8))
     assert (found.kind, found.kinds, found.values) == ("own", KINDS, own.values[0].tolist())
     assert (found.scale, found.meaning[-22:]) == ((-2.0, 1.0), "win 1, draw 0, loss -2")
-    program = f"""from pathlib import Path; import numpy as np
-from apps.players.seat import run_seat
-seat = run_seat(Path({str(run)!r}), "dqn", __import__("tictactoe_env").Rules())
+    program = f"""import numpy as np
+from apps.players.seat import seat_of
+seat = seat_of({str(run)!r}, __import__("tictactoe_env").Rules())
 print(seat.thoughts(np.zeros(9, dtype=np.int8)).values[4])"""
     assert without("torch stable_baselines3", program) == f"{float(own.values[0, 4])}\n"
 
@@ -96,9 +96,9 @@ def test_a_run_without_the_file_has_its_results_against_random_and_a_wrong_file_
     folder, file = shutil.copytree(run, tmp_path / "dqn-0"), tmp_path / "dqn-0" / "values.npz"
     file.write_bytes(b"?")
     with refuses(file):
-        run_seat(folder, "dqn", Rules())
+        seat_of(str(folder), Rules())
     file.unlink()
-    seats = [run_seat(path, "dqn", Rules()) for path in (folder, run)]
+    seats = [seat_of(str(path), Rules()) for path in (folder, run)]
     found, expected = (seat.thoughts(np.eye(9, dtype=np.int8)[4], "expected") for seat in seats)
     assert (found.kinds, found.values) == (("expected",), expected.values)
 

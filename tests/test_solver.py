@@ -12,7 +12,7 @@ from tictactoe_env.exact.solver import NO_SCORE, MinimaxPolicy, solve
 from tictactoe_env.notation import replay
 from tictactoe_env.opponents import make_opponent
 from tictactoe_env.policy import RandomPolicy
-from tictactoe_env.rules import Rules, standing
+from tictactoe_env.rules import Rules, game_state
 from tictactoe_env.search.alphabeta import SearchPolicy
 
 SMALL = [Rules(3, 3, 3), Rules(2, 3, 2), Rules(3, 4, 2), Rules(1, 5, 2), Rules(1, 1, 1)]
@@ -95,7 +95,7 @@ def test_all_players_of_a_board_share_one_solution_which_no_copy_holds():
 @pytest.mark.parametrize("sizes", [(4, 4, 3), (2, 8, 3)], ids=str)
 def test_on_up_to_16_cells_minimax_plays_the_moves_that_an_alpha_beta_search_finds(sizes):
     rules, rng = Rules(*sizes), np.random.default_rng(0)
-    games = [standing(rng.permutation(16), rules).moves for _ in range(30)]
+    games = [game_state(rng.permutation(16), rules).moves for _ in range(30)]
     boards = np.concatenate([replay(moves, rules)[8:-1] for moves in games])
     best = SearchPolicy(rules).probs(boards)
     assert np.allclose(make_opponent("minimax", rules).probs(boards), best, atol=1e-15)

@@ -16,8 +16,8 @@ from text_cases import refuses
 
 import train
 from agents import TRAINABLE
-from apps.players.about import GROUPS
 from apps.players.seat import KINDS, board_of, seat_of
+from apps.players.titles import GROUPS
 from apps.terminal import talk
 from apps.terminal.game import TerminalSession, seats_of
 from apps.terminal.menu import Menu
@@ -374,7 +374,7 @@ def test_two_players_are_watched_and_replays_chosen_from_the_menu(store):
     assert "no game" in menu("7", store)
     text = menu("6 1 1 1 2 2 0", store)
     assert "2 games: random (X) won" in text
-    places = [text.index(f"  {heading}: ") for heading, _ in [*GROUPS.values()][:5]]
+    places = [text.index(f"  {heading}: ") for heading, *_ in [*GROUPS.values()][:5]]
     assert places == sorted(places)
     menu("6 1 1 1 1 1", store, rules=LARGE, delay=0.0)
     assert store.count(origin="battle") == 3

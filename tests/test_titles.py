@@ -6,8 +6,8 @@ import agents
 import evaluate
 import play
 from agents import TRAINABLE
-from apps.players.about import id_of, results_of, story_of, title_of
 from apps.players.gallery import Gallery
+from apps.players.titles import id_of, results_of, story_of, title_of
 from tictactoe_env import RandomPolicy, Rules
 from tictactoe_env.certificates.certificate import certify, write
 from tictactoe_env.opponents import register_opponent, unregister_opponent

@@ -17,7 +17,7 @@ from tictactoe_env.certificates.certificate import (
     table_of,
     verify,
 )
-from tictactoe_env.opponents import main
+from tictactoe_env.opponents.__main__ import main
 from tictactoe_env.trained.packed import (
     FOLDER,
     certificate_of,
@@ -94,7 +94,7 @@ def test_a_trained_agent_is_an_opponent_on_3x3_only():
 
 def test_the_list_shows_every_name_with_its_strength_and_needs_numpy_only():
     script = (
-        "import sys\nfrom tictactoe_env.opponents import main\nassert not main([])\n"
+        "import sys\nfrom tictactoe_env.opponents.__main__ import main\nassert not main([])\n"
         "assert not {'torch', 'stable_baselines3', 'safetensors'} & set(sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)

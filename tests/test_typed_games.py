@@ -11,7 +11,7 @@ import play
 from apps.terminal import game as terminal
 from tictactoe_env import __main__ as package
 from tictactoe_env import register_opponent, unregister_opponent
-from tictactoe_env.games.session import GameSession
+from tictactoe_env.session import GameSession
 
 COMMANDS = {
     "play.py": terminal.TerminalSession.commands,

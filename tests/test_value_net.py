@@ -10,7 +10,7 @@ from agents.value_net import Config, begin, expected_results
 from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.notation import replay
 from tictactoe_env.opponents import make_opponent
-from tictactoe_env.rules import Rules, standing
+from tictactoe_env.rules import Rules, game_state
 from training.charts import chart
 from training.checkpoint import save
 from training.files import write_csv
@@ -98,7 +98,7 @@ def test_earlier_games_count_less_at_each_level():
 
 def plain_games(players, cells=(), share=1.0):
     """The games of two players on 2x3, 2 in a row: their cells and their probabilities."""
-    now = standing(list(cells), LITTLE)
+    now = game_state(list(cells), LITTLE)
     if now.mover is None:
         yield cells, share
         return

@@ -288,6 +288,13 @@ def test_the_interface_is_for_the_page_itself_and_programs_only(client, headers)
     assert client.get("/games/1", headers=headers).status_code == 200  # links may stand anywhere
 
 
+def test_a_text_is_drawn_as_a_code(client):
+    picture = client.get("/api/code", params={"text": "https://a.b"})
+    assert picture.headers["content-type"] == "image/svg+xml"
+    assert 'viewBox="0 0 29 29"' in picture.text  # 21 modules and a margin
+    assert client.get("/api/code", params={"text": "x" * 1_001}).status_code == 400
+
+
 def test_every_address_of_the_page_sends_the_page_which_says_if_it_is_none(client):
     pages = ("/", "/games", "/games/17", "/agents", "/agents/runs/dqn-0")
     for path in (*pages, "/nowhere", "/docs"):

@@ -13,11 +13,11 @@ import sys
 from collections.abc import Sequence
 
 from tictactoe_env.errors import in_one_line, printable, whole_number
-from tictactoe_env.games.game import Participant
-from tictactoe_env.games.session import PERSON, GameSession, Talk
+from tictactoe_env.games.game import PERSON, Participant
 from tictactoe_env.notation import parse_size
 from tictactoe_env.opponents import EASY, EASY_BEYOND, easy_opponent, make_opponent
 from tictactoe_env.rules import SIDES, other_side
+from tictactoe_env.session import GameSession, Talk
 
 _PROGRAM = "python -m tictactoe_env"
 _OPPONENTS = f"{_PROGRAM}.opponents"  # lists them with their strength

@@ -29,9 +29,9 @@ from tictactoe_env.rules import (
     Boards,
     IllegalMoveError,
     Rules,
+    game_state,
     other_side,
     side_to_move,
-    standing,
 )
 
 MARKS = {1: "X", -1: "O", 0: "."}
@@ -170,7 +170,7 @@ def parse_game(text: str, rules: Rules) -> list[int]:
     the end.
     """
     cells = parse_cells(text, rules)
-    game = standing(cells, rules)
+    game = game_state(cells, rules)
     if game.illegal is not None:
         is_column = text.split()[game.illegal] in columns_by_name(rules)
         check_move(game.board, cells[game.illegal], rules, is_column)
@@ -182,7 +182,7 @@ def replay(cells: Sequence[int], rules: Rules) -> Boards:
 
     Raises ValueError for a number that is no cell, IllegalMoveError for the first illegal move.
     """
-    game = standing(cells, rules)
+    game = game_state(cells, rules)
     if game.illegal is not None:
         check_move(game.board, cells[game.illegal], rules)
     boards = np.zeros((len(cells) + 1, rules.cells), dtype=np.int8)

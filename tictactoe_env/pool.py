@@ -29,14 +29,15 @@ from tictactoe_env.errors import one_of, whole_number
 from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.opponents import (
+    AGENT,
     BEST_RESPONSE,
     BUILT_IN,
     LEARNED,
     SELF,
     make_opponent,
-    named_player,
     parse_pool,
     read_options,
+    resolve,
     split_options,
 )
 from tictactoe_env.policy import (
@@ -349,16 +350,17 @@ def _frozen(opponent: Any, rules: Rules) -> Policy:
     if is_small and _name_of(opponent) in BUILT_IN:
         return _built_in(opponent, rules)
     policy = make_opponent(opponent, rules, also=LEARNED)
-    if not is_small and _is_made_here(opponent):
+    if not is_small and _is_made_here(opponent, rules):
         return policy
     return snapshot(policy, rules)
 
 
-def _is_made_here(opponent: Any) -> bool:
+def _is_made_here(opponent: Any, rules: Rules) -> bool:
     """True for a text from which this package makes a player that nobody else has."""
     if not isinstance(opponent, (str, os.PathLike)):
         return False
-    return _name_of(opponent) in BUILT_IN or named_player(opponent) is None
+    player = resolve(opponent, rules, also=LEARNED)
+    return player.kind != AGENT or player.name in BUILT_IN
 
 
 @lru_cache(maxsize=64)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from tictactoe_env.errors import whole_number
 from tictactoe_env.notation import MARKS, board_text, cell_text, game_text
-from tictactoe_env.rules import SIDES, Boards, Rules, Standing, standing
+from tictactoe_env.rules import SIDES, Boards, GameState, Rules, game_state
 
 _GAME_COLUMNS = 5  # boards side by side in the picture of a game
 
@@ -322,7 +322,7 @@ def _document(width: int, height: int, title: str, parts: Iterable[str]) -> str:
 
 def _boards(cells: Sequence[int], rules: Rules, size: int, top: int) -> tuple[list[str], int, int]:
     """The boards of a game with their captions, below `top`, and their width and height."""
-    game = standing(cells, rules)
+    game = game_state(cells, rules)
     if not 0 < len(cells) <= len(game.moves) + (game.ended == "illegal"):
         raise ValueError(f"a game has at least one move and none after its end, got {list(cells)}")
     rows = math.ceil(len(cells) / _GAME_COLUMNS)
@@ -331,7 +331,7 @@ def _boards(cells: Sequence[int], rules: Rules, size: int, top: int) -> tuple[li
     caption = size // 2
     parts = []
     for ply, cell in enumerate(cells):
-        state = standing(cells[: ply + 1], rules)
+        state = game_state(cells[: ply + 1], rules)
         row, column = divmod(ply, columns)
         x = column * wide
         y = top + row * (high + caption)
@@ -342,7 +342,7 @@ def _boards(cells: Sequence[int], rules: Rules, size: int, top: int) -> tuple[li
     return parts, columns * wide, rows * (high + caption)
 
 
-def _end(game: Standing) -> str:
+def _end(game: GameState) -> str:
     """What a caption says of the last move of a game; "" while the game goes on."""
     if game.ended != "line":
         return {"full": ": a draw", "illegal": " is illegal"}.get(game.ended, "")

@@ -17,7 +17,7 @@ The bit layout has one empty column on the right; that of `compact` has none. A 
 marks in a line with the step d if `b & b >> d & ... & b >> (k - 1) d` has the first bit of a line.
 The steps of straight lines are 1, cols, cols + 1 and cols + 2.
 
-    game = standing([4, 0, 1, 8, 7], Rules())
+    game = game_state([4, 0, 1, 8, 7], Rules())
     game.ended, game.winner, game.line       # "line", "X", (1, 4, 7)
 """
 
@@ -489,7 +489,7 @@ def side_to_move(board: Boards) -> str:
     return "X" if to_move(board) > 0 else "O"
 
 
-class Standing(NamedTuple):
+class GameState(NamedTuple):
     """The state of a game.
 
     moves: the legal moves, as cells. x, o: the bitboards of both sides.
@@ -531,7 +531,7 @@ class Standing(NamedTuple):
         return self.rules.winning_cells(self.board)
 
 
-def standing(cells: Sequence[int], rules: Rules, early_draw: bool = False) -> Standing:
+def game_state(cells: Sequence[int], rules: Rules, early_draw: bool = False) -> GameState:
     """The state of a game after moves on these cells, X first. It stops at the first illegal move.
 
     early_draw: the game is drawn as soon as every line holds marks of both sides.
@@ -564,4 +564,4 @@ def standing(cells: Sequence[int], rules: Rules, early_draw: bool = False) -> St
     moved_last = SIDES[(len(moves) - 1) % 2]
     winner = {WIN: moved_last, LOSS: other_side(moved_last)}.get(result)
     marks = {moved_last: other, other_side(moved_last): own}
-    return Standing(rules, tuple(moves), marks["X"], marks["O"], ended, winner, illegal)
+    return GameState(rules, tuple(moves), marks["X"], marks["O"], ended, winner, illegal)

@@ -22,6 +22,7 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Self
 
 import numpy as np
@@ -32,9 +33,8 @@ from safetensors.numpy import load as load_arrays
 from safetensors.numpy import save as array_bytes
 
 from tictactoe_env.errors import printable
-from tictactoe_env.files import MAX_JSON, check_file, json_value, read_file, sync_folder, write_file
+from tictactoe_env.files import sync_folder, write_file
 
-MAX_BYTES = 1 << 30  # of a file of arrays or a table; larger files are not read
 MANIFEST = "manifest.json"
 LOCK = ".lock"
 LATER = "learned.db"  # the beginning of the names of files that change later
@@ -51,14 +51,10 @@ class DamagedFileError(ValueError):
         super().__init__(printable(text))
 
 
-def read_bytes(path: Path, most: int = MAX_BYTES) -> bytes:
-    """The content of a regular file of at most `most` bytes.
-
-    Raises FileNotFoundError if there is none, DamagedFileError for anything else at its path, and
-    for a larger file.
-    """
+def read_bytes(path: Path) -> bytes:
+    """The content of a file. Raises FileNotFoundError, with the folder of the run, without one."""
     try:
-        return read_file(path, most, DamagedFileError)
+        return path.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
         raise FileNotFoundError(
             f"{path} is missing: is {path.parent} the folder of a run?"
@@ -79,11 +75,11 @@ def write_json(path: Path, content: Any) -> None:
 
 
 def read_json(path: Path) -> Any:
-    """The content of a JSON file. Raises DamagedFileError if it is not JSON, or too large."""
-    data = read_bytes(path, MAX_JSON)
+    """The content of a JSON file. Raises DamagedFileError if it is not JSON."""
+    data = read_bytes(path)
     try:
-        return json_value(data)
-    except ValueError as error:
+        return json.loads(data)
+    except (ValueError, RecursionError) as error:
         raise DamagedFileError(f"{path} is damaged: {error}") from None
 
 
@@ -141,12 +137,14 @@ def read_columns(path: Path, first: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def write_arrays(
-    path: Path, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any] | None = None
+    path: Path,
+    arrays: Mapping[str, NDArray[Any]],
+    entries: Mapping[str, Any] = MappingProxyType({}),
 ) -> None:
-    """Write arrays as safetensors, and `header` with their sha256 into a JSON file beside them."""
+    """Write arrays as safetensors, and entries with their sha256 into a JSON file beside them."""
     data = array_bytes({name: np.asarray(array, order="C") for name, array in arrays.items()})
     write_bytes(path, data)
-    write_json(path.with_suffix(".json"), {**(header or {}), "sha256": _sha256(data)})
+    write_json(path.with_suffix(".json"), {**entries, "sha256": _sha256(data)})
 
 
 def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
@@ -157,8 +155,8 @@ def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
     """
     beside = path.with_suffix(".json")
     data = read_bytes(path)
-    header = read_json(beside)
-    if not isinstance(header, dict) or header.get("sha256") != _sha256(data):
+    entries = read_json(beside)
+    if not isinstance(entries, dict) or entries.get("sha256") != _sha256(data):
         raise DamagedFileError(
             f"{path} is damaged: its sha256 is not the one in {beside.name}; use another copy, or "
             "continue the run with --resume, which writes both again"
@@ -306,9 +304,9 @@ def check_all(folder: Path) -> dict[str, Any]:
 
 def _facts(path: Path) -> dict[str, Any]:
     """The entry of a file in a manifest."""
-    size = check_file(path, DamagedFileError).st_size
     with open(path, "rb") as file:
-        return {"bytes": size, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}
+        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+    return {"bytes": path.stat().st_size, "sha256": sha256}
 
 
 def _seal(content: Mapping[str, Any]) -> str:

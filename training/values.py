@@ -20,13 +20,12 @@ from numpy.typing import NDArray
 
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.tables import TabularPolicy
-from tictactoe_env.files import read_file, write_file
+from tictactoe_env.files import write_file
 from tictactoe_env.policy import one_hot
 from tictactoe_env.rules import Boards, Rules
 
 FILE = "values.npz"
 FORMAT = 1
-MAX_BYTES = 64 << 20  # of a file
 
 
 class Scale(NamedTuple):
@@ -185,7 +184,7 @@ def read_values(
 
     Raises FileNotFoundError, and ValueError for a damaged file and for the values of other moves.
     """
-    data = read_file(path, MAX_BYTES)
+    data = Path(path).read_bytes()
     try:
         own, header = own_in(data, table.rules)
         policy = ValuedPolicy(table.rules, table.table, own)

@@ -11,13 +11,13 @@ import hashlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, lru_cache
+from functools import cache, cached_property
 from pathlib import Path
 
 import agents
-from apps.players import about, pupil
-from apps.players.about import BOARDS, LEARNER, LEARNER_ID, PLAYERS, title_of
-from apps.players.seat import Seat, named_seat, run_seat
+from apps.players import pupil, titles
+from apps.players.seat import Seat, seat_at
+from apps.players.titles import BOARDS, GROUPS, LEARNER, LEARNER_ID, PLAYERS, title_of
 from tictactoe_env import opponents
 from tictactoe_env.certificates.certificate import (
     FILE,
@@ -28,17 +28,12 @@ from tictactoe_env.certificates.certificate import (
     verify,
 )
 from tictactoe_env.certificates.content import Certificate
-from tictactoe_env.certificates.runs import (
-    FOLDERS,
-    MAX_FOUND,
-    certificates,
-    newest_run,
-    place_of,
-)
+from tictactoe_env.certificates.runs import FOLDERS, certificates, newest_run, place_of
 from tictactoe_env.certificates.stated import CertificateError, name_of
 from tictactoe_env.errors import printable, unknown_name
 from tictactoe_env.exact.positions import ENUMERABLE
-from tictactoe_env.games.game import MAX_NAME, Participant
+from tictactoe_env.games.game import Participant
+from tictactoe_env.opponents import AGENT, RUN, TRAINED, Player
 from tictactoe_env.rules import MAX_BITS, Rules
 from tictactoe_env.search.mcts import MCTSPolicy
 from tictactoe_env.trained import packed
@@ -49,56 +44,137 @@ QUICK_CELLS = 9  # of boards on which a certificate is verified when it is liste
 
 @dataclass(frozen=True)
 class Entry:
-    """A player that can be chosen, or a broken certificate.
+    """A player that can be chosen, as a list tells of it, or a broken certificate.
 
-    kind: "agent" (needs no training), "trained" (comes with the package) or "run" (a saved run);
-    the last two have a certificate. title: what people call it. about: a sentence, or why the
-    certificate is broken. rules: the board of the certificate; None: any board of at most
-    `max_cells`. path: of the certificate's file. sha256: of that file, or of the moves of a
-    "trained" player. agent: the trained agent, or the name without options.
-    unbeatable: proven by the certificate, of a run that was trained as one side for that side; None
-    for a player without one, and until it is verified that it follows from the moves. `about` says
-    that what is not verified is a claim.
-    side: the only side that a "trained" player or a run was trained to play; "" for both.
-    learned: the games that a run has learned from since its training; None if it does not learn.
-    results: of a "trained" player, its wins against random moves and its proof, in a sentence.
-    method: of its preset, in a sentence. Both are "" for others.
+    facts: its certificate without the moves; None for a player without one. is_verified: True if
+    all results follow from the moves. sha256: of the certificate's file, or of the moves of a
+    trained player. reason: why the certificate is broken, or "". learned: the games that a run has
+    learned from since its training; None if it does not learn.
     """
 
-    id: str
-    kind: str
-    title: str
-    about: str
-    max_cells: int = MAX_BITS
-    rules: Rules | None = None
-    path: Path | None = None
+    player: Player
+    facts: Certificate | None = None
+    is_verified: bool = True
     sha256: str = ""
-    agent: str = ""
-    unbeatable: bool | None = None
-    broken: bool = False
+    reason: str = ""
     learned: int | None = field(default=None, compare=False)
-    side: str = ""
-    results: str = ""
-    method: str = ""
+
+    @property
+    def id(self) -> str:
+        """The name of the player, or the place of its certificate."""
+        return self.player.id
+
+    @property
+    def kind(self) -> str:
+        """AGENT, also for a learner without a game, TRAINED or RUN."""
+        return self.player.kind
+
+    @cached_property
+    def title(self) -> str:
+        """The title that people call it by."""
+        if self.facts is None:
+            return title_of(self.id)
+        return title_of(self.id, self.facts.stated)
+
+    @property
+    def agent(self) -> str:
+        """The trained agent, or the name without options."""
+        if self.facts is None:
+            return self.player.name
+        return self.facts.stated.agent
+
+    @property
+    def broken(self) -> bool:
+        """True if its certificate is broken."""
+        return bool(self.reason)
 
     @property
     def group(self) -> str:
-        """The group in which a list shows it, a key of `about.GROUPS`."""
+        """The group in which a list shows it, a key of `titles.GROUPS`."""
         if self.id in PLAYERS:
-            return PLAYERS[self.id].group
-        if self.kind == "run":
+            return PLAYERS[self.id]
+        if self.kind == RUN:
             return "run"
-        if self.kind == "trained":
-            return "proven" if self.unbeatable else "beatable"
-        has_options = self.agent in {*PLAYERS, *about.WITH_OPTIONS}
-        return "strong" if has_options else "other"
+        if self.kind == TRAINED and self.unbeatable:
+            return "proven"
+        if self.kind == TRAINED:
+            return "beatable"
+        if self.agent in {*PLAYERS, *titles.WITH_OPTIONS}:
+            return "strong"
+        return "other"
+
+    @property
+    def description(self) -> str:
+        """A sentence about it, or why its certificate is broken; it says what is only claimed."""
+        if self.broken:
+            return self.reason
+        if self.facts is None:
+            return titles.sentence_of(self.id) or ", ".join(
+                [self.player.name, *(f"{key} {value}" for key, value in self.player.options)]
+            )
+        said = self.facts.verdict(games=False)
+        if self.kind == TRAINED:
+            return said
+        if not self.is_verified:
+            said = f"it claims, not verified: {said}"
+        return f"on {self.facts.rules}: {said}"
 
     @property
     def sentence(self) -> str:
-        """`about`, and what it has learned."""
+        """The description, and what it has learned."""
         if not self.learned:
-            return self.about
-        return f"{self.about}; {pupil.learned_text(self.learned)}"
+            return self.description
+        return f"{self.description}; {pupil.learned_text(self.learned)}"
+
+    @property
+    def unbeatable(self) -> bool | None:
+        """True if its certificate proves it, of one that was trained as one side for that side.
+
+        None for a player without a certificate, and for one that is not verified.
+        """
+        if self.facts is None or not self.is_verified:
+            return None
+        return all(one.unbeatable for one in self.facts.trained.values())
+
+    @property
+    def side(self) -> str:
+        """The only side that it was trained to play; "" for both."""
+        if self.facts is None:
+            return ""
+        return self.facts.only
+
+    @property
+    def results(self) -> str:
+        """The wins of a trained player against random moves, and its proof; "" for others."""
+        if self.facts is None or self.kind != TRAINED:
+            return ""
+        return titles.results_of(self.facts)
+
+    @property
+    def method(self) -> str:
+        """The method of its preset, in a sentence; "" without a preset."""
+        if self.facts is None:
+            return ""
+        presets = agents.presets(self.facts.stated.agent)
+        if self.facts.stated.preset not in presets:
+            return ""
+        return presets[self.facts.stated.preset].sentence
+
+    @property
+    def rules(self) -> Rules | None:
+        """The board of its certificate; None for any board of at most `max_cells`."""
+        if self.facts is not None:
+            return self.facts.rules
+        return pupil.LEARNER_RULES if self.learned is not None else None
+
+    @property
+    def max_cells(self) -> int:
+        """The most cells of a board on which it plays."""
+        options = dict(self.player.options)
+        is_limited = options.get("depth") or options.get("seconds")
+        name = self.player.name
+        solves = name.startswith("minimax") or (name == "search" and not is_limited)
+        return ENUMERABLE if solves else MAX_BITS
 
     @property
     def where(self) -> str:
@@ -113,14 +189,16 @@ class Entry:
     @property
     def participant(self) -> Participant:
         """The player as the game store names it; a run has the sha256 of its certificate."""
-        kind = "run" if self.path else "agent"
+        kind = AGENT
+        if self.player.place is not None:
+            kind = RUN
         return Participant(kind, self.id, self.sha256)
 
     def plays(self, rules: Rules) -> bool:
         """True if it plays on this board."""
         if self.broken:
             return False
-        if self.kind == "trained":
+        if self.kind == TRAINED:
             return opponents.is_trained(self.id, rules)
         if self.rules:
             return rules == self.rules
@@ -129,12 +207,10 @@ class Entry:
     def seat(self, rules: Rules) -> Seat:
         """The player at a board. Raises ValueError if it is broken, or plays on another board."""
         if self.broken:
-            raise CertificateError(f"{self.id} is broken: {self.about}")
+            raise CertificateError(f"{self.id} is broken: {self.reason}")
         if not self.plays(rules):
             raise ValueError(f"{self.id} plays on {self.where}, not on {rules}: choose another")
-        if self.path is None:
-            return named_seat(self.id, rules)
-        return run_seat(place_of(self.path), self.id, rules)
+        return seat_at(self.player, rules)
 
     def certificate(self) -> Certificate:
         """The certificate of a run or a trained agent, verified, or one that is computed, on 3x3.
@@ -142,11 +218,8 @@ class Entry:
         Raises CertificateError (a ValueError) if the results do not follow from the moves, and
         ProofLimitError for a board that is too large.
         """
-        if self.path is not None and self.path.exists():
-            found = read(self.path)
-        elif self.kind == "trained":
-            found = packed.certificate_of(self.id)
-        else:
+        found = self.player.certificate()
+        if found is None:
             rules = self.rules or Rules()
             policy = self.seat(rules).policy
             assert policy is not None, "it is no person"
@@ -161,7 +234,7 @@ class UnknownPlayerError(ValueError):
 
 
 class Gallery:
-    """The players of `about.PLAYERS`, all other opponents, and the saved runs in `folders`.
+    """The players of `titles.PLAYERS`, all other opponents, and the saved runs in `folders`.
 
     The id of a run begins with the last part of its folder's path, so no two folders may end in the
     same part. A certificate that has not changed is not read again. Threads may share it.
@@ -174,152 +247,106 @@ class Gallery:
     def entries(self) -> list[Entry]:
         """All entries: built in, registered, trained, then runs by id, broken ones included."""
         names = dict.fromkeys([*PLAYERS, *opponents.untrained_names()])
-        named = [_named_entry(name) for name in names if not opponents.is_trained(name)]
-        untrained = [entry for entry in named if entry is not None]
-        trained = [_trained_entry(name) for name in packed.trained_names()]
-        runs = [self._run(id, path) for id, path in self._places()]
+        untrained = [name for name in names if not opponents.is_trained(name)]
+        named = map(opponents.named_player, [*untrained, *packed.trained_names()])
+        runs = [self._entry(player) for player in self._runs()]
         runs.sort(key=lambda entry: (entry.kind, entry.id))
-        return [*untrained, *trained, *runs]
+        return [*(self._entry(player) for player in named if player is not None), *runs]
 
-    def entry(self, id: str, rules: Rules | None = None) -> Entry:
-        """The entry of an id, a name with options, or `latest:AGENT` (its newest run).
+    def player(self, id: str, rules: Rules | None = None) -> Player:
+        """The player of an id, a name with options, or `latest:AGENT` (its newest run).
 
-        rules: prefer a run on this board. A run is read if it has changed. Raises
-        UnknownPlayerError (a ValueError), with a guess, and ValueError for a wrong option.
+        rules: prefer a run on this board. No file of it is read. Raises UnknownPlayerError (a
+        ValueError), with a guess, and ValueError for a wrong option.
         """
-        if id == LEARNER:
-            id = LEARNER_ID
-        if opponents.is_trained(id):
-            return _trained_entry(id)
-        named = _named_entry(id)
+        named = opponents.named_player(id, rules)
         if named is not None:
             return named
         folders = list(self.folders.values())
-        newest = None
+        if id == LEARNER:
+            id = LEARNER_ID
         if id.startswith(opponents.LATEST):
             newest = newest_run(id.removeprefix(opponents.LATEST), rules, folders)
-        for place, path in self._places():
-            if id == place or (newest is not None and path == newest.file):
-                return self._run(place, path)
+            for player in self._runs():
+                if newest is not None and player.place == place_of(newest.file):
+                    return player
+        for player in self._runs(id.split("/")):
+            if player.id == id:
+                return player
         raise UnknownPlayerError(str(unknown_name("agent", id, opponents.known_names(folders))))
+
+    def entry(self, id: str, rules: Rules | None = None) -> Entry:
+        """The entry of such a player. A run is read if it has changed."""
+        return self._entry(self.player(id, rules))
 
     def title(self, id: str) -> str:
         """The title of a player, who may be here no more; nothing is read for it."""
         return self._titles.get(id) or title_of(id)
 
-    def _places(self) -> Iterator[tuple[str, Path]]:
-        """The id and the path of every certificate, and of a learner that has no game yet."""
+    def _runs(self, way: Sequence[str] | None = None) -> Iterator[Player]:
+        """Every run, and a learner that has no game yet.
+
+        way: the parts of an id; only the folders that it names are searched.
+        """
         for name, folder in self.folders.items():
-            for path in certificates(folder):
-                yield "/".join((name, *place_of(path).relative_to(folder).parts)), path
+            if way is None:
+                found = certificates(folder)
+            elif way[0] == name:
+                found = certificates(folder, way[1:])
+            else:
+                continue
+            for path in found:
+                place = place_of(path)
+                id = "/".join((name, *place.relative_to(folder).parts))
+                yield Player(id, RUN, place=place, stamp=pupil.stamp_of(path))
         home, name = LEARNER_ID.split("/")
         if home in self.folders and not (self.folders[home] / name).exists():
-            yield LEARNER_ID, self.folders[home] / name / FILE
+            yield Player(LEARNER_ID, AGENT, pupil.TRIE, place=self.folders[home] / name)
 
-    def _run(self, id: str, path: Path) -> Entry:
-        """The entry of a certificate, maybe broken. It is read again if it has changed."""
-        games = path.with_name(learned.FILE)
-        entry = _run_entry(id, path, (pupil.stamp_of(path), pupil.stamp_of(games)))
+    def _entry(self, player: Player) -> Entry:
+        """The entry of a player; that of a run is read again if it has changed."""
+        if player.kind == TRAINED:
+            facts = packed.facts_of(player.id)
+            return Entry(player, facts, sha256=facts.sha256_of_moves)
+        if player.place is None:
+            return Entry(player)
+        entry = _run_entry(player, pupil.stamp_of(player.place / learned.FILE))
         self._titles[entry.id] = entry.title
         return entry
 
 
 def grouped(entries: Iterable[Entry]) -> list[tuple[str, list[Entry]]]:
     """The players of each group that is not empty, with its heading."""
-    found: dict[str, list[Entry]] = {group: [] for group in about.GROUPS}
+    found: dict[str, list[Entry]] = {group: [] for group in GROUPS}
     for entry in entries:
         found[entry.group].append(entry)
-    headings = {group: heading for group, (heading, _) in about.GROUPS.items()}
-    return [(headings[group], members) for group, members in found.items() if members]
-
-
-def _named_entry(id: str) -> Entry | None:
-    """The entry of a player that is made by its name and options; None for any other text."""
-    named = opponents.named_player(id)
-    if named is None:
-        return None
-    name = named.name
-    options = named.options
-    sentence = about.sentence_of(id)
-    if not sentence:
-        settings = [f"{key} {value}" for key, value in options.items()]
-        sentence = ", ".join([name, *settings])
-    is_limited = options.get("depth") or options.get("seconds")
-    solves = name.startswith("minimax") or (name == "search" and not is_limited)
-    most = ENUMERABLE if solves else MAX_BITS
-    return Entry(id, "agent", title_of(id), sentence, most, agent=name)
+    return [(GROUPS[group].heading, members) for group, members in found.items() if members]
 
 
 @cache
-def _trained_entry(name: str) -> Entry:
-    """The entry of a trained agent of the package."""
-    facts = packed.facts_of(name)
-    entry = _proven_entry(name, "trained", facts)
-    return replace(entry, sha256=facts.sha256_of_moves, results=about.results_of(facts))
-
-
-@lru_cache(maxsize=2 * MAX_FOUND)
-def _run_entry(id: str, path: Path, stamps: object) -> Entry:
+def _run_entry(player: Player, games: object) -> Entry:
     """The entry of a certificate, or of a learner that has no game yet, and so no folder.
 
-    stamps: of the files that it is read from. On boards of up to QUICK_CELLS cells the certificate
-    is verified; on larger ones its results are claims.
+    games: the stamp of those that it has learned. On boards of up to QUICK_CELLS cells the
+    certificate is verified; on larger ones its results are claims.
     """
-    if id == LEARNER_ID and not path.parent.exists():
-        return _beginner_entry(path)
+    place = player.place
+    assert place is not None, "it is a run"
+    if player.kind == AGENT:
+        return Entry(player, learned=0)
     try:
-        if len(id) > MAX_NAME or not id.isprintable() or id != id.strip():
-            raise ValueError(f"its path must be at most {MAX_NAME} printable characters")
-        found = read(path)
+        Participant(RUN, player.id)  # raises a ValueError for a path that is no name
+        found = read(place)
         check_digest(found)
-        entry = _proven_entry(id, "run", found)
-        if found.rules.cells <= QUICK_CELLS:
+        is_small = found.rules.cells <= QUICK_CELLS
+        if is_small:
             verify(found)
-        else:
-            claim = f"it claims, not verified: {entry.about}"
-            entry = replace(entry, about=claim, unbeatable=None)
-        games = None
-        if pupil.learns(path.parent, entry.agent):
-            games = pupil.Pupil(path.parent).games
-        return replace(
-            entry,
-            about=f"on {found.rules}: {entry.about}",
-            path=path,
-            sha256=hashlib.sha256(read_bytes(path)).hexdigest(),
-            learned=games,
-        )
+        count = None
+        if pupil.learns(place, found.stated.agent):
+            count = pupil.Pupil(place).games
+        file = place / FILE if place.is_dir() else place
+        sha256 = hashlib.sha256(read_bytes(file)).hexdigest()
+        return Entry(player, replace(found, moves={}), is_small, sha256, learned=count)
     except (ValueError, OSError) as error:
-        shown = printable(id)
-        reason = printable(error)[:300]
-        return Entry(shown, "run", title_of(shown), reason, path=path, broken=True)
-
-
-def _beginner_entry(path: Path) -> Entry:
-    """The entry of the learner before its first game. path: of its certificate to be."""
-    return Entry(
-        LEARNER_ID,
-        "agent",
-        PLAYERS[LEARNER_ID].title,
-        PLAYERS[LEARNER_ID].about,
-        rules=pupil.LEARNER_RULES,
-        path=path,
-        agent=pupil.TRIE,
-        learned=0,
-    )
-
-
-def _proven_entry(id: str, kind: str, found: Certificate) -> Entry:
-    """The entry of a player with a certificate, all of whose results are proven."""
-    stated = found.stated
-    preset = agents.presets(stated.agent).get(stated.preset or "")
-    return Entry(
-        id,
-        kind,
-        title_of(id, stated),
-        found.verdict(games=False),
-        rules=found.rules,
-        agent=stated.agent,
-        unbeatable=all(one.unbeatable for one in found.trained.values()),
-        side=found.only,
-        method=preset.sentence if preset else "",
-    )
+        shown = player._replace(id=printable(player.id))
+        return Entry(shown, reason=printable(error)[:300])

@@ -20,7 +20,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import agents
-from apps.players.about import LEARNER_ID
+from apps.players.titles import LEARNER_ID
 from tictactoe_env.exact.tables import TabularPolicy
 from tictactoe_env.files import sync_folder
 from tictactoe_env.games.game import Game

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import agents
-from apps.players.seat import path_of, policy_of
+from apps.players.seat import path_of, player_of, seat_at
 from tictactoe_env.certificates.content import sides_of
 from tictactoe_env.exact.match import best_responses, exact_result
 from tictactoe_env.exact.positions import TABULATED
@@ -55,9 +55,12 @@ def players_of(specs: Mapping[str, str], rules: Rules, most: int | None = None) 
         most = MOST_LARGER
     found: list[Player] = []
     for number, (name, spec) in enumerate(specs.items()):
-        path = path_of(spec, rules, "agent")
+        player = player_of(spec, rules, "agent")
+        path = player.place
         if path is None or not (path / FILE).exists():
-            found.append(Player(name, number, policy_of(spec, rules, "agent")))
+            policy = seat_at(player, rules).policy
+            assert policy is not None, "it is no person"
+            found.append(Player(name, number, policy))
             continue
         saved = read_config_file(path)
         if (board := Rules.among(saved["config"])) != rules:

@@ -14,17 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 import agents
-from apps.players.about import LEARNER, LEARNER_ID
 from apps.players.pupil import LEARNER_FOLDER, LEARNER_RULES, MODEL, Pupil, learns
-from tictactoe_env.certificates.certificate import FILE, load_policy, read, read_bytes
+from apps.players.titles import LEARNER, LEARNER_ID
+from tictactoe_env.certificates.certificate import FILE, read, read_bytes
 from tictactoe_env.certificates.lines import LinesPolicy
 from tictactoe_env.exact.match import action_values
 from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
-from tictactoe_env.games.game import MAX_NAME, Participant
-from tictactoe_env.games.session import PERSON
-from tictactoe_env.opponents import is_trained, make_opponent, saved_path
+from tictactoe_env.games.game import MAX_NAME, PERSON, Participant
+from tictactoe_env.opponents import RUN, TRAINED, Player, resolve
 from tictactoe_env.policy import Policy, RandomPolicy, keeps, sample
 from tictactoe_env.rules import Boards, Rules, side_to_move
 from tictactoe_env.trained.packed import facts_of
@@ -206,7 +205,7 @@ def _on(legal: NDArray[np.bool_], numbers: NDArray[np.floating[Any]]) -> list[fl
 
 
 def seat_of(spec: str, rules: Rules, what: str = "player") -> Seat:
-    """The seat of `human`, `human:Ann`, or any player that `make_opponent` knows.
+    """The seat of `human`, `human:Ann`, or any player that `player_of` knows.
 
     what: what an error calls the player; a person is no "agent". Raises ValueError for an unknown
     player, with the known names, and for a player of another board.
@@ -214,51 +213,70 @@ def seat_of(spec: str, rules: Rules, what: str = "player") -> Seat:
     word, _, name = spec.partition(":")
     if word.lower() == PERSON and what == "player":
         return Seat(Participant("human", name or PERSON), rules)
+    return seat_at(player_of(spec, rules, what), rules)
+
+
+def player_of(spec: str, rules: Rules | None = None, what: str = "player") -> Player:
+    """The player that a text names; a saved run, the learner, or any that `resolve` knows.
+
+    `latest:AGENT` names the newest run of an agent, on the board `rules` if there is one. what:
+    what an error calls the player. Raises ValueError for an unknown name, with the known names, and
+    for a path that a terminal could take for more than text.
+    """
     if spec in (LEARNER, LEARNER_ID):
-        return run_seat(LEARNER_FOLDER, LEARNER_ID, rules)
-    path = path_of(spec, rules, what)
-    if path is not None:
-        return run_seat(path, path.as_posix()[-MAX_NAME:], rules)
-    return named_seat(spec, rules, what)
+        return Player(LEARNER_ID, RUN, place=LEARNER_FOLDER)
+    others = [PERSON, LEARNER] if what == "player" else []
+    player = resolve(spec, rules, what, also=others)
+    if player.place is not None and not player.id.isprintable():
+        raise ValueError(f"the path of a run must be printable, got {player.id!r}: rename the run")
+    return player
 
 
-def named_seat(name: str, rules: Rules, what: str = "player") -> Seat:
-    """The seat of a player that is no run. For `minimax` the board is solved here."""
-    policy = model = make_opponent(name, rules, what)
-    if is_trained(name, rules):
-        source = facts_of(name, rules).sha256_of_moves
-        policy = with_values(policy, VALUES_FOLDER / f"{name}.npz", source)
-        return Seat(Participant("agent", name, source), rules, policy)
+def seat_at(player: Player, rules: Rules) -> Seat:
+    """The player at a board. For `minimax` the board is solved here.
+
+    Raises ValueError for another board, a damaged file, and values that do not belong to the
+    certificate beside them.
+    """
+    if player.place is not None:
+        return _run_seat(player, rules)
+    policy = model = player.policy(rules)
+    if player.kind == TRAINED:
+        source = facts_of(player.id, rules).sha256_of_moves
+        policy = with_values(policy, VALUES_FOLDER / f"{player.id}.npz", source)
+        return Seat(Participant("agent", player.id, source), rules, policy)
     if isinstance(policy, (MinimaxPolicy, RandomPolicy)) and rules.cells <= TABULATED:
         policy = tabulate(policy, rules)
     elif isinstance(policy, MinimaxPolicy):
         policy.probs(np.zeros((1, rules.cells), dtype=np.int8))
-    return Seat(Participant("agent", name), rules, policy, model)
+    return Seat(Participant("agent", player.id), rules, policy, model)
 
 
-def run_seat(path: Path, name: str, rules: Rules) -> Seat:
+def _run_seat(player: Player, rules: Rules) -> Seat:
     """The seat of a saved run, of a certificate without a run, or of a learner without a game.
 
     A run with a certificate of lines plays by its model; without it and torch it makes random legal
-    moves off its lines. Raises ValueError for another board, a damaged file, and values that do not
-    belong to the certificate beside them.
+    moves off its lines.
     """
+    path = player.place
+    assert path is not None, "it is a run"
+    name = player.id[-MAX_NAME:]
     if path.name == LEARNER and not path.exists():
         if rules != LEARNER_RULES:
             raise ValueError(f"{name} plays on {LEARNER_RULES}, not on {rules}: train a trie")
         return Seat(Participant("run", name), rules, pupil=Pupil(path))
-    policy = load_policy(path, rules)
+    policy = player.policy(rules)
     certificate = read(path)
     file = path / FILE if path.is_dir() else path
-    player = Participant("run", name, hashlib.sha256(read_bytes(file)).hexdigest())
+    participant = Participant("run", name, hashlib.sha256(read_bytes(file)).hexdigest())
     if isinstance(policy, LinesPolicy) and (path / MODEL).exists():
         with suppress(ModuleNotFoundError):
-            return Seat(player, rules, agents.load(path))
+            return Seat(participant, rules, agents.load(path))
     if learns(path, certificate.stated.agent):
-        return Seat(player, rules, pupil=Pupil(path))
+        return Seat(participant, rules, pupil=Pupil(path))
     if file.name == FILE:
         policy = with_values(policy, file.with_name(VALUES), certificate.sha256_of_moves)
-    return Seat(player, rules, policy)
+    return Seat(participant, rules, policy)
 
 
 def with_values(policy: Any, file: Path, sha256_of_moves: str) -> Any:
@@ -278,19 +296,12 @@ def policy_of(spec: str, rules: Rules, what: str = "player") -> Policy:
 def path_of(spec: str, rules: Rules | None = None, what: str = "player") -> Path | None:
     """The path of the saved run that a text names; None for a person or another player.
 
-    `latest:AGENT` names the newest run of an agent, on the board `rules` if there is one. what:
-    what an error calls the player. Raises ValueError for an unknown name, with the known names, and
-    for a path that a terminal could take for more than text.
+    The arguments and the errors are those of `player_of`.
     """
     if spec.partition(":")[0].lower() == PERSON:
         return None
-    if spec in (LEARNER, LEARNER_ID):
-        return LEARNER_FOLDER if LEARNER_FOLDER.exists() else None
-    others = [PERSON, LEARNER] if what == "player" else []
-    path = saved_path(spec, rules, what, also=others)
-    if path is not None and not str(path).isprintable():
-        raise ValueError(f"the path of a run must be printable, got {str(path)!r}: rename the run")
-    return path
+    place = player_of(spec, rules, what).place
+    return place if place is not None and place.exists() else None
 
 
 def board_of(specs: Iterable[str], given: Rules | None = None, gravity: bool = False) -> Rules:

@@ -15,7 +15,7 @@ from tictactoe_env.errors import printable
 from tictactoe_env.notation import game_text
 from tictactoe_env.policy import Policy, RandomPolicy, sample
 from tictactoe_env.render import ansi
-from tictactoe_env.rules import Rules, other_side, standing
+from tictactoe_env.rules import Rules, game_state, other_side
 
 if TYPE_CHECKING:
     from training.learner import BoardPlayer
@@ -27,7 +27,7 @@ def play(policy_x: Policy, policy_o: Policy, rules: Rules, seed: int) -> list[in
     """The cells of one game, sampled with a seed. An illegal move is the last one of its game."""
     rng = np.random.default_rng(seed)
     cells: list[int] = []
-    while not (now := standing(cells, rules)).ended:
+    while not (now := game_state(cells, rules)).ended:
         policy = policy_x if now.mover == "X" else policy_o
         cells.append(int(sample(policy.probs(now.board[None]), rng)[0]))
     return cells
@@ -41,11 +41,11 @@ def print_game(what: str, x: Named, o: Named, rules: Rules, console: Console, se
     x_name, x_policy = x
     o_name, o_policy = o
     cells = play(x_policy, o_policy, rules, seed)
-    game = standing(cells, rules)
+    game = game_state(cells, rules)
     who = printable(f"{x_name} as X against {o_name} as O")
     say(f"\n{what}, {who}: {game_text(cells, rules)}", console, "bold")
     boards = [
-        Text(ansi(standing(cells[:ply], rules).board, rules, last=cells[ply - 1]) + "\n")
+        Text(ansi(game_state(cells[:ply], rules).board, rules, last=cells[ply - 1]) + "\n")
         for ply in range(1, len(game.moves) + 1)
     ]
     console.print(Columns(boards, padding=(0, 4), equal=True))

@@ -21,7 +21,7 @@ from tictactoe_env.games.analysis import Analysis, GameValue, analyse
 from tictactoe_env.notation import board_text, cell_text, check_move, parse_board
 from tictactoe_env.policy import Policy
 from tictactoe_env.render import ansi
-from tictactoe_env.rules import Boards, Rules, Standing, side_to_move, standing
+from tictactoe_env.rules import Boards, GameState, Rules, game_state, side_to_move
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -123,7 +123,7 @@ def tree_text(policy: Policy, rules: Rules, depth: int | None, side: str = "both
     side: MET, of a player that `remembers`, for the moves of its games and no others. A move has
     their number and results, and whether it is proven by them, besides its exact worth.
     """
-    start = standing([], rules)
+    start = game_state([], rules)
     if depth is None:
         depth = _depth_that_fits(policy, start, side)
     lines = list(islice(_lines(policy, start, depth, side), MAX_LINES + 1))
@@ -134,7 +134,7 @@ def tree_text(policy: Policy, rules: Rules, depth: int | None, side: str = "both
     return "\n".join(lines)
 
 
-def _depth_that_fits(policy: Policy, start: Standing, side: str) -> int:
+def _depth_that_fits(policy: Policy, start: GameState, side: str) -> int:
     """The largest depth at which a tree fits a screen; 1 if there is none."""
     depth = 1
     while depth < start.rules.cells:
@@ -145,7 +145,7 @@ def _depth_that_fits(policy: Policy, start: Standing, side: str) -> int:
     return depth
 
 
-def _lines(policy: Policy, now: Standing, depth: int, side: str) -> Iterator[str]:
+def _lines(policy: Policy, now: GameState, depth: int, side: str) -> Iterator[str]:
     """The lines of the moves from a position on."""
     rules = now.rules
     board = now.board
@@ -180,7 +180,7 @@ def _lines(policy: Policy, now: Standing, depth: int, side: str) -> Iterator[str
             about = f"{about:<24}{_games_text(memory.results[cell], memory.proven[cell])}"
         move = f"{indent}{ply + 1}. {now.mover} {cell_text(cell, rules)}"
         yield f"{move}{share:>9}   {about}".rstrip()
-        yield from _lines(policy, standing([*now.moves, cell], rules), depth, side)
+        yield from _lines(policy, game_state([*now.moves, cell], rules), depth, side)
 
 
 def _games_text(results: Sequence[int], proven: int) -> str:

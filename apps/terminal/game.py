@@ -18,16 +18,15 @@ from apps.terminal.interpreter import command
 from apps.terminal.picture import STYLES, number, picture
 from apps.terminal.talk import Show, Talk
 from tictactoe_env.exact.positions import TABULATED, can_enumerate
-from tictactoe_env.games import session
 from tictactoe_env.games.analysis import analyse
-from tictactoe_env.games.game import Game
-from tictactoe_env.games.session import PERSON, who
+from tictactoe_env.games.game import PERSON, Game
 from tictactoe_env.games.store import GameStore, StoreError
 from tictactoe_env.notation import SIDES, cell_text
-from tictactoe_env.rules import Boards, Rules, other_side, standing
+from tictactoe_env.rules import Boards, Rules, game_state, other_side
+from tictactoe_env.session import GameSession, who
 
 
-class TerminalSession(session.GameSession):
+class TerminalSession(GameSession):
     """Plays games between two seats and saves them in a store.
 
     values: the kind of the players' values that is shown from the start, "own" or "expected"; ""
@@ -38,7 +37,7 @@ class TerminalSession(session.GameSession):
 
     talk: Talk
     commands: ClassVar[Mapping[str, str]] = {
-        **session.GameSession.commands,
+        **GameSession.commands,
         "values": "show or hide what each move is worth",
         "values own": "show the other player's own values of the moves",
         "values expected": "show its exact results against random moves",
@@ -93,7 +92,7 @@ class TerminalSession(session.GameSession):
 
     def show(self, cells: Sequence[int], note: str = "") -> None:
         """Show the board after some moves, with values if they are wished."""
-        now = standing(cells, self.rules)
+        now = game_state(cells, self.rules)
         board = now.board
         last = cells[-1] if cells else None
         seat = self._thinker(board)

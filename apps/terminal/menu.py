@@ -10,8 +10,8 @@ import numpy as np
 from rich.table import Table as Columns
 
 from agents import TRAINABLE
-from apps.players.about import LEARNER, id_of, title_of, unit_of
 from apps.players.gallery import Entry, Gallery, grouped
+from apps.players.titles import LEARNER, id_of, title_of, unit_of
 from apps.terminal.examine import MET, remembers, tree_text
 from apps.terminal.game import TerminalSession, seats_of
 from apps.terminal.interpreter import command
@@ -20,7 +20,7 @@ from apps.terminal.report import plain
 from apps.terminal.talk import Talk, number, numbered, one_of, seconds
 from tictactoe_env.errors import printable
 from tictactoe_env.exact.positions import can_enumerate
-from tictactoe_env.games.session import PERSON
+from tictactoe_env.games.game import PERSON
 from tictactoe_env.games.store import GameStore
 from tictactoe_env.notation import SIDES, parse_size, rules_text
 from tictactoe_env.opponents import easy_opponent
@@ -194,7 +194,7 @@ class Menu:
         entries = Gallery().entries()
         for entry in entries:
             if entry.broken:
-                self.talk.say(printable(f"{entry.id} cannot play: {entry.about}"), "yellow")
+                self.talk.say(printable(f"{entry.id} cannot play: {entry.description}"), "yellow")
         return [entry for entry in entries if entry.plays(self.rules)]
 
     def _choose(self, question: str, entries: Sequence[Entry]) -> Entry:

@@ -19,9 +19,9 @@ from tictactoe_env.errors import printable
 from tictactoe_env.exact.positions import can_enumerate
 from tictactoe_env.games.analysis import Verdict, analyse, verdicts
 from tictactoe_env.games.game import Game
-from tictactoe_env.games.session import result_text, what_decided
 from tictactoe_env.games.store import GameStore
 from tictactoe_env.notation import SIDES, cell_text, rules_text
+from tictactoe_env.session import result_text, what_decided
 
 DELAY = 1.0  # seconds a move by default
 HELP = "left/right: move, space: run/pause, v: values, q: quit"

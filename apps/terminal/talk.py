@@ -15,7 +15,7 @@ from rich.console import Console, RenderableType
 from rich.live import Live
 
 from apps.terminal.report import say
-from tictactoe_env.games import session
+from tictactoe_env import session
 from training.options import typed
 
 Seconds = Annotated[float, Field(ge=0, le=3600)]

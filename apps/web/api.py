@@ -9,15 +9,17 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable
+from io import BytesIO
 from typing import Annotated, Any
 
+import segno
 from anyio import from_thread
 from fastapi import Path, Query
 from fastapi.responses import Response
 
-from apps.players.about import BOARDS, GROUPS, LEARNER_ID, story_of, unit_of
 from apps.players.gallery import Entry, Gallery
 from apps.players.pupil import teach
+from apps.players.titles import BOARDS, GROUPS, LEARNER_ID, story_of, unit_of
 from apps.web import requests, work
 from apps.web.requests import HUMAN
 from apps.web.work import Json, Processes, TooSlowError, is_heavy, is_large
@@ -30,12 +32,13 @@ from tictactoe_env.rules import Rules
 
 PERSON = Participant(HUMAN, HUMAN)
 MOST_NAMES = 1_000  # of players that a search finds
+MOST_LETTERS = 1_000  # of a text that is drawn as a code
 SUMMARY = (
     "id",
     "title",
     "kind",
     "group",
-    "about",
+    "description",
     "method",
     "results",
     "where",
@@ -109,19 +112,25 @@ class Api:
         headers = {"Content-Disposition": f'attachment; filename="{name}"'}
         return Response(json.dumps(found.to_json(), indent=1), 200, headers, "application/json")
 
+    def code(self, text: Annotated[str, Query(min_length=1, max_length=MOST_LETTERS)]) -> Response:
+        """A picture of a text as a QR code, which a phone reads."""
+        picture = BytesIO()
+        segno.make_qr(text).save(picture, kind="svg", omitsize=True)
+        return Response(picture.getvalue(), media_type="image/svg+xml")
+
     # --- positions --------------------------------------------------------------------------------
 
     def move(self, asked: requests.MoveAsked) -> Json:
         """The cell that an agent marks."""
-        game = asked.standing
-        entry = self.gallery.entry(asked.agent)
+        game = asked.state
+        player = self.gallery.player(asked.agent, game.rules)
         if game.ended:
             raise ValueError(f"the game is over on {board_text(game.board, game.rules)!r}")
         seed = None
         if asked.seed is not None:
             seed = (asked.seed, len(game.moves))
-        heavy = is_heavy(entry, game.rules)
-        return {"cell": self.run(heavy, work.move, entry, game.rules, game.board, seed)}
+        heavy = is_heavy(player, game.rules)
+        return {"cell": self.run(heavy, work.move, player, game.rules, game.board, seed)}
 
     def analysis(self, asked: requests.AnalysisAsked) -> Json:
         """The thoughts of an agent, null at the end of a game, and the truth, null if unknown.
@@ -129,16 +138,16 @@ class Api:
         The truth is the worth of the position and of each move, null on taken cells; it is unknown
         on boards of more than 16 cells.
         """
-        game = asked.standing
+        game = asked.state
         rules = game.rules
         board = game.board
         answer: Json = {}
         if asked.agent is not None:
-            entry = self.gallery.entry(asked.agent)
+            player = self.gallery.player(asked.agent, rules)
             answer["thoughts"] = None
             if not game.ended:
-                heavy = is_heavy(entry, rules)
-                found = self.run(heavy, work.thoughts, entry, rules, board, asked.values)
+                heavy = is_heavy(player, rules)
+                found = self.run(heavy, work.thoughts, player, rules, board, asked.values)
                 answer["thoughts"] = found
         if asked.truth:
             answer["truth"] = None
@@ -220,7 +229,7 @@ class Api:
                 runs = [one for one in self.gallery.entries() if one.kind == "run"]
                 present += [one for one in runs if one.id == LEARNER_ID]
             learners = [one for one in present if one.learned is not None]
-            seats = [work.seat(one, game.rules) for one in learners if one.plays(game.rules)]
+            seats = [work.seat(one.player, game.rules) for one in learners if one.plays(game.rules)]
             return teach((seat.pupil for seat in seats if seat.pupil), game)
         except ValueError as error:  # the game itself is kept
             return {"learning": f"has failed: {error}"[:300]}
@@ -229,7 +238,8 @@ class Api:
 def groups() -> list[Json]:
     """The groups of a list of players."""
     return [
-        {"id": id, "heading": heading, "about": about} for id, (heading, about) in GROUPS.items()
+        {"id": id, "heading": group.heading, "description": group.description}
+        for id, group in GROUPS.items()
     ]
 
 

@@ -113,8 +113,13 @@ def table(entry: Entry) -> Json:
     if hasattr(model, "is_new"):
         is_new = model.is_new(boards)
     new = "".join(map(str, is_new.astype(int)))
-    about = {"meaning": model.meaning, "scale": getattr(model, "scale", (-1.0, 1.0))}
-    return {"moves": moves, "values": values, "new": new, **about}
+    return {
+        "moves": moves,
+        "values": values,
+        "new": new,
+        "meaning": model.meaning,
+        "scale": getattr(model, "scale", (-1.0, 1.0)),
+    }
 
 
 def rounded(move: Any) -> Any:

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from tictactoe_env.games.game import Game, rules_of
 from tictactoe_env.games.store import LARGEST
 from tictactoe_env.notation import replay
-from tictactoe_env.rules import MAX_BITS, Rules, Standing, standing
+from tictactoe_env.rules import MAX_BITS, GameState, Rules, game_state
 
 MAX_SEED = 2**53  # JavaScript represents every whole number up to this one exactly
 HUMAN = "human"
@@ -49,9 +49,9 @@ class Position(Asked):
     moves: Annotated[list[Cell], Field(max_length=MAX_BITS)]
 
     @property
-    def standing(self) -> Standing:
+    def state(self) -> GameState:
         """The game after these moves. Raises IllegalMoveError if a move is illegal."""
-        found = standing(self.moves, self.board.rules)
+        found = game_state(self.moves, self.board.rules)
         if found.illegal is not None:
             replay(self.moves, found.rules)  # raises, and says what is wrong
         return found
@@ -85,10 +85,16 @@ class FinishedAsked(Position):
     ended: Ending = ""
     result: Literal["X", "O", "draw", ""] = ""
 
-    def game(self, **about: Any) -> Game:
+    def game(self, **fields: Any) -> Game:
         """The game. Raises ValueError for one that goes on."""
-        about |= {"ended": self.ended, "result": self.result, "origin": "web"}
-        return Game(moves=tuple(self.moves), rules=self.board.rules, **about)
+        return Game(
+            moves=tuple(self.moves),
+            rules=self.board.rules,
+            ended=self.ended,
+            result=self.result,
+            origin="web",
+            **fields,
+        )
 
 
 class GameAsked(FinishedAsked):

@@ -71,6 +71,7 @@ def application(
         ("POST", "/api/games", api.keep),
         ("GET", "/api/games", api.games),
         ("GET", "/api/games/{id}", api.game),
+        ("GET", "/api/code", api.code),
         ("GET", "/api/agents", api.agents),
         ("GET", "/api/agents/{id:path}", api.agent),
         ("GET", "/api/certificates/{id:path}", api.certificate),

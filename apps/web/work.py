@@ -19,11 +19,12 @@ from anyio import CapacityLimiter
 
 from apps.players.gallery import Entry
 from apps.players.rounds import lost_games, played, players_of, sentences
-from apps.players.seat import TABLE_CELLS, VALUES_FOLDER, Seat, Thoughts
+from apps.players.seat import TABLE_CELLS, VALUES_FOLDER, Seat, Thoughts, seat_at
 from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.exact.proof import Limit
 from tictactoe_env.games.analysis import GameValue, analyse, verdicts
 from tictactoe_env.games.game import Game
+from tictactoe_env.opponents import AGENT, Player
 from tictactoe_env.rules import SIDES, Boards, Rules
 from training.history import FILE as HISTORY
 from training.metrics import FILE as METRICS
@@ -95,9 +96,9 @@ def _settle() -> None:
         resource.setrlimit(resource.RLIMIT_DATA, (MOST_MEMORY, MOST_MEMORY))
 
 
-def is_heavy(entry: Entry, rules: Rules) -> bool:
+def is_heavy(player: Player, rules: Rules) -> bool:
     """True if a player may need more than some 40 ms for a move: a search, or a large board."""
-    return is_large(rules) or (entry.kind == "agent" and entry.agent in ("search", "mcts"))
+    return is_large(rules) or (player.kind == AGENT and player.name in ("search", "mcts"))
 
 
 def is_large(rules: Rules) -> bool:
@@ -106,22 +107,22 @@ def is_large(rules: Rules) -> bool:
 
 
 @lru_cache(maxsize=KEPT)
-def seat(entry: Entry, rules: Rules) -> Seat:
+def seat(player: Player, rules: Rules) -> Seat:
     """The player at a board, made when it is first needed, which may take seconds.
 
     Raises ValueError if it does not play on this board, or is broken.
     """
-    return entry.seat(rules)
+    return seat_at(player, rules)
 
 
-def move(entry: Entry, rules: Rules, board: Boards, seed: Sequence[int] | None) -> int:
+def move(player: Player, rules: Rules, board: Boards, seed: Sequence[int] | None) -> int:
     """The cell that a player marks on an unfinished board."""
-    return seat(entry, rules).move(board, np.random.default_rng(seed))
+    return seat(player, rules).move(board, np.random.default_rng(seed))
 
 
-def thoughts(entry: Entry, rules: Rules, board: Boards, kind: str) -> Thoughts:
+def thoughts(player: Player, rules: Rules, board: Boards, kind: str) -> Thoughts:
     """The probabilities and values of a player on an unfinished board."""
-    return seat(entry, rules).thoughts(board, kind)
+    return seat(player, rules).thoughts(board, kind)
 
 
 def worths(board: Boards, rules: Rules) -> Json:
@@ -164,12 +165,10 @@ def growth(entry: Entry) -> list[Json]:
     if entry.kind == "trained":
         record = VALUES_FOLDER / f"{entry.id}.csv"
         return read_metrics(record, GROWTH) if record.exists() else []
-    if entry.path is None:
+    place = entry.player.place
+    if place is None or not (place / METRICS).exists():
         return []
-    file = entry.path.with_name(METRICS)
-    if not file.exists():
-        return []
-    rows = read_metrics(file)
+    rows = read_metrics(place / METRICS)
     return [{name: row[name] for name in RESULTS if name in row} for row in rows]
 
 
@@ -180,12 +179,13 @@ def history(entry: Entry) -> Json | None:
     each as O; "said", what follows. None on boards of more than 12 cells too, and of a run that has
     learned one side.
     """
-    if entry.path is None or not entry.path.with_name(HISTORY).exists():
+    place = entry.player.place
+    if place is None or not (place / HISTORY).exists():
         return None
     rules = entry.certificate().rules
     if rules.cells > TABULATED:
         return None
-    players = players_of({entry.id: str(entry.path.parent)}, rules, SHOWN)
+    players = players_of({entry.id: str(place)}, rules, SHOWN)
     if any(player.sides != SIDES for player in players):
         return None
     rounds = played(players, rules, Limit())

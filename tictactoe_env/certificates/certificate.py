@@ -47,7 +47,7 @@ from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.files import json_value, read_file, without_repeats, write_file
 from tictactoe_env.notation import board_text, cell_text, game_text, parse_cells
 from tictactoe_env.policy import Model, Policy, as_policy, plays_symmetrically
-from tictactoe_env.rules import SIDES, Boards, Rules, standing
+from tictactoe_env.rules import SIDES, Boards, Rules, game_state
 
 FILE = "certificate.json"
 MAX_BYTES = 32 << 20  # of a certificate that is read; 3x4 with probabilities needs up to 24 MB
@@ -324,11 +324,11 @@ def _loses(policy: TabularPolicy | LinesPolicy, side: str, line: Sequence[str]) 
         cells = parse_cells(" ".join(line), policy.rules)
     except ValueError:  # a cell beside the board
         return False
-    end = standing(cells, policy.rules)
+    end = game_state(cells, policy.rules)
     if end.winner in (side, None) or len(end.moves) + (end.ended == "illegal") != len(cells):
         return False
     own = range(SIDES.index(side), len(cells), 2)  # the plies in which the policy moves
-    boards = {ply: standing(cells[:ply], policy.rules).board for ply in own}
+    boards = {ply: game_state(cells[:ply], policy.rules).board for ply in own}
     return all(_may_mark(policy, board, cells[ply]) for ply, board in boards.items())
 
 

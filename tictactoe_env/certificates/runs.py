@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
-from itertools import chain, islice
+from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,7 +15,6 @@ from tictactoe_env.rules import Rules
 
 FOLDERS = ("models", "runs")
 MAX_DEPTH = 5  # of folders below these; a run in a subfolder, such as runs/group/run, is 2 deep
-MAX_FOUND = 500  # certificates that are read
 _Folders = Sequence[str | os.PathLike[str]]
 
 
@@ -40,26 +39,28 @@ def place_of(file: Path) -> Path:
     return file
 
 
-def certificates(folder: str | os.PathLike[str]) -> Iterator[Path]:
+def certificates(
+    folder: str | os.PathLike[str], way: Sequence[str] | None = None
+) -> Iterator[Path]:
     """The certificates of all runs below a folder, and every .json file in the folder itself.
 
-    Folders inside a run are not searched. At most MAX_FOUND files, at most MAX_DEPTH folders deep.
+    Folders inside a run are not searched, and none that is more than MAX_DEPTH folders deep. way:
+    search only the first of these folders, in it the second one, and so on.
     """
-    return islice(_below(folder), MAX_FOUND)
-
-
-def _below(folder: str | os.PathLike[str]) -> Iterator[Path]:
     for place, folders, files in os.walk(folder):
         depth = len(Path(place).relative_to(folder).parts)
         is_end = FILE in files or depth >= MAX_DEPTH
-        folders[:] = sorted(one for one in folders if not (is_end or one.startswith(".")))
+        below = [one for one in folders if not (is_end or one.startswith("."))]
+        if way is not None:
+            below = [one for one in below if one in way[depth : depth + 1]]
+        folders[:] = sorted(below)
         if FILE in files:
             yield Path(place, FILE)
         elif depth == 0:
             yield from (Path(place, name) for name in sorted(files) if name.endswith(".json"))
 
 
-@lru_cache(maxsize=2 * MAX_FOUND)
+@cache
 def _known(file: Path, time: int, size: int) -> _SavedRun | None:
     """The run of a file of this time and size; None if its certificate is damaged."""
     del size  # another size means that the file has changed

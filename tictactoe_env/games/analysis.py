@@ -23,6 +23,12 @@ from tictactoe_env.rules import Boards, Rules, other_side
 # --- exact values ---------------------------------------------------------------------------------
 
 
+# By the value for the side to move.
+_VERBS = {1: "wins", 0: "draws", -1: "loses"}
+_ENDED = {1: "won", 0: "drawn", -1: "lost"}
+_RESULTS = {1: "win", 0: "draw", -1: "loss"}
+
+
 class GameValue(NamedTuple):
     """The result if both sides play perfectly, and the number of plies until the end.
 
@@ -44,19 +50,19 @@ class GameValue(NamedTuple):
     def text(self) -> str:
         """In words, such as "wins in 2", counted in moves of the winner."""
         if self.plies == 0:
-            return ("drawn", "won", "lost")[self.value]
+            return _ENDED[self.value]
         if self.value == 0:
-            return "draws"
+            return _VERBS[self.value]
         if self.plies == 1:
-            return "wins at once" if self.value > 0 else "loses at once"
+            return f"{_VERBS[self.value]} at once"
         if self.plies == 2 and self.value < 0:
             return "loses to the next move"
-        return f"{'wins' if self.value > 0 else 'loses'} in {self.winner_moves}"
+        return f"{_VERBS[self.value]} in {self.winner_moves}"
 
     @property
     def held(self) -> str:
         """The result in a word: "win", "draw" or "loss"."""
-        return ("draw", "win", "loss")[self.value]
+        return _RESULTS[self.value]
 
 
 _ILLEGAL = GameValue(-1, 0)  # of a move on a taken cell; any other move takes a ply
@@ -79,7 +85,9 @@ def analyse(board: Boards, rules: Rules) -> Analysis:
     free = int((boards == 0).sum())
 
     def game_value(score: int) -> GameValue:
-        return GameValue(int(np.sign(score)), -LOST - abs(score) if score else free)
+        if score == 0:
+            return GameValue(0, free)
+        return GameValue(int(np.sign(score)), -LOST - abs(score))
 
     scores = solution.move_scores(boards)[0].tolist()
     moves = [None if score == NO_SCORE else game_value(score) for score in scores]
@@ -117,14 +125,19 @@ class Verdict:
         sooner = f"in {after.winner_moves} instead of {before.winner_moves}"
         if after == _ILLEGAL:
             return "is an illegal move, which loses"
+        if not self.optimal and after.value == 0:
+            return f"gives away the {before.held} and only draws"
         if not self.optimal:
-            left = after.text if after.value else "only draws"
-            return f"gives away the {before.held} and {left}"
+            return f"gives away the {before.held} and {after.text}"
         if after.value == 0:
             return "keeps the draw"
+        if after.value > 0 and after.plies != before.plies:
+            return f"keeps the win, {sooner}"
         if after.value > 0:
-            return after.text if after.plies == before.plies else f"keeps the win, {sooner}"
-        return "is lost anyway" + f", and loses {sooner}" * (after.plies < before.plies)
+            return after.text
+        if after.plies < before.plies:
+            return f"is lost anyway, and loses {sooner}"
+        return "is lost anyway"
 
 
 def verdicts(game: Game) -> list[Verdict]:
@@ -150,10 +163,11 @@ def turning_point(game: Game) -> str:
     """
     if resigned := _resigned(game):
         side, held = resigned
-        return f"{side} resigned a position that was {'won' if held.value else 'a draw'}"
+        what = {1: "won", 0: "a draw"}[held.value]
+        return f"{side} resigned a position that was {what}"
     decisive = next((verdict for verdict in verdicts(game) if verdict.threw_away), None)
     if decisive is None:
-        result = "a draw" if game.result == "draw" else f"won for {game.result}"
+        result = {"X": "won for X", "O": "won for O", "draw": "a draw"}[game.result]
         return f"nobody made a mistake: the game was {result} throughout"
     before = decisive.before
     after = decisive.after
@@ -175,4 +189,6 @@ def _resigned(game: Game) -> tuple[str, GameValue] | None:
     side = other_side(game.result)
     if side != SIDES[len(game.moves) % 2]:
         held = held._replace(value=-held.value)
-    return (side, held) if held.value > -1 else None
+    if held.value == -1:
+        return None
+    return side, held

@@ -24,10 +24,11 @@ from urllib.parse import quote, unquote
 from tictactoe_env.errors import one_of, unknown_name, whole_number
 from tictactoe_env.files import json_value
 from tictactoe_env.notation import game_text, parse_cells, parse_variant, replay, variant_words
-from tictactoe_env.rules import SIDES, Boards, Rules, Standing, standing
+from tictactoe_env.rules import SIDES, Boards, GameState, Rules, game_state
 
 # A person; a player known by its name, such as minimax; a saved run; not recorded.
 KINDS = ("human", "agent", "run", "unknown")
+PERSON = "human"  # the name of a person who gives none
 RESULTS = (*SIDES, "draw")
 # early: a draw because every line had marks of both sides, with the option `early_draw`.
 ENDINGS = ("line", "full", "early", "illegal", "resigned")
@@ -38,6 +39,7 @@ rules_of = lru_cache(maxsize=256, typed=True)(Rules)  # a Rules object computes 
 MAX_NAME = 100  # characters
 MAX_SOURCE = 1000
 MAX_SEED = 2**63 - 1  # the largest whole number of SQLite
+MAX_JSON = 16 << 20  # bytes of a JSON list of games
 MAX_LINE = 64_000  # characters of a game as text; the longest has fewer than 30,000
 
 
@@ -128,7 +130,7 @@ class Game:
                 number = getattr(self, name)
                 fields[name] = whole_number(number, f"{name} of a game", low, MAX_SEED)
         moves = tuple(self.moves)
-        game = standing(moves, self.rules)
+        game = game_state(moves, self.rules)
         fields["ended"], fields["result"] = self._ending(game)
         for name in ("ended", "result"):
             if getattr(self, name) not in ("", fields[name]):
@@ -138,7 +140,7 @@ class Game:
         for name, value in fields.items():
             object.__setattr__(self, name, value)
 
-    def _ending(self, game: Standing) -> tuple[str, str]:
+    def _ending(self, game: GameState) -> tuple[str, str]:
         """The ending and the result."""
         if game.illegal is not None:
             is_last = game.illegal == len(self.moves) - 1
@@ -171,8 +173,8 @@ class Game:
     def line(self) -> str:
         """The game as a line of text: its moves, then its fields as name=value, without the id."""
         board = {"board": f"{self.rules.rows}x{self.rules.cols}", "k": self.rules.k}
-        about = {**vars(self), **board}
-        known = (f"{name}={about[name]}" for name in _FIELDS if about[name] is not None)
+        values = {**vars(self), **board}
+        known = (f"{name}={values[name]}" for name in _FIELDS if values[name] is not None)
         return " ".join([*self.text.split(), *known, *variant_words(self.rules)])
 
     @classmethod
@@ -182,24 +184,21 @@ class Game:
         `#` begins a comment. rules: the board if the line names none.
         """
         words = line.partition("#")[0].split()
-        about: dict[str, Any] = {}
+        fields: dict[str, Any] = {}
         further = Rules.further_fields()
         for name, _, value in (word.partition("=") for word in words if "=" in word):
-            if name in about:
+            if name in fields:
                 raise ValueError(f"{name}= is given twice in the line: leave one out")
             one_of("field of a game", name, (*_FIELDS, *further))
-            about[name] = value
-        given = [f"{name}={about.pop(name)}" for name in further if name in about]
-        is_named = "board" in about
-        variant = parse_variant(given) if given or is_named else rules.variant
-        rows, _, cols = about.pop("board", f"{rules.rows}x{rules.cols}").partition("x")
-        k = about.pop("k", None if is_named else str(rules.k))
-        marks = None if k is None else _number(k, "k")
-        rules = rules_of(_number(rows, "rows"), _number(cols, "cols"), marks, **variant)
-        about |= {side: Participant.parse(about[side]) for side in ("x", "o") if side in about}
-        about |= {"seed": _number(about["seed"], "seed")} if "seed" in about else {}
+            fields[name] = value
+        rules = _rules_in(fields, rules)
+        for side in ("x", "o"):
+            if side in fields:
+                fields[side] = Participant.parse(fields[side])
+        if "seed" in fields:
+            fields["seed"] = _number(fields["seed"], "seed")
         moves = parse_cells(" ".join(word for word in words if "=" not in word), rules)
-        return cls(moves=tuple(moves), rules=rules, **{"origin": "file", **about})
+        return cls(moves=tuple(moves), rules=rules, **{"origin": "file", **fields})
 
     def as_json(self) -> dict[str, Any]:
         """The game as JSON values: players and `board` as objects, `moves` as text."""
@@ -226,6 +225,23 @@ class Game:
             raise ValueError(f"a game is an object, got {content!r:.200}: {error!r}") from None
 
 
+def _rules_in(fields: dict[str, str], usual: Rules) -> Rules:
+    """The board of the fields of a line, which are taken out of them.
+
+    What is not named is as in `usual`; but a board that is named has only what is named with it.
+    """
+    variant = [f"{name}={fields.pop(name)}" for name in Rules.further_fields() if name in fields]
+    if not variant and "board" not in fields:
+        variant = variant_words(usual)
+    if "board" not in fields:
+        fields.setdefault("k", str(usual.k))
+    rows, _, cols = fields.pop("board", f"{usual.rows}x{usual.cols}").partition("x")
+    sizes = [_number(rows, "rows"), _number(cols, "cols")]
+    if "k" in fields:
+        sizes.append(_number(fields.pop("k"), "k"))
+    return rules_of(*sizes, **parse_variant(variant))
+
+
 def _number(text: str, what: str) -> int:
     """The whole number that `text` writes in digits; ValueError for other text."""
     if not re.fullmatch("[0-9]{1,19}", text):
@@ -236,7 +252,9 @@ def _number(text: str, what: str) -> int:
 def _utc(text: str) -> str:
     """A time as UTC to the second, such as 2026-05-09T07:35:25Z; "" is now."""
     try:
-        when = datetime.now(UTC) if text == "" else datetime.fromisoformat(text.upper())
+        when = datetime.now(UTC)
+        if text != "":
+            when = datetime.fromisoformat(text.upper())
         if when.tzinfo is None:
             raise ValueError("it names no zone")
         return when.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
@@ -256,7 +274,9 @@ def parse_lines(lines: Iterable[str], rules: Rules = SQUARE, source: str = "") -
     with `source`, the name of the file.
     """
     for number, line in enumerate(lines, 1):
-        where = f"line {number} of {source}" if source else f"line {number}"
+        where = f"line {number}"
+        if source:
+            where += f" of {source}"
         if len(line) > MAX_LINE:
             raise ValueError(f"{where}: a game has at most {MAX_LINE:,} characters")
         if line.partition("#")[0].strip():
@@ -269,7 +289,9 @@ def parse_lines(lines: Iterable[str], rules: Rules = SQUARE, source: str = "") -
 def parse_json(text: str | bytes) -> Iterator[Game]:
     """The games of a JSON list. Raises ValueError with the number of a wrong entry."""
     try:
-        entries = json_value(text.removeprefix(BOM_UTF8) if isinstance(text, bytes) else text)
+        if isinstance(text, bytes):
+            text = text.removeprefix(BOM_UTF8)
+        entries = json_value(text)
         if not isinstance(entries, list):
             raise ValueError(f"got {text[:80]!r}")
     except ValueError as error:

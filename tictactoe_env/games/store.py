@@ -13,18 +13,15 @@ When `add` returns, the game is on the disk (flushed at every commit). Several p
 store at the same time. Threads may share a `GameStore`, which admits one thread at a time. A forked
 process must open the store again.
 
-Every row has a checksum, which covers its id, and the moves of a game are replayed whenever it is
-read. A damaged game raises StoreError. A list may lack games whose index is damaged; `check` and
-reading every game tell.
+The moves of a game are replayed whenever it is read, and a damaged game raises StoreError. A list
+may lack games whose index is damaged; `check` tells.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import sqlite3
 import threading
-import zlib
 from codecs import BOM_UTF8
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -32,8 +29,9 @@ from pathlib import Path
 from typing import Any
 
 from tictactoe_env.errors import one_of, printable, whole_number
-from tictactoe_env.files import MAX_JSON, check_file, read_file
+from tictactoe_env.files import check_file, read_file
 from tictactoe_env.games.game import (
+    MAX_JSON,
     MAX_LINE,
     ORIGINS,
     RESULTS,
@@ -52,10 +50,10 @@ LARGEST = 2**63 - 1  # the largest whole number of SQLite
 _SQLITE = b"SQLite format 3\0"  # the first bytes of its files
 GAMES_AT_ONCE = 1_000  # that `__iter__` reads
 _APPLICATION = 0x58284F29  # "X(O)", the application id of a store of games
-_VERSION = 2  # `user_version` of the file
+_VERSION = 3  # `user_version` of the file; in version 2 each row had a checksum
 _COLUMNS = (
     "id, time, x_kind, x_name, x_source, o_kind, o_name, o_source, side, rows, cols, k, seed, "
-    "moves, result, ended, origin, checksum"
+    "moves, result, ended, origin"
 )
 _SCHEMA = (
     """CREATE TABLE games (
@@ -64,7 +62,7 @@ _SCHEMA = (
         o_kind TEXT NOT NULL, o_name TEXT NOT NULL, o_source TEXT NOT NULL,
         side TEXT, rows INTEGER NOT NULL, cols INTEGER NOT NULL, k INTEGER NOT NULL,
         seed INTEGER, moves TEXT NOT NULL, result TEXT NOT NULL, ended TEXT NOT NULL,
-        origin TEXT NOT NULL, checksum INTEGER NOT NULL)""",
+        origin TEXT NOT NULL)""",
     # Every index ends with the id, so it gives its games newest first. There may be many games of
     # training, so they are in one index only.
     "CREATE INDEX games_listed ON games (id) WHERE origin <> 'training'",
@@ -78,7 +76,13 @@ _SCHEMA = (
 _KIND = """SELECT (SELECT * FROM pragma_application_id), (SELECT * FROM pragma_user_version),
     (SELECT max(type) FROM sqlite_master)"""
 NEW = (0, 0, None)
+OLD = (_APPLICATION, 2, "table")
 STORE = (_APPLICATION, _VERSION, "table")
+_CHANGES = {
+    NEW: _SCHEMA,
+    OLD: ("ALTER TABLE games DROP COLUMN checksum", f"PRAGMA user_version = {_VERSION}"),
+}
+"""The statements that make a store of a file of another kind."""
 
 
 class StoreError(ValueError):
@@ -102,7 +106,6 @@ class GameStore:
         self.read_only = read_only
         self.timeout = timeout
         self._lock = threading.RLock()
-        self._process = os.getpid()
         with self._explained():
             self._connection = self._connect()
         try:
@@ -136,10 +139,7 @@ class GameStore:
             last = self._rows("SELECT max(id) FROM games")[0][0] or 0
             ids = range(last + 1, last + 1 + len(rows))
             numbered = ((id, *row) for id, row in zip(ids, rows, strict=True))
-            connection.executemany(
-                f"INSERT INTO games ({_COLUMNS}) VALUES ({places})",
-                ((*row, _checksum(row)) for row in numbered),
-            )
+            connection.executemany(f"INSERT INTO games ({_COLUMNS}) VALUES ({places})", numbered)
         return ids
 
     # --- reading ---------------------------------------------------------------------------------
@@ -188,8 +188,6 @@ class GameStore:
     def __iter__(self) -> Iterator[Game]:
         """Every game, oldest first, including those of training."""
         statement = f"SELECT {_COLUMNS} FROM games WHERE id > ? ORDER BY id LIMIT {GAMES_AT_ONCE}"
-        counting = "SELECT count(*) FROM games INDEXED BY games_origin"
-        known = self._rows(counting)[0][0]
         last = 0
         while rows := self._rows(statement, (last,)):
             for row in rows:
@@ -197,9 +195,6 @@ class GameStore:
                     raise _damaged(self.path, f"game {row[0]} comes after game {last}")
                 yield self._game(row)
                 last = row[0]
-                known -= 1
-        if known > 0:  # games are never removed
-            raise _damaged(self.path, f"it lacks {known:,} games")
 
     def check(self) -> int:
         """Check the file and replay every game; returns the number of games.
@@ -229,15 +224,20 @@ class GameStore:
         )
 
     def _prepare(self) -> None:
-        """Make the tables of a new file. StoreError for a file that is no store."""
+        """Make the tables of a new file, or change those of an old one.
+
+        StoreError for a file that is no store.
+        """
         self._rows("PRAGMA trusted_schema = OFF")  # SQL in the file calls harmless functions only
         self._rows("PRAGMA synchronous = EXTRA")
         self._rows(f"PRAGMA query_only = {self.read_only}")
-        if not self.read_only and self._kind() == NEW:
+        if self.read_only and self._kind() == OLD:
+            return
+        if not self.read_only and self._kind() in _CHANGES:
             with self._writing() as connection:
-                if self._kind() == NEW:  # otherwise another process has just made them
-                    for statement in _SCHEMA:
-                        connection.execute(statement)
+                # Another process may just have done it.
+                for statement in _CHANGES.get(self._kind(), ()):
+                    connection.execute(statement)
         if self._kind() != STORE:
             raise StoreError(
                 f"{self.path} is no store of games of version {_VERSION}: give another path, or "
@@ -270,8 +270,6 @@ class GameStore:
     @contextmanager
     def _explained(self) -> Iterator[None]:
         """Admits one thread at a time, and raises StoreError for an error of SQLite."""
-        if os.getpid() != self._process:
-            raise StoreError(f"{self.path} was opened before a fork: open it again after it")
         with self._lock:
             try:
                 yield
@@ -290,40 +288,51 @@ class GameStore:
         result: str | None = None,
     ) -> tuple[str, dict[str, Any]]:
         """The SQL statement for the ids of the games that pass the filters, and its parameters."""
+        values: dict[str, Any] = {"most": most, "result": result, "people": people}
+        conditions = ["id <= :most"]
         origins = {origin} if isinstance(origin, str) else set(origin)
         for name in origins:
             one_of("origin of a game", name, ORIGINS)
-        names = [] if player is None else [player] if isinstance(player, str) else list(player)
-        players = {f"player{number}": name for number, name in enumerate(names)}
-        values: dict[str, Any] = {"most": most, "result": result, **players}
-        where = ["id <= :most"]
         if origins == set(LISTED):
-            where.append("origin <> 'training'")  # the condition of the indexes, word for word
+            conditions.append("origin <> 'training'")  # as the indexes have it, word for word
         elif origins != set(ORIGINS):
-            where.append(f"origin IN ({', '.join(repr(name) for name in sorted(origins))})")
+            conditions.append(f"origin IN ({', '.join(repr(name) for name in sorted(origins))})")
         if result is not None:
             one_of("result of a game", result, RESULTS)
-            where.append("result = :result")
+            conditions.append("result = :result")
         if people is not None:
-            where.append(f"('human' IN (x_kind, o_kind)) = {int(people)}")
+            conditions.append("('human' IN (x_kind, o_kind)) = :people")
+        chosen = " AND ".join(conditions)
+        if player is None:
+            return f"SELECT id FROM games WHERE {chosen}", values
+        names = [player] if isinstance(player, str) else player
+        players = {f"player{number}": name for number, name in enumerate(names)}
         among = ", ".join(f":{name}" for name in players)
-        sides = ([],) if player is None else tuple([f"{x}_name IN ({among})"] for x in "xo")
-        parts = (f"SELECT id FROM games WHERE {' AND '.join(where + side)}" for side in sides)
-        return " UNION ".join(parts), values
+        statement = (
+            f"SELECT id FROM games WHERE {chosen} AND x_name IN ({among}) "
+            f"UNION SELECT id FROM games WHERE {chosen} AND o_name IN ({among})"
+        )
+        return statement, {**values, **players}
 
     def _game(self, row: tuple[Any, ...]) -> Game:
         """The game in a row; StoreError if the row is damaged."""
         values = dict(zip(_COLUMNS.split(", "), row, strict=True))
-        if values.pop("checksum") != _checksum(row[:-1]):
-            raise _damaged(self.path, f"game {row[0]} is not what was written")
-        words = values.pop("moves").split()
-        variant = parse_variant(word for word in words if "=" in word)
-        rules = rules_of(*(values.pop(name) for name in SIZES), **variant)
-        for side in "xo":
-            about = (values.pop(f"{side}_{name}") for name in ("kind", "name", "source"))
-            values[side] = Participant(*about)
-        moves = tuple(parse_cells(" ".join(words[: len(words) - len(variant)]), rules))
-        return Game(rules=rules, moves=moves, **values)
+        try:
+            return _game_of(values)
+        except (ValueError, TypeError, AttributeError) as error:
+            raise _damaged(self.path, f"game {row[0]}: {error}") from None
+
+
+def _game_of(values: dict[str, Any]) -> Game:
+    """The game of a row, by column. Raises an error if it is damaged."""
+    words = values.pop("moves").split()
+    variant = parse_variant(word for word in words if "=" in word)
+    rules = rules_of(*(values.pop(name) for name in SIZES), **variant)
+    for side in "xo":
+        parts = (values.pop(f"{side}_{name}") for name in ("kind", "name", "source"))
+        values[side] = Participant(*parts)
+    moves = tuple(parse_cells(" ".join(words[: len(words) - len(variant)]), rules))
+    return Game(rules=rules, moves=moves, **values)
 
 
 def read_games(path: str | os.PathLike[str], rules: Rules = SQUARE) -> Iterator[Game]:
@@ -354,14 +363,10 @@ def _damaged(path: Path, what: object) -> StoreError:
 
 
 def _values(game: Game) -> tuple[Any, ...]:
-    """The row of a game without its id and checksum."""
+    """The row of a game without its id."""
     players = (game.x.kind, game.x.name, game.x.source, game.o.kind, game.o.name, game.o.source)
     board = (game.rules.rows, game.rules.cols, game.rules.k)
     # The table has no column for what makes a board a variant: it follows the moves, as in a line.
     moves = " ".join([*game.text.split(), *variant_words(game.rules)])
     ending = (moves, game.result, game.ended, game.origin)
     return (game.time, *players, game.side, *board, game.seed, *ending)
-
-
-def _checksum(values: Sequence[Any]) -> int:
-    return zlib.crc32(json.dumps(values, default=str).encode())

@@ -41,7 +41,9 @@ def trained_names(rules: Rules = BOARD) -> tuple[str, ...]:
 def trained_policy(name: str, rules: Rules = BOARD) -> TabularPolicy | LinesPolicy:
     """The policy of a name in `trained_names(rules)`."""
     certificate = certificate_of(name, rules)
-    return table_of(certificate) if rules == BOARD else policy_in(certificate)
+    if rules == BOARD:
+        return table_of(certificate)
+    return policy_in(certificate)
 
 
 @cache
@@ -54,12 +56,16 @@ def facts_of(name: str, rules: Rules = BOARD) -> Certificate:
 
 def certificate_of(name: str, rules: Rules = BOARD) -> Certificate:
     """The certificate of a trained agent on a board."""
-    return unpack(_file(name)) if rules == BOARD else read(FOLDER / f"{name}{ending(rules)}")
+    if rules == BOARD:
+        return unpack(_file(name))
+    return read(FOLDER / f"{name}{ending(rules)}")
 
 
 def ending(rules: Rules) -> str:
     """The end of the names of a board's files."""
-    return TABLE if rules == BOARD else f"-{rules_text(rules)}.json"
+    if rules == BOARD:
+        return TABLE
+    return f"-{rules_text(rules)}.json"
 
 
 def unpack(packed: Mapping[str, Any]) -> Certificate:

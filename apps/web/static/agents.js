@@ -7,7 +7,7 @@ import { growthChart } from "./growth.js";
 import { historyChart } from "./history.js";
 import { Replay } from "./replay.js";
 import { resultsTable } from "./results.js";
-import { cellOf, other, standing } from "./rules.js";
+import { cellOf, gameState, other } from "./rules.js";
 import {
   HUMAN,
   SIDES,
@@ -27,9 +27,9 @@ export async function agentsPage(_, __, signal) {
   const listed = groups
     .map((group) => ({ ...group, members: all.filter((agent) => agent.group === group.id) }))
     .filter(({ id, members }) => members.length > 0 || id === "run");
-  const section = ({ id, heading, about, members }) => html`
+  const section = ({ id, heading, description, members }) => html`
     <h2 id=${`group-${id}`} tabindex="-1">${heading}</h2>
-    <p class="count">${about}</p>
+    <p class="count">${description}</p>
     <ul class="agents">${members.map(card)}</ul>`;
   const jump = ({ id, heading }) => html`<li><a href=${`#group-${id}`}>${heading}</a></li>`;
   const element = html`
@@ -66,8 +66,8 @@ function badge(agent) {
 
 /** A player in a few sentences. */
 function whatItIs(agent) {
-  if (agent.broken) return agent.about;
-  return sentences(agent.kind === "agent" && agent.about, whereIt(agent), oneSided(agent));
+  if (agent.broken) return agent.description;
+  return sentences(agent.kind === "agent" && agent.description, whereIt(agent), oneSided(agent));
 }
 
 export async function agentPage([id], _, signal) {
@@ -78,7 +78,7 @@ export async function agentPage([id], _, signal) {
   const replays = [];
   const lost = sides.map((side) => losing(found, side, replays)).filter(Boolean);
   const why = found.broken
-    ? `Its file is damaged, so it cannot play: ${found.about}`
+    ? `Its file is damaged, so it cannot play: ${found.description}`
     : `Nothing is proven of it here: ${found.reason}.`;
   const sign = found.unbeatable ?? !lost.length ? "✓" : "✗";
   const statement = certificate
@@ -126,7 +126,7 @@ function losing(agent, side, replays) {
   const names = part.losing_line;
   if (!names) return null;
   const cells = names.map((name) => cellOf(name, board));
-  const { ended, result } = standing(cells, board);
+  const { ended, result } = gameState(cells, board);
   const replay = new Replay({ board, cells, ended, result }, { X: null, O: null, [side]: agent });
   replays.push(replay);
   const play = gamePath({ [other(side)]: HUMAN, [side]: agent.id }, board, { line: cells.join(",") });

@@ -1,7 +1,7 @@
 // A board: a grid of cells that are chosen by mouse, finger or keyboard, or a picture of one.
 
 import { drawMark, fill, html } from "./dom.js";
-import { cellName, landing, sideOf, standing } from "./rules.js";
+import { cellName, gameState, landing, sideOf } from "./rules.js";
 import { shortly } from "./words.js";
 
 const SIGNS = { wins: "▲", draws: "=", loses: "▼" }; // shapes beside the colours of the truth
@@ -105,7 +105,7 @@ export class Board {
   show(changes) {
     Object.assign(this.shown, changes);
     const { moves, open, guide, hints, blunder, notes } = this.shown;
-    const { ended, lines } = standing(moves, this.rules);
+    const { ended, lines } = gameState(moves, this.rules);
     const [illegal, winning, last] = [ended === "illegal", lines.flat(), moves.at(-1)];
     this.grid.classList.toggle("open", open);
     this.grid.classList.toggle("won", lines.length > 0);

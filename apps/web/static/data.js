@@ -17,6 +17,8 @@ export const agent = (id, signal) =>
   get(`agents/${pathOf(id)}`, signal, `There is no player “${id}” here.`);
 /** The address of a certificate as a file, or null. */
 export const certificateFile = (id) => `/api/certificates/${pathOf(id)}`;
+/** The address of a picture of a QR code, or null. */
+export const codeOf = (text) => `/api/code?${new URLSearchParams({ text })}`;
 /** The cell that an agent plays. asked: {board, moves, agent, seed}. */
 export const move = (asked, signal) => post("move", asked, signal);
 /** {thoughts, truth}: of an agent, and null where the truth is unknown. asked: {board, moves, agent, values, truth}. */

@@ -1,7 +1,7 @@
 // A game under way: its moves, how it stands, and what is saved of it.
 
 import { session } from "./memory.js";
-import { other, sideOf, standing } from "./rules.js";
+import { gameState, other, sideOf } from "./rules.js";
 import { HUMAN, boardKey } from "./words.js";
 
 const SEEDS = 2 ** 32;
@@ -20,16 +20,16 @@ export class Game {
     this.isCounted = false; // in the score
   }
 
-  /** See `standing`; `ended` may be "resigned" too. */
-  get standing() {
-    const stands = standing(this.moves, this.rules);
+  /** See `gameState`; `ended` may be "resigned" too. */
+  get state() {
+    const stands = gameState(this.moves, this.rules);
     if (this.resigned === null) return stands;
     return { ...stands, turn: null, ended: "resigned", result: other(this.resigned) };
   }
 
   /** The side to move, null at the end. */
   get turn() {
-    return this.standing.turn;
+    return this.state.turn;
   }
 
   get isOver() {

@@ -33,7 +33,7 @@ const DIRECTIONS = [[0, 1], [1, 0], [1, 1], [1, -1]]; // rows down, columns to t
  * "line", "full", "illegal" for a last move that is illegal, or "". lines: the cells of each line
  * that won.
  */
-export function standing(moves, board) {
+export function gameState(moves, board) {
   const { rows, cols, k } = checked(board);
   const [last, side] = [moves.at(-1), sideOf(moves.length - 1)];
   const over = (ended, result, lines = []) => ({ turn: null, ended, result, lines });

@@ -93,7 +93,7 @@ export class Seats {
     const isUntrained = agent.side && agent.side !== side;
     const strength = agent.unbeatable ? "unbeatable" : "can be beaten";
     const text = sentences(
-      agent.unbeatable === null ? agent.about : strength,
+      agent.unbeatable === null ? agent.description : strength,
       isUntrained && `It was ${oneSided(agent)}: as ${side} it makes untrained moves`,
       learnedText(agent),
     );

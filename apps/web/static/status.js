@@ -18,8 +18,8 @@ export class Status {
   }
 
   /** Say whose turn it is, or how the game has ended; a screen reader says the last move too. */
-  show({ standing, moves, rules, players }) {
-    const { turn, ended, result } = standing;
+  show({ state, moves, rules, players }) {
+    const { turn, ended, result } = state;
     const move = moves.length
       ? `${sideOf(moves.length - 1)} plays ${cellName(moves.at(-1), rules)}. `
       : "";

@@ -3,7 +3,7 @@
 // The truth is a search, and games are kept in this browser.
 
 import { memory } from "./memory.js";
-import { cellOf, sideOf, standing } from "./rules.js";
+import { cellOf, gameState, sideOf } from "./rules.js";
 
 const BOARD = { rows: 3, cols: 3, k: 3 };
 const CELLS = [...Array(9).keys()];
@@ -31,6 +31,9 @@ export function certificateFile(id) {
   const text = JSON.stringify({ ...certificate, moves: Object.fromEntries(all) }, null, 1);
   return URL.createObjectURL(new Blob([text], { type: "application/json" }));
 }
+
+/** Nobody is here to draw it. */
+export const codeOf = () => null;
 
 /** The one of this id. Throws an error if there is none. */
 function found(all, id, missing) {
@@ -63,7 +66,7 @@ const isBetter = (one, best) =>
 
 /** {value, plies} with best play, for the side to move: the winner is quick, the loser slow. */
 const worthOf = remembered((moves) => {
-  const { turn, result } = standing(moves, BOARD);
+  const { turn, result } = gameState(moves, BOARD);
   if (turn === null) return { value: result === "draw" ? 0 : -1, plies: 0 };
   const all = onFree(moves, (cell) => worthAfter(moves, cell)).filter(Boolean);
   return all.reduce((best, one) => (isBetter(one, best) ? one : best));
@@ -93,7 +96,7 @@ const expectations = new Map();
 function expected(id, side) {
   const key = `${id} ${side}`;
   const compute = (moves) => {
-    const { turn, result } = standing(moves, BOARD);
+    const { turn, result } = gameState(moves, BOARD);
     if (turn === null) return result === "draw" ? 0 : result === side ? 1 : -1;
     const free = 9 - moves.length;
     const shares = turn === side ? probsOf(id, moves) : onFree(moves, () => 1 / free);

@@ -158,7 +158,7 @@ export class Turns {
     const { game, page } = this;
     const { players, rules, moves, seed } = game;
     const { you, opponent } = players;
-    const { ended, result } = game.standing;
+    const { ended, result } = game.state;
     session.set("game", null);
     page.status.judge(null);
     if (!game.isCounted) page.score.count(players.seats, result);

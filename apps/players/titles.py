@@ -10,14 +10,16 @@ The titles and stories of agents stand on their pages. No file is read for a tit
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import NamedTuple
 
 import agents
 from tictactoe_env.certificates.content import Certificate
 from tictactoe_env.certificates.stated import Stated
 from tictactoe_env.exact.verdict import verdict
-from tictactoe_env.games.session import PERSON
+from tictactoe_env.games.game import PERSON
 from tictactoe_env.opponents import (
     EASY,
     EASY_BEYOND,
@@ -45,67 +47,74 @@ LEARNER_ID = "runs/learner"
 MANY_WINS = 0.8  # of the games against random moves: a player seems strong
 
 
-class Listed(NamedTuple):
-    """A player that needs no training: its title, its group, and a sentence about it.
+class Group(NamedTuple):
+    """A group of a list: its heading, what its players are, and the titles of its first ones."""
 
-    A player without a sentence here has the sentence of the table of opponents.
-    """
-
-    title: str
-    group: str
-    about: str = ""
+    heading: str
+    description: str
+    titles: Mapping[str, str] = MappingProxyType({})
 
 
-PLAYERS = {
-    "random": Listed("Random player", "easy"),
-    EASY: Listed("Easy opponent", "easy", "perfect play that makes 30 % of its moves at random"),
-    "minimax-ties=fastest": Listed("Perfect play", "perfect"),
-    "minimax": Listed("Perfect play, unhurried", "perfect"),
-    "minimax-first": Listed("Perfect play, always the same", "perfect"),
-    "minimax-slip=0.1": Listed("Medium opponent", "strong"),
-    "search": Listed(
-        "Full search", "perfect", "works out every game to its end, but is in no hurry to win"
-    ),
-    EASY_BEYOND: Listed(
-        "One step ahead", "easy", "takes a win and blocks yours, but does not see a fork coming"
-    ),
-    "search-depth=2": Listed("Search, 2 moves ahead", "strong", "thinks two moves ahead"),
-    "search-depth=4": Listed("Search, 4 moves ahead", "strong", "thinks four moves ahead"),
-    "mcts-playouts=50": Listed(
-        "Tree search, 50 playouts",
-        "strong",
-        "tries 50 games in its head before each move: plays well, with mistakes",
-    ),
-    "mcts-playouts=1000": Listed(
-        "Tree search, 1,000 playouts", "strong", "tries 1,000 games in its head before each move"
-    ),
-    LEARNER_ID: Listed(
-        "Your apprentice",
-        "easy",
-        "a trie that learns from your games; at first it knows nothing",
-    ),
-}
-"""The players without training that come first in every list, with words for people.
-
-All other opponents of the package, and those that were added to it, follow under their names.
-"""
-WITH_OPTIONS = {"minimax": "Perfect play", "search": "Search", "mcts": "Tree search"}
 GROUPS = {
-    "easy": ("Easy to beat", "They make mistakes. Begin here."),
-    "strong": (
+    "easy": Group(
+        "Easy to beat",
+        "They make mistakes. Begin here.",
+        {
+            "random": "Random player",
+            EASY: "Easy opponent",
+            EASY_BEYOND: "One step ahead",
+            LEARNER_ID: "Your apprentice",
+        },
+    ),
+    "strong": Group(
         "Strong, without training",
         "They calculate. Some see only a few moves ahead, or slip at times.",
+        {
+            "minimax-slip=0.1": "Medium opponent",
+            "search-depth=2": "Search, 2 moves ahead",
+            "search-depth=4": "Search, 4 moves ahead",
+            "mcts-playouts=50": "Tree search, 50 playouts",
+            "mcts-playouts=1000": "Tree search, 1,000 playouts",
+        },
     ),
-    "perfect": ("Perfect play", "They calculate every game to its end. Nobody can beat them."),
-    "proven": (
+    "perfect": Group(
+        "Perfect play",
+        "They calculate every game to its end. Nobody can beat them.",
+        {
+            "minimax-ties=fastest": "Perfect play",
+            "minimax": "Perfect play, unhurried",
+            "minimax-first": "Perfect play, always the same",
+            "search": "Full search",
+        },
+    ),
+    "proven": Group(
         "Trained, proven unbeatable",
         "They have learned to play, and come with the program. No line of play beats them.",
     ),
-    "beatable": ("Trained, can be beaten", "Trained, but somebody can beat them: find out how."),
-    "run": ("Your training runs", "Trained on this computer: make train trains one."),
-    "other": ("Other players", "They need no training. Other packages may have brought them."),
+    "beatable": Group(
+        "Trained, can be beaten", "Trained, but somebody can beat them: find out how."
+    ),
+    "run": Group("Your training runs", "Trained on this computer: make train trains one."),
+    "other": Group("Other players", "They need no training. Other packages may have brought them."),
 }
-"""The groups in the order of a list, with their headings and what their players are."""
+"""The groups in the order of a list."""
+PLAYERS = {id: group for group, one in GROUPS.items() for id in one.titles}
+"""The group of each player that needs no training and has a title.
+
+All other opponents of the package, and those that were added to it, follow under their names.
+"""
+SENTENCES = {
+    EASY: "perfect play that makes 30 % of its moves at random",
+    "search": "works out every game to its end, but is in no hurry to win",
+    EASY_BEYOND: "takes a win and blocks yours, but does not see a fork coming",
+    "search-depth=2": "thinks two moves ahead",
+    "search-depth=4": "thinks four moves ahead",
+    "mcts-playouts=50": "tries 50 games in its head before each move: plays well, with mistakes",
+    "mcts-playouts=1000": "tries 1,000 games in its head before each move",
+    LEARNER_ID: "a trie that learns from your games; at first it knows nothing",
+}
+"""What people are told of some; of all others what the table of opponents says."""
+WITH_OPTIONS = {"minimax": "Perfect play", "search": "Search", "mcts": "Tree search"}
 NAMES = {
     PERSON: "a person",
     "dqn-duel-first": "The opener",
@@ -143,7 +152,7 @@ def title_of(id: str, stated: Stated | None = None) -> str:
     stated: what the certificate of a run or a trained agent states: its preset and its seed.
     """
     if id in PLAYERS:
-        return PLAYERS[id].title
+        return GROUPS[PLAYERS[id]].titles[id]
     if id in NAMES:
         return NAMES[id]
     if is_trained(id):
@@ -163,9 +172,7 @@ def title_of(id: str, stated: Stated | None = None) -> str:
 
 def sentence_of(id: str) -> str:
     """The way in which a player that needs no training plays; "" if nothing is known of it."""
-    if id in PLAYERS and PLAYERS[id].about:
-        return PLAYERS[id].about
-    return description(id)
+    return SENTENCES.get(id) or description(id)
 
 
 def story_of(agent: str) -> str:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from oracles.plain_game import plain_standing
 from text_cases import refuses
 
-from tictactoe_env.rules import Rules, standing
+from tictactoe_env.rules import Rules, game_state
 
 
 @st.composite
@@ -34,8 +34,8 @@ def rules_and_cells(draw):
 @example((Rules(), [0, 3, 1, 4, 2]), True)  # a line, although dead boards end too
 def test_a_game_stands_as_in_plain_python(case, early_draw):
     rules, cells = case
-    game = standing(cells, rules, early_draw)
-    assert early_draw or game == standing(cells, rules)
+    game = game_state(cells, rules, early_draw)
+    assert early_draw or game == game_state(cells, rules)
     plain = plain_standing(cells, (rules.rows, rules.cols, rules.k), early_draw)
     x, o = (int(bits) for bits in rules.to_bits(np.array(plain["board"])))
     assert (game.rules, game.x, game.o) == (rules, x, o)
@@ -48,5 +48,5 @@ def test_a_game_stands_as_in_plain_python(case, early_draw):
 @pytest.mark.parametrize("cell", [-1, 9, 4.0, True])
 def test_a_number_that_is_no_cell_is_refused_unless_the_game_stopped_before_it(cell):
     with refuses("cell", repr(cell)):
-        standing([0, cell], Rules())
-    assert standing([0, 0, cell], Rules()).illegal == 1
+        game_state([0, cell], Rules())
+    assert game_state([0, 0, cell], Rules()).illegal == 1

@@ -30,18 +30,16 @@ from __future__ import annotations
 import inspect
 import os
 import re
-import sys
-import textwrap
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache, lru_cache, partial
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tictactoe_env.errors import printable, unknown_name
+from tictactoe_env.errors import unknown_name
 from tictactoe_env.policy import Policy, as_policy, checked_weights, keeps
-from tictactoe_env.rules import SIDES, Rules, checked_rules
+from tictactoe_env.rules import Rules, checked_rules
 
 if TYPE_CHECKING:
     from tictactoe_env.certificates.content import Certificate
@@ -50,6 +48,9 @@ _GROUP = "tictactoe_env.opponents"
 SELF = "self"
 BEST_RESPONSE = "best-response"
 LATEST = "latest:"
+AGENT = "agent"
+TRAINED = "trained"
+RUN = "run"
 LEARNED = (SELF, BEST_RESPONSE)  # made from the learner, so only where one is trained
 _RESERVED = (*LEARNED, "human", "latest", "learner", "rival")
 EASY = "minimax-slip=0.3"  # perfect play that often slips
@@ -60,13 +61,13 @@ _Factory = Callable[..., Any]
 class BuiltIn(NamedTuple):
     """A player of this package that needs no training.
 
-    factory: "module:factory", imported when the name is asked for; see `register_opponent`. about:
-    its way to play. arguments: those for which the name stands. variants: the name with options, as
-    lists show it too, and the way to play with these.
+    factory: "module:factory", imported when the name is asked for; see `register_opponent`.
+    description: its way to play. arguments: those for which the name stands. variants: the name
+    with options, as lists show it too, and the way to play with these.
     """
 
     factory: str
-    about: str
+    description: str
     arguments: Mapping[str, Any] = MappingProxyType({})
     variants: Mapping[str, str] = MappingProxyType({})
 
@@ -110,21 +111,61 @@ _registered: dict[str, _Factory] = {}
 _KINDS = {int: "a whole number", float: "a number", str: "a text"}
 
 
-class Named(NamedTuple):
-    """A player that a function makes: its name, the function, and the options in the text."""
+class Player(NamedTuple):
+    """A player that a name stands for: how it is made, and where its certificate is.
 
-    name: str
-    make: _Factory
-    options: dict[str, Any]
+    kind: AGENT, which a function makes, TRAINED, whose moves are in the package, or RUN, which was
+    saved. name, options: of an AGENT. place: of a RUN, its folder, or a certificate that has none.
+    stamp: the time and the size of a certificate that may change: it is another player then.
+    """
 
-    def player(self, rules: Rules) -> Any:
-        """The player for a board. Raises ValueError if it cannot be made."""
+    id: str
+    kind: str
+    name: str = ""
+    options: tuple[tuple[str, Any], ...] = ()
+    place: Path | None = None
+    stamp: tuple[int, ...] = ()
+
+    def policy(self, rules: Rules) -> Policy:
+        """The player on a board. Raises ValueError if it cannot be made."""
+        if self.kind == TRAINED:
+            from tictactoe_env.trained.packed import trained_policy
+
+            return trained_policy(self.id, rules)
+        if self.place is None:
+            return as_policy(self._made(rules), rules)
+        from tictactoe_env.certificates.certificate import load_policy
+
         try:
-            return self.make(rules, **self.options)
+            return load_policy(self.place, rules)
+        except FileNotFoundError as error:
+            raise ValueError(f"{self.id!r} is no saved run: {error}") from None
+
+    def _made(self, rules: Rules) -> Any:
+        """What its function makes."""
+        make = _factory(self.name)
+        assert make is not None, "the name was found"
+        try:
+            return make(rules, **dict(self.options))
         except Exception as error:
             if isinstance(error, ValueError) or self.name in BUILT_IN:
                 raise
             raise ValueError(f"{self.name!r} cannot play on {rules}: {error!r}") from error
+
+    def certificate(self) -> Certificate | None:
+        """Its certificate as it stands in a file, not verified; None for one without a file.
+
+        Raises CertificateError, a ValueError, for a damaged file.
+        """
+        if self.kind == TRAINED:
+            from tictactoe_env.trained.packed import certificate_of
+
+            return certificate_of(self.id)
+        if self.place is None or not self.place.exists():
+            return None
+        from tictactoe_env.certificates.certificate import read
+
+        return read(self.place)
 
 
 def easy_opponent(rules: Rules) -> str:
@@ -148,22 +189,26 @@ def make_opponent(
     checked_rules(rules)
     if not isinstance(spec, (str, os.PathLike)):
         return as_policy(spec, rules)
-    if is_trained(spec, rules):
-        from tictactoe_env.trained.packed import trained_policy
+    return resolve(spec, rules, what, also).policy(rules)
 
-        return trained_policy(str(spec), rules)
-    named = named_player(spec)
+
+def resolve(
+    spec: str | os.PathLike[str],
+    rules: Rules | None = None,
+    what: str = "opponent",
+    also: Iterable[str] = (),
+) -> Player:
+    """The player of a name, or the saved run of a path; no file of it is read.
+
+    `latest:AGENT` is the newest run of this agent, on the board `rules` if there is one. what: what
+    an error calls the player. also: further names that the error lists. Raises ValueError for an
+    unknown name or option, and for a trained agent that does not play on this board.
+    """
+    named = named_player(spec, rules)
     if named is not None:
-        return as_policy(named.player(rules), rules)
-    path = saved_path(spec, rules, what, also)
-    if path is None:
-        raise ValueError(f"{spec} plays on 3x3, not on {rules}: name a run of your own")
-    from tictactoe_env.certificates.certificate import load_policy
-
-    try:
-        return load_policy(path, rules)
-    except FileNotFoundError as error:
-        raise ValueError(f"{str(spec)!r} is no saved run: {error}") from None
+        return named
+    place = _saved_place(spec, rules, what, also)
+    return Player(place.as_posix(), RUN, place=place)
 
 
 # --- texts ----------------------------------------------------------------------------------------
@@ -175,16 +220,23 @@ def split_options(text: str) -> tuple[str, list[str]]:
     return name, options
 
 
-def named_player(spec: str | os.PathLike[str]) -> Named | None:
-    """The player and options of a name such as `search-depth=4-ties=first`; None for other texts.
+def named_player(spec: str | os.PathLike[str], rules: Rules | None = None) -> Player | None:
+    """The player of a name such as "trie" or "search-depth=4-ties=first"; None for other texts.
 
-    Raises ValueError for an unknown option and for a value of the wrong type.
+    Raises ValueError for an unknown option, for a value of the wrong type, and for a trained agent
+    that does not play on this board.
     """
     if not isinstance(spec, str):
         return None
-    name, options = split_options(spec)
-    make = _imported(name) if name in BUILT_IN else _registered.get(name) or _loaded(name)
-    return None if make is None else Named(name, make, read_options(name, options, make))
+    if is_trained(spec, rules):
+        return Player(spec, TRAINED)
+    name, texts = split_options(spec)
+    make = _factory(name)
+    if make is not None:
+        return Player(spec, AGENT, name, tuple(read_options(name, texts, make).items()))
+    if is_trained(spec):
+        raise ValueError(f"{spec} plays on 3x3, not on {rules}: name a run of your own")
+    return None
 
 
 def read_options(name: str, texts: Iterable[str], make: _Factory) -> dict[str, Any]:
@@ -256,23 +308,13 @@ def is_trained(spec: Any, rules: Rules | None = None) -> bool:
     return spec in trained_names(rules or BOARD)
 
 
-def saved_path(
-    spec: str | os.PathLike[str],
-    rules: Rules | None = None,
-    what: str = "opponent",
-    also: Iterable[str] = (),
-) -> Path | None:
-    """The path of the saved run that a text names; None for the name of any other player.
-
-    It is the folder of the run, or a certificate without a run. `latest:AGENT` is the newest run of
-    this agent, on the board `rules` if there is one. what: what an error calls the player. also:
-    further names that the error lists. Raises ValueError if there is no such run and no such name.
-    """
+def _saved_place(
+    spec: str | os.PathLike[str], rules: Rules | None, what: str, also: Iterable[str]
+) -> Path:
+    """The folder of the saved run that a text names, or a certificate without a run."""
     from tictactoe_env.certificates import runs
 
     text = str(spec)
-    if is_trained(spec) or named_player(spec) is not None:
-        return None
     if isinstance(spec, str) and spec.startswith(LATEST):
         return runs.newest_path(spec.removeprefix(LATEST), rules)
     if isinstance(spec, str) and split_options(spec)[0] in LEARNED and text not in also:
@@ -331,9 +373,9 @@ def registered_names() -> list[str]:
 def built_in() -> dict[str, str]:
     """The names of `BUILT_IN` and their variants, with the way to play of each."""
     return {
-        name: about
+        name: sentence
         for base, one in BUILT_IN.items()
-        for name, about in {base: one.about, **one.variants}.items()
+        for name, sentence in {base: one.description, **one.variants}.items()
     }
 
 
@@ -372,7 +414,7 @@ def known_names(folders: Iterable[str | os.PathLike[str]] = ("models", "runs")) 
 
 
 @cache
-def _imported(name: str) -> _Factory:
+def imported(name: str) -> _Factory:
     """The function that makes a player of `BUILT_IN`, imported now."""
     module, _, factory = BUILT_IN[name].factory.partition(":")
     return partial(getattr(import_module(module), factory), **BUILT_IN[name].arguments)
@@ -391,6 +433,13 @@ def _entry_points() -> dict[str, Any]:
     }
 
 
+def _factory(name: str) -> _Factory | None:
+    """The function that makes the players of a name, imported now; None for another text."""
+    if name in BUILT_IN:
+        return imported(name)
+    return _registered.get(name) or _loaded(name)
+
+
 @lru_cache(maxsize=256)  # texts from a page may be anything
 def _loaded(name: str) -> _Factory | None:
     """The factory of an entry point; None if there is none of this name."""
@@ -404,89 +453,3 @@ def _loaded(name: str) -> _Factory | None:
     if not callable(factory):
         raise ValueError(f"the entry point {name!r} names no factory, but {factory!r}")
     return factory
-
-
-# --- the list -------------------------------------------------------------------------------------
-
-_NOTES = """\
-Options follow a name, as in search-depth=4-ties=first. A player that was
-trained as one side makes untrained moves on the other one. Also: the path of a
-saved run; latest:AGENT, the newest run of an agent in models/ or runs/; and, in
-an environment, self, the learner's own snapshots. Names that follow this
-command are evaluated, with the shortest games that they lose:
-python -m tictactoe_env.opponents search-depth=3"""
-
-
-def listed() -> str:
-    """All names with their strengths, as text: what `python -m tictactoe_env.opponents` prints."""
-    from tictactoe_env.trained.packed import facts_of, trained_names
-
-    trained = {name: facts_of(name) for name in trained_names()}
-    untrained = _certified(name for name in built_in() if name not in trained)
-    about = {name: description(name) for name in untrained_names()}
-    width = max(map(len, about))
-    sentences = (_folded(f"{name:<{width}}  ", text) for name, text in about.items())
-    options = {name: ", ".join(options_of(_imported(name))) for name in BUILT_IN}
-    lines = [f"options of {name}: {known}" for name, known in options.items() if known]
-    return "\n".join(
-        [_strengths({**trained, **untrained}, False), "", *sentences, "", *lines, "", _NOTES]
-    )
-
-
-def _certified(names: Iterable[str]) -> dict[str, Certificate]:
-    """The exact results of players on 3x3."""
-    from tictactoe_env.certificates.certificate import certify
-    from tictactoe_env.certificates.stated import name_of
-
-    rules = Rules()
-    return {
-        name: certify(make_opponent(name, rules, "player"), name_of(name), rules) for name in names
-    }
-
-
-def _strengths(results: Mapping[str, Certificate], games: bool = True) -> str:
-    """A table of players: games won against random play as both sides, and who can be beaten.
-
-    games: name the shortest games that they lose.
-    """
-    width = max(map(len, results))
-    lines = [
-        "Exact on 3x3: games won against random play in %, and whether it can be beaten.",
-        f"\n{'':<{width}}  {'as X':>6}  {'as O':>6}",
-    ]
-    for name, found in results.items():
-        wins = {side: f"{100 * one.vs_random.win:.2f}" for side, one in found.trained.items()}
-        columns = "  ".join(f"{wins.get(side, '-'):>6}" for side in SIDES)
-        verdict = found.verdict() if games else found.verdict(False).partition(";")[0]
-        lines.append(_folded(f"{name:<{width}}  {columns}  ", verdict))
-    return "\n".join(lines)
-
-
-def _folded(start: str, text: str) -> str:
-    """The start of a line and a text after it, folded at 80 columns, but not within a game."""
-    held = "\N{NO-BREAK SPACE}"
-    whole = re.sub(r"(and as . )?\(.*?\)", lambda game: game[0].replace(" ", held), text)
-    lines = textwrap.wrap(whole, 80 - len(start), break_long_words=False)
-    return start + f"\n{'':{len(start)}}".join(lines).replace(held, " ")
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the list, or the exact results of the players that are named; the exit code."""
-    import argparse
-
-    parser = argparse.ArgumentParser(
-        prog="python -m tictactoe_env.opponents",
-        description="Lists the opponents with their exact strength on 3x3.",
-    )
-    parser.add_argument("names", nargs="*", metavar="NAME", help="evaluate only these players")
-    names = parser.parse_args(arguments).names
-    try:
-        print(_strengths(_certified(names)) if names else listed())
-    except ValueError as error:
-        print(f"{parser.prog}: {printable(error)}", file=sys.stderr)
-        return 2
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -17,14 +17,13 @@ import numpy as np
 from tictactoe_env.errors import printable
 from tictactoe_env.exact.positions import can_enumerate
 from tictactoe_env.games.analysis import analyse, turning_point
-from tictactoe_env.games.game import Game, Participant
+from tictactoe_env.games.game import PERSON, Game, Participant
 from tictactoe_env.notation import cell_text, columns_by_name
 from tictactoe_env.opponents import make_opponent
 from tictactoe_env.policy import Policy, sample
 from tictactoe_env.render import ansi
-from tictactoe_env.rules import SIDES, Boards, Rules, other_side, standing
+from tictactoe_env.rules import SIDES, Boards, Rules, game_state, other_side
 
-PERSON = "human"  # the name of a person who gives none
 _HINT = "search-depth=2"  # gives the hints on boards that are too large to solve
 _Answer = TypeVar("_Answer")
 
@@ -45,7 +44,9 @@ class Talk:
         the end of the input.
         """
         while True:
-            self.say(f"{question} [{default}]" if default else question, "bold", end=" ")
+            if default:
+                question = f"{question} [{default}]"
+            self.say(question, "bold", end=" ")
             line = sys.stdin.readline()
             if not line or not sys.stdin.isatty():  # a terminal shows what is typed
                 self.say("".join(filter(str.isprintable, line)))
@@ -105,7 +106,7 @@ class GameSession:
         """A finished game, with the players' moves sampled by a seed; None if a person left it."""
         rng = np.random.default_rng(seed)
         cells: list[int] = []
-        while not (now := standing(cells, self.rules)).ended:
+        while not (now := game_state(cells, self.rules)).ended:
             side = str(now.mover)
             if side in self.policies:
                 cells.append(self.move(side, cells, now.board, rng))
@@ -144,7 +145,7 @@ class GameSession:
 
     def show(self, cells: Sequence[int]) -> None:
         """Show the board after some moves."""
-        board = standing(cells, self.rules).board
+        board = game_state(cells, self.rules).board
         last = cells[-1] if cells else None
         print("\n" + ansi(board, self.rules, last=last, colour=_has_colour()) + "\n")
 
@@ -238,7 +239,9 @@ class GameSession:
     def any_of(self, cells: Iterable[int]) -> str:
         """The names of cells, such as "a1, b2 or c3"."""
         *names, last = self._names(cells)
-        return f"{', '.join(names)} or {last}" if names else last
+        if not names:
+            return last
+        return f"{', '.join(names)} or {last}"
 
     def _names(self, cells: Iterable[int]) -> list[str]:
         return [cell_text(int(cell), self.rules) for cell in cells]
@@ -263,21 +266,28 @@ def _has_colour() -> bool:
 
 def who(name: str, side: str) -> str:
     """A player with its side, such as "minimax (O)"; only the side for a person without a name."""
-    return side if name == PERSON else f"{printable(name)} ({side})"
+    if name == PERSON:
+        return side
+    return f"{printable(name)} ({side})"
 
 
 def result_text(game: Game) -> str:
     """The end of a game, in a sentence or two."""
+    if game.ended == "full":
+        return "A draw."
     if game.result == "draw":
-        return "A draw." if game.ended == "full" else "A draw: neither side could still win."
+        return "A draw: neither side could still win."
     names = {"X": who(game.x.name, "X"), "O": who(game.o.name, "O")}
-    winner, loser = names[game.result], names[other_side(game.result)]
+    winner = names[game.result]
+    loser = names[other_side(game.result)]
     if game.ended == "illegal":
         *before, last = game.moves
         what = "taken" if last in before else "not legal"
         cell = cell_text(last, game.rules)
         return f"{loser} marks {cell}, which is {what}: an illegal move loses. {winner} wins."
-    return f"{loser} resigns: {winner} wins." if game.ended == "resigned" else f"{winner} wins."
+    if game.ended == "resigned":
+        return f"{loser} resigns: {winner} wins."
+    return f"{winner} wins."
 
 
 def what_decided(game: Game) -> str:

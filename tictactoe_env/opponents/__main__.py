@@ -1,0 +1,103 @@
+"""List the opponents with their strength: `python -m tictactoe_env.opponents [NAME ...]`."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+
+from tictactoe_env.certificates.certificate import certify
+from tictactoe_env.certificates.content import Certificate
+from tictactoe_env.certificates.stated import name_of
+from tictactoe_env.errors import printable
+from tictactoe_env.opponents import (
+    BUILT_IN,
+    built_in,
+    description,
+    imported,
+    make_opponent,
+    options_of,
+    untrained_names,
+)
+from tictactoe_env.rules import SIDES, Rules
+from tictactoe_env.trained.packed import facts_of, trained_names
+
+_NOTES = """\
+Options follow a name, as in search-depth=4-ties=first. A player that was
+trained as one side makes untrained moves on the other one. Also: the path of a
+saved run; latest:AGENT, the newest run of an agent in models/ or runs/; and, in
+an environment, self, the learner's own snapshots. Names that follow this
+command are evaluated, with the shortest games that they lose:
+python -m tictactoe_env.opponents search-depth=3"""
+
+
+def listed() -> str:
+    """All names with their strengths, as text: what `python -m tictactoe_env.opponents` prints."""
+    trained = {name: facts_of(name) for name in trained_names()}
+    untrained = _certified(name for name in built_in() if name not in trained)
+    described = {name: description(name) for name in untrained_names()}
+    width = max(map(len, described))
+    sentences = (_folded(f"{name:<{width}}  ", text) for name, text in described.items())
+    options = {name: ", ".join(options_of(imported(name))) for name in BUILT_IN}
+    lines = [f"options of {name}: {known}" for name, known in options.items() if known]
+    return "\n".join(
+        [_strengths({**trained, **untrained}, False), "", *sentences, "", *lines, "", _NOTES]
+    )
+
+
+def _certified(names: Iterable[str]) -> dict[str, Certificate]:
+    """The exact results of players on 3x3."""
+    rules = Rules()
+    return {
+        name: certify(make_opponent(name, rules, "player"), name_of(name), rules) for name in names
+    }
+
+
+def _strengths(results: Mapping[str, Certificate], games: bool = True) -> str:
+    """A table of players: games won against random play as both sides, and who can be beaten.
+
+    games: name the shortest games that they lose.
+    """
+    width = max(map(len, results))
+    lines = [
+        "Exact on 3x3: games won against random play in %, and whether it can be beaten.",
+        f"\n{'':<{width}}  {'as X':>6}  {'as O':>6}",
+    ]
+    for name, found in results.items():
+        wins = {side: f"{100 * one.vs_random.win:.2f}" for side, one in found.trained.items()}
+        columns = "  ".join(f"{wins.get(side, '-'):>6}" for side in SIDES)
+        verdict = found.verdict(games)
+        if not games:
+            verdict = verdict.partition(";")[0]
+        lines.append(_folded(f"{name:<{width}}  {columns}  ", verdict))
+    return "\n".join(lines)
+
+
+def _folded(start: str, text: str) -> str:
+    """The start of a line and a text after it, folded at 80 columns, but not within a game."""
+    held = "\N{NO-BREAK SPACE}"
+    whole = re.sub(r"(and as . )?\(.*?\)", lambda game: game[0].replace(" ", held), text)
+    lines = textwrap.wrap(whole, 80 - len(start), break_long_words=False)
+    return start + f"\n{'':{len(start)}}".join(lines).replace(held, " ")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the list, or the exact results of the players that are named; the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tictactoe_env.opponents",
+        description="Lists the opponents with their exact strength on 3x3.",
+    )
+    parser.add_argument("names", nargs="*", metavar="NAME", help="evaluate only these players")
+    names = parser.parse_args(arguments).names
+    try:
+        print(_strengths(_certified(names)) if names else listed())
+    except ValueError as error:
+        print(f"{parser.prog}: {printable(error)}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
