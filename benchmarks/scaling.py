@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from cyclopts import run
 
-from tictactoe_env.exact.match import best_response
+from tictactoe_env.exact.best_response import best_response
 from tictactoe_env.exact.proof import Limit, reach_of
 from tictactoe_env.policy import CanonicalPolicy, one_hot
 from tictactoe_env.rules import SIDES, Boards, Rules

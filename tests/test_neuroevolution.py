@@ -8,7 +8,8 @@ from text_cases import refuses
 
 from agents import presets
 from agents.neuroevolution import Config, Points, begin, values_of_ends
-from tictactoe_env.exact import match
+from tictactoe_env.exact.best_response import best_responses
+from tictactoe_env.exact.match import exact_result
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.opponents import make_opponent
 from tictactoe_env.policy import RandomPolicy
@@ -74,7 +75,7 @@ def test_exact_fitness_is_the_exact_result_of_the_network_and_its_slips(evolutio
     found = graph.results(successors, graph.probs(opponent), EVEN, slip)
     for moves, result in zip(evolution.moves, found, strict=True):
         player = TabularPolicy(rules, (1 - slip) * graph.policy(moves).table + slip * random)
-        sides = [match.exact_result(player, opponent, rules, side=side) for side in "XO"]
+        sides = [exact_result(player, opponent, rules, side=side) for side in "XO"]
         expected = np.mean([side.value - side.illegal for side in sides])
         assert result == pytest.approx(expected, abs=1e-12)
 
@@ -141,8 +142,8 @@ def test_a_best_response_leaves_a_network_no_more_than_any_opponent_can(evolutio
         slips = slip * tabulate(RandomPolicy(), rules).table
         met = TabularPolicy(rules, (1 - slip) * graph.policy(moves).table + slips)
         opponent = graph.policy(response)
-        for side, worst in match.best_responses(met, rules).items():
-            found = match.exact_result(met, opponent, rules, side=side).value
+        for side, worst in best_responses(met, rules).items():
+            found = exact_result(met, opponent, rules, side=side).value
             assert found == pytest.approx(worst.value, abs=1e-12)
 
 

@@ -16,8 +16,9 @@ from tictactoe_env.lazy import lazy_names as _lazy_names
 
 if TYPE_CHECKING:
     from tictactoe_env.env import TicTacToeEnv
+    from tictactoe_env.exact.best_response import best_responses
     from tictactoe_env.exact.evaluation import Evaluation, evaluate, exploitability
-    from tictactoe_env.exact.match import Result, best_responses, exact_result
+    from tictactoe_env.exact.match import Result, exact_result
     from tictactoe_env.exact.proof import Limit
     from tictactoe_env.exact.tables import TabularPolicy, tabulate
     from tictactoe_env.opponents import make_opponent, register_opponent, unregister_opponent
@@ -100,7 +101,7 @@ _MODULES = {
     "TabularPolicy": "exact.tables",
     "TicTacToeEnv": "env",
     "TicTacToeVectorEnv": "vector_env",
-    "best_responses": "exact.match",
+    "best_responses": "exact.best_response",
     "evaluate": "exact.evaluation",
     "exact_result": "exact.match",
     "exploitability": "exact.evaluation",

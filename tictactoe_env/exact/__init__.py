@@ -9,16 +9,10 @@ from typing import TYPE_CHECKING
 from tictactoe_env.lazy import lazy_names as _lazy_names
 
 if TYPE_CHECKING:
+    from tictactoe_env.exact.best_response import BestResponse, best_responses
     from tictactoe_env.exact.evaluation import Evaluation, evaluate, exploitability
-    from tictactoe_env.exact.match import (
-        BestResponse,
-        OptimalShare,
-        Result,
-        best_achievable,
-        best_responses,
-        exact_result,
-        optimal_share,
-    )
+    from tictactoe_env.exact.match import Result, exact_result
+    from tictactoe_env.exact.optimality import OptimalShare, best_achievable, optimal_share
     from tictactoe_env.exact.positions import Positions, positions_of
     from tictactoe_env.exact.proof import Limit, ProofLimitError
     from tictactoe_env.exact.responses import BestResponsePlayer, best_response_player
@@ -52,25 +46,25 @@ __all__ = [
     "tabulate",
 ]
 _MODULES = {
-    "BestResponse": "match",
+    "BestResponse": "best_response",
     "BestResponsePlayer": "responses",
     "Evaluation": "evaluation",
     "Limit": "proof",
     "MinimaxPolicy": "solver",
-    "OptimalShare": "match",
+    "OptimalShare": "optimality",
     "Payoffs": "round_robin",
     "Positions": "positions",
     "ProofLimitError": "proof",
     "Result": "match",
     "Solution": "solver",
     "TabularPolicy": "tables",
-    "best_achievable": "match",
+    "best_achievable": "optimality",
     "best_response_player": "responses",
-    "best_responses": "match",
+    "best_responses": "best_response",
     "evaluate": "evaluation",
     "exact_result": "match",
     "exploitability": "evaluation",
-    "optimal_share": "match",
+    "optimal_share": "optimality",
     "payoffs": "round_robin",
     "positions_of": "positions",
     "solve": "solver",

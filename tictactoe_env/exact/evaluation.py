@@ -24,11 +24,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tictactoe_env.exact import match
-from tictactoe_env.exact.match import BestResponse, Result
+from tictactoe_env.exact.best_response import BestResponse, best_response, best_responses
+from tictactoe_env.exact.match import Result, board_of, result_of
+from tictactoe_env.exact.optimality import wins_most
 from tictactoe_env.exact.positions import TABULATED, can_enumerate
 from tictactoe_env.exact.proof import Limit, Progress, ProofLimitError, reach_of
 from tictactoe_env.exact.provable import to_be_met
+from tictactoe_env.exact.sampling import sampled_result
 from tictactoe_env.exact.solver import solve
 from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.exact.verdict import Proven, verdict
@@ -226,7 +228,7 @@ def evaluate(
     that learned so, which its observation space or its environment says. A function or a network
     can't be known, and without the word its results would be those of another player.
     """
-    rules = match.board_of(rules, policy)
+    rules = board_of(rules, policy)
     with to_be_met(policy, rules, symmetric) as player:
         sides = {side: evaluate_side(player, side, rules, limit, progress) for side in SIDES}
     return evaluation_of(sides, rules)
@@ -236,8 +238,8 @@ class SideEvaluation(NamedTuple):
     """The evaluation of a policy on one side.
 
     result: against uniformly random play. response: the best response; None if the result is that
-    of sampled games, so that nothing is proven. wins_most: see `match.wins_most`; False on boards
-    of more than 12 cells. asked: see `Evaluation`.
+    of sampled games, so that nothing is proven. wins_most: see `optimality`; False on boards of
+    more than 12 cells. asked: see `Evaluation`.
     """
 
     result: Result
@@ -258,9 +260,9 @@ def evaluate_side(
     limit, progress: as those of `evaluate`. Raises ProofLimitError beyond the limit.
     """
     reach = reach_of({side: policy}, side, rules, limit, progress)
-    is_best = rules.cells <= TABULATED and match.wins_most(reach)
+    is_best = rules.cells <= TABULATED and wins_most(reach)
     asked = reach.asked(policy)
-    return SideEvaluation(match.result_of(reach), match.best_response(reach), is_best, asked)
+    return SideEvaluation(result_of(reach), best_response(reach), is_best, asked)
 
 
 def evaluate_or_sample(
@@ -286,7 +288,7 @@ def evaluate_or_sample(
                 return evaluate_side(policy, one, rules, limit, progress)
             except ProofLimitError:  # the evaluation names the side as sampled
                 pass
-        sampled = match.sampled_result(policy, RandomPolicy(rules), rules, _SAMPLED_GAMES, side=one)
+        sampled = sampled_result(policy, RandomPolicy(rules), rules, _SAMPLED_GAMES, side=one)
         return SideEvaluation(sampled.result)
 
     return evaluation_of({one: found(one) for one in SIDES}, rules)
@@ -351,5 +353,5 @@ def exploitability(
     as X and as O. It is 0 for perfect play, even where one side must lose, and at most 1.
     symmetric: see `evaluate`.
     """
-    responses = match.best_responses(policy, rules, symmetric=symmetric)
+    responses = best_responses(policy, rules, symmetric=symmetric)
     return max(0.0, -sum(response.value for response in responses.values()) / 2)

@@ -11,7 +11,7 @@ under symmetry are one as well.
 
 On boards of up to 12 cells the rows are those of `positions.Positions`, on larger ones a reach has
 rows of its own. Either way a policy is asked for the positions of each ply at once, each position
-once, and the plies are walked, forwards or backwards: see `match`.
+once, and the plies are walked, forwards or backwards: see `match` and `values`.
 """
 
 from __future__ import annotations
