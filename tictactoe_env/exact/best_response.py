@@ -12,8 +12,8 @@ from tictactoe_env.exact.proof import Limit, Progress, Reach, reach_of
 from tictactoe_env.exact.provable import to_be_met
 from tictactoe_env.exact.values import (
     ROUNDING,
-    least_values,
-    own_outcomes,
+    EndValues,
+    plies_to_loss,
     values_of,
     worst_outcomes,
 )
@@ -72,29 +72,27 @@ def best_responses(
 def best_response(reach: Reach) -> BestResponse:
     """The exact best response to a policy on the side whose positions these are."""
     value = float(values_of(reach)[0])
-    line = _shortest_line(reach)
+    lost_game = _shortest_lost_game(reach)
     loss = 0.0
-    if line is not None:
-        # The opponent brings about the least value, so a loss is -1 and all else 0.
-        minus_lost = np.where(own_outcomes(reach) < 0, -1.0, 0.0)
-        loss = abs(float(least_values(reach, minus_lost, -1.0)[0]))
+    if lost_game is not None:
+        only_losses = EndValues(win=0.0, draw=0.0, loss=-1.0, illegal=-1.0)
+        loss = abs(float(values_of(reach, only_losses)[0]))
     # A value of about 1 may be rounded, so the worst outcome decides; else it need not be asked.
     wins = value >= 1 - ROUNDING and bool(worst_outcomes(reach)[0] > 0)
-    return BestResponse(reach.side, value, loss, line, wins)
+    return BestResponse(reach.side, value, loss, lost_game, wins)
 
 
-def _shortest_line(reach: Reach) -> tuple[int, ...] | None:
-    """The shortest game that ends in a loss, the lowest cell among equals; None if there is none.
+def _shortest_lost_game(reach: Reach) -> tuple[int, ...] | None:
+    """The cells of the shortest game that the policy loses, the lowest cell among equals, or None.
 
-    From the start on, each move is one after which the loss is a ply nearer. An illegal move of the
-    policy is a loss in one ply; where it makes no move, the line ends before it. In a reach in
-    canonical form the moves are turned back to the board as it is.
+    From the start on, each move is one after which the loss is a ply nearer. Where the policy makes
+    no move, which loses too, the game ends before it. In a reach in canonical form the moves are
+    turned back to the board as it is.
     """
-    lost = np.where(own_outcomes(reach) < 0, 0.0, np.inf)
-    plies_to_loss = least_values(reach, lost, 0.0, at_worst=True, of_each_ply=1.0)
-    if not np.isfinite(plies_to_loss[0]):
+    distances = plies_to_loss(reach)
+    if not np.isfinite(distances[0]):
         return None
-    line: list[int] = []
+    game: list[int] = []
     board = np.zeros((1, reach.rules.cells), dtype=np.int8)
     row = 0
     for ply in reach.plies:
@@ -104,18 +102,18 @@ def _shortest_line(reach: Reach) -> tuple[int, ...] | None:
             continue
         at = places[0]
         children = ply.children[at]
-        legal = ply.legal[at]
-        after = np.where(legal, plies_to_loss[children], 0.0)  # an illegal move ends the game
-        possible = legal if ply.probs is None else ply.probs[at] > 0
-        is_nearer = after == plies_to_loss[row] - 1
-        move = int(np.argmax(possible & is_nearer))  # the first of them
-        cell = move if ply.cells is None else int(ply.cells[at, move])
+        after = np.where(ply.legal[at], distances[children], 0.0)  # an illegal move ends the game
+        is_nearer = after == distances[row] - 1
+        move = int(np.argmax(ply.possible[at] & is_nearer))  # the first of them
+        cell = move
+        if ply.cells is not None:
+            cell = int(ply.cells[at, move])
         if cell == NO_CELL:
             break
         if reach.is_symmetric:
             _, _, cells = canonical_forms(reach.rules).to_form(board)
             cell = int(cells[0, cell])
-        line.append(cell)
+        game.append(cell)
         board[0, cell] = mark_of(ply.side)
         row = int(children[move])  # in no ply if the game is over
-    return tuple(line)
+    return tuple(game)

@@ -87,28 +87,38 @@ def result_of(reach: Reach) -> Result:
             probs = legal / legal.sum(axis=1, keepdims=True)
         passed = share[ply.rows, None] * probs  # of the games that make each move
         illegal[ply.side] += float(passed[~legal].sum())
-        children = ply.children[legal]
-        passed = passed[legal]
-        is_end = children < 0  # of the last rows, counted from the end; none on small boards
-        if is_end.any():
-            ends = children[is_end] + len(EndRow)
-            share[-len(EndRow) :] += np.bincount(ends, passed[is_end], minlength=len(EndRow))
-            children = children[~is_end]
-            passed = passed[~is_end]
-        if len(children):  # all in the next ply, whose rows lie together
-            first = int(children.min())
-            last = int(children.max())
-            share[first : last + 1] += np.bincount(children - first, passed)
-    x_wins, o_wins = (float(share[reach.outcome_x == mark].sum()) for mark in (1, -1))
-    drawn = float(share[reach.is_over & (reach.outcome_x == 0)].sum())
+        _pass_on(share, ply.children[legal], passed[legal])
+    drawn = reach.is_over & (reach.outcome_x == 0)
     of_x = Result(
-        win=x_wins + illegal["O"],
-        draw=drawn,
-        loss=o_wins + illegal["X"],
+        win=float(share[reach.outcome_x > 0].sum()) + illegal["O"],
+        draw=float(share[drawn].sum()),
+        loss=float(share[reach.outcome_x < 0].sum()) + illegal["X"],
         illegal=illegal["X"],
         illegal_other=illegal["O"],
     )
-    return of_x if reach.side == "X" else of_x.other_side
+    if reach.side == "X":
+        return of_x
+    return of_x.other_side
+
+
+def _pass_on(
+    share: NDArray[np.float64], children: NDArray[np.int32], passed: NDArray[np.float64]
+) -> None:
+    """Add to the shares (N,) of these positions (B,) what is passed on to each of them: (B,).
+
+    Positions may come several times. Those on boards lie together, since all are of the next ply;
+    the ends of games are the last rows, which `EndRow` counts from the end.
+    """
+    is_end = children < 0  # never on boards whose positions are tabulated
+    if is_end.any():
+        ends = children[is_end] + len(EndRow)
+        share[-len(EndRow) :] += np.bincount(ends, passed[is_end], minlength=len(EndRow))
+        children = children[~is_end]
+        passed = passed[~is_end]
+    if len(children):
+        first = int(children.min())
+        last = int(children.max())
+        share[first : last + 1] += np.bincount(children - first, passed)
 
 
 def action_values(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -18,7 +19,7 @@ from tictactoe_env.rules import SIDES, Rules, mark_of
 
 _Values = NDArray[np.float64]
 
-_UNSAFE = -np.inf  # in place of a number of wins, where a side cannot avoid losing to perfect play
+_UNSAFE = -np.inf  # in place of a chance to win, where perfect play of the other side wins
 
 
 @dataclass(frozen=True)
@@ -59,8 +60,11 @@ def best_achievable(rules: Rules) -> dict[str, Result | None]:
     """
     results: dict[str, Result | None] = {}
     for side in SIDES:
-        win = float(_most_wins(side, rules)[0] / np.prod(_shares(side, rules)))
-        results[side] = None if win == _UNSAFE else Result(win, 1 - win, 0.0)
+        most = _most_wins(side, rules)
+        results[side] = None
+        if most[0] != _UNSAFE:
+            win = float(most[0] / _ways_to_reply(side, rules))
+            results[side] = Result(win, 1 - win, 0.0)
     return results
 
 
@@ -75,47 +79,42 @@ def wins_most(reach: Reach) -> bool:
         if ply.probs is not None:
             after = np.where(ply.legal, most[ply.children], _UNSAFE)
             gives_away = after < most[ply.rows][:, None]
-            if ((ply.probs > 0) & gives_away).any():
+            if (ply.possible & gives_away).any():
                 return False
     return bool(most[0] != _UNSAFE)
 
 
 @lru_cache(maxsize=16)
 def _most_wins(side: str, rules: Rules) -> _Values:
-    """How often a player that never loses can win against random replies: (N,) float64, by row.
+    """The largest chance to win against random play, for a player that never loses: (N,), by row.
 
-    It is not a probability but the number of ways in which the replies from a position on can be
-    drawn so that the player wins. In all there are as many ways as the product of `_shares` from
-    the ply on: 8 * 6 * 4 * 2 = 384 for X on 3x3, of which 382 win. So the numbers are whole, at
-    most 46,080 on 3x4, and exact. A game that ends early counts for all replies that could have
-    followed. _UNSAFE where perfect play beats `side`.
+    It is given in parts of which 1 has `_ways_to_reply`. So the numbers are whole, and exact: on
+    3x3 X wins 382 of 384 parts from the start on, and all 384 after a won game. Where perfect play
+    beats `side` it is _UNSAFE.
     """
     positions = positions_of(rules)
-    shares = _shares(side, rules)
-    ways = np.cumprod([1, *shares[::-1]])[::-1]  # in all: of each ply the product from there on
     outcome = positions.outcome_x * mark_of(side)
-    ends = np.choose(outcome + 1, [_UNSAFE, 0.0, ways[positions.ply]])  # lost, drawn, won
+    ends = np.zeros(len(positions))
+    ends[outcome > 0] = _ways_to_reply(side, rules)
+    ends[outcome < 0] = _UNSAFE
 
-    def ways_to_win(ply: Ply, after: _Values) -> _Values:
+    def chance(ply: Ply, after: _Values) -> _Values:
         if ply.side == side:
             return np.where(ply.legal, after, _UNSAFE).max(axis=1)
-        shares_of_each = shares[ply.number] // ply.legal.sum(axis=1)  # of each reply: (B,)
-        return np.where(ply.legal, after, 0.0).sum(axis=1) * shares_of_each
+        return np.where(ply.legal, after, 0.0).sum(axis=1) / ply.legal.sum(axis=1)
 
-    most = backward(positions.plies, ends, ways_to_win)
+    most = backward(positions.plies, ends, chance)
     most.setflags(write=False)  # all callers get the array that the cache keeps
     return most
 
 
-def _shares(side: str, rules: Rules) -> NDArray[np.int64]:
-    """Into how many shares the random replies to `side` are divided in each ply: (cells,).
+def _ways_to_reply(side: str, rules: Rules) -> int:
+    """A common denominator of all chances against random replies to `side`.
 
-    It is the least common multiple of the numbers of replies in the positions of the ply, so each
-    reply has a whole number of shares. On a plain board it is the number of free cells, in which
-    the positions of a ply agree. 1 where `side` itself moves.
+    On 3x3 there are 8 replies to X's first move, then 6, 4 and 2, each as likely as the others. So
+    each chance is a multiple of 1 / (8 * 6 * 4 * 2) = 1/384. Where the positions of a ply differ in
+    the number of replies, their least common multiple takes its place. The largest on a plain board
+    of up to 12 cells is 12 * 10 * 8 * 6 * 4 * 2 = 46,080.
     """
-    shares = np.ones(rules.cells, dtype=np.int64)
-    for ply in positions_of(rules).plies:
-        if ply.side != side:
-            shares[ply.number] = np.lcm.reduce(np.unique(ply.legal.sum(axis=1)), initial=1)
-    return shares
+    replies = [ply.legal.sum(axis=1) for ply in positions_of(rules).plies if ply.side != side]
+    return math.prod(math.lcm(*np.unique(counts).tolist()) for counts in replies)

@@ -116,6 +116,13 @@ class Ply(NamedTuple):
         return self.children != NO_CHILD
 
     @property
+    def possible(self) -> NDArray[np.bool_]:
+        """The moves that can be made: (B, M), every legal one, or those that a policy may make."""
+        if self.probs is None:
+            return self.legal
+        return self.probs > 0
+
+    @property
     def bytes(self) -> int:
         """Memory of the moves."""
         moves = (self.children, self.probs, self.cells)

@@ -38,7 +38,7 @@ from tictactoe_env.policy import (
     plays_symmetrically,
     possible_cells,
 )
-from tictactoe_env.rules import DRAW, LOSS, SIDES, WIN, Rules
+from tictactoe_env.rules import DRAW, LOSS, SIDES, WIN, Rules, mark_of
 from tictactoe_env.symmetry import canonical_forms
 
 POSITIONS_AT_ONCE = 1 << 17  # so that arrays (B, cells) stay small
@@ -114,6 +114,10 @@ class Reach:
     def decisions(self) -> int:
         """The number of positions in which the policy has to move."""
         return sum(len(ply.x) for ply in self.plies if ply.side == self.side)
+
+    def outcome_of(self, side: str) -> NDArray[np.int8]:
+        """The outcome of each position for a side: (N,) int8, -1 lost, +1 won, else 0."""
+        return self.outcome_x * np.int8(mark_of(side))
 
     def asked(self, policy: Policy | Model) -> int:
         """The number of positions for which the policy was asked, or looked up if it is a table.

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tictactoe_env.errors import whole_number
 from tictactoe_env.exact.match import Result
@@ -36,9 +38,31 @@ def sampled_result(
     The same seed gives the same games.
     """
     games = whole_number(games, "games", 1)
-    rng = np.random.default_rng(seed)
     other = other_side(side)
     players = {side: policy, other: opponent}
+    outcome_x, illegal = _play(players, rules, games, np.random.default_rng(seed))
+    outcome = outcome_x * mark_of(side)
+    counts = {
+        "win": int((outcome > 0).sum()),
+        "draw": int((outcome == 0).sum()),
+        "loss": int((outcome < 0).sum()),
+    }
+    result = Result(
+        **{name: count / games for name, count in counts.items()},
+        illegal=illegal[side] / games,
+        illegal_other=illegal[other] / games,
+    )
+    intervals = {name: wilson_interval(count, games) for name, count in counts.items()}
+    return SampledResult(result, games, intervals)
+
+
+def _play(
+    players: Mapping[str, Policy], rules: Rules, games: int, rng: np.random.Generator
+) -> tuple[NDArray[np.int8], dict[str, int]]:
+    """Play games between two players, given by side, all at the same time.
+
+    Returns the outcomes for X (games,), and how many games each side ended by an illegal move.
+    """
     boards = np.zeros((games, rules.cells), dtype=np.int8)
     outcome_x = np.zeros(games, dtype=np.int8)
     illegal = {"X": 0, "O": 0}
@@ -60,21 +84,9 @@ def sampled_result(
         results = rules.results(boards[going])
         outcome_x[going] = mark * OUTCOME_NUMBERS[results]  # 0 while a game goes on
         going = going[results == ONGOING]
-        if len(going) == 0:
+        if not len(going):
             break
-    outcome = outcome_x * mark_of(side)
-    counts = {
-        "win": int((outcome > 0).sum()),
-        "draw": int((outcome == 0).sum()),
-        "loss": int((outcome < 0).sum()),
-    }
-    result = Result(
-        **{name: count / games for name, count in counts.items()},
-        illegal=illegal[side] / games,
-        illegal_other=illegal[other] / games,
-    )
-    intervals = {name: wilson_interval(count, games) for name, count in counts.items()}
-    return SampledResult(result, games, intervals)
+    return outcome_x, illegal
 
 
 def wilson_interval(count: int, total: int, z: float = 1.959963984540054) -> tuple[float, float]:

@@ -1,8 +1,12 @@
-"""The values of positions, by backward induction over those that a policy can meet."""
+"""The values of the positions of a reach, by backward induction.
+
+A side without a policy plays a best response: of its moves it makes one after which the value for
+the side of the reach is the least.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,49 +14,39 @@ from numpy.typing import NDArray
 from tictactoe_env.exact.positions import Ply, backward
 from tictactoe_env.exact.proof import Reach
 
-_Values = NDArray[np.float64]
-
 ROUNDING = 1e-12  # error of a result, a sum of some thousand float64 terms; never of what is proven
 
+_Values = NDArray[np.float64]
 
-def least_values(
-    reach: Reach,
-    ends: NDArray[Any],
-    illegal: float,
-    at_worst: bool = False,
-    of_each_ply: float = 0.0,
-) -> _Values:
-    """The least value that a side without a policy can bring about: (N,) float64, by row.
 
-    Backward induction: the value before a move of a side without a policy is the least after its
-    legal moves, the value before a policy's move is the mean after its moves. at_worst: it is the
-    least there too, of the moves that have a positive probability.
+class EndValues(NamedTuple):
+    """The value of a game that a side wins, draws, loses, or ends by an illegal move.
 
-    ends: (N,), the values of finished positions. illegal: the value after an illegal move of the
-    reach's own side; after one of the other side it is the negative. of_each_ply: what each ply
-    adds to the value.
+    An illegal move of the other side is a win.
     """
 
-    def least(ply: Ply, after: _Values) -> _Values:
+    win: float = 1.0
+    draw: float = 0.0
+    loss: float = -1.0
+    illegal: float = -1.0
+
+
+RESULTS = EndValues()  # win - loss
+
+
+def values_of(reach: Reach, ends: EndValues = RESULTS) -> _Values:
+    """The expected value of a side from each position on: (N,) float64, by row.
+
+    It is the mean after the moves of a policy, and the least after the moves of a side without one.
+    By default the value is the result (win - loss).
+    """
+
+    def value(ply: Ply, after: _Values) -> _Values:
         if ply.probs is None:
-            return np.where(ply.legal, after, np.inf).min(axis=1) + of_each_ply
-        after_illegal = illegal if ply.side == reach.side else -illegal
-        after = np.where(ply.legal, after, after_illegal)
-        if at_worst:
-            return np.where(ply.probs > 0, after, np.inf).min(axis=1) + of_each_ply
-        return (ply.probs * after).sum(axis=1) + of_each_ply
+            return np.where(ply.legal, after, np.inf).min(axis=1)
+        return (ply.probs * _after_moves(ply, after, reach, ends)).sum(axis=1)
 
-    return backward(reach.plies, ends.astype(np.float64), least)
-
-
-def own_outcomes(reach: Reach) -> NDArray[np.int8]:
-    """The outcome of each position for the side of a reach: (N,) int8, -1 lost, +1 won, else 0."""
-    return reach.outcome_x if reach.side == "X" else -reach.outcome_x
-
-
-def values_of(reach: Reach) -> _Values:
-    """The smallest expected result (win - loss) of a side from each position on: (N,) float64."""
-    return least_values(reach, own_outcomes(reach), -1.0)
+    return backward(reach.plies, _of_finished(reach, ends), value)
 
 
 def worst_outcomes(reach: Reach) -> _Values:
@@ -61,4 +55,42 @@ def worst_outcomes(reach: Reach) -> _Values:
     It is that of the games that have a positive probability, however small it is; a mean such as
     `values_of` would not show a loss that is rare enough. An illegal move is a loss.
     """
-    return least_values(reach, own_outcomes(reach), -1.0, at_worst=True)
+    return _least(reach, RESULTS)
+
+
+def plies_to_loss(reach: Reach) -> _Values:
+    """The number of plies to the nearest loss that is possible: (N,) float64, inf without one.
+
+    An illegal move of the policy is a loss in one ply.
+    """
+    distances = EndValues(win=np.inf, draw=np.inf, loss=0.0, illegal=0.0)
+    return _least(reach, distances, of_each_ply=1.0)
+
+
+def _least(reach: Reach, ends: EndValues, of_each_ply: float = 0.0) -> _Values:
+    """The least value of the games from each position on that have a positive probability: (N,).
+
+    of_each_ply: what each ply adds to the value.
+    """
+
+    def value(ply: Ply, after: _Values) -> _Values:
+        if ply.probs is not None:
+            after = _after_moves(ply, after, reach, ends)
+        return np.where(ply.possible, after, np.inf).min(axis=1) + of_each_ply
+
+    return backward(reach.plies, _of_finished(reach, ends), value)
+
+
+def _after_moves(ply: Ply, after: _Values, reach: Reach, ends: EndValues) -> _Values:
+    """The values (B, M) after the moves of a policy, illegal ones included."""
+    after_illegal = ends.illegal if ply.side == reach.side else ends.win
+    return np.where(ply.legal, after, after_illegal)
+
+
+def _of_finished(reach: Reach, ends: EndValues) -> _Values:
+    """The values (N,) of the finished positions of a reach; those of the others mean nothing."""
+    own_outcome = reach.outcome_of(reach.side)
+    values = np.full(len(own_outcome), ends.draw)
+    values[own_outcome > 0] = ends.win
+    values[own_outcome < 0] = ends.loss
+    return values
