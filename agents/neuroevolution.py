@@ -163,7 +163,7 @@ SEARCH = {"mutation": Range(0.1, 2.0, log=True), "rebirth": Range(0.0, 0.6)}
 # --- the games of networks -----------------------------------------------------------------------
 
 RESULTS = ("x_won", "drawn", "o_won", "disqualified")  # columns of league.csv
-Values = dict[str, Floats]  # of the ends of games, for X's and for O's network, by outcome for X
+OF_OTHER_SIDE = np.array([outcome.of_other_side for outcome in Outcome])
 
 
 class LeagueGames(NamedTuple):
@@ -176,6 +176,16 @@ class LeagueGames(NamedTuple):
 
     ends: Rows
     lengths: Rows
+
+    @property
+    def own(self) -> Rows:
+        """The outcomes of each network's games for itself, first those as X: (N, 2 N)."""
+        return np.concatenate([self.ends, OF_OTHER_SIDE[self.ends.T]], axis=1)
+
+    def mean_points(self, points: EndValues) -> Floats:
+        """The mean points of each network in its games: (N,)."""
+        games = 2 * (len(self.ends) - 1)
+        return worth(points)[self.own].sum(axis=1) / games
 
     @property
     def results(self) -> list[int]:
@@ -237,59 +247,67 @@ class SeenPositions:
         """The probabilities (S, cells) of an opponent's moves."""
         return tabulate(opponent, self.rules).by_row()[self.rows]
 
+
+class Games:
+    """The games of networks, given by their moves in the positions that they see: (B, S).
+
+    points: for a game that a network wins, draws, loses, or ends by an illegal move; their mean is
+    its result. slip: the probability that a network makes a random legal move instead of its own.
+    """
+
+    def __init__(self, seen: SeenPositions, points: EndValues, slip: float):
+        self.seen = seen
+        self.slip = slip
+        of_x = worth(points)
+        self.worth = {"X": of_x, "O": of_x[OF_OTHER_SIDE]}  # by outcome for X
+
     def league(self, moves: Moves) -> LeagueGames:
         """The games of networks with these moves (N, S), of each with each other.
 
-        They are played ply by ply, all at the same time.
+        They do not slip. The games are played ply by ply, all at the same time.
         """
+        seen = self.seen
         count = len(moves)
         number = np.arange(count)
         movers = (number[:, None], number[None])  # X on the first axis, O on the second
-        following = self.after[np.arange(self.size)[:, None], moves.T]
-        ends = np.arange(self.size, self.size + len(Outcome))[:, None]  # which stay as they are
+        following = seen.after[np.arange(seen.size)[:, None], moves.T]
+        ends = np.arange(seen.size, seen.size + len(Outcome))[:, None]  # which stay as they are
         leads = np.concatenate([following, np.repeat(ends, count, axis=1)])
         leads = leads.ravel()  # one index is faster than two
         state = np.zeros((count, count), dtype=np.intp)
         length = np.zeros_like(state)
-        for ply in range(self.rules.cells):
-            length += state < self.size
+        for ply in range(seen.rules.cells):
+            length += state < seen.size
             state = leads[state * count + movers[ply % 2]]
-        outcomes = state - self.size
+        outcomes = state - seen.size
         np.fill_diagonal(outcomes, ONGOING)
         np.fill_diagonal(length, 0)
         is_illegal = (outcomes == ILLEGAL) | (outcomes == OPPONENT_ILLEGAL)
         length -= is_illegal  # an illegal move leaves no mark
-        lengths = np.bincount(length.ravel(), minlength=self.rules.cells + 1)[1:]
+        lengths = np.bincount(length.ravel(), minlength=seen.rules.cells + 1)[1:]
         return LeagueGames(outcomes, lengths)
 
-    def results(
-        self, moves: Moves, opponent: Floats, end_values: Values, slip: float = 0.0
-    ) -> Floats:
-        """The expected results of networks against an opponent, the mean of both sides: (B,).
+    def results(self, moves: Moves, opponent: Floats) -> Floats:
+        """The expected results of networks (B, S) against an opponent, mean of both sides: (B,).
 
-        moves: (B, S). opponent: (S, cells) its probabilities. end_values: see `values_of_ends`.
-        slip: probability that a network makes a random legal move.
+        opponent: (S, cells) its probabilities.
         """
 
         def mean(rows: slice, after: Floats) -> Floats:
             return _mean(opponent[rows], after)
 
-        by_side = [self._expected(moves, side, end_values, slip, mean)[0] for side in SIDES]
-        return np.mean(by_side, axis=0)
+        return np.mean([self._expected(moves, side, mean) for side in SIDES], axis=0)
 
-    def best_response(
-        self, moves: Moves, end_values: Values, slip: float, rng: np.random.Generator
-    ) -> Moves:
+    def best_response(self, moves: Moves, rng: np.random.Generator) -> Moves:
         """The moves (S,) of a best response to a network with these moves (S,), on both sides.
 
-        The network makes a random legal move with probability `slip`. The response plays the legal
-        move after which the network's expected result is the lowest, one of equals at random. It
-        depends on the rules and the moves of the network only.
+        It plays the legal move after which the network's expected result is the lowest, one of
+        equals at random. It depends on the rules and the moves of the network only.
         """
-        response = np.zeros(self.size, dtype=np.uint8)
+        response = np.zeros_like(moves)
 
         def lowest(rows: slice, after: Floats) -> Floats:
-            values = np.where(self.legal[rows], after[:, :, 0], np.inf)
+            values = np.where(self.seen.legal[rows], after[:, :, 0], np.inf)
             least = values.min(axis=1, keepdims=True)
             is_best = values <= least + EQUAL
             numbers = 1 - rng.random(values.shape)  # above 0
@@ -297,64 +315,55 @@ class SeenPositions:
             return least
 
         for side in SIDES:  # of the network
-            self._expected(moves[None], side, end_values, slip, lowest)
+            self._expected(moves[None], side, lowest)
         return response
 
     def _expected(
-        self,
-        moves: Moves,
-        side: str,
-        end_values: Values,
-        slip: float,
-        reply: Callable[[slice, Floats], Floats],
+        self, moves: Moves, side: str, reply: Callable[[slice, Floats], Floats]
     ) -> Floats:
-        """The expected results of networks that play a side, from each position on: (S, B).
+        """The expected results of networks (B, S) that play a side, by backward induction: (B,).
 
         reply: called with the rows of positions in which the opponent is to move, and the results
         (positions, cells, B) after each move; returns the results (positions, B) before it.
         """
-        values = np.empty((self.size + len(Outcome), len(moves)))
-        values[self.size :] = end_values[side][:, None]
-        for ply in reversed(range(self.rules.cells)):
-            rows = self.plies[ply]
-            after = values.take(self.after[rows], axis=0)
+        seen = self.seen
+        values = np.empty((seen.size + len(Outcome), len(moves)))
+        values[seen.size :] = self.worth[side][:, None]
+        for ply in reversed(range(seen.rules.cells)):
+            rows = seen.plies[ply]
+            after = values.take(seen.after[rows], axis=0)
             if SIDES[ply % 2] == side:
                 chosen = np.take_along_axis(after, moves.T[rows, None], axis=1)[:, 0]
-                values[rows] = (1 - slip) * chosen + slip * _mean(self.random[rows], after)
+                slipped = _mean(seen.random[rows], after)
+                values[rows] = (1 - self.slip) * chosen + self.slip * slipped
             else:
                 values[rows] = reply(rows, after)
-        return values[: self.size]
+        return values[0]
 
-    def worst_positions(
-        self,
-        moves: Moves,
-        opponent: Floats,
-        end_values: Values,
-        slip: float,
-        rng: np.random.Generator,
-    ) -> Rows:
-        """A position of each network from the worst of SAMPLED_GAMES games: (B,).
+    def worst_positions(self, moves: Moves, opponent: Floats, rng: np.random.Generator) -> Rows:
+        """A position of each network (B, S) from the worst of SAMPLED_GAMES games: (B,).
 
         It is drawn from the positions of that game in which the network was to move; without any,
-        it is the empty board. The arguments are those of `results`.
+        it is the empty board. opponent: (S, cells) its probabilities.
         """
+        seen = self.seen
         number = np.arange(len(moves))
         shape = (len(moves), SAMPLED_GAMES)
         is_x = rng.integers(2, size=shape) == 0  # the network, in each game
         state = np.zeros(shape, dtype=np.intp)
-        own = np.full((self.rules.cells, *shape), -1)  # positions in which the network was to move
-        for ply in range(self.rules.cells):
-            goes_on = state < self.size
+        own = np.full((seen.rules.cells, *shape), -1)  # positions in which the network was to move
+        for ply in range(seen.rules.cells):
+            goes_on = state < seen.size
             is_own = is_x == (ply % 2 == 0)
             own[ply] = np.where(goes_on & is_own, state, -1)
             at = np.where(goes_on, state, 0)
-            probs = np.where(is_own[:, :, None], self.random[at], opponent[at])
+            probs = np.where(is_own[:, :, None], seen.random[at], opponent[at])
             drawn = draw(np.moveaxis(probs.cumsum(axis=2), 2, 0), rng.random(shape))
-            is_greedy = is_own & (rng.random(shape) >= slip)
+            is_greedy = is_own & (rng.random(shape) >= self.slip)
             cells = np.where(is_greedy, moves[number[:, None], at], drawn)
-            state = np.where(goes_on, self.after[at, cells], state)
-        ends = state - self.size
-        results = np.where(is_x, end_values["X"][ends], end_values["O"][ends])
+            state = np.where(goes_on, seen.after[at, cells], state)
+        outcomes = state - seen.size
+        results = np.where(is_x, self.worth["X"][outcomes], self.worth["O"][outcomes])
         worst = (results + rng.random(shape) / 10).argmin(axis=1)  # ties at random
         of_worst = own[:, number, worst]
         numbers = np.where(of_worst >= 0, rng.random(of_worst.shape), -1.0)
@@ -367,28 +376,14 @@ def _mean(probs: Floats, after: Floats) -> Floats:
     return (probs[:, None] @ after)[:, 0]
 
 
-def values_of_ends(points: EndValues) -> Values:
-    """The value of each end of a game for X's and for O's network: (6,) each, by outcome for X."""
-    own = {
-        Outcome.ONGOING: 0.0,
-        Outcome.WIN: points.win,
-        Outcome.DRAW: points.draw,
-        Outcome.LOSS: points.loss,
-        Outcome.ILLEGAL: points.illegal,
-        Outcome.OPPONENT_ILLEGAL: points.win,
-    }
-    return {
-        "X": np.array([own[outcome] for outcome in Outcome]),
-        "O": np.array([own[outcome.of_other_side] for outcome in Outcome]),
-    }
-
-
-def mean_points(ends: Rows, end_values: Values) -> Floats:
-    """The mean value of each network's games in a league with these ends (N, N): (N,)."""
-    as_x = end_values["X"][ends].sum(axis=1)
-    as_o = end_values["O"][ends].sum(axis=0)
-    games = 2 * (len(ends) - 1)
-    return (as_x + as_o) / games
+def worth(points: EndValues) -> Floats:
+    """The points for a game by its `Outcome`: (6,)."""
+    by_outcome = np.zeros(len(Outcome))
+    by_outcome[[WIN, OPPONENT_ILLEGAL]] = points.win
+    by_outcome[DRAW] = points.draw
+    by_outcome[LOSS] = points.loss
+    by_outcome[ILLEGAL] = points.illegal
+    return by_outcome
 
 
 # --- the networks --------------------------------------------------------------------------------
@@ -486,7 +481,8 @@ class Evolution(Learner):
             win=1.0, draw=0.0, loss=-config.loss_penalty, illegal=-config.illegal_penalty
         )
         points = {"exact": exact, "points": EndValues(*config.game_points), **POINTS}
-        self.end_values = values_of_ends(points[config.fitness])
+        self.points = points[config.fitness]
+        self.games = Games(self.seen, self.points, config.slip)
         self.rng = np.random.default_rng(config.seed)
         names, self.weights = zip(*parse_pool(config.opponents), strict=True)
         tables = [self.seen.probs(make_opponent(name, config.rules)) for name in names]
@@ -536,18 +532,17 @@ class Evolution(Learner):
 
     def _standing(self) -> Table:
         """The members of the league by their fitness, with the results of their games."""
-        ends = self.seen.league(self.moves).ends
-        games = 2 * (len(ends) - 1)
-        one_point = [EndValues(*points) for points in np.eye(4)]  # of a win, of a draw, ...
-        counts = [games * mean_points(ends, values_of_ends(points)) for points in one_point]
-        results = np.rint(counts).astype(int).T.tolist()
+        outcomes = self.games.league(self.moves).own
+        columns = ([WIN, OPPONENT_ILLEGAL], [DRAW], [LOSS], [ILLEGAL])
+        counts = [np.isin(outcomes, which).sum(axis=1) for which in columns]
+        results = np.stack(counts, axis=1).tolist()
         best_first = np.argsort(-self.fitness, kind="stable").tolist()
         rows = [
             ("e{}i{}".format(*self.names[number]), float(self.fitness[number]), *results[number])
             for number in best_first
         ]
-        columns = ("name", "fitness", "won", "drawn", "lost", "disqualified")
-        return Table(columns, rows, shown="the league in its last generation")
+        names = ("name", "fitness", "won", "drawn", "lost", "disqualified")
+        return Table(names, rows, shown="the league in its last generation")
 
     def model(self) -> Arrays:
         """The best network."""
@@ -599,8 +594,7 @@ class Evolution(Learner):
     def _respond(self) -> None:
         """Add a best response to the best network to the opponents, and compute the fitness."""
         config = self.config
-        of_best = self.moves[self.best]
-        response = self.seen.best_response(of_best, self.end_values, config.slip, self.rng)
+        response = self.games.best_response(self.moves[self.best], self.rng)
         responses = np.concatenate([self.responses, response[None]])
         self.responses = responses[-config.responses :]
         self._judge_from(0)
@@ -615,9 +609,7 @@ class Evolution(Learner):
         if not len(networks):
             return
         opponent = self.rng.choice(self.opponents(), p=self.weights)
-        places = self.seen.worst_positions(
-            self.moves[networks], opponent, self.end_values, self.config.slip, self.rng
-        )
+        places = self.games.worst_positions(self.moves[networks], opponent, self.rng)
         for number, place in zip(networks, places, strict=True):
             self._reinitialise_unit(number, place)
 
@@ -662,20 +654,18 @@ class Evolution(Learner):
     def _play_from(self, first: int) -> None:
         """Compute the moves of the networks from `first` on, play the league, judge them."""
         self.moves[first:] = self.layout.moves(self.networks[first:])
-        games = self.seen.league(self.moves)
+        games = self.games.league(self.moves)
         row = [len(self.history), *games.results, *games.lengths.tolist()]
         self.history.append(row)
         if self.config.fitness == "exact":
             self._judge_from(first)
         else:
-            self.fitness = mean_points(games.ends, self.end_values)
+            self.fitness = games.mean_points(self.points)
 
     def _judge_from(self, first: int) -> None:
         """Compute the exact fitness of the networks from `first` on."""
-        results = [
-            self.seen.results(self.moves[first:], opponent, self.end_values, self.config.slip)
-            for opponent in self.opponents()
-        ]
+        moves = self.moves[first:]
+        results = [self.games.results(moves, opponent) for opponent in self.opponents()]
         self.fitness[first:] = np.array(self.weights) @ results
 
 

@@ -7,7 +7,7 @@ import pytest
 from text_cases import refuses
 
 from agents import presets
-from agents.neuroevolution import Config, begin, values_of_ends
+from agents.neuroevolution import Config, Games, begin
 from tictactoe_env.exact.best_response import best_responses
 from tictactoe_env.exact.match import exact_result
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
@@ -17,7 +17,7 @@ from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.rules import Outcome, standing
 
 SMALL = Config(league=12, winners=4, steps=20, judge_every=10, seed=3, respond_every=3)
-EVEN = values_of_ends(EndValues(win=1, draw=0, loss=-1, illegal=-2))
+EVEN = EndValues(win=1, draw=0, loss=-1, illegal=-2)
 CARELESS = SimpleNamespace(probs=lambda boards: np.full(boards.shape, 1 / boards.shape[1]))
 PLAIN = SMALL.replace(symmetry=False, inputs="grid", rebirth=0.0)
 VARIANTS = {
@@ -56,7 +56,7 @@ def plain_game(x, o, rules):
 def test_a_league_by_look_up_is_the_games_played_one_by_one(evolution):
     seen, rules = evolution.seen, evolution.config.rules
     players = [seen.policy(moves) for moves in evolution.moves]
-    games = seen.league(evolution.moves)
+    games = evolution.games.league(evolution.moves)
     lengths = []
     for x, player in enumerate(players):
         for o, other in enumerate(players):
@@ -77,7 +77,7 @@ def test_a_league_by_look_up_is_the_games_played_one_by_one(evolution):
 def test_exact_fitness_is_the_exact_result_of_the_network_and_its_slips(evolution, name, slip):
     seen, rules = evolution.seen, evolution.config.rules
     opponent, random = make_opponent(name, rules), tabulate(RandomPolicy(), rules).table
-    found = seen.results(evolution.moves, seen.probs(opponent), EVEN, slip)
+    found = Games(seen, EVEN, slip).results(evolution.moves, seen.probs(opponent))
     for moves, result in zip(evolution.moves, found, strict=True):
         player = TabularPolicy(rules, (1 - slip) * seen.policy(moves).table + slip * random)
         sides = [exact_result(player, opponent, rules, side=side) for side in "XO"]
@@ -140,10 +140,10 @@ def test_points_of_ones_own_decide_and_are_refused_where_they_would_not_count():
 def test_a_best_response_leaves_a_network_no_more_than_any_opponent_can(evolution, slip):
     """match.best_responses is computed by other code: its value is the smallest possible."""
     seen, rules = evolution.seen, evolution.config.rules
-    ends = values_of_ends(EndValues(win=1, draw=0, loss=-1, illegal=-1))
+    games = Games(seen, EndValues(), slip)
     rng = np.random.default_rng(0)
     for moves in evolution.moves[:4]:
-        response = seen.best_response(moves, ends, slip, rng)
+        response = games.best_response(moves, rng)
         assert seen.legal[np.arange(seen.size), response].all()
         slips = slip * tabulate(RandomPolicy(), rules).table
         met = TabularPolicy(rules, (1 - slip) * seen.policy(moves).table + slips)
