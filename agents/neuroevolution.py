@@ -217,10 +217,8 @@ class SeenPositions:
         self.size = len(seen.rows)
         x_moves = positions.x_to_move[self.rows]
 
-        outcomes = np.full(len(positions), DRAW)
-        outcomes[positions.outcome_x > 0] = WIN
-        outcomes[positions.outcome_x < 0] = LOSS
-        numbers = np.where(positions.is_over, self.size + outcomes, seen.index)
+        ends = self.size + positions.results("X").astype(np.intp)
+        numbers = np.where(positions.is_over, ends, seen.index)
         illegal = self.size + np.where(x_moves, ILLEGAL, OPPONENT_ILLEGAL)
         children = positions.children[self.rows]
         self.legal = children != NO_CHILD
@@ -664,9 +662,11 @@ class Evolution(Learner):
 
     def _judge_from(self, first: int) -> None:
         """Compute the exact fitness of the networks from `first` on."""
-        moves = self.moves[first:]
-        results = [self.games.results(moves, opponent) for opponent in self.opponents()]
-        self.fitness[first:] = np.array(self.weights) @ results
+        opponents = self.opponents()
+        for start in range(first, len(self.moves), GROUP):
+            group = slice(start, start + GROUP)
+            results = [self.games.results(self.moves[group], opponent) for opponent in opponents]
+            self.fitness[group] = np.array(self.weights) @ results
 
 
 begin = Evolution
