@@ -155,14 +155,16 @@ class Evaluation:
     @property
     def _lost(self) -> dict[str, tuple[int, ...]]:
         """The shortest game that it can lose, by side; of those with a move."""
-        lines = {side: response.losing_line for side, response in self.best_responses.items()}
-        return {side: line for side, line in lines.items() if line}
+        games = {side: response.losing_line for side, response in self.best_responses.items()}
+        return {side: game for side, game in games.items() if game}
 
     def __str__(self) -> str:
         """The verdict, and below it a table of the results: a few lines of at most 80 columns."""
-        proven = "Not proven" if len(self.sampled) == len(SIDES) else f"Proven: {self.verdict}"
+        headline = f"Proven: {self.verdict}"
+        if len(self.sampled) == len(SIDES):
+            headline = "Not proven"
         lines = [
-            fill(proven, 80, subsequent_indent="  "),
+            fill(headline, 80, subsequent_indent="  "),
             "",
             f"{self.rules!s:15}{'against random, %':>22}{'against the best response':>27}",
             f"{'':15}{'won':>8}{'drawn':>7}{'lost':>7}{'lost, %':>14}{'won - lost':>13}",
@@ -175,7 +177,9 @@ class Evaluation:
                 line += f"{100 * worst.loss:14.2f}{round(worst.value, 2) + 0.0:13.2f}"
             if result.illegal:
                 line += f"  {100 * result.illegal:.2f} illegal"
-            lines.append(line + "  sampled games" * (side in self.sampled))
+            if side in self.sampled:
+                line += "  sampled games"
+            lines.append(line)
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -202,7 +206,7 @@ class Evaluation:
     def _picture(self) -> str:
         from tictactoe_env.render import svg_games  # imported here because most users never draw
 
-        games = {f"loses as {side} in {len(line)} moves": line for side, line in self._lost.items()}
+        games = {f"loses as {side} in {len(game)} moves": game for side, game in self._lost.items()}
         return svg_games(games, self.rules)
 
 
@@ -301,13 +305,14 @@ def evaluation_of(sides: Mapping[str, SideEvaluation], rules: Rules) -> Evaluati
     }
     safe = {side: not response.can_lose for side, response in responses.items()}
     always_wins = {side: response.always_wins for side, response in responses.items()}
-    proven = None
     if always_wins.get("X"):
-        proven = 1
+        result_x: int | None = 1
     elif always_wins.get("O"):
-        proven = -1
+        result_x = -1
     elif safe.get("X") and safe.get("O"):
-        proven = 0
+        result_x = 0
+    else:
+        result_x = best_play_x(rules)  # solving 4x4 takes a second
     return Evaluation(
         sides["X"].result,
         sides["O"].result,
@@ -318,7 +323,7 @@ def evaluation_of(sides: Mapping[str, SideEvaluation], rules: Rules) -> Evaluati
         best_responses=responses,
         always_wins_x=always_wins.get("X", False),
         always_wins_o=always_wins.get("O", False),
-        best_play_x=best_play_x(rules) if proven is None else proven,  # solving 4x4 takes a second
+        best_play_x=result_x,
         sampled=tuple(side for side in SIDES if side not in responses),
         rules=rules,
         asked=sum(one.asked for one in sides.values()),
@@ -330,7 +335,9 @@ def best_play_x(rules: Rules) -> int | None:
 
     It is known on boards of up to 16 cells, which are solved on first use.
     """
-    return int(np.sign(solve(rules).scores[0])) if can_enumerate(rules) else None
+    if not can_enumerate(rules):
+        return None
+    return int(np.sign(solve(rules).scores[0]))
 
 
 def winner(rules: Rules) -> str:
