@@ -19,6 +19,7 @@ presets are experiments of the blog, where the points of these games decide. The
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
@@ -27,9 +28,20 @@ from numpy.typing import NDArray
 
 from tictactoe_env.exact.positions import NO_CHILD, positions_of
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
+from tictactoe_env.exact.values import EndValues
 from tictactoe_env.opponents import make_opponent, parse_pool
-from tictactoe_env.policy import Policy, draw, one_hot, possible_cells
-from tictactoe_env.rules import Rules
+from tictactoe_env.policy import Policy, draw, one_hot
+from tictactoe_env.rules import (
+    DRAW,
+    ILLEGAL,
+    LOSS,
+    ONGOING,
+    OPPONENT_ILLEGAL,
+    SIDES,
+    WIN,
+    Outcome,
+    Rules,
+)
 from training.learner import Arrays, Learner, Table
 from training.options import (
     BoardConfig,
@@ -75,18 +87,9 @@ Moves = NDArray[np.uint8]
 Rows = NDArray[np.intp]
 
 
-class Points(NamedTuple):
-    """The points of a network for a game that it wins, draws, loses, or ends by an illegal move."""
-
-    win: float
-    draw: float
-    loss: float
-    illegal: float
-
-
 POINTS = {
-    "football": Points(win=3, draw=1, loss=0, illegal=0),
-    "punished": Points(win=1, draw=1, loss=0, illegal=-10),
+    "football": EndValues(win=3, draw=1, loss=0, illegal=0),
+    "punished": EndValues(win=1, draw=1, loss=0, illegal=-10),
 }
 
 
@@ -159,42 +162,49 @@ SEARCH = {"mutation": Range(0.1, 2.0, log=True), "rebirth": Range(0.0, 0.6)}
 
 # --- the games of networks -----------------------------------------------------------------------
 
-X_WON, DRAWN, O_WON, X_ILLEGAL, O_ILLEGAL, NOT_PLAYED = range(6)  # how a game ends
 RESULTS = ("x_won", "drawn", "o_won", "disqualified")  # columns of league.csv
-ENDS = 5  # that a game which is played can have
-X, O = range(2)  # noqa: E741  sides, as indices
+OF_OTHER_SIDE = np.array([outcome.of_other_side for outcome in Outcome])
 
 
 class LeagueGames(NamedTuple):
     """The games of a league of N networks.
 
-    ends: (N, N) how each game ended, X on the first axis, O on the second; games of a network
-    against itself are NOT_PLAYED. lengths: (cells,) the number of games that ended with 1, 2, ...
-    marks on the board.
+    ends: (N, N) the `Outcome` of each game for X, X on the first axis, O on the second; games of a
+    network against itself are ONGOING. lengths: (cells,) the number of games that ended with 1, 2,
+    ... marks on the board.
     """
 
     ends: Rows
     lengths: Rows
 
     @property
+    def own(self) -> Rows:
+        """The outcomes of each network's games for itself, first those as X: (N, 2 N)."""
+        return np.concatenate([self.ends, OF_OTHER_SIDE[self.ends.T]], axis=1)
+
+    def mean_points(self, points: EndValues) -> Floats:
+        """The mean points of each network in its games: (N,)."""
+        games = 2 * (len(self.ends) - 1)
+        return worth(points)[self.own].sum(axis=1) / games
+
+    @property
     def results(self) -> list[int]:
         """How many games X won, were drawn, O won, and were ended by an illegal move."""
-        counts = np.bincount(self.ends.ravel(), minlength=NOT_PLAYED + 1)
-        illegal = counts[X_ILLEGAL] + counts[O_ILLEGAL]
-        return [*counts[[X_WON, DRAWN, O_WON]].tolist(), int(illegal)]
+        counts = np.bincount(self.ends.ravel(), minlength=len(Outcome))
+        illegal = counts[ILLEGAL] + counts[OPPONENT_ILLEGAL]
+        return [*counts[[WIN, DRAW, LOSS]].tolist(), int(illegal)]
 
 
-class GameGraph:
-    """The S positions that networks see, ordered by ply, and the result of each move.
+class SeenPositions:
+    """The S positions that networks see, ordered by ply, and the position after each move.
 
     Networks are deterministic, so their games are looked up: a network is the cell that it plays in
-    each of these positions, (S,). An illegal move loses. The numbers S + X_WON, ...,
-    S + O_ILLEGAL stand for the ends of games.
+    each of these positions, (S,). The ends of games follow the positions: the number S + outcome
+    stands for a game with this `Outcome` for X. An illegal move ends a game, and loses.
 
     after: (S, cells) the position or end after each move. legal: (S, cells) bool.
     random: (S, cells) the probabilities of random play.
-    plies: for each number of marks the slice of its positions. moves: for each number of marks the
-    cells of its positions, the legal ones first, (positions, most legal moves).
+    plies: for each number of marks the slice of its positions.
     inputs: (S, inputs) the inputs of a network, planes of own and other marks, or with the encoding
     "grid" 1 for own marks and -1 for others; the last one is 1, for the biases.
     """
@@ -207,33 +217,24 @@ class GameGraph:
         self.size = len(seen.rows)
         x_moves = positions.x_to_move[self.rows]
 
-        results = DRAWN - positions.outcome_x.astype(np.intp)  # X_WON, DRAWN or O_WON
-        ends = self.size + results
+        ends = self.size + positions.results("X").astype(np.intp)
         numbers = np.where(positions.is_over, ends, seen.index)
+        illegal = self.size + np.where(x_moves, ILLEGAL, OPPONENT_ILLEGAL)
         children = positions.children[self.rows]
-        illegal = self.size + np.where(x_moves, X_ILLEGAL, O_ILLEGAL)
-        self.after: Rows = np.where(children >= 0, numbers[children], illegal[:, None])
-
-        own = positions.boards[self.rows] * np.where(x_moves, 1, -1)[:, None]
         self.legal = children != NO_CHILD
+        self.after: Rows = np.where(self.legal, numbers[children], illegal[:, None])
         self.random: Floats = self.legal / self.legal.sum(axis=1, keepdims=True)
 
         marks = np.arange(rules.cells + 1)
         starts = np.searchsorted(positions.ply[self.rows], marks)
         self.plies = [slice(start, end) for start, end in pairwise(starts)]
-        self.moves = [possible_cells(self.legal[rows]) for rows in self.plies]
 
+        own = positions.boards[self.rows] * np.where(x_moves, 1, -1)[:, None]
         planes = [own > 0, own < 0] if encoding == "planes" else [own]
         with_ones = np.concatenate([*planes, np.ones((self.size, 1))], axis=1)
         self.inputs: Weights = with_ones.astype(np.float32)
         self._index = seen.index[positions.unfinished]
         self._cells = seen.cells[positions.unfinished]
-
-    def successors(self, moves: Moves) -> Rows:
-        """The positions or ends after the moves (B, S) of networks; ends stay: (S + ENDS, B)."""
-        leads = self.after[np.arange(self.size)[:, None], moves.T]
-        ends = np.arange(self.size, self.size + ENDS)[:, None]
-        return np.concatenate([leads, np.repeat(ends, len(moves), axis=1)])
 
     def policy(self, moves: Moves) -> TabularPolicy:
         """The player with these moves (S,)."""
@@ -244,147 +245,143 @@ class GameGraph:
         """The probabilities (S, cells) of an opponent's moves."""
         return tabulate(opponent, self.rules).by_row()[self.rows]
 
-    def league(self, successors: Rows) -> LeagueGames:
-        """The games of the networks with these successors (S + ENDS, N), of each with each other.
 
-        They are played ply by ply, all at the same time.
+class Games:
+    """The games of networks, given by their moves in the positions that they see: (B, S).
+
+    points: for a game that a network wins, draws, loses, or ends by an illegal move; their mean is
+    its result. slip: the probability that a network makes a random legal move instead of its own.
+    """
+
+    def __init__(self, seen: SeenPositions, points: EndValues, slip: float):
+        self.seen = seen
+        self.slip = slip
+        of_x = worth(points)
+        self.worth = {"X": of_x, "O": of_x[OF_OTHER_SIDE]}  # by outcome for X
+
+    def league(self, moves: Moves) -> LeagueGames:
+        """The games of networks with these moves (N, S), of each with each other.
+
+        They do not slip. The games are played ply by ply, all at the same time.
         """
-        count = successors.shape[1]
+        seen = self.seen
+        count = len(moves)
         number = np.arange(count)
         movers = (number[:, None], number[None])  # X on the first axis, O on the second
-        leads = successors.ravel()  # one index is faster than two
+        following = seen.after[np.arange(seen.size)[:, None], moves.T]
+        ends = np.arange(seen.size, seen.size + len(Outcome))[:, None]  # which stay as they are
+        leads = np.concatenate([following, np.repeat(ends, count, axis=1)])
+        leads = leads.ravel()  # one index is faster than two
         state = np.zeros((count, count), dtype=np.intp)
         length = np.zeros_like(state)
-        for ply in range(self.rules.cells):
-            length += state < self.size
+        for ply in range(seen.rules.cells):
+            length += state < seen.size
             state = leads[state * count + movers[ply % 2]]
-        ends = state - self.size
-        np.fill_diagonal(ends, NOT_PLAYED)
+        outcomes = state - seen.size
+        np.fill_diagonal(outcomes, ONGOING)
         np.fill_diagonal(length, 0)
-        is_illegal = (ends == X_ILLEGAL) | (ends == O_ILLEGAL)
+        is_illegal = (outcomes == ILLEGAL) | (outcomes == OPPONENT_ILLEGAL)
         length -= is_illegal  # an illegal move leaves no mark
-        lengths = np.bincount(length.ravel(), minlength=self.rules.cells + 1)[1:]
-        return LeagueGames(ends, lengths)
+        lengths = np.bincount(length.ravel(), minlength=seen.rules.cells + 1)[1:]
+        return LeagueGames(outcomes, lengths)
 
-    def results(
-        self, successors: Rows, opponent: Floats, end_values: Floats, slip: float = 0.0
+    def results(self, moves: Moves, opponent: Floats) -> Floats:
+        """The expected results of networks (B, S) against an opponent, mean of both sides: (B,).
+
+        opponent: (S, cells) its probabilities.
+        """
+
+        def mean(rows: slice, after: Floats) -> Floats:
+            return _mean(opponent[rows], after)
+
+        return np.mean([self._expected(moves, side, mean) for side in SIDES], axis=0)
+
+    def best_response(self, moves: Moves, rng: np.random.Generator) -> Moves:
+        """The moves (S,) of a best response to a network with these moves (S,), on both sides.
+
+        It plays the legal move after which the network's expected result is the lowest, one of
+        equals at random. It depends on the rules and the moves of the network only.
+        """
+        response = np.zeros_like(moves)
+
+        def lowest(rows: slice, after: Floats) -> Floats:
+            values = np.where(self.seen.legal[rows], after[:, :, 0], np.inf)
+            least = values.min(axis=1, keepdims=True)
+            is_best = values <= least + EQUAL
+            numbers = 1 - rng.random(values.shape)  # above 0
+            response[rows] = (is_best * numbers).argmax(axis=1)
+            return least
+
+        for side in SIDES:  # of the network
+            self._expected(moves[None], side, lowest)
+        return response
+
+    def _expected(
+        self, moves: Moves, side: str, reply: Callable[[slice, Floats], Floats]
     ) -> Floats:
-        """The expected results of networks against an opponent, the mean of both sides: (B,).
+        """The expected results of networks (B, S) that play a side, by backward induction: (B,).
 
-        successors: (S + ENDS, B). opponent: (S, cells) its probabilities. end_values: (2, ENDS) of
-        networks as X and as O. slip: probability that a network makes a random legal move.
+        reply: called with the rows of positions in which the opponent is to move, and the results
+        (positions, cells, B) after each move; returns the results (positions, B) before it.
         """
-        count = successors.shape[1]
-        every_network = np.arange(count)
-        total = np.zeros(count)
-        for side, foul in ((X, O_ILLEGAL), (O, X_ILLEGAL)):  # foul: of the opponent
-            values = np.empty((self.size + ENDS, count))
-            values[self.size :] = end_values[side, :, None]
-            for ply in reversed(range(self.rules.cells)):
-                rows = self.plies[ply]
-                if ply % 2 == side:
-                    values[rows] = (1 - slip) * values[successors[rows], every_network]
-                    if slip:
-                        self._add_moves(values, ply, slip * self.random[rows])
-                else:
-                    fouls = (opponent[rows] * ~self.legal[rows]).sum(axis=1, keepdims=True)
-                    values[rows] = fouls * end_values[side, foul]
-                    self._add_moves(values, ply, opponent[rows] * self.legal[rows])
-            total += values[0] / 2
-        return total
+        seen = self.seen
+        values = np.empty((seen.size + len(Outcome), len(moves)))
+        values[seen.size :] = self.worth[side][:, None]
+        for ply in reversed(range(seen.rules.cells)):
+            rows = seen.plies[ply]
+            after = values.take(seen.after[rows], axis=0)
+            if SIDES[ply % 2] == side:
+                chosen = np.take_along_axis(after, moves.T[rows, None], axis=1)[:, 0]
+                slipped = _mean(seen.random[rows], after)
+                values[rows] = (1 - self.slip) * chosen + self.slip * slipped
+            else:
+                values[rows] = reply(rows, after)
+        return values[0]
 
-    def _add_moves(self, values: Floats, ply: int, weights: Floats) -> None:
-        """Add to the values of the positions of a ply those after legal moves, with these weights.
-
-        values: (S + ENDS, B). weights: (positions, cells).
-        """
-        rows = self.plies[ply]
-        after = self.after[rows]
-        every_position = np.arange(len(weights))
-        for cells in self.moves[ply].T:  # the first moves, then the second ones, ...
-            weight = weights[every_position, cells, None]
-            values[rows] += weight * values[after[every_position, cells]]
-
-    def best_response(
-        self, successors: Rows, end_values: Floats, slip: float, rng: np.random.Generator
-    ) -> Moves:
-        """The moves (S,) of a best response to one network, on both sides.
-
-        successors: (S + ENDS,) of this network, which makes a random legal move with probability
-        `slip`. The response plays the legal move after which the network's expected result is the
-        lowest, one of equals at random. It depends on the rules and the moves of the network only.
-        """
-        moves = np.zeros(self.size, dtype=np.uint8)
-        for side in (X, O):  # of the network
-            values = np.concatenate([np.zeros(self.size), end_values[side]])
-            for ply in reversed(range(self.rules.cells)):
-                rows = self.plies[ply]
-                after = values[self.after[rows]]
-                if ply % 2 == side:
-                    slipped = (self.random[rows] * after).sum(axis=1)
-                    chosen = values[successors[rows]]
-                    values[rows] = (1 - slip) * chosen + slip * slipped
-                else:
-                    after[~self.legal[rows]] = np.inf
-                    lowest = after.min(axis=1)
-                    is_best = after <= lowest[:, None] + EQUAL
-                    values[rows] = lowest
-                    numbers = 1 - rng.random(after.shape)  # above 0
-                    moves[rows] = (is_best * numbers).argmax(axis=1)
-        return moves
-
-    def worst_positions(
-        self,
-        successors: Rows,
-        opponent: Floats,
-        end_values: Floats,
-        slip: float,
-        rng: np.random.Generator,
-    ) -> Rows:
-        """A position of each network from the worst of SAMPLED_GAMES games: (B,).
+    def worst_positions(self, moves: Moves, opponent: Floats, rng: np.random.Generator) -> Rows:
+        """A position of each network (B, S) from the worst of SAMPLED_GAMES games: (B,).
 
         It is drawn from the positions of that game in which the network was to move; without any,
-        it is the empty board. The arguments are those of `results`.
+        it is the empty board. opponent: (S, cells) its probabilities.
         """
-        count = successors.shape[1]
-        shape = (count, SAMPLED_GAMES)
-        networks = np.arange(count)[:, None]
-        sides = rng.integers(2, size=shape)  # of the network in each game
-        # The cumulated probabilities (cells, 2, S) of an opponent's moves, and of a random move.
-        sums = np.stack([opponent, self.random]).cumsum(axis=2).transpose(2, 0, 1)
+        seen = self.seen
+        number = np.arange(len(moves))
+        shape = (len(moves), SAMPLED_GAMES)
+        is_x = rng.integers(2, size=shape) == 0  # the network, in each game
         state = np.zeros(shape, dtype=np.intp)
-        path = np.full((self.rules.cells, *shape), -1)  # of positions where it was to move
-        for ply in range(self.rules.cells):
-            goes_on = state < self.size
-            is_own = sides == ply % 2
-            path[ply] = np.where(goes_on & is_own, state, -1)
+        own = np.full((seen.rules.cells, *shape), -1)  # positions in which the network was to move
+        for ply in range(seen.rules.cells):
+            goes_on = state < seen.size
+            is_own = is_x == (ply % 2 == 0)
+            own[ply] = np.where(goes_on & is_own, state, -1)
             at = np.where(goes_on, state, 0)
-            cells = draw(sums[:, is_own.astype(np.intp), at], rng.random(shape))
-            is_greedy = is_own & (rng.random(shape) >= slip)
-            greedy = successors[at, networks]
-            following = np.where(is_greedy, greedy, self.after[at, cells])
-            state = np.where(goes_on, following, state)
-        results = end_values[sides, state - self.size]
+            probs = np.where(is_own[:, :, None], seen.random[at], opponent[at])
+            drawn = draw(np.moveaxis(probs.cumsum(axis=2), 2, 0), rng.random(shape))
+            is_greedy = is_own & (rng.random(shape) >= self.slip)
+            cells = np.where(is_greedy, moves[number[:, None], at], drawn)
+            state = np.where(goes_on, seen.after[at, cells], state)
+        outcomes = state - seen.size
+        results = np.where(is_x, self.worth["X"][outcomes], self.worth["O"][outcomes])
         worst = (results + rng.random(shape) / 10).argmin(axis=1)  # ties at random
-        of_worst = path[:, networks[:, 0], worst]
+        of_worst = own[:, number, worst]
         numbers = np.where(of_worst >= 0, rng.random(of_worst.shape), -1.0)
-        chosen = of_worst[numbers.argmax(axis=0), networks[:, 0]]
+        chosen = of_worst[numbers.argmax(axis=0), number]
         return np.maximum(chosen, 0)
 
 
-def values_of_ends(points: Points) -> Floats:
-    """The value of each end, for X and for O: (2, ENDS)."""
-    win, draw, loss, illegal = points
-    return np.array([(win, draw, loss, illegal, win), (loss, draw, win, win, illegal)])
+def _mean(probs: Floats, after: Floats) -> Floats:
+    """The mean (P, B) of the results (P, cells, B) after moves with probabilities (P, cells)."""
+    return (probs[:, None] @ after)[:, 0]
 
 
-def mean_points(ends: Rows, end_values: Floats) -> Floats:
-    """The mean value of each network's games in a league with these ends (N, N): (N,)."""
-    with_none = np.append(end_values, np.zeros((2, 1)), axis=1)  # 0 for NOT_PLAYED
-    as_x = with_none[X, ends].sum(axis=1)
-    as_o = with_none[O, ends].sum(axis=0)
-    games = 2 * (len(ends) - 1)
-    return (as_x + as_o) / games
+def worth(points: EndValues) -> Floats:
+    """The points for a game by its `Outcome`: (6,)."""
+    by_outcome = np.zeros(len(Outcome))
+    by_outcome[[WIN, OPPONENT_ILLEGAL]] = points.win
+    by_outcome[DRAW] = points.draw
+    by_outcome[LOSS] = points.loss
+    by_outcome[ILLEGAL] = points.illegal
+    return by_outcome
 
 
 # --- the networks --------------------------------------------------------------------------------
@@ -393,17 +390,17 @@ def mean_points(ends: Rows, end_values: Floats) -> Floats:
 class Layout:
     """The hidden, output and direct layers of a network in its weights (P,).
 
-    graph: the positions that it sees.
+    seen: the positions that it sees.
     shapes: (inputs, units) of each layer; the last input of the hidden and output layers is a bias.
     scale: (P,) the standard deviation of the initial weights, and the scale of mutations.
     """
 
     def __init__(self, config: Config):
         self.config = config
-        self.graph = GameGraph(config.rules, config.symmetry, config.inputs)
+        self.seen = SeenPositions(config.rules, config.symmetry, config.inputs)
         cells = config.rules.cells
         hidden = config.hidden
-        inputs = self.graph.inputs.shape[1]
+        inputs = self.seen.inputs.shape[1]
         to_output = hidden + 1 if hidden else 0  # the last one for the bias
         is_direct = config.direct or hidden == 0
         direct = inputs if is_direct else 0
@@ -429,21 +426,21 @@ class Layout:
 
     def moves(self, networks: Weights) -> Moves:
         """The cells that networks (B, P) play in all positions: (B, S), the lowest of equals."""
-        moves = np.empty((len(networks), self.graph.size), dtype=np.uint8)
+        moves = np.empty((len(networks), self.seen.size), dtype=np.uint8)
         largest = max(inputs * units for inputs, units in self.shapes)
         chunk = max(1, SINGLE_THREAD // largest)  # positions at a time
         for first in range(0, len(networks), GROUP):
             group = slice(first, first + GROUP)
-            for start in range(0, self.graph.size, chunk):
+            for start in range(0, self.seen.size, chunk):
                 part = slice(start, start + chunk)
-                scores = self.scores(networks[group], self.graph.inputs[part])
+                scores = self.scores(networks[group], self.seen.inputs[part])
                 moves[group, part] = scores.argmax(axis=2)
         return moves
 
     def scores(self, networks: Weights, inputs: Weights) -> Weights:
         """The scores (B, C, cells) that networks (B, P) give the cells of boards (C, inputs)."""
         hidden, output, direct = layers_of(networks, self.shapes)
-        shape = (len(networks), len(inputs), self.config.rules.cells)
+        shape = (len(networks), len(inputs), self.seen.rules.cells)
         scores = np.zeros(shape, dtype=np.float32)
         if direct.size:
             scores = inputs @ direct
@@ -456,7 +453,7 @@ class Layout:
 def player(config: Config, model: Arrays) -> TabularPolicy:
     """The player of a saved model."""
     layout = Layout(config)
-    return layout.graph.policy(layout.moves(model["network"][None])[0])
+    return layout.seen.policy(layout.moves(model["network"][None])[0])
 
 
 # --- the evolution -------------------------------------------------------------------------------
@@ -477,15 +474,16 @@ class Evolution(Learner):
     def __init__(self, config: Config):
         self.config = config
         self.layout = Layout(config)
-        self.graph = self.layout.graph
-        exact = Points(
+        self.seen = self.layout.seen
+        exact = EndValues(
             win=1.0, draw=0.0, loss=-config.loss_penalty, illegal=-config.illegal_penalty
         )
-        points = {"exact": exact, "points": Points(*config.game_points), **POINTS}
-        self.end_values = values_of_ends(points[config.fitness])
+        points = {"exact": exact, "points": EndValues(*config.game_points), **POINTS}
+        self.points = points[config.fitness]
+        self.games = Games(self.seen, self.points, config.slip)
         self.rng = np.random.default_rng(config.seed)
         names, self.weights = zip(*parse_pool(config.opponents), strict=True)
-        tables = [self.graph.probs(make_opponent(name, config.rules)) for name in names]
+        tables = [self.seen.probs(make_opponent(name, config.rules)) for name in names]
         self.fixed_opponents = np.stack(tables)
         self.history: list[list[int]] = []
         self.networks = self.layout.first(config.league, self.rng)
@@ -493,9 +491,9 @@ class Evolution(Learner):
         self.names[:, 1] = np.arange(config.league)
         self.magnitudes = np.full(config.league, config.mutation)
         self.shares = np.full(config.league, config.mutation_share)
-        self.moves = np.empty((config.league, self.graph.size), dtype=np.uint8)
+        self.moves = np.empty((config.league, self.seen.size), dtype=np.uint8)
         self.fitness = np.zeros(config.league)
-        self.responses = np.empty((0, self.graph.size), dtype=np.uint8)
+        self.responses = np.empty((0, self.seen.size), dtype=np.uint8)
         self._play_from(0)
 
     def advance(self, most: int) -> None:
@@ -505,7 +503,7 @@ class Evolution(Learner):
 
     def policy(self) -> TabularPolicy:
         """The policy of the best network."""
-        return self.graph.policy(self.moves[self.best])
+        return self.seen.policy(self.moves[self.best])
 
     def notes(self) -> dict[str, float]:
         """Share of disqualifications, best fitness and median magnitude in the last league."""
@@ -532,18 +530,17 @@ class Evolution(Learner):
 
     def _standing(self) -> Table:
         """The members of the league by their fitness, with the results of their games."""
-        ends = self.graph.league(self.graph.successors(self.moves)).ends
-        games = 2 * (len(ends) - 1)
-        one_point = [Points(*points) for points in np.eye(4)]  # of a win, of a draw, ...
-        counts = [games * mean_points(ends, values_of_ends(points)) for points in one_point]
-        results = np.rint(counts).astype(int).T.tolist()
+        outcomes = self.games.league(self.moves).own
+        columns = ([WIN, OPPONENT_ILLEGAL], [DRAW], [LOSS], [ILLEGAL])
+        counts = [np.isin(outcomes, which).sum(axis=1) for which in columns]
+        results = np.stack(counts, axis=1).tolist()
         best_first = np.argsort(-self.fitness, kind="stable").tolist()
         rows = [
             ("e{}i{}".format(*self.names[number]), float(self.fitness[number]), *results[number])
             for number in best_first
         ]
-        columns = ("name", "fitness", "won", "drawn", "lost", "disqualified")
-        return Table(columns, rows, shown="the league in its last generation")
+        names = ("name", "fitness", "won", "drawn", "lost", "disqualified")
+        return Table(names, rows, shown="the league in its last generation")
 
     def model(self) -> Arrays:
         """The best network."""
@@ -588,19 +585,17 @@ class Evolution(Learner):
         """The probabilities (O, S, cells) of the opponents' moves, best responses included."""
         if not len(self.responses):
             return self.fixed_opponents
-        responses = np.eye(self.config.rules.cells)[self.responses].mean(axis=0)
+        responses = np.eye(self.seen.rules.cells)[self.responses].mean(axis=0)
         share = self.config.response_share
         return (1 - share) * self.fixed_opponents + share * responses
 
     def _respond(self) -> None:
         """Add a best response to the best network to the opponents, and compute the fitness."""
         config = self.config
-        successors = self.graph.successors(self.moves)
-        of_best = successors[:, self.best]
-        response = self.graph.best_response(of_best, self.end_values, config.slip, self.rng)
+        response = self.games.best_response(self.moves[self.best], self.rng)
         responses = np.concatenate([self.responses, response[None]])
         self.responses = responses[-config.responses :]
-        self._judge_from(0, successors)
+        self._judge_from(0)
 
     def _reinitialise(self, networks: Rows) -> None:
         """Re-initialise a hidden unit of each of these networks, for another move in a bad game.
@@ -612,10 +607,7 @@ class Evolution(Learner):
         if not len(networks):
             return
         opponent = self.rng.choice(self.opponents(), p=self.weights)
-        successors = self.graph.successors(self.moves[networks])
-        places = self.graph.worst_positions(
-            successors, opponent, self.end_values, self.config.slip, self.rng
-        )
+        places = self.games.worst_positions(self.moves[networks], opponent, self.rng)
         for number, place in zip(networks, places, strict=True):
             self._reinitialise_unit(number, place)
 
@@ -626,13 +618,13 @@ class Evolution(Learner):
         (hidden,), (output,), _ = layers_of(network, self.layout.shapes)
         units = rng.integers(self.config.hidden, size=SAMPLED_UNITS)
         unit = units[np.abs(output[units]).max(axis=1).argmin()]
-        inputs = self.graph.inputs[place, :-1]  # without the one for the bias
+        inputs = self.seen.inputs[place, :-1]  # without the one for the bias
         slope = 1 / rng.integers(1, MAX_RADIUS + 1)
         hidden[:-1, unit] = slope * (2 * inputs - 1)
         hidden[-1, unit] = 1 - slope * inputs.sum()
         output[unit] = 0
-        ((scores,),) = self.layout.scores(network, self.graph.inputs[[place]])
-        legal = np.flatnonzero(self.graph.legal[place])
+        ((scores,),) = self.layout.scores(network, self.seen.inputs[[place]])
+        legal = np.flatnonzero(self.seen.legal[place])
         others = legal[legal != self.moves[number, place]]
         cell = rng.choice(others if len(others) else legal)
         output[unit, cell] = scores.max() - scores[cell] + rng.random()
@@ -660,23 +652,21 @@ class Evolution(Learner):
     def _play_from(self, first: int) -> None:
         """Compute the moves of the networks from `first` on, play the league, judge them."""
         self.moves[first:] = self.layout.moves(self.networks[first:])
-        successors = self.graph.successors(self.moves)
-        games = self.graph.league(successors)
+        games = self.games.league(self.moves)
         row = [len(self.history), *games.results, *games.lengths.tolist()]
         self.history.append(row)
         if self.config.fitness == "exact":
-            self._judge_from(first, successors)
+            self._judge_from(first)
         else:
-            self.fitness = mean_points(games.ends, self.end_values)
+            self.fitness = games.mean_points(self.points)
 
-    def _judge_from(self, first: int, successors: Rows) -> None:
+    def _judge_from(self, first: int) -> None:
         """Compute the exact fitness of the networks from `first` on."""
-        new = np.ascontiguousarray(successors[:, first:])
-        results = [
-            self.graph.results(new, opponent, self.end_values, self.config.slip)
-            for opponent in self.opponents()
-        ]
-        self.fitness[first:] = np.array(self.weights) @ results
+        opponents = self.opponents()
+        for start in range(first, len(self.moves), GROUP):
+            group = slice(start, start + GROUP)
+            results = [self.games.results(self.moves[group], opponent) for opponent in opponents]
+            self.fitness[group] = np.array(self.weights) @ results
 
 
 begin = Evolution

@@ -19,7 +19,7 @@ from cyclopts import run
 from numpy.typing import NDArray
 
 import agents
-from tictactoe_env.exact.match import sampled_result
+from tictactoe_env.exact.sampling import sampled_result
 from tictactoe_env.opponents import make_opponent
 from tictactoe_env.policy import Policy, Probs, sample
 from tictactoe_env.rules import ONGOING, SIDES, Boards, Rules, to_move

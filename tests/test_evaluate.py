@@ -16,7 +16,8 @@ import evaluate
 from tictactoe_env import RandomPolicy, Rules, make_opponent, tabulate
 from tictactoe_env.certificates import __main__ as verifier
 from tictactoe_env.certificates.certificate import certify, load_policy, read, write
-from tictactoe_env.exact import match
+from tictactoe_env.exact.match import action_values, exact_result
+from tictactoe_env.exact.sampling import sampled_result
 from tictactoe_env.games.analysis import analyse
 from tictactoe_env.notation import parse_board
 from tictactoe_env.policy import CanonicalPolicy
@@ -97,7 +98,7 @@ def test_what_cannot_be_proven_gets_a_sampled_table_that_says_so(capsys, tmp_pat
     printed = shown(capsys, "random random", size, "--json", path)
     assert "random: results on 5x5, 4 in a row are sampled and prove nothing" in printed
     assert "exact" not in printed
-    found = match.sampled_result(RandomPolicy(), RandomPolicy(), Rules(5, 5, 4), 100, 3)
+    found = sampled_result(RandomPolicy(), RandomPolicy(), Rules(5, 5, 4), 100, 3)
     stated = json.loads(path.read_text())["sampled"]["random"]["random (2)"]
     assert stated["win"] == found.result.win
     assert stated["intervals"]["draw"] == list(found.intervals["draw"])
@@ -159,7 +160,7 @@ def test_the_data_hold_all_results_and_agree_with_the_exact_ones(capsys, tmp_pat
         expected = json_certificates.certified(x, name, RECTANGLE)
         assert (stated["moves"], stated["as_x"]) == (expected["moves"], expected["as_x"])
         for o, cell in zip(players, data["cross_table"][name].values(), strict=True):
-            assert cell == {rate: getattr(match.exact_result(x, o), rate) for rate in cell}
+            assert cell == {rate: getattr(exact_result(x, o), rate) for rate in cell}
 
 
 def test_certificates_are_checked_by_the_verifier_of_the_package(capsys, tmp_path):
@@ -196,7 +197,7 @@ def test_a_position_is_shown_with_probabilities_values_and_the_truth_of_every_mo
     table = load_policy(run)
     values = read_values(run / "values.npz", table, read(run).sha256_of_moves)
     own, probs = values.q_values(board[None])[0], table.probs(board[None])[0]
-    expected = match.action_values("O", table, RandomPolicy(), board=board)
+    expected = action_values("O", table, RandomPolicy(), board=board)
     rows, worths = rows_of(printed), analyse(board, Rules()).moves
     assert [row[0] for row in rows] == 3 * ["b1", "a2", "c2", "a3", "b3", "c3"]
     for row, cell in zip(rows[:6], np.flatnonzero(board == 0), strict=True):

@@ -11,6 +11,7 @@ from sample_players import CellPlayer, FixedPlayer
 from text_cases import refuses
 
 from tictactoe_env.certificates.certificate import certify
+from tictactoe_env.exact.best_response import BestResponse
 from tictactoe_env.exact.evaluation import (
     UNTIL,
     Evaluation,
@@ -21,7 +22,8 @@ from tictactoe_env.exact.evaluation import (
     evaluation_of,
     fair_results,
 )
-from tictactoe_env.exact.match import BestResponse, Result, sampled_result
+from tictactoe_env.exact.match import Result
+from tictactoe_env.exact.sampling import sampled_result
 from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.exact.verdict import Proven, verdict

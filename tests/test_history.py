@@ -9,7 +9,7 @@ from text_cases import called, refuses
 
 import evaluate
 from tictactoe_env.exact import TabularPolicy, exact_result, payoffs, positions_of, tabulate
-from tictactoe_env.exact.match import best_responses
+from tictactoe_env.exact.best_response import best_responses
 from tictactoe_env.notation import parse_game
 from tictactoe_env.opponents import make_opponent
 from tictactoe_env.rules import Rules

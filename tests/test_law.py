@@ -25,15 +25,12 @@ from tictactoe_env.exact import (
     exact_result,
     positions_of,
 )
+from tictactoe_env.exact.best_response import best_response
 from tictactoe_env.exact.evaluation import evaluate, winner
-from tictactoe_env.exact.match import (
-    best_achievable,
-    best_response,
-    result_of,
-    sampled_result,
-    wins_most,
-)
+from tictactoe_env.exact.match import result_of
+from tictactoe_env.exact.optimality import best_achievable, wins_most
 from tictactoe_env.exact.proof import BoardReach, TableReach
+from tictactoe_env.exact.sampling import sampled_result
 from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.games import Game, analyse
 from tictactoe_env.notation import check_move

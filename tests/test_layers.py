@@ -95,10 +95,10 @@ def printed(program: str) -> str:
 def test_importing_the_package_loads_no_heavy_module_and_enumerates_nothing():
     program = """
 import sys, tictactoe_env
-from tictactoe_env.exact import match, positions, solver
+from tictactoe_env.exact import optimality, positions, solver
 from tictactoe_env.engines import rows
 heavy = {"torch", "stable_baselines3", "pettingzoo", "pygame", "matplotlib", "agents"}
-kept = [positions.positions_of, solver.solve, match.best_achievable]
+kept = [positions.positions_of, solver.solve, optimality.best_achievable]
 print(heavy & {name.split(".")[0] for name in sys.modules})
 print([function.cache_info().currsize for function in [*kept, rows.row_tables]])
 """

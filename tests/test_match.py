@@ -7,9 +7,11 @@ from hypothesis import strategies as st
 from oracles.plain_game import Player, plain
 from text_cases import refuses
 
-from tictactoe_env.exact import match
-from tictactoe_env.exact.match import Result, action_values, best_responses
+from tictactoe_env.exact.best_response import best_responses
+from tictactoe_env.exact.match import Result, action_values, exact_result
+from tictactoe_env.exact.optimality import optimal_share
 from tictactoe_env.exact.proof import Limit, ProofLimitError
+from tictactoe_env.exact.sampling import sampled_result, wilson_interval
 from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.policy import RandomPolicy
@@ -42,9 +44,9 @@ def rates(result):
 @pytest.mark.parametrize("kinds", ["legal legal", "any any", "sure any", "rash legal", "any rash"])
 def test_a_result_is_that_of_plain_enumeration_to_the_last_bit_illegal_moves_included(kinds, rules):
     x, o = (choice_of(seed, rules, kind) for seed, kind in enumerate(kinds.split()))
-    found = match.exact_result(Player(x), Player(o), rules)
+    found = exact_result(Player(x), Player(o), rules)
     assert rates(found) == plain(rules).match(x, o)
-    assert match.exact_result(Player(o), Player(x), rules, side="O") == found.other_side
+    assert exact_result(Player(o), Player(x), rules, side="O") == found.other_side
 
 
 def test_the_other_side_sees_the_same_match():
@@ -61,10 +63,10 @@ RANDOM, HALVES = 2 * [RandomPolicy()], 2 * [Player(lambda board: {0: 0.5})]
     ("ask", "arguments", "mentions"),
     [
         *((action_values, (side, *RANDOM), f"side {side!r}") for side in ("x", None)),
-        (lambda side: match.exact_result(*RANDOM, side=side), ("Y",), "side 'Y' X O"),
+        (lambda side: exact_result(*RANDOM, side=side), ("Y",), "side 'Y' X O"),
         (action_values, ("X", *RANDOM, Rules(), FINISHED), "board"),
-        (match.sampled_result, (*RANDOM, Rules(), 0), "games 0"),
-        (match.sampled_result, (*HALVES, Rules(), 2), "row 0.5"),
+        (sampled_result, (*RANDOM, Rules(), 0), "games 0"),
+        (sampled_result, (*HALVES, Rules(), 2), "row 0.5"),
     ],
 )
 def test_what_has_no_result_is_refused(ask, arguments, mentions):
@@ -75,14 +77,14 @@ def test_what_has_no_result_is_refused(ask, arguments, mentions):
 def test_the_board_is_the_policies_own_or_the_given_one_or_three_by_three():
     rules, one = Rules(2, 3, 2), RandomPolicy()
     table = tabulate(one, rules)
-    for ask in (match.optimal_share, best_responses):
+    for ask in (optimal_share, best_responses):
         assert repr(ask(table)) == repr(ask(one, rules))
-    assert match.exact_result(one, one) == match.exact_result(one, one, Rules())
-    for ask in (match.exact_result, partial(action_values, "O")):
+    assert exact_result(one, one) == exact_result(one, one, Rules())
+    for ask in (exact_result, partial(action_values, "O")):
         for players in ((table, one), (one, table)):
             assert repr(ask(*players)) == repr(ask(*players, rules))
     with refuses("2x3, 2 in a row", "3x3, 3 in a row"):
-        match.exact_result(table, MinimaxPolicy(Rules()))
+        exact_result(table, MinimaxPolicy(Rules()))
     with refuses("2x3, 2 in a row", "3x2, 2 in a row"):
         best_responses(table, Rules(3, 2, 2))
 
@@ -109,17 +111,17 @@ def test_the_value_of_an_action_is_that_of_playing_on_after_it_and_a_taken_cell_
 @pytest.mark.parametrize(("kind", "side"), [("legal", "X"), ("any", "O")])
 def test_a_sample_agrees_with_the_exact_result_within_its_interval(kind, side, rules):
     x, o = (tabulate(Player(choice_of(seed, rules, kind)), rules) for seed in (6, 7))
-    found = match.sampled_result(x, o, rules, 4000, 1, side=side)
-    truth = match.exact_result(x, o, rules, side=side)
+    found = sampled_result(x, o, rules, 4000, 1, side=side)
+    truth = exact_result(x, o, rules, side=side)
     assert (found.games, list(found.intervals)) == (4000, list(RATES[:3]))
     for name in RATES:
         rate = getattr(found.result, name)
-        low, high = found.intervals.get(name, match.wilson_interval(round(rate * 4000), 4000, 3))
+        low, high = found.intervals.get(name, wilson_interval(round(rate * 4000), 4000, 3))
         assert low <= min(rate, getattr(truth, name)) <= max(rate, getattr(truth, name)) <= high
 
 
 def test_the_limit_of_a_proof_is_that_of_boards_of_more_than_12_cells():
-    for ask in (partial(match.exact_result, *RANDOM), partial(best_responses, RandomPolicy())):
+    for ask in (partial(exact_result, *RANDOM), partial(best_responses, RandomPolicy())):
         ask(Rules(1, 12, 2), Limit(positions=1))
         with refuses("1x13", "1 positions", error=ProofLimitError):
             ask(Rules(1, 13, 2), Limit(positions=1))
@@ -127,10 +129,10 @@ def test_the_limit_of_a_proof_is_that_of_boards_of_more_than_12_cells():
 
 def test_a_sample_has_1000_games_of_seed_0_and_one_game_is_played_to_its_end():
     for rules in (Rules(), Rules(7, 8, 5)):
-        found = match.sampled_result(*RANDOM, rules)
-        assert found == match.sampled_result(*RANDOM, rules, 1000, 0)
-        assert found != match.sampled_result(*RANDOM, rules, 1000, 1)
-    assert match.sampled_result(*RANDOM, Rules(2, 2, 2), 1).result == Result(1.0, 0.0, 0.0)
+        found = sampled_result(*RANDOM, rules)
+        assert found == sampled_result(*RANDOM, rules, 1000, 0)
+        assert found != sampled_result(*RANDOM, rules, 1000, 1)
+    assert sampled_result(*RANDOM, Rules(2, 2, 2), 1).result == Result(1.0, 0.0, 0.0)
 
 
 Z = 1.959963984540054
@@ -143,9 +145,9 @@ def test_the_ends_of_a_wilson_interval_solve_its_equation_and_have_the_published
     # Wilson 1927: the p with (count / total - p)^2 = z^2 p (1 - p) / total.
     count = data.draw(st.integers(0, total))
     rate = count / total
-    low, high = match.wilson_interval(count, total)
+    low, high = wilson_interval(count, total)
     assert 0 <= low <= rate <= high <= 1
     for end in (low, high):
         assert abs((rate - end) ** 2 - Z * Z * end * (1 - end) / total) < 1e-12
-    assert [round(end, 4) for end in match.wilson_interval(5, 10)] == [0.2366, 0.7634]
-    assert [round(end, 4) for end in match.wilson_interval(0, 10)] == [0, 0.2775]
+    assert [round(end, 4) for end in wilson_interval(5, 10)] == [0.2366, 0.7634]
+    assert [round(end, 4) for end in wilson_interval(0, 10)] == [0, 0.2775]

@@ -7,16 +7,17 @@ import pytest
 from text_cases import refuses
 
 from agents import presets
-from agents.neuroevolution import Config, Points, begin, values_of_ends
-from tictactoe_env.exact import match
+from agents.neuroevolution import Config, Games, begin
+from tictactoe_env.exact.best_response import best_responses
+from tictactoe_env.exact.match import exact_result
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
+from tictactoe_env.exact.values import EndValues
 from tictactoe_env.opponents import make_opponent
 from tictactoe_env.policy import RandomPolicy
-from tictactoe_env.rules import game_state
+from tictactoe_env.rules import Outcome, game_state
 
-X_WON, DRAWN, O_WON, X_ILLEGAL, O_ILLEGAL, NOT_PLAYED = range(6)
 SMALL = Config(league=12, winners=4, steps=20, judge_every=10, seed=3, respond_every=3)
-EVEN = values_of_ends(Points(win=1, draw=0, loss=-1, illegal=-2))
+EVEN = EndValues(win=1, draw=0, loss=-1, illegal=-2)
 CARELESS = SimpleNamespace(probs=lambda boards: np.full(boards.shape, 1 / boards.shape[1]))
 PLAIN = SMALL.replace(symmetry=False, inputs="grid", rebirth=0.0)
 VARIANTS = {
@@ -38,28 +39,34 @@ def evolution(request):
 
 
 def plain_game(x, o, rules):
-    """How a game of two players ends and the marks on the board then, by the rules."""
+    """The outcome of a game for X and the marks on the board at its end, by the rules."""
     cells = []
     while not (found := game_state(cells, rules)).ended:
         board = np.array(found.board, dtype=np.int8)[None]
         cells.append(int((x, o)[len(cells) % 2].probs(board)[0].argmax()))
-    ends = {"line": {"X": X_WON, "O": O_WON}, "illegal": {"X": O_ILLEGAL, "O": X_ILLEGAL}}
-    return ends.get(found.ended, {}).get(found.winner, DRAWN), len(found.moves)
+    outcomes = {
+        ("line", "X"): Outcome.WIN,
+        ("line", "O"): Outcome.LOSS,
+        ("illegal", "X"): Outcome.OPPONENT_ILLEGAL,
+        ("illegal", "O"): Outcome.ILLEGAL,
+    }
+    return outcomes.get((found.ended, found.winner), Outcome.DRAW), len(found.moves)
 
 
 def test_a_league_by_look_up_is_the_games_played_one_by_one(evolution):
-    graph, rules = evolution.graph, evolution.config.rules
-    players = [graph.policy(moves) for moves in evolution.moves]
-    games = graph.league(graph.successors(evolution.moves))
+    seen, rules = evolution.seen, evolution.config.rules
+    players = [seen.policy(moves) for moves in evolution.moves]
+    games = evolution.games.league(evolution.moves)
     lengths = []
     for x, player in enumerate(players):
         for o, other in enumerate(players):
-            end, length = (NOT_PLAYED, 0) if x == o else plain_game(player, other, rules)
+            end, length = (Outcome.ONGOING, 0) if x == o else plain_game(player, other, rules)
             assert games.ends[x, o] == end
             lengths.append(length)
     by_length = [lengths.count(length) for length in range(1, rules.cells + 1)]
-    by_result = [int((games.ends == end).sum()) for end in (X_WON, DRAWN, O_WON)]
-    by_result.append(int(np.isin(games.ends, (X_ILLEGAL, O_ILLEGAL)).sum()))
+    counts = [int((games.ends == end).sum()) for end in Outcome]
+    _, x_won, drawn, o_won, *illegal = counts
+    by_result = [x_won, drawn, o_won, sum(illegal)]
     assert (games.lengths.tolist(), games.results) == (by_length, by_result)
     assert evolution.history[-1] == [len(evolution.history) - 1, *by_result, *by_length]
 
@@ -68,13 +75,12 @@ def test_a_league_by_look_up_is_the_games_played_one_by_one(evolution):
     ("name", "slip"), [("random", 0.0), ("minimax-slip=0.6", 0.25), (CARELESS, 0.0)]
 )
 def test_exact_fitness_is_the_exact_result_of_the_network_and_its_slips(evolution, name, slip):
-    graph, rules = evolution.graph, evolution.config.rules
+    seen, rules = evolution.seen, evolution.config.rules
     opponent, random = make_opponent(name, rules), tabulate(RandomPolicy(), rules).table
-    successors = graph.successors(evolution.moves)
-    found = graph.results(successors, graph.probs(opponent), EVEN, slip)
+    found = Games(seen, EVEN, slip).results(evolution.moves, seen.probs(opponent))
     for moves, result in zip(evolution.moves, found, strict=True):
-        player = TabularPolicy(rules, (1 - slip) * graph.policy(moves).table + slip * random)
-        sides = [match.exact_result(player, opponent, rules, side=side) for side in "XO"]
+        player = TabularPolicy(rules, (1 - slip) * seen.policy(moves).table + slip * random)
+        sides = [exact_result(player, opponent, rules, side=side) for side in "XO"]
         expected = np.mean([side.value - side.illegal for side in sides])
         assert result == pytest.approx(expected, abs=1e-12)
 
@@ -88,7 +94,7 @@ def test_winners_survive_to_the_byte_and_the_others_are_changed_clones_of_them(e
     assert evolution.names.tolist() == kept + clones
     assert evolution.networks[: config.winners].tobytes() == before[winners].tobytes()
     clones = evolution.networks[config.winners :], evolution.magnitudes[config.winners :]
-    unit = evolution.graph.inputs.shape[1] + config.rules.cells  # weights of a hidden unit
+    unit = evolution.seen.inputs.shape[1] + config.rules.cells  # weights of a hidden unit
     for clone, magnitude in zip(*clones, strict=True):
         changes = np.abs((clone - before[winners]) / evolution.layout.scale)
         assert changes.max(axis=1).min() > 0
@@ -103,18 +109,20 @@ def test_the_experiments_of_the_blog_run_and_are_labelled_weak(name):
 
 
 def test_each_member_of_the_league_has_a_name_and_the_results_of_its_games(evolution):
-    graph, rules = evolution.graph, evolution.config.rules
+    seen, rules = evolution.seen, evolution.config.rules
     names = [f"e{born}i{number}" for born, number in evolution.names.tolist()]
-    players = dict(zip(names, map(graph.policy, evolution.moves), strict=True))
+    players = dict(zip(names, map(seen.policy, evolution.moves), strict=True))
     table = evolution.tables()["league_members.csv"]
     assert [row[1] for row in table.rows] == sorted(evolution.fitness, reverse=True)
-    as_x = {X_WON: 0, DRAWN: 1, O_WON: 2, X_ILLEGAL: 3, O_ILLEGAL: 0}  # columns
-    as_o = {X_WON: 2, DRAWN: 1, O_WON: 0, X_ILLEGAL: 0, O_ILLEGAL: 3}
+    columns = {Outcome.WIN: 0, Outcome.DRAW: 1, Outcome.LOSS: 2}
+    columns |= {Outcome.ILLEGAL: 3, Outcome.OPPONENT_ILLEGAL: 0}
     for name, _, *results in table.rows:
         counts = [0] * 4
         for other in players.keys() - {name}:
-            counts[as_x[plain_game(players[name], players[other], rules)[0]]] += 1
-            counts[as_o[plain_game(players[other], players[name], rules)[0]]] += 1
+            as_x, _ = plain_game(players[name], players[other], rules)
+            as_o, _ = plain_game(players[other], players[name], rules)
+            counts[columns[as_x]] += 1
+            counts[columns[as_o.of_other_side]] += 1
         assert results == counts
 
 
@@ -131,18 +139,17 @@ def test_points_of_ones_own_decide_and_are_refused_where_they_would_not_count():
 @pytest.mark.parametrize("slip", [0.0, 0.25])
 def test_a_best_response_leaves_a_network_no_more_than_any_opponent_can(evolution, slip):
     """match.best_responses is computed by other code: its value is the smallest possible."""
-    graph, rules = evolution.graph, evolution.config.rules
-    ends = values_of_ends(Points(win=1, draw=0, loss=-1, illegal=-1))
+    seen, rules = evolution.seen, evolution.config.rules
+    games = Games(seen, EndValues(), slip)
     rng = np.random.default_rng(0)
     for moves in evolution.moves[:4]:
-        successors = graph.successors(moves[None])
-        response = graph.best_response(successors[:, 0], ends, slip, rng)
-        assert graph.legal[np.arange(graph.size), response].all()
+        response = games.best_response(moves, rng)
+        assert seen.legal[np.arange(seen.size), response].all()
         slips = slip * tabulate(RandomPolicy(), rules).table
-        met = TabularPolicy(rules, (1 - slip) * graph.policy(moves).table + slips)
-        opponent = graph.policy(response)
-        for side, worst in match.best_responses(met, rules).items():
-            found = match.exact_result(met, opponent, rules, side=side).value
+        met = TabularPolicy(rules, (1 - slip) * seen.policy(moves).table + slips)
+        opponent = seen.policy(response)
+        for side, worst in best_responses(met, rules).items():
+            found = exact_result(met, opponent, rules, side=side).value
             assert found == pytest.approx(worst.value, abs=1e-12)
 
 

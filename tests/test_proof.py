@@ -15,7 +15,8 @@ from text_cases import refuses
 from tictactoe_env import Rules
 from tictactoe_env.certificates.certificate import certify, policy_in, verify
 from tictactoe_env.exact import proof
-from tictactoe_env.exact.match import best_responses, exact_result
+from tictactoe_env.exact.best_response import best_responses
+from tictactoe_env.exact.match import exact_result
 from tictactoe_env.exact.proof import BoardReach, Limit, ProofLimitError
 from tictactoe_env.exact.tables import TabularPolicy
 from tictactoe_env.policy import CanonicalPolicy, RandomPolicy, plays_symmetrically

@@ -13,8 +13,10 @@ from text_cases import refuses
 from tictactoe_env import FunctionPolicy, TabularPolicy, snapshot, tabulate
 from tictactoe_env.certificates.certificate import certify, lines_of, policy_in
 from tictactoe_env.certificates.lines import LinesPolicy
+from tictactoe_env.exact.best_response import best_responses
 from tictactoe_env.exact.evaluation import evaluate, exploitability
-from tictactoe_env.exact.match import best_responses, exact_result, optimal_share
+from tictactoe_env.exact.match import exact_result
+from tictactoe_env.exact.optimality import optimal_share
 from tictactoe_env.exact.provable import is_believed, provable
 from tictactoe_env.exact.responses import best_response_player
 from tictactoe_env.exact.round_robin import payoffs

@@ -15,7 +15,8 @@ from tictactoe_env import (
     TicTacToeVectorEnv,
     plain_proof,
 )
-from tictactoe_env.exact.match import best_responses, exact_result
+from tictactoe_env.exact.best_response import best_responses
+from tictactoe_env.exact.match import exact_result
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.proof import Limit, ProofLimitError
 from tictactoe_env.exact.responses import best_response_player, response_to_learner

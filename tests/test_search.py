@@ -8,7 +8,7 @@ import pytest
 from test_law import EVERY
 from text_cases import cases, refuses
 
-from tictactoe_env.exact import match
+from tictactoe_env.exact.best_response import best_responses
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.solver import LOST, solve
 from tictactoe_env.exact.tables import tabulate
@@ -62,7 +62,7 @@ def test_on_boards_with_gravity_it_finds_the_value_of_another_solver(size, value
 @pytest.mark.parametrize(("depth", "beatable", "optimal"), [(1, "O", 0), (2, "", 0)])
 def test_within_limits_it_is_beaten_where_it_looks_too_short(depth, beatable, optimal):
     table = tabulate(SearchPolicy(Rules(), depth=depth), Rules())
-    responses = match.best_responses(table)
+    responses = best_responses(table)
     assert "".join(side for side in responses if responses[side].can_lose) == beatable
     assert ((table.table > 0) <= solve(Rules()).optimal(BOARDS)).all() == optimal
 

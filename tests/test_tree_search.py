@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from text_cases import refuses
 
-from tictactoe_env.exact import match
+from tictactoe_env.exact.best_response import best_responses
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.notation import cell_text, parse_board
@@ -93,7 +93,7 @@ def test_milliseconds_bound_the_playouts_of_a_search():
 
 @pytest.mark.slow
 def test_a_thousand_playouts_a_move_make_it_unbeatable():
-    responses = match.best_responses(tabulate(MCTSPolicy(RULES, seed=0), RULES))
+    responses = best_responses(tabulate(MCTSPolicy(RULES, seed=0), RULES))
     assert not any(side.can_lose for side in responses.values())
 
 

@@ -14,19 +14,6 @@ from gymnasium.envs.registration import register as _register
 
 from tictactoe_env.lazy import lazy_names as _lazy_names
 
-if TYPE_CHECKING:
-    from tictactoe_env.env import TicTacToeEnv
-    from tictactoe_env.exact.evaluation import Evaluation, evaluate, exploitability
-    from tictactoe_env.exact.match import Result, best_responses, exact_result
-    from tictactoe_env.exact.proof import Limit
-    from tictactoe_env.exact.tables import TabularPolicy, tabulate
-    from tictactoe_env.opponents import make_opponent, register_opponent, unregister_opponent
-    from tictactoe_env.policy import CanonicalPolicy, FunctionPolicy, Policy, RandomPolicy
-    from tictactoe_env.pool import snapshot
-    from tictactoe_env.rules import IllegalMoveError, Rules
-    from tictactoe_env.starts import ExploringStarts
-    from tictactoe_env.vector_env import TicTacToeVectorEnv
-
 __version__ = "0.1.0"
 
 # The second is another name of the first, so that "tictactoe_env:TicTacToe-v0" works.
@@ -61,58 +48,56 @@ for _id, _arguments in _ARGUMENTS.items():
         disable_env_checker=True,
     )
 
-__all__ = [
-    "ENVS_WITH_OPPONENT",
-    "CanonicalPolicy",
-    "Evaluation",
-    "ExploringStarts",
-    "FunctionPolicy",
-    "IllegalMoveError",
-    "Limit",
-    "Policy",
-    "RandomPolicy",
-    "Result",
-    "Rules",
-    "TabularPolicy",
-    "TicTacToeEnv",
-    "TicTacToeVectorEnv",
-    "best_responses",
-    "evaluate",
-    "exact_result",
-    "exploitability",
-    "make_opponent",
-    "register_opponent",
-    "snapshot",
-    "tabulate",
-    "unregister_opponent",
-]
-_MODULES = {
-    "CanonicalPolicy": "policy",
-    "Evaluation": "exact.evaluation",
-    "ExploringStarts": "starts",
-    "FunctionPolicy": "policy",
-    "IllegalMoveError": "rules",
-    "Limit": "exact.proof",
-    "Policy": "policy",
-    "RandomPolicy": "policy",
-    "Result": "exact.match",
-    "Rules": "rules",
-    "TabularPolicy": "exact.tables",
-    "TicTacToeEnv": "env",
-    "TicTacToeVectorEnv": "vector_env",
-    "best_responses": "exact.match",
-    "evaluate": "exact.evaluation",
-    "exact_result": "exact.match",
-    "exploitability": "exact.evaluation",
-    "make_opponent": "opponents",
-    "register_opponent": "opponents",
-    "snapshot": "pool",
-    "tabulate": "exact.tables",
-    "unregister_opponent": "opponents",
-}
-if not TYPE_CHECKING:  # type checkers shall report a name that does not exist
+if TYPE_CHECKING:
+    from tictactoe_env.env import TicTacToeEnv as TicTacToeEnv
+    from tictactoe_env.exact.best_response import best_responses as best_responses
+    from tictactoe_env.exact.evaluation import Evaluation as Evaluation
+    from tictactoe_env.exact.evaluation import evaluate as evaluate
+    from tictactoe_env.exact.evaluation import exploitability as exploitability
+    from tictactoe_env.exact.match import Result as Result
+    from tictactoe_env.exact.match import exact_result as exact_result
+    from tictactoe_env.exact.proof import Limit as Limit
+    from tictactoe_env.exact.tables import TabularPolicy as TabularPolicy
+    from tictactoe_env.exact.tables import tabulate as tabulate
+    from tictactoe_env.opponents import make_opponent as make_opponent
+    from tictactoe_env.opponents import register_opponent as register_opponent
+    from tictactoe_env.opponents import unregister_opponent as unregister_opponent
+    from tictactoe_env.policy import CanonicalPolicy as CanonicalPolicy
+    from tictactoe_env.policy import FunctionPolicy as FunctionPolicy
+    from tictactoe_env.policy import Policy as Policy
+    from tictactoe_env.policy import RandomPolicy as RandomPolicy
+    from tictactoe_env.pool import snapshot as snapshot
+    from tictactoe_env.rules import IllegalMoveError as IllegalMoveError
+    from tictactoe_env.rules import Rules as Rules
+    from tictactoe_env.starts import ExploringStarts as ExploringStarts
+    from tictactoe_env.vector_env import TicTacToeVectorEnv as TicTacToeVectorEnv
+else:
+    _MODULES = {
+        "CanonicalPolicy": "policy",
+        "Evaluation": "exact.evaluation",
+        "ExploringStarts": "starts",
+        "FunctionPolicy": "policy",
+        "IllegalMoveError": "rules",
+        "Limit": "exact.proof",
+        "Policy": "policy",
+        "RandomPolicy": "policy",
+        "Result": "exact.match",
+        "Rules": "rules",
+        "TabularPolicy": "exact.tables",
+        "TicTacToeEnv": "env",
+        "TicTacToeVectorEnv": "vector_env",
+        "best_responses": "exact.best_response",
+        "evaluate": "exact.evaluation",
+        "exact_result": "exact.match",
+        "exploitability": "exact.evaluation",
+        "make_opponent": "opponents",
+        "register_opponent": "opponents",
+        "snapshot": "pool",
+        "tabulate": "exact.tables",
+        "unregister_opponent": "opponents",
+    }
+    __all__ = ["ENVS_WITH_OPPONENT", *_MODULES]
     __getattr__ = _lazy_names(__name__, _MODULES)
 
-
-def __dir__() -> list[str]:
-    return sorted(["__version__", *__all__])
+    def __dir__() -> list[str]:
+        return sorted(["__version__", *__all__])

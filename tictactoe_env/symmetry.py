@@ -26,7 +26,10 @@ def canonical_forms(rules: Rules, is_symmetric: bool = True) -> _CanonicalForms:
 
     is_symmetric: if False, every position is its own canonical form.
     """
-    return _CanonicalForms(rules, rules.symmetries[: None if is_symmetric else 1])
+    permutations = rules.symmetries
+    if not is_symmetric:
+        permutations = permutations[:1]  # the identity
+    return _CanonicalForms(rules, permutations)
 
 
 class _CanonicalForms:
@@ -126,12 +129,13 @@ class Orientations:
         """The key of the position after each legal move on a board (cells,): {cell: key}."""
         x, o = (self.marks(board, mark) for mark in (1, -1))
         x_moves = int(board.sum()) == 0
-        return {
-            cell: self.key(x | self.cells[cell], o)
-            if x_moves
-            else self.key(x, o | self.cells[cell])
-            for cell in np.flatnonzero(self.rules.legal_cells(board)).tolist()
-        }
+        keys = {}
+        for cell in np.flatnonzero(self.rules.legal_cells(board)).tolist():
+            if x_moves:
+                keys[cell] = self.key(x | self.cells[cell], o)
+            else:
+                keys[cell] = self.key(x, o | self.cells[cell])
+        return keys
 
     def key(self, own: int, other: int) -> int:
         """The canonical form as a number: equal if and only if two positions are symmetric."""

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tictactoe_env.exact.evaluation import winner
-from tictactoe_env.exact.match import best_achievable
+from tictactoe_env.exact.optimality import best_achievable
 from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.files import write_file
 from tictactoe_env.rules import SIDES, Rules

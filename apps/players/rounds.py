@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 import agents
 from apps.players.seat import path_of, player_of, seat_at
 from tictactoe_env.certificates.content import sides_of
-from tictactoe_env.exact.match import best_responses, exact_result
+from tictactoe_env.exact.best_response import best_responses
+from tictactoe_env.exact.match import exact_result
 from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.exact.proof import Limit, ProofLimitError
 from tictactoe_env.exact.round_robin import payoffs

@@ -14,8 +14,9 @@ from rich.text import Text
 from tictactoe_env.certificates.content import Certificate
 from tictactoe_env.errors import printable
 from tictactoe_env.exact.evaluation import UNTIL, winner
-from tictactoe_env.exact.match import exact_result, sampled_result
+from tictactoe_env.exact.match import exact_result
 from tictactoe_env.exact.proof import Limit, Progress
+from tictactoe_env.exact.sampling import sampled_result
 from tictactoe_env.notation import SIDES
 from tictactoe_env.policy import Policy
 from tictactoe_env.rules import Rules, other_side

@@ -31,7 +31,9 @@ from tictactoe_env.certificates.lines import (
     shares_of,
 )
 from tictactoe_env.certificates.stated import CertificateError, Stated
-from tictactoe_env.exact import match
+from tictactoe_env.exact.best_response import best_response
+from tictactoe_env.exact.match import board_of, exact_result, result_of
+from tictactoe_env.exact.optimality import best_achievable, optimal_share, wins_most
 from tictactoe_env.exact.positions import TABULATED, positions_of
 from tictactoe_env.exact.proof import (
     BoardReach,
@@ -44,6 +46,7 @@ from tictactoe_env.exact.proof import (
 from tictactoe_env.exact.provable import provable, to_be_met
 from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
+from tictactoe_env.exact.values import ROUNDING
 from tictactoe_env.files import json_value, read_file, without_repeats, write_file
 from tictactoe_env.notation import board_text, cell_text, game_text, parse_cells
 from tictactoe_env.policy import Model, Policy, as_policy, plays_symmetrically
@@ -60,7 +63,7 @@ def exact_results(table: TabularPolicy) -> dict[str, SideResults]:
 
     Raises CertificateError (a ValueError) if a chance of not winning is too small for a number.
     """
-    best = match.best_achievable(table.rules)
+    best = best_achievable(table.rules)
     minimax = MinimaxPolicy(table.rules)
     sides = {}
     for side in SIDES:
@@ -68,8 +71,8 @@ def exact_results(table: TabularPolicy) -> dict[str, SideResults]:
         limit = best[side]
         sides[side] = replace(
             _results(reach),
-            optimal=match.wins_most(reach),
-            vs_minimax=match.exact_result(table, minimax, side=side),
+            optimal=wins_most(reach),
+            vs_minimax=exact_result(table, minimax, side=side),
             limit_vs_random=limit,
         )
         if seems_to_win(sides[side]) != sides[side].always_wins:
@@ -90,7 +93,7 @@ def _line_results(reaches: Mapping[str, BoardReach]) -> dict[str, SideResults]:
 
 def _results(reach: Reach) -> SideResults:
     """The results of one side, as both formats state them."""
-    response = match.best_response(reach)
+    response = best_response(reach)
     losing_line = None
     if response.losing_line is not None:
         losing_line = tuple(game_text(response.losing_line, reach.rules).split())
@@ -99,7 +102,7 @@ def _results(reach: Reach) -> SideResults:
         losing_line=losing_line,
         worst_case_value=response.value,
         worst_case_loss=response.loss,
-        vs_random=match.result_of(reach),
+        vs_random=result_of(reach),
         always_wins=response.always_wins,
     )
 
@@ -129,7 +132,7 @@ def certify(
     Raises CertificateError (a ValueError) for a name that is none, ValueError for a policy that is
     no function of the board, and ProofLimitError beyond `limit`.
     """
-    rules = match.board_of(rules, policy)
+    rules = board_of(rules, policy)
     policy = as_policy(policy, rules, symmetric=symmetric)
     stated = Stated.of(agent, **about)
     if lines_only or rules.cells > TABULATED:
@@ -140,7 +143,7 @@ def certify(
         raise ValueError(f"sides={sides!r} needs lines_only=True: all positions are of both sides")
     table = tabulate(provable(policy, rules), rules)
     moves = moves_of(table)
-    shares = match.optimal_share(table)
+    shares = optimal_share(table)
     return Certificate(rules, moves, _digest(moves), exact_results(table), stated, shares)
 
 
@@ -308,7 +311,7 @@ def verify(
     else:
         policy = table_of(certificate)
         results = exact_results(policy)
-        shares = match.optimal_share(policy)
+        shares = optimal_share(policy)
     for side, found in results.items():
         line = certificate.results[side].losing_line
         if line and len(line) == len(found.losing_line or ()) and _loses(policy, side, line):
@@ -363,7 +366,7 @@ def _compare(key: str, computed: Any, stated: Any) -> None:
                 _compare(f"{key}.{name}".removeprefix("."), computed[name], stated[name])
         return
     if isinstance(computed, float):
-        is_near = computed - match.ROUNDING <= stated <= computed + match.ROUNDING
+        is_near = computed - ROUNDING <= stated <= computed + ROUNDING
         # Sums of probabilities are 0 for 0 only; others may be rounded to it.
         is_chance = "limit" not in key and "value" not in key
         is_same = is_near and not (is_chance and (stated == 0) != (computed == 0))

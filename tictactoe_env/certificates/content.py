@@ -18,7 +18,8 @@ from types import UnionType
 from typing import Any, NamedTuple, get_args, get_type_hints
 
 from tictactoe_env.certificates.stated import CertificateError, Stated, is_number
-from tictactoe_env.exact.match import OptimalShare, Result
+from tictactoe_env.exact.match import Result
+from tictactoe_env.exact.optimality import OptimalShare
 from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.exact.verdict import Proven, verdict
 from tictactoe_env.rules import SIDES, SIZES, Rules, other_side

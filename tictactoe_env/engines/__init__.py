@@ -167,9 +167,10 @@ def batch_engine(
     if columns:
         from tictactoe_env.engines.columns import ColumnBitGames, ColumnGames
 
-        has_sets = rules.cells > _ROW_ENGINE and not symmetric
-        kind = ColumnBitGames if has_sets else ColumnGames
-        return kind(batch_engine(rules, early_draw, observation, symmetric), rules)
+        games = batch_engine(rules, early_draw, observation, symmetric)
+        if rules.cells > _ROW_ENGINE and not symmetric:
+            return ColumnBitGames(games, rules)
+        return ColumnGames(games, rules)
     if rules.cells <= _ROW_ENGINE:
         from tictactoe_env.engines.rows import RowGames
 

@@ -325,11 +325,11 @@ class BitGame(_BitEngine):
         self._shape = space.shape
         self._dtype = space.dtype
         self._cells = rules.cells
-        self._seen = cell_bytes(rules.cells, np.float32 if observation == "flat" else np.int8)
+        self._seen = cell_bytes(rules.cells, space.dtype.type)
         self._mask = cell_bytes(rules.cells, np.int8)
         self._is_two_bytes = len(self._mask) == 2
         self._join = bytearray().join
-        self._mask_at = 2 * rules.cells * (4 if observation == "flat" else 1)
+        self._mask_at = 2 * rules.cells * space.dtype.itemsize
 
     def start(self, board: Boards, seat: int) -> State:
         """The state of an unfinished board (cells,), the learner having the mark `seat`."""
@@ -342,7 +342,7 @@ class BitGame(_BitEngine):
     ) -> tuple[State, int, NDArray[Any], NDArray[np.int8]]:
         """State, result, observation and mask after the learner's move and the reply.
 
-        There are few calls in it: with functions for a move and for a draw it takes twice the time.
+        The move is written twice, since with a function for it a step on 4x4 takes 10 % more time.
         """
         own, other, seat = state
         free = self._full ^ (own | other)

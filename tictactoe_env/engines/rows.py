@@ -26,7 +26,7 @@ from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.observation import observe
 from tictactoe_env.policy import Numbers, Policy, Uniforms
-from tictactoe_env.rules import DRAW, ILLEGAL, LOSS, ONGOING, OPPONENT_ILLEGAL, WIN, Boards, Rules
+from tictactoe_env.rules import ILLEGAL, ONGOING, OPPONENT_ILLEGAL, SIDES, Boards, Rules
 
 _OTHER_SEAT = (1, -1, 3, 1)  # copies to the same game seen from the other side, for copy 0 to 3
 _INT8 = np.dtype(np.int8)
@@ -55,13 +55,9 @@ class _RowTables:
         self.rules = rules
         self.size = size
         self.playing = 2 * size  # number of states without an illegal move
-        over = positions.is_over | (positions.is_dead if early_draw else False)
-        standing = [
-            np.where(over, np.choose(seat * positions.outcome_x + 1, [LOSS, DRAW, WIN]), ONGOING)
-            for seat in (1, -1)
-        ]
+        results = [positions.results(side, early_draw) for side in SIDES]
         self.result = np.concatenate(
-            [*standing, np.full(2 * size, ILLEGAL), np.full(2 * size, OPPONENT_ILLEGAL)]
+            [*results, np.full(2 * size, ILLEGAL), np.full(2 * size, OPPONENT_ILLEGAL)]
         ).astype(np.int8)
         self.boards = np.tile(positions.boards, (6, 1))
         self.seats = np.tile(np.repeat(np.array([1, -1], dtype=np.int8), size), 3)

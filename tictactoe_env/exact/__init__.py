@@ -9,72 +9,54 @@ from typing import TYPE_CHECKING
 from tictactoe_env.lazy import lazy_names as _lazy_names
 
 if TYPE_CHECKING:
-    from tictactoe_env.exact.evaluation import Evaluation, evaluate, exploitability
-    from tictactoe_env.exact.match import (
-        BestResponse,
-        OptimalShare,
-        Result,
-        best_achievable,
-        best_responses,
-        exact_result,
-        optimal_share,
-    )
-    from tictactoe_env.exact.positions import Positions, positions_of
-    from tictactoe_env.exact.proof import Limit, ProofLimitError
-    from tictactoe_env.exact.responses import BestResponsePlayer, best_response_player
-    from tictactoe_env.exact.round_robin import Payoffs, payoffs
-    from tictactoe_env.exact.solver import MinimaxPolicy, Solution, solve
-    from tictactoe_env.exact.tables import TabularPolicy, tabulate
-
-__all__ = [
-    "BestResponse",
-    "BestResponsePlayer",
-    "Evaluation",
-    "Limit",
-    "MinimaxPolicy",
-    "OptimalShare",
-    "Payoffs",
-    "Positions",
-    "ProofLimitError",
-    "Result",
-    "Solution",
-    "TabularPolicy",
-    "best_achievable",
-    "best_response_player",
-    "best_responses",
-    "evaluate",
-    "exact_result",
-    "exploitability",
-    "optimal_share",
-    "payoffs",
-    "positions_of",
-    "solve",
-    "tabulate",
-]
-_MODULES = {
-    "BestResponse": "match",
-    "BestResponsePlayer": "responses",
-    "Evaluation": "evaluation",
-    "Limit": "proof",
-    "MinimaxPolicy": "solver",
-    "OptimalShare": "match",
-    "Payoffs": "round_robin",
-    "Positions": "positions",
-    "ProofLimitError": "proof",
-    "Result": "match",
-    "Solution": "solver",
-    "TabularPolicy": "tables",
-    "best_achievable": "match",
-    "best_response_player": "responses",
-    "best_responses": "match",
-    "evaluate": "evaluation",
-    "exact_result": "match",
-    "exploitability": "evaluation",
-    "optimal_share": "match",
-    "payoffs": "round_robin",
-    "positions_of": "positions",
-    "solve": "solver",
-    "tabulate": "tables",
-}
-if not TYPE_CHECKING:  # type checkers shall report a name that does not exist
+    from tictactoe_env.exact.best_response import BestResponse as BestResponse
+    from tictactoe_env.exact.best_response import best_responses as best_responses
+    from tictactoe_env.exact.evaluation import Evaluation as Evaluation
+    from tictactoe_env.exact.evaluation import evaluate as evaluate
+    from tictactoe_env.exact.evaluation import exploitability as exploitability
+    from tictactoe_env.exact.match import Result as Result
+    from tictactoe_env.exact.match import exact_result as exact_result
+    from tictactoe_env.exact.optimality import OptimalShare as OptimalShare
+    from tictactoe_env.exact.optimality import best_achievable as best_achievable
+    from tictactoe_env.exact.optimality import optimal_share as optimal_share
+    from tictactoe_env.exact.positions import Positions as Positions
+    from tictactoe_env.exact.positions import positions_of as positions_of
+    from tictactoe_env.exact.proof import Limit as Limit
+    from tictactoe_env.exact.proof import ProofLimitError as ProofLimitError
+    from tictactoe_env.exact.responses import BestResponsePlayer as BestResponsePlayer
+    from tictactoe_env.exact.responses import best_response_player as best_response_player
+    from tictactoe_env.exact.round_robin import Payoffs as Payoffs
+    from tictactoe_env.exact.round_robin import payoffs as payoffs
+    from tictactoe_env.exact.solver import MinimaxPolicy as MinimaxPolicy
+    from tictactoe_env.exact.solver import Solution as Solution
+    from tictactoe_env.exact.solver import solve as solve
+    from tictactoe_env.exact.tables import TabularPolicy as TabularPolicy
+    from tictactoe_env.exact.tables import tabulate as tabulate
+else:
+    _MODULES = {
+        "BestResponse": "best_response",
+        "BestResponsePlayer": "responses",
+        "Evaluation": "evaluation",
+        "Limit": "proof",
+        "MinimaxPolicy": "solver",
+        "OptimalShare": "optimality",
+        "Payoffs": "round_robin",
+        "Positions": "positions",
+        "ProofLimitError": "proof",
+        "Result": "match",
+        "Solution": "solver",
+        "TabularPolicy": "tables",
+        "best_achievable": "optimality",
+        "best_response_player": "responses",
+        "best_responses": "best_response",
+        "evaluate": "evaluation",
+        "exact_result": "match",
+        "exploitability": "evaluation",
+        "optimal_share": "optimality",
+        "payoffs": "round_robin",
+        "positions_of": "positions",
+        "solve": "solver",
+        "tabulate": "tables",
+    }
+    __all__ = [*_MODULES]
     __getattr__ = _lazy_names(__name__, _MODULES)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tictactoe_env.exact.positions import check_enumerable
-from tictactoe_env.rules import DRAW, ILLEGAL, ONGOING, SIDES, Rules
+from tictactoe_env.rules import DRAW, ILLEGAL, ONGOING, SIDES, Rules, other_side
 
 _LOW_CELLS = 8  # cells of the first part; the others are the second, at most 8 on 4x4
 _Counts = tuple[int, int]  # marks of X and of O
@@ -53,11 +53,14 @@ class Block:
             np.bitwise_or.outer(self._parts[0].bits[side][self.high], low[self.low])
             for side, low in enumerate(self._parts[1].bits)
         )
-        last, other = (lines[o], lines[x]) if self.side == "X" else (lines[x], lines[o])
-        cells = sum(len(part.cells) for part in self._parts)
-        without_line = np.int8(DRAW if self.ply == cells else ONGOING)
-        by_last = np.where(last > 0, last, without_line)
-        return np.where(other > 0, np.int8(ILLEGAL), by_last)
+        by_side = {"X": lines[x], "O": lines[o]}
+        to_move = by_side[self.side]
+        moved_last = by_side[other_side(self.side)]
+        without_line = ONGOING
+        if self.ply == sum(len(part.cells) for part in self._parts):
+            without_line = DRAW
+        by_last = np.where(moved_last > 0, moved_last, np.int8(without_line))
+        return np.where(to_move > 0, np.int8(ILLEGAL), by_last)
 
     def after(self, following: dict[tuple[_Counts, _Counts], _Scores]) -> After:
         """The scores after each move; following: those of the next ply, by their groups."""
@@ -128,9 +131,13 @@ class _Part:
         places = np.flatnonzero(self._digits[codes, digit] == 0)
         if not len(places):
             return None
-        is_x = side == "X"
-        to = group[0] + is_x, group[1] + (not is_x)
-        after = codes[places] + 3**digit * (1 if is_x else 2)
+        x, o = group
+        if side == "X":
+            to = (x + 1, o)
+            after = codes[places] + 3**digit
+        else:
+            to = (x, o + 1)
+            after = codes[places] + 2 * 3**digit
         return _Move(to, places, np.searchsorted(self.codes[to], after))
 
 

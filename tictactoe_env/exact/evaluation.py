@@ -24,11 +24,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tictactoe_env.exact import match
-from tictactoe_env.exact.match import BestResponse, Result
+from tictactoe_env.exact.best_response import BestResponse, best_response, best_responses
+from tictactoe_env.exact.match import Result, board_of, result_of
+from tictactoe_env.exact.optimality import wins_most
 from tictactoe_env.exact.positions import TABULATED, can_enumerate
 from tictactoe_env.exact.proof import Limit, Progress, ProofLimitError, reach_of
 from tictactoe_env.exact.provable import to_be_met
+from tictactoe_env.exact.sampling import sampled_result
 from tictactoe_env.exact.solver import solve
 from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.exact.verdict import Proven, verdict
@@ -153,14 +155,16 @@ class Evaluation:
     @property
     def _lost(self) -> dict[str, tuple[int, ...]]:
         """The shortest game that it can lose, by side; of those with a move."""
-        lines = {side: response.losing_line for side, response in self.best_responses.items()}
-        return {side: line for side, line in lines.items() if line}
+        games = {side: response.losing_line for side, response in self.best_responses.items()}
+        return {side: game for side, game in games.items() if game}
 
     def __str__(self) -> str:
         """The verdict, and below it a table of the results: a few lines of at most 80 columns."""
-        proven = "Not proven" if len(self.sampled) == len(SIDES) else f"Proven: {self.verdict}"
+        headline = f"Proven: {self.verdict}"
+        if len(self.sampled) == len(SIDES):
+            headline = "Not proven"
         lines = [
-            fill(proven, 80, subsequent_indent="  "),
+            fill(headline, 80, subsequent_indent="  "),
             "",
             f"{self.rules!s:15}{'against random, %':>22}{'against the best response':>27}",
             f"{'':15}{'won':>8}{'drawn':>7}{'lost':>7}{'lost, %':>14}{'won - lost':>13}",
@@ -173,7 +177,9 @@ class Evaluation:
                 line += f"{100 * worst.loss:14.2f}{round(worst.value, 2) + 0.0:13.2f}"
             if result.illegal:
                 line += f"  {100 * result.illegal:.2f} illegal"
-            lines.append(line + "  sampled games" * (side in self.sampled))
+            if side in self.sampled:
+                line += "  sampled games"
+            lines.append(line)
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -200,7 +206,7 @@ class Evaluation:
     def _picture(self) -> str:
         from tictactoe_env.render import svg_games  # imported here because most users never draw
 
-        games = {f"loses as {side} in {len(line)} moves": line for side, line in self._lost.items()}
+        games = {f"loses as {side} in {len(game)} moves": game for side, game in self._lost.items()}
         return svg_games(games, self.rules)
 
 
@@ -226,7 +232,7 @@ def evaluate(
     that learned so, which its observation space or its environment says. A function or a network
     can't be known, and without the word its results would be those of another player.
     """
-    rules = match.board_of(rules, policy)
+    rules = board_of(rules, policy)
     with to_be_met(policy, rules, symmetric) as player:
         sides = {side: evaluate_side(player, side, rules, limit, progress) for side in SIDES}
     return evaluation_of(sides, rules)
@@ -236,8 +242,8 @@ class SideEvaluation(NamedTuple):
     """The evaluation of a policy on one side.
 
     result: against uniformly random play. response: the best response; None if the result is that
-    of sampled games, so that nothing is proven. wins_most: see `match.wins_most`; False on boards
-    of more than 12 cells. asked: see `Evaluation`.
+    of sampled games, so that nothing is proven. wins_most: see `optimality`; False on boards of
+    more than 12 cells. asked: see `Evaluation`.
     """
 
     result: Result
@@ -258,9 +264,9 @@ def evaluate_side(
     limit, progress: as those of `evaluate`. Raises ProofLimitError beyond the limit.
     """
     reach = reach_of({side: policy}, side, rules, limit, progress)
-    is_best = rules.cells <= TABULATED and match.wins_most(reach)
+    is_best = rules.cells <= TABULATED and wins_most(reach)
     asked = reach.asked(policy)
-    return SideEvaluation(match.result_of(reach), match.best_response(reach), is_best, asked)
+    return SideEvaluation(result_of(reach), best_response(reach), is_best, asked)
 
 
 def evaluate_or_sample(
@@ -286,7 +292,7 @@ def evaluate_or_sample(
                 return evaluate_side(policy, one, rules, limit, progress)
             except ProofLimitError:  # the evaluation names the side as sampled
                 pass
-        sampled = match.sampled_result(policy, RandomPolicy(rules), rules, _SAMPLED_GAMES, side=one)
+        sampled = sampled_result(policy, RandomPolicy(rules), rules, _SAMPLED_GAMES, side=one)
         return SideEvaluation(sampled.result)
 
     return evaluation_of({one: found(one) for one in SIDES}, rules)
@@ -299,13 +305,14 @@ def evaluation_of(sides: Mapping[str, SideEvaluation], rules: Rules) -> Evaluati
     }
     safe = {side: not response.can_lose for side, response in responses.items()}
     always_wins = {side: response.always_wins for side, response in responses.items()}
-    proven = None
     if always_wins.get("X"):
-        proven = 1
+        result_x: int | None = 1
     elif always_wins.get("O"):
-        proven = -1
+        result_x = -1
     elif safe.get("X") and safe.get("O"):
-        proven = 0
+        result_x = 0
+    else:
+        result_x = best_play_x(rules)  # solving 4x4 takes a second
     return Evaluation(
         sides["X"].result,
         sides["O"].result,
@@ -316,7 +323,7 @@ def evaluation_of(sides: Mapping[str, SideEvaluation], rules: Rules) -> Evaluati
         best_responses=responses,
         always_wins_x=always_wins.get("X", False),
         always_wins_o=always_wins.get("O", False),
-        best_play_x=best_play_x(rules) if proven is None else proven,  # solving 4x4 takes a second
+        best_play_x=result_x,
         sampled=tuple(side for side in SIDES if side not in responses),
         rules=rules,
         asked=sum(one.asked for one in sides.values()),
@@ -328,7 +335,9 @@ def best_play_x(rules: Rules) -> int | None:
 
     It is known on boards of up to 16 cells, which are solved on first use.
     """
-    return int(np.sign(solve(rules).scores[0])) if can_enumerate(rules) else None
+    if not can_enumerate(rules):
+        return None
+    return int(np.sign(solve(rules).scores[0]))
 
 
 def winner(rules: Rules) -> str:
@@ -351,5 +360,5 @@ def exploitability(
     as X and as O. It is 0 for perfect play, even where one side must lose, and at most 1.
     symmetric: see `evaluate`.
     """
-    responses = match.best_responses(policy, rules, symmetric=symmetric)
+    responses = best_responses(policy, rules, symmetric=symmetric)
     return max(0.0, -sum(response.value for response in responses.values()) / 2)

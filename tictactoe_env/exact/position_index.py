@@ -40,7 +40,9 @@ class PositionIndex:
 
     def __init__(self, x: Marks, o: Marks, rules: Rules):
         """x, o: sorted and distinct, as `distinct` gives them."""
-        self._ranked = None if fits_one_number(rules) else [_ended(_sorted(one)) for one in (x, o)]
+        self._ranked = None
+        if not fits_one_number(rules):
+            self._ranked = [_ended(_sorted(one)) for one in (x, o)]
         self._keys = _ended(self._numbers(x, o)[0])
 
     def __len__(self) -> int:

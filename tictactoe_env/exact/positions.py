@@ -17,7 +17,17 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tictactoe_env.rules import ONGOING, OUTCOME_NUMBERS, SIDES, Boards, Rules
+from tictactoe_env.rules import (
+    DRAW,
+    LOSS,
+    ONGOING,
+    OUTCOME_NUMBERS,
+    SIDES,
+    WIN,
+    Boards,
+    Rules,
+    mark_of,
+)
 
 ENUMERABLE = 16  # cells of a board whose positions can be listed; 3^16 table entries are 172 MB
 TABULATED = 12  # cells of a board whose positions are all tabulated: 3x4 has 111,973
@@ -116,6 +126,13 @@ class Ply(NamedTuple):
         return self.children != NO_CHILD
 
     @property
+    def possible(self) -> NDArray[np.bool_]:
+        """The moves that can be made: (B, M), every legal one, or those that a policy may make."""
+        if self.probs is None:
+            return self.legal
+        return self.probs > 0
+
+    @property
     def bytes(self) -> int:
         """Memory of the moves."""
         moves = (self.children, self.probs, self.cells)
@@ -167,15 +184,18 @@ class Positions:
         for ply in range(rules.cells + 1):
             codes = layers[ply]
             x, o = self._bits(codes)
-            x_moves = ply % 2 == 0
-            result = rules.result(o, x) if x_moves else rules.result(x, o)
-            of_last = OUTCOME_NUMBERS.take(result)
-            over.append(result != ONGOING)
-            outcome.append(-of_last if x_moves else of_last)
+            if ply % 2 == 0:  # O has moved last
+                result = rules.result(o, x)
+                outcome.append(-OUTCOME_NUMBERS.take(result))
+                digit = 1
+            else:
+                result = rules.result(x, o)
+                outcome.append(OUTCOME_NUMBERS.take(result))
+                digit = 2
             goes_on = result == ONGOING
+            over.append(~goes_on)
             going = codes[goes_on]
             legal = rules.legal(x | o)[goes_on]
-            digit = 1 if x_moves else 2
             for power, bit in zip(self.powers.tolist(), rules.cell_bits, strict=True):
                 movable = going[(legal & bit) != 0]
                 seen[movable + power * digit] = True
@@ -208,7 +228,23 @@ class Positions:
     def going(self, early_draw: bool) -> NDArray[np.intp]:
         """Rows of the unfinished positions; early_draw: of those in which a line can be made."""
         rows = self.unfinished
-        return rows[~self.is_dead[rows]] if early_draw else rows
+        if early_draw:
+            rows = rows[~self.is_dead[rows]]
+        return rows
+
+    def results(self, side: str, early_draw: bool = False) -> NDArray[np.int8]:
+        """The `Outcome` of each position for a side: (N,) int8, ONGOING, WIN, DRAW or LOSS.
+
+        early_draw: a game in which nobody can make a line is drawn.
+        """
+        is_over = self.is_over
+        if early_draw:
+            is_over = is_over | self.is_dead
+        outcome = self.outcome_x * np.int8(mark_of(side))
+        found = np.where(is_over, np.int8(DRAW), np.int8(ONGOING))
+        found[outcome > 0] = WIN
+        found[outcome < 0] = LOSS
+        return found
 
     @cached_property
     def x_to_move(self) -> NDArray[np.bool_]:
@@ -303,30 +339,39 @@ def draw_starts(
     For one number instead of an array it is one board (cells,) and one mark.
     Raises ValueError if there is no such position.
     """
-    positions, rows, marks, starts, ends = _starts_of(rules, early_draw)
-    first, last = starts[movers], ends[movers]
+    starts = _starts_of(rules, early_draw)
+    first, last = starts.first[movers], starts.last[movers]
     if (first == last).any():
         raise ValueError(f'start="random" finds no position of {rules} with O to move: side="X"')
     drawn = rng.integers(first, last)
-    return positions.boards_at(rows[drawn]), marks[drawn]
+    return positions_of(rules).boards_at(starts.rows[drawn]), starts.marks[drawn]
+
+
+class _Starts(NamedTuple):
+    """Rows and marks to move (U,) of the unfinished positions, those of X first.
+
+    first, last: where the rows of a side to move begin and end, by its mark; 0 is any side.
+    """
+
+    rows: NDArray[np.intp]
+    marks: NDArray[np.int8]
+    first: NDArray[np.intp]
+    last: NDArray[np.intp]
 
 
 @lru_cache(maxsize=8)
-def _starts_of(rules: Rules, early_draw: bool) -> tuple[Any, ...]:
-    """The positions, and rows and marks to move of the unfinished ones, those of X first.
-
-    Then where the rows begin and end from which a side is drawn, by its mark: 0 is any side, 1 X,
-    and -1, the last entry, O.
-    """
+def _starts_of(rules: Rules, early_draw: bool) -> _Starts:
     positions = positions_of(rules)
     rows = positions.going(early_draw)
     rows = rows[np.argsort(positions.ply[rows] % 2, kind="stable")]
     marks = np.where(positions.x_to_move[rows], 1, -1).astype(np.int8)
-    x_count = int((marks > 0).sum())
     count = len(rows)
-    starts = np.array([0, 0, x_count])
-    ends = np.array([count, x_count, count])
-    return positions, rows, marks, starts, ends
+    x_count = int((marks > 0).sum())
+    first = np.zeros(3, dtype=np.intp)
+    last = np.zeros(3, dtype=np.intp)
+    for mark, ends in {0: (0, count), 1: (0, x_count), -1: (x_count, count)}.items():
+        first[mark], last[mark] = ends
+    return _Starts(rows, marks, first, last)
 
 
 def _ternary_to_bits(cell_bits: tuple[int, ...]) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:

@@ -11,7 +11,7 @@ under symmetry are one as well.
 
 On boards of up to 12 cells the rows are those of `positions.Positions`, on larger ones a reach has
 rows of its own. Either way a policy is asked for the positions of each ply at once, each position
-once, and the plies are walked, forwards or backwards: see `match`.
+once, and the plies are walked, forwards or backwards: see `match` and `values`.
 """
 
 from __future__ import annotations
@@ -38,17 +38,16 @@ from tictactoe_env.policy import (
     plays_symmetrically,
     possible_cells,
 )
-from tictactoe_env.rules import DRAW, LOSS, SIDES, WIN, Rules
+from tictactoe_env.rules import DRAW, LOSS, SIDES, WIN, Rules, mark_of, other_side
 from tictactoe_env.symmetry import canonical_forms
 
 POSITIONS_AT_ONCE = 1 << 17  # so that arrays (B, cells) stay small
 _MAX_ROWS = 2**31 - 5  # of a reach: they are int32, and the ends of games take four
 
-# The row after a move of X, and of O, by its outcome for the mover; 0 while the game goes on.
-_ROW_AFTER = np.zeros((2, 4), dtype=np.int32)
-_ROW_AFTER[:, DRAW] = EndRow.DRAWN
-_ROW_AFTER[0, [WIN, LOSS]] = EndRow.X_WINS, EndRow.O_WINS
-_ROW_AFTER[1, [WIN, LOSS]] = EndRow.O_WINS, EndRow.X_WINS
+# The row after a move of a side, by its outcome for that side; 0 while the game goes on.
+_ROW_AFTER = {side: np.zeros(4, dtype=np.int32) for side in SIDES}
+_ROW_AFTER["X"][[WIN, DRAW, LOSS]] = EndRow.X_WINS, EndRow.DRAWN, EndRow.O_WINS
+_ROW_AFTER["O"][[WIN, DRAW, LOSS]] = EndRow.O_WINS, EndRow.DRAWN, EndRow.X_WINS
 _OUTCOMES_X = np.zeros(len(EndRow), dtype=np.int8)  # in the rows of ends
 _OUTCOMES_X[[EndRow.X_WINS, EndRow.O_WINS]] = 1, -1
 
@@ -114,6 +113,10 @@ class Reach:
     def decisions(self) -> int:
         """The number of positions in which the policy has to move."""
         return sum(len(ply.x) for ply in self.plies if ply.side == self.side)
+
+    def outcome_of(self, side: str) -> NDArray[np.int8]:
+        """The outcome of each position for a side: (N,) int8, -1 lost, +1 won, else 0."""
+        return self.outcome_x * np.int8(mark_of(side))
 
     def asked(self, policy: Policy | Model) -> int:
         """The number of positions for which the policy was asked, or looked up if it is a table.
@@ -270,20 +273,25 @@ class BoardReach(Reach):
         cells, probs = self._moves(number, x, o)
         # The last entry is that of NO_CELL, which is no legal cell.
         bits = np.array([*self.rules.cell_bits, 0], dtype=np.uint64)[cells]
-        own, other = (x, o) if number % 2 == 0 else (o, x)
+        side = SIDES[number % 2]
+        by_side = {"X": x, "O": o}
+        own = by_side[side]
+        other = by_side[other_side(side)]
         after = own[:, None] | bits
-        ends = _ROW_AFTER[number % 2].take(self.rules.result(after, other[:, None]))
+        ends = _ROW_AFTER[side].take(self.rules.result(after, other[:, None]))
         if probs is not None or not self.rules.all_free_are_legal:
             ends[(self.rules.legal(own | other)[:, None] & bits) == 0] = NO_CHILD
         if probs is not None:
             ends[probs == 0] = NO_CHILD
         goes_on = ends == 0
         others = np.broadcast_to(other[:, None], after.shape)[goes_on]
-        marks = (after[goes_on], others) if number % 2 == 0 else (others, after[goes_on])
+        following = {side: after[goes_on], other_side(side): others}
+        after_x = following["X"]
+        after_o = following["O"]
         if self.is_symmetric:
-            marks = canonical_forms(self.rules).find(*marks)[:2]
+            after_x, after_o, _ = canonical_forms(self.rules).find(after_x, after_o)
         rows = slice(first, first + len(x))
-        return Ply(number, SIDES[number % 2], rows, x, o, ends, probs, cells), *marks
+        return Ply(number, side, rows, x, o, ends, probs, cells), after_x, after_o
 
     def _moves(self, number: int, x: _Marks, o: _Marks) -> tuple[NDArray[np.int8], Probs | None]:
         """The cells (B, M) of the moves, and their probabilities; None for every reply."""
@@ -320,7 +328,9 @@ class BoardReach(Reach):
 
 def checked_limit(limit: Limit | None) -> Limit:
     """The limit, or the default one. Raises ValueError for numbers that are none or too small."""
-    positions, megabytes = Limit() if limit is None else limit
+    if limit is None:
+        return Limit()
+    positions, megabytes = limit
     return Limit(
         whole_number(positions, "positions of a proof", 1, _MAX_ROWS),
         whole_number(megabytes, "megabytes of a proof", 1),

@@ -5,11 +5,17 @@ numbers of its own, remembers earlier boards, or looks at its clock, because it 
 the next time. Such a player is refused. It can be proven if it gives the probabilities of its
 moves: then the proof holds for every draw.
 
-A policy that says `varies = ""` is believed, and asked for each position once. So a player that
-takes its time can be proven for what it answered: see `text.TextPolicy`, which keeps its answers.
-All others are asked again for what they were asked in a proof: on boards of up to 12 cells for each
-position, on larger ones for a tenth of them. Answers are the same if the same moves are possible,
-however unlikely they are, and if they are as likely within 1e-4.
+A policy may say by its attribute `varies` what it is:
+
+    varies = ""          a function of the board. It is believed, and asked for each position once
+    varies = "a reason"  it may play otherwise the next time, for this reason. It is refused
+    no `varies`, None    not known. It is asked again
+
+So a player that takes its time can be proven for what it answered: see `text.TextPolicy`, which
+keeps its answers. Where it is not known, a policy is asked again for what it was asked in a proof:
+on boards of up to 12 cells for each position, on larger ones for a tenth of them. Answers are the
+same if the same moves are possible, however unlikely they are, and if they are as likely within
+1e-4.
 """
 
 from __future__ import annotations
@@ -57,7 +63,9 @@ def provable(policy: Policy | Model, rules: Rules, symmetric: bool | None = None
     _refuse(reason_to_vary(policy))
     is_small = rules.cells <= TABULATED
     if is_believed(policy):
-        return tabulate(policy, rules) if is_small else policy
+        if is_small:
+            return tabulate(policy, rules)
+        return policy
     asked = _Asked(policy)
     if is_small:
         found: Policy = tabulate(asked, rules)
@@ -88,7 +96,9 @@ def to_be_met(
     if is_believed(policy):
         yield policy
         return
-    share = 1 if is_small else _SHARE
+    share = _SHARE
+    if is_small:
+        share = 1
     if keeps(policy, CanonicalPolicy):  # remains one, so that symmetric positions are one
         asked = _Asked(policy.policy, share)
         yield CanonicalPolicy(asked, rules)
@@ -101,13 +111,15 @@ def to_be_met(
 def reason_to_vary(policy: Any) -> str:
     """Why a policy's moves may be others the next time, as it says by `varies`; "" if it doesn't.
 
-    A policy that is made of another one, `policy`, may vary for the reason of that.
+    A policy that says nothing, but is made of another one, `policy`, may vary for the same reason.
     """
     said = stated(policy, "varies")
     if said is not None:
         return str(said)
     inner = getattr(policy, "policy", None)
-    return "" if inner is None else reason_to_vary(inner)
+    if inner is None:
+        return ""
+    return reason_to_vary(inner)
 
 
 def is_believed(policy: Any) -> bool:
@@ -135,8 +147,7 @@ class _Asked:
     def probs(self, boards: Boards) -> Probs:
         """The answers of the policy: (B, cells). They are checked and kept."""
         answers = _answers(self.policy, boards)
-        most = len(boards) if self.share == 1 else max(_LEAST, len(boards) // self.share)
-        some = _spread(len(boards), most)
+        some = _spread(len(boards), max(_LEAST, len(boards) // self.share))
         self._boards.append(boards[some])
         self._answers.append(answers[some])
         return answers
@@ -218,7 +229,9 @@ def _difference(policy: Policy, calls: Sequence[Boards], first: Probs, is_whole:
         return _changed("asked in another order", in_order)
     by_one = is_other[len(in_parts) :].sum()
     most = max(1, len(alone) // _SHARE_ALONE)
-    return _changed("asked for single boards", by_one) if by_one > most else ""
+    if by_one > most:
+        return _changed("asked for single boards", by_one)
+    return ""
 
 
 def _asked(policy: Policy, calls: Sequence[Boards]) -> Probs:

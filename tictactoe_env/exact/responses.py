@@ -20,11 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tictactoe_env.exact.evaluation import fair_results
-from tictactoe_env.exact.match import ROUNDING, values_of, worst_outcomes
 from tictactoe_env.exact.position_index import MoveSets
 from tictactoe_env.exact.positions import TABULATED, Ply, positions_of
 from tictactoe_env.exact.proof import BoardReach, Limit, ProofLimitError, Reach, TableReach
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
+from tictactoe_env.exact.values import ROUNDING, values_of, worst_outcomes
 from tictactoe_env.policy import Model, Policy, Probs, RandomPolicy, as_policy
 from tictactoe_env.rules import SIDES, Boards, Rules, checked_rules
 from tictactoe_env.symmetry import canonical_forms, turned_back

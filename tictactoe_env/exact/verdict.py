@@ -23,7 +23,9 @@ class Proven(NamedTuple):
         """The proof in a word or two, such as "unbeatable"; "" for a player that can be beaten."""
         if self.always_wins:
             return "wins against everybody"
-        return "unbeatable" if self.unbeatable else ""
+        if self.unbeatable:
+            return "unbeatable"
+        return ""
 
 
 def verdict(sides: Mapping[str, Proven], games: bool = True) -> str:
@@ -37,12 +39,16 @@ def verdict(sides: Mapping[str, Proven], games: bool = True) -> str:
     for side, other in ("XO", "OX"):
         if side in sides and sides[side].always_wins:
             words = f"wins against everybody as {side}"
-            return f"{words}, and {other} cannot avoid losing" if other in sides else words
+            if other in sides:
+                words += f", and {other} cannot avoid losing"
+            return words
     beaten = []
     for side, one in sides.items():
         if not one.word:
-            game = f" ({' '.join(one.losing_line)})" if games and one.losing_line else ""
-            beaten.append(f"as {side}{game}")
+            words = f"as {side}"
+            if games and one.losing_line:
+                words += f" ({' '.join(one.losing_line)})"
+            beaten.append(words)
     if beaten:
         return f"can be beaten {' and '.join(beaten)}"
     words = "cannot be beaten"

@@ -39,7 +39,7 @@ import numpy as np
 from tictactoe_env.errors import not_negative, one_of, whole_number
 from tictactoe_env.exact.positions import ENUMERABLE
 from tictactoe_env.policy import Probs, equally_likely, of_each_board
-from tictactoe_env.rules import DRAW, LOSS, OUTCOME_NUMBERS, WIN, Boards, Rules
+from tictactoe_env.rules import DRAW, LOSS, OUTCOME_NUMBERS, WIN, Boards, Rules, to_move
 from tictactoe_env.symmetry import Orientations
 
 WIN_SCORE = 1_000_000  # of a proven win; estimates are smaller
@@ -81,7 +81,9 @@ class SearchPolicy:
         self.ties = ties
         self.seconds = not_negative(seconds, "seconds")
         self.depth = whole_number(depth, "depth", 0)
-        self._ahead = self.depth or (rules.cells if self.seconds else 0)  # 0: no limit
+        self._ahead = self.depth  # 0: no limit
+        if self.seconds and not self.depth:
+            self._ahead = rules.cells
         if rules.cells > ENUMERABLE and not self._ahead:
             raise ValueError(f"{rules} is too large to search to its end: give depth or seconds")
         lines_win = rules.line_result == WIN and rules.all_free_are_legal
@@ -114,12 +116,14 @@ class SearchPolicy:
         """
         full = 4 ** (self.rules.k - 1)
 
+        def value(score: int) -> float:
+            if abs(score) == WIN_SCORE:
+                return score / WIN_SCORE
+            return score / (abs(score) + full)
+
         def values(board: Boards) -> dict[int, float]:
             scores = self.search.scores(board, self._ahead, self.seconds, exact=True)
-            return {
-                cell: score / WIN_SCORE if abs(score) == WIN_SCORE else score / (abs(score) + full)
-                for cell, score in scores.items()
-            }
+            return {cell: value(score) for cell, score in scores.items()}
 
         return of_each_board(values, boards, self.rules, np.nan)
 
@@ -249,7 +253,10 @@ class _Search:
             live = after & free & ~bit
             if live & (live - 1):
                 return None
-            (quick if live else quiet).append((move, after))
+            if live:
+                quick.append((move, after))
+            else:
+                quiet.append((move, after))
         if len(quiet) > 1:
             history = self.history
             quiet.sort(key=lambda pair: -history[pair[0].cell])
@@ -285,7 +292,7 @@ class _Search:
         exact: whether the scores of all moves are exact, proven losses included; otherwise those of
         the best moves are.
         """
-        mark = 1 if board.sum() == 0 else -1
+        mark = int(to_move(board))
         own, other = (self.orientations.marks(board, one) for one in (mark, -mark))
         moves = self.legal_moves(own, other)
         if not depth:

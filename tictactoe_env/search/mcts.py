@@ -60,7 +60,9 @@ class Node:
     @property
     def mean(self) -> float:
         """Successes per visit; -1 without a visit."""
-        return self.total / self.visits if self.visits else -1.0
+        if not self.visits:
+            return -1.0
+        return self.total / self.visits
 
 
 class Graph:
@@ -71,6 +73,8 @@ class Graph:
         self.rng = rng
         self.exploration = exploration
         self.draws = draws
+        # Of X and of O, by the result for X.
+        self.successes = {1: (1.0, 0.0), 0: (draws, draws), -1: (0.0, 1.0)}
         self.nodes: dict[int, Node] = {}
         self.orientations = Orientations(rules)
         self.moves = list(zip(rules.cell_bits, self.orientations.cells, strict=True))
@@ -137,10 +141,12 @@ class Graph:
     def count(self, path: list[Node]) -> None:
         """Add a visit and the successes of the last position to all positions of a playout."""
         last = path[-1]
-        result = self.rollout(last) if last.result is None else last.result
-        draw = self.draws if result == 0 else 0.0
-        success_x, success_o = draw + (result > 0), draw + (result < 0)
-        x_moved = ((path[0].x | path[0].o) & self.rules.full).bit_count() % 2 == 1
+        result = last.result
+        if result is None:
+            result = self.rollout(last)
+        success_x, success_o = self.successes[result]
+        taken = (path[0].x | path[0].o) & self.rules.full
+        x_moved = taken.bit_count() % 2 == 1
         for node in path:
             node.visits += 1
             node.total += success_x if x_moved else success_o

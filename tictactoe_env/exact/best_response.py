@@ -1,0 +1,119 @@
+"""The best responses to a policy: the results of a policy against an opponent that knows it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tictactoe_env.exact.match import board_of
+from tictactoe_env.exact.positions import NO_CELL
+from tictactoe_env.exact.proof import Limit, Progress, Reach, reach_of
+from tictactoe_env.exact.provable import to_be_met
+from tictactoe_env.exact.values import (
+    ROUNDING,
+    EndValues,
+    plies_to_loss,
+    values_of,
+    worst_outcomes,
+)
+from tictactoe_env.policy import Model, Policy
+from tictactoe_env.rules import SIDES, Rules, mark_of
+from tictactoe_env.symmetry import canonical_forms
+
+
+@dataclass(frozen=True)
+class BestResponse:
+    """The results of a policy that plays `side` against a best response, an opponent that knows it.
+
+    value: the policy's smallest expected result (win - loss) against any opponent.
+    loss: the policy's largest probability of losing against any opponent.
+    losing_line: the cells of the shortest game of a positive probability that it loses, an illegal
+    move of the policy included; it ends where the policy makes no move. None if there is no such
+    game.
+    always_wins: True if the policy wins every game that has a positive probability.
+    """
+
+    side: str
+    value: float
+    loss: float
+    losing_line: tuple[int, ...] | None
+    always_wins: bool = False
+
+    @property
+    def can_lose(self) -> bool:
+        """True if the policy loses any game that has a positive probability."""
+        return self.losing_line is not None
+
+
+def best_responses(
+    policy: Policy | Model,
+    rules: Rules | None = None,
+    limit: Limit | None = None,
+    progress: Progress | None = None,
+    symmetric: bool | None = None,
+) -> dict[str, BestResponse]:
+    """The exact best responses to a policy as X and as O: {"X": ..., "O": ...}.
+
+    symmetric: see `evaluation.evaluate`.
+
+    On boards of more than 12 cells the positions that it can meet must be within `limit`: see
+    `proof`. Raises ProofLimitError beyond it, and ValueError for a policy that is no function of
+    the board: see `provable`.
+    """
+    rules = board_of(rules, policy)
+    with to_be_met(policy, rules, symmetric) as player:
+        return {
+            side: best_response(reach_of({side: player}, side, rules, limit, progress))
+            for side in SIDES
+        }
+
+
+def best_response(reach: Reach) -> BestResponse:
+    """The exact best response to a policy on the side whose positions these are."""
+    value = float(values_of(reach)[0])
+    lost_game = _shortest_lost_game(reach)
+    loss = 0.0
+    if lost_game is not None:
+        only_losses = EndValues(win=0.0, draw=0.0, loss=-1.0, illegal=-1.0)
+        loss = abs(float(values_of(reach, only_losses)[0]))
+    # A value of about 1 may be rounded, so the worst outcome decides; else it need not be asked.
+    wins = value >= 1 - ROUNDING and bool(worst_outcomes(reach)[0] > 0)
+    return BestResponse(reach.side, value, loss, lost_game, wins)
+
+
+def _shortest_lost_game(reach: Reach) -> tuple[int, ...] | None:
+    """The cells of the shortest game that the policy loses, the lowest cell among equals, or None.
+
+    From the start on, each move is one after which the loss is a ply nearer. Where the policy makes
+    no move, which loses too, the game ends before it. In a reach in canonical form the moves are
+    turned back to the board as it is.
+    """
+    distances = plies_to_loss(reach)
+    if not np.isfinite(distances[0]):
+        return None
+    game: list[int] = []
+    board = np.zeros((1, reach.rules.cells), dtype=np.int8)
+    row = 0
+    for ply in reach.plies:
+        rows = np.r_[ply.rows]  # as an array, also where they are a slice
+        places = np.flatnonzero(rows == row)  # of the position in this ply: one or none
+        if not len(places):
+            continue
+        at = places[0]
+        children = ply.children[at]
+        after = np.where(ply.legal[at], distances[children], 0.0)  # an illegal move ends the game
+        is_nearer = after == distances[row] - 1
+        move = int(np.argmax(ply.possible[at] & is_nearer))  # the first of them
+        cell = move
+        if ply.cells is not None:
+            cell = int(ply.cells[at, move])
+        if cell == NO_CELL:
+            break
+        if reach.is_symmetric:
+            _, _, cells = canonical_forms(reach.rules).to_form(board)
+            cell = int(cells[0, cell])
+        game.append(cell)
+        board[0, cell] = mark_of(ply.side)
+        row = int(children[move])  # in no ply if the game is over
+    return tuple(game)
