@@ -8,7 +8,8 @@ from tictactoe_env.games.game import ENDINGS, KINDS, ORIGINS, Game, Participant
 from tictactoe_env.notation import SIDES, parse_cells
 from tictactoe_env.rules import Rules, standing
 
-ANN, MINIMAX = Participant("human", "Ann"), Participant("agent", "minimax")
+ANN = Participant("human", "Ann")
+MINIMAX = Participant("agent", "minimax")
 RUN = Participant("run", "dqn-0", "runs/dqn-0")
 TIME = "2026-05-09T07:35:25Z"
 
@@ -36,14 +37,17 @@ def any_rules(draw, longest=64):
 @st.composite
 def any_games(draw):
     """A game of any kind on any board, ended in any way."""
-    rules, ended = draw(any_rules()), draw(st.sampled_from(ENDINGS))
-    rng, result = random.Random(draw(st.integers(0, 2**32))), ""
+    rules = draw(any_rules())
+    ended = draw(st.sampled_from(ENDINGS))
+    rng = random.Random(draw(st.integers(0, 2**32)))
+    result = ""
     cells = rng.sample(range(rules.cells), rules.cells)
     if ended in ("resigned", "illegal"):
         cells = cells[: rng.randint(ended == "illegal", rules.cells)]
     found = standing(cells, rules, early_draw=ended == "early")
     if found.ended:
-        cells, ended = found.moves, found.ended if found.ended == "early" else ""
+        cells = found.moves
+        ended = found.ended if found.ended == "early" else ""
     elif ended == "illegal":
         cells.append(rng.choice(cells))
     else:

@@ -54,7 +54,8 @@ def pages() -> dict[str, list[Block]]:
 def main() -> None:
     """Write the output of the pages that are named."""
     for name in sys.argv[1:]:
-        path, names = Path(name).resolve(), {"__name__": "page"}
+        path = Path(name).resolve()
+        names = {"__name__": "page"}
 
         def with_output(found: re.Match[str], names=names, page=path.name) -> str:
             output = printed(found[1], page, names)

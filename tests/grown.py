@@ -16,7 +16,8 @@ FIELD = "    wrapped: bool = False\n"
 def grown(folder, *parts):
     """Copy these parts of the repository, and the package, with the field `wrapped` in `Rules`."""
     for part in ("tictactoe_env", *parts):
-        source, copy = ROOT / part, folder / part
+        source = ROOT / part
+        copy = folder / part
         if source.is_dir():
             shutil.copytree(source, copy, ignore=shutil.ignore_patterns("__pycache__"))
         else:

@@ -92,7 +92,8 @@ def wrong_links(html: str, version: str) -> list[str]:
     wrong = []
     raw = REPOSITORY.replace("github.com", "raw.githubusercontent.com") + f"/v{version}/"
     for kind, link in re.findall(r'\b(href|src)="([^"]*)"', html):
-        is_page, path = kind == "href", link.split("#")[0]
+        is_page = kind == "href"
+        path = link.split("#")[0]
         own = f"{REPOSITORY}/blob/v{version}/" if is_page else raw
         known = path.startswith(own) and (ROOT / path.removeprefix(own)).is_file()
         elsewhere = re.match("https?://", path) and not path.startswith((f"{REPOSITORY}/", raw))

@@ -32,7 +32,8 @@ class LineCounter:
     """
 
     def __init__(self, rules, own=(1, 12, 150, 100_000), other=(0, 10, 140, 10_000)):
-        self.own, self.other = np.array(own), np.array(other)
+        self.own = np.array(own)
+        self.other = np.array(other)
         self.on_line = np.array(
             [[cell in line for cell in range(rules.cells)] for line in rules.lines]
         )

@@ -69,7 +69,8 @@ def killed_at(number, action):
     """Whether a child process that does `action` is killed before its renaming number 0, 1, ..."""
     child = os.fork()
     if child == 0:
-        rename, calls = os.replace, count()
+        rename = os.replace
+        calls = count()
 
         def replace(*paths):
             if next(calls) == number:

@@ -78,7 +78,8 @@ REFUSED = [
 
 def trained(agent, config, folder, resume=None, most=None, pause=None):
     """(table, notes, steps) of each evaluation of a training that saves into `folder`."""
-    learner, seen = agents.page(agent).begin(config), []
+    learner = agents.page(agent).begin(config)
+    seen = []
     if resume is not None:
         checkpoint.restore(resume, agent, config, learner)
     for _ in islice(evaluations(learner, config, pause), most):
@@ -93,7 +94,8 @@ def small_run(tmp_path_factory):
 
     @cache
     def of(agent):
-        config, folder = small_config(agent), tmp_path_factory.mktemp(agent)
+        config = small_config(agent)
+        folder = tmp_path_factory.mktemp(agent)
         seen = trained(agent, config, folder)
         about = {"steps": [steps for *_, steps in seen], "last": folder / str(len(seen) - 1)}
         return SimpleNamespace(agent=agent, config=config, folder=folder, seen=seen, **about)
@@ -120,7 +122,8 @@ def test_evaluations_come_when_due_with_the_same_notes_and_a_table_of_probabilit
     assert (table.probs(BOARDS[::-97]) == probs[::-97]).all()
     assert len({tuple(notes) for _, notes, _ in run.seen}) == 1
     assert {type(value) for _, notes, _ in run.seen for value in notes.values()} <= {int, float}
-    steps, every = [0, *run.steps], run.config.judge_every
+    steps = [0, *run.steps]
+    every = run.config.judge_every
     assert len(steps) > 2, "the contract needs a training that is evaluated at least twice"
     assert all(b // every > a // every for a, b in pairwise(steps[:-1])), "once in each interval"
     assert steps[-2] < run.config.steps <= steps[-1]
@@ -138,7 +141,8 @@ def test_the_bytes_follow_from_the_seed_and_a_run_continues_from_every_evaluatio
     torch.manual_seed(123)
     before = generators()
     for number, steps in enumerate(run.steps):
-        folder, last = tmp_path / str(number), run.folder / str(number - 1)
+        folder = tmp_path / str(number)
+        last = run.folder / str(number - 1)
         ((_, *made),) = trained(run.agent, run.config, folder, last if number else None, most=1)
         is_same = bytes_of(folder / "0") == bytes_of(run.folder / str(number))
         if not is_same or repr(made) != repr([*run.seen[number][1:]]):
@@ -156,7 +160,9 @@ def test_pauses_and_the_length_of_a_run_change_nothing_and_a_pause_continues(
 ):
     """In pieces of a round up to the second evaluation; another learner takes over in between."""
     monkeypatch.setattr("training.learner.PIECE_SECONDS", 0.0)
-    steps, folder, pauses = run.steps[1], tmp_path / "pause", []
+    steps = run.steps[1]
+    folder = tmp_path / "pause"
+    pauses = []
     config = run.config.replace(steps=steps, judge_every=2 * steps)
 
     def leave(learner):
@@ -214,17 +220,20 @@ def test_what_does_not_belong_together_is_refused(small_run, tmp_path):
 @pytest.mark.usefixtures("no_charts")
 @pytest.mark.parametrize("agent", BY_SPEED)
 def test_a_run_from_the_command_line_is_proven_and_shows_the_values_of_its_model(agent, tmp_path):
-    folder, path = tmp_path / "run", tmp_path / "model.zip"
+    folder = tmp_path / "run"
+    path = tmp_path / "model.zip"
     more = ["--export-sb3", str(path)] if agent == "dqn" else []
     assert command.main([agent, *options_of_run(agent), *more, "--out", str(folder)]) == 0
-    content, table = read(folder), load_policy(folder)
+    content = read(folder)
+    table = load_policy(folder)
     verify(content)
     assert content.stated.agent == agent
     assert (agents.load(folder).table == table.table).all()
     if agent == "dqn":
         moves, _ = DQN.load(path).predict(observe(BOARDS, RULES, "planes"), deterministic=True)
         assert (moves == table.table.argmax(axis=1)).all()
-    page, path = agents.page(agent), folder / "values.npz"
+    page = agents.page(agent)
+    path = folder / "values.npz"
     own = getattr(page.player(*checkpoint.load_model(page, folder)), "own", None)
     assert path.exists() == (own is not None)
     if own is None:  # it has no numbers that estimate the results of moves
@@ -266,7 +275,8 @@ def test_snapshots_begin_with_the_untrained_learner_and_follow_at_fixed_steps(ag
 @EACH
 def test_every_agent_learns_to_be_unbeatable_or_reaches_the_best_achievable_results(agent):
     """191/192 wins as X and 866/945 as O on 3x3; an untrained player can be beaten."""
-    page, goal = agents.page(agent), agents.facts(agent).get("GOAL", "unbeatable")
+    page = agents.page(agent)
+    goal = agents.facts(agent).get("GOAL", "unbeatable")
     assert evaluate(driven(page, page.Config(), goal).policy()).reached(goal)
 
 
@@ -294,7 +304,8 @@ def test_the_help_says_what_every_option_and_every_preset_is(agent, capsys, monk
 
 def typed_otherwise(name, field):
     """The words that give an option another value than its default, and this value."""
-    spelling, default = f"--{name.replace('_', '-')}", field.default
+    spelling = f"--{name.replace('_', '-')}"
+    default = field.default
     kind = field.rebuild_annotation()
     schema = schema_of_items(kind)
     if isinstance(default, bool):

@@ -18,7 +18,9 @@ class Node:
 
     def __init__(self, board, network):
         lines = [{int(board[cell]) for cell in line} for line in network.rules.lines]
-        self.board, self.network, self.children = board, network, {}
+        self.board = board
+        self.network = network
+        self.children = {}
         self.is_over = {1} in lines or {-1} in lines or bool(board.all())
         self.values = [-1.0 if {1} in lines or {-1} in lines else 0.0]  # own, of each simulation
         self.free = np.flatnonzero(board == 0)
@@ -43,7 +45,8 @@ class Node:
 
     def next(self):
         """The move of a simulation below the root."""
-        total, shares = sum(map(self.visits, self.free)), self.shares()
+        total = sum(map(self.visits, self.free))
+        shares = self.shares()
         return max(self.free, key=lambda cell: shares[cell] - self.visits(cell) / (1 + total))
 
     def simulate(self, cell=None):
@@ -76,11 +79,13 @@ class Node:
 
 def boards_of(rules, count=12):
     """Boards of random games that nobody has won yet."""
-    rng, found = np.random.default_rng(1), [np.zeros(rules.cells, dtype=np.int8)]
+    rng = np.random.default_rng(1)
+    found = [np.zeros(rules.cells, dtype=np.int8)]
     while len(found) < count:
         order = rng.permutation(rules.cells)[: rng.integers(rules.cells)]
         board = np.zeros(rules.cells, dtype=np.int8)
-        board[order[::2]], board[order[1::2]] = 1, -1
+        board[order[::2]] = 1
+        board[order[1::2]] = -1
         if not rules.has_line(np.stack(rules.to_bits(board[None]))).any():
             found.append(board)
     return np.array(found)

@@ -20,7 +20,8 @@ def library_of(program: Path) -> str:
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.stem)
 def test_an_example_is_listed_and_tested_and_needs_no_clone(program):
-    text, name = program.read_text(), program.name
+    text = program.read_text()
+    name = program.name
     assert "pip install" in (ast.get_docstring(ast.parse(text)) or "")
     assert name in (ECOSYSTEM / f"test_{library_of(program)}.py").read_text()
     assert not re.search(rf"^ *(?:from|import) (?:{doc_pages.CLONE})\b", text, re.M)

@@ -63,10 +63,12 @@ def rows_of(path):
 
 
 def test_a_version_with_a_further_field_reads_all_documents_and_writes_them_alike(tmp_path):
-    before, after = tmp_path / "before", tmp_path / "after"
+    before = tmp_path / "before"
+    after = tmp_path / "after"
     for folder in (before, after, tmp_path / "grown"):
         folder.mkdir()
-    perfect, fixed = MinimaxPolicy(RECTANGLE), fixed_table(Rules(3, 3, 3))
+    perfect = MinimaxPolicy(RECTANGLE)
+    fixed = fixed_table(Rules(3, 3, 3))
     write(certify(perfect, "perfect", RECTANGLE), before / "table.certificate.json")
     lines = certify(fixed, "fixed", lines_only=True)
     write(lines, before / "lines.certificate.json")

@@ -121,7 +121,8 @@ def test_who_beats_whom_is_read_from_the_matrix():
 
 
 def test_the_history_of_a_run_and_an_agent_is_printed_drawn_and_written(runs, tmp_path, capsys):
-    result, picture = tmp_path / "history.json", tmp_path / "history.png"
+    result = tmp_path / "history.json"
+    picture = tmp_path / "history.png"
     line = [str(runs / "both"), "minimax", "--history", str(picture), "--json", str(result)]
     code, said, _ = called(evaluate, line, capsys)
     found = json.loads(result.read_text())

@@ -26,7 +26,8 @@ from tictactoe_env.starts import ExploringStarts
 from training.goals import check_goal
 from training.options import larger_defaults
 
-SQUARE, WON = Rules(4, 4, 4), Rules(3, 4, 3)
+SQUARE = Rules(4, 4, 4)
+WON = Rules(3, 4, 3)
 GAMES = (
     "--rows 4 --cols 4 --k 4 --num-envs 16 --hidden 8 --exploring-starts 0 --judge-every 256 "
     "--opponents self:0.7,random:0.3 --snapshot-every 128"
@@ -87,7 +88,8 @@ OPENS = {"symmetry": False, "opening": "random"}
 def test_a_network_moves_alike_whatever_boards_are_asked_with_it_and_on_images(agent, options):
     page, config = config_of(agent)
     config = config.replace(**options)
-    player, boards = page.begin(config).policy(), random_boards()
+    player = page.begin(config).policy()
+    boards = random_boards()
     probs = player.probs(boards)
     assert np.array_equal(probs, np.concatenate([player.probs(board[None]) for board in boards]))
     assert (probs[1:].max(axis=1) == 1).all()
@@ -119,7 +121,8 @@ def test_live_values_are_those_of_the_table_on_small_boards(monkeypatch):
 @pytest.mark.usefixtures("no_charts")
 def test_a_training_writes_its_run_and_a_certificate_that_verifies(tmp_path):
     """A saved run moves as its certificate states on its lines, elsewhere as its model."""
-    folder, boards = tmp_path / "run", random_boards()
+    folder = tmp_path / "run"
+    boards = random_boards()
     assert train.main(["dqn", *OPTIONS["dqn"].split(), "--steps", "512", "--out", str(folder)]) == 0
     assert not (folder / "values.npz").exists()
     assert program.main([str(folder), "--from-model"]) == 0
@@ -127,11 +130,13 @@ def test_a_training_writes_its_run_and_a_certificate_that_verifies(tmp_path):
     verify(content)
     assert evaluate(agents.load(folder)).x.win == content.results["X"].vs_random.win
     assert {row["sampled_x"] + row["sampled_o"] for row in metrics(folder)} == {"00"}
-    seat, lines = run_seat(folder, "run", SQUARE), load_policy(folder)
+    seat = run_seat(folder, "run", SQUARE)
+    lines = load_policy(folder)
     known = lines.knows(boards)
     assert known.any()
     assert not known.all()
-    probs, model = seat.policy.probs(boards), agents.load(folder)
+    probs = seat.policy.probs(boards)
+    model = agents.load(folder)
     assert np.array_equal(probs[known], lines.probs(boards[known]))
     assert np.array_equal(probs[~known], model.probs(boards[~known]))
     assert seat.kinds == ("own",)
@@ -147,10 +152,8 @@ def test_a_side_beyond_the_limit_is_sampled_and_a_run_without_a_proof_has_no_cer
     player.rules = SQUARE
     x, o = (len(reach_of({side: player}, side, SQUARE)) for side in "XO")
     assert x < o
-    exact, cut = (
-        evaluate_or_sample(player, SQUARE),
-        evaluate_or_sample(player, SQUARE, limit=Limit(x)),
-    )
+    exact = evaluate_or_sample(player, SQUARE)
+    cut = evaluate_or_sample(player, SQUARE, limit=Limit(x))
     assert (exact.sampled, cut.sampled, cut.x) == ((), ("O",), exact.x)
     assert cut.o.value == pytest.approx(exact.o.value, abs=0.1)
     assert describe(cut).count("sampled") == 1

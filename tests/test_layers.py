@@ -57,8 +57,10 @@ def imports_of(folder: str, source: str) -> set[str]:
 
 def wrong_imports(file: str, source: str) -> set[str]:
     """The modules that a file of a folder must not import, but does."""
-    folder, own = file.split("/")[0], file.removesuffix(".py").replace("/", ".")
-    found, inner = imports_of(folder, source), own.split(".")[1]
+    folder = file.split("/")[0]
+    own = file.removesuffix(".py").replace("/", ".")
+    found = imports_of(folder, source)
+    inner = own.split(".")[1]
     wrong = {"*"} & found if not file.endswith(COMPUTED) else set()
     for module in found - {"*"}:
         top, _, rest = module.partition(".")

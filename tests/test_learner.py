@@ -18,7 +18,8 @@ class Rounds(Learner):
     """Makes rounds of a given number of steps, and notes what it was asked for."""
 
     def __init__(self, size):
-        self.size, self.asked = size, []
+        self.size = size
+        self.asked = []
 
     def advance(self, most):
         self.asked.append(most)
@@ -35,7 +36,9 @@ class Sarsa(Learner):
     advance = policy = None
 
     def __init__(self):
-        self.values, self.games, self.rng = np.zeros(3), 0, np.random.default_rng(0)
+        self.values = np.zeros(3)
+        self.games = 0
+        self.rng = np.random.default_rng(0)
         self.pool = SelfPlay("random", Rules())
 
     def play(self):
@@ -80,7 +83,8 @@ def test_an_evaluation_follows_every_multiple_and_the_end():
         (7, 20, 2, [7, 14, 21], [2, 1, 2]),
         (1, 3, 100, [3], [3]),
     ):
-        learner, config = Rounds(np.int64(size)), BoardConfig(steps=steps, judge_every=every)
+        learner = Rounds(np.int64(size))
+        config = BoardConfig(steps=steps, judge_every=every)
         assert [learner.steps for _ in evaluations(learner, config)] == at
         assert learner.asked == asked
         assert type(learner.steps) is int

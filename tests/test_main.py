@@ -49,7 +49,8 @@ def test_colours_are_for_terminals_and_no_color_switches_them_off(monkeypatch):
 
 
 def test_the_program_runs_as_a_module_with_any_bytes_and_encoding():
-    typed, settings = b"\xff\xfe\nb2\nquit\n", {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    typed = b"\xff\xfe\nb2\nquit\n"
+    settings = {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
     done = subprocess.run(
         [sys.executable, "-m", "tictactoe_env", "--opponent", "minimax"],
         input=typed,

@@ -16,7 +16,8 @@ def test_it_plays_to_the_highest_means_and_its_notes_count_the_positions():
     learner = trained(mcts, SMALL)
     assert learner.notes() == {"positions": len(learner.model()["visits"])}
     assert learner.model()["visits"][0] == learner.steps == 500
-    positions, policy = positions_of(RULES), learner.policy()
+    positions = positions_of(RULES)
+    policy = learner.policy()
     for board in positions.boards[positions.unfinished[::40]]:
         marks = (learner.graph.orientations.marks(board, side) for side in (1, -1))
         means = [child.mean for child, _, _ in learner.graph.moves_from(*marks)]

@@ -17,7 +17,8 @@ from readme_renderer import markdown
 
 README = facts.read("README.md")
 PYPROJECT = tomllib.loads(facts.read("pyproject.toml"))
-PROJECT, GROUPS = PYPROJECT["project"], PYPROJECT["dependency-groups"]
+PROJECT = PYPROJECT["project"]
+GROUPS = PYPROJECT["dependency-groups"]
 
 
 @pytest.fixture(scope="module")

@@ -58,8 +58,10 @@ def test_lines_of_a_training_fit_80_columns_and_the_curve_falls_by_halves_to_no_
 
 
 def test_a_log_tells_the_notes_of_a_learner_below_each_line():
-    console, tally = Console(file=StringIO(), width=100), Tally()
-    display, results = Display("agent", 300, 0, console), evaluate(RANDOM, rules=Rules())
+    console = Console(file=StringIO(), width=100)
+    tally = Tally()
+    display = Display("agent", 300, 0, console)
+    results = evaluate(RANDOM, rules=Rules())
     for steps in (100, 200, 300):
         tally.add([WIN] * 1_000)
         display.show({"steps": steps, "seconds": 1.0, **tally.notes()}, results, RANDOM)

@@ -45,7 +45,8 @@ def test_on_a_large_board_pieces_that_cannot_have_fallen_so_are_refused(text):
 
 def test_whatever_play_makes_is_accepted_however_the_pieces_lie():
     """Also where the highest piece is not the last: then all orders are tried."""
-    rules, rng = Rules(5, 5, 5, gravity=True), np.random.default_rng(0)
+    rules = Rules(5, 5, 5, gravity=True)
+    rng = np.random.default_rng(0)
     order = rng.random((2_000, 25)).argsort(axis=1)
     boards = rules.marked(order, rng.integers(26, size=(2_000, 1)))
     assert unreachable(boards[~rules.is_over(*rules.to_bits(boards))], rules) is None

@@ -32,7 +32,8 @@ from training.run import Run
 
 RULES = Rules(2, 4, 3)
 UNFINISHED = positions_of(RULES).unfinished
-WEAK, BEST = fixed_table(RULES), best_player(RULES)
+WEAK = fixed_table(RULES)
+BEST = best_player(RULES)
 RANDOM, PERFECT = (tabulate(policy, RULES) for policy in (RandomPolicy(), MinimaxPolicy(RULES)))
 
 
@@ -50,7 +51,9 @@ class Scripted(Learner):
     """Plays the next policy of a list at each evaluation."""
 
     def __init__(self, policies=(), notes=None, meanwhile=lambda steps: None):
-        self.policies, self._notes, self.meanwhile = policies, notes or {}, meanwhile
+        self.policies = policies
+        self._notes = notes or {}
+        self.meanwhile = meanwhile
 
     def advance(self, most):
         self.steps += most
@@ -151,7 +154,8 @@ def test_a_row_of_metrics_says_where_o_wins_and_x_has_no_goal_there():
 
 
 def test_the_metrics_are_the_exact_results_of_every_evaluation(tmp_path):
-    policies, games = (WEAK, RANDOM, PERFECT, BEST), [7, 8, 9, 123_456]
+    policies = (WEAK, RANDOM, PERFECT, BEST)
+    games = [7, 8, 9, 123_456]
     notes = {"illegal_everywhere": [0.25, 0.125, 0, 0], "games": games}
     run = trained(new_run(tmp_path), policies, notes=notes)
     rows = metrics(tmp_path)
@@ -174,15 +178,18 @@ def test_the_metrics_are_the_exact_results_of_every_evaluation(tmp_path):
 
 def test_the_best_model_by_exact_results_is_kept_and_certified(tmp_path, monkeypatch):
     monkeypatch.setattr(runs, "CHECKPOINT_SECONDS", -1)
-    kept, run = [], new_run(tmp_path, preset="weakling", steps=500, seed=3)
+    kept = []
+    run = new_run(tmp_path, preset="weakling", steps=500, seed=3)
     look = {"meanwhile": lambda steps: steps > 100 and kept.append(saved_at(tmp_path))}
     trained(run, [RANDOM, PERFECT, WEAK, BEST, BEST], **look)  # the last is no better
     assert [*kept, saved_at(tmp_path)] == [100, 200, 200, 400, 400]
-    returned, content = run.finish(), read(tmp_path)
+    returned = run.finish()
+    content = read(tmp_path)
     assert returned == content
     verify(content)
     assert (table_of(content).table == BEST.table).all()
-    about, training = content.stated, content.stated.training
+    about = content.stated
+    training = content.stated.training
     assert (about.agent, about.seed, about.config["steps"]) == ("somebody", 3, 500)
     points = [training[name]["steps"] for name in ("first_unbeatable", "best_at", "first_optimal")]
     assert (points, training["steps"]) == ([200, 400, 400], 500)
@@ -193,8 +200,10 @@ def test_the_best_model_by_exact_results_is_kept_and_certified(tmp_path, monkeyp
 
 def test_an_interrupt_stops_at_the_next_evaluation_and_a_second_one_at_once(tmp_path):
     """Everything is saved at that evaluation; a run without a checkpoint leaves nothing."""
-    before, run = signal.getsignal(signal.SIGINT), new_run(tmp_path / "run", steps=9999)
-    once, shown = {"meanwhile": lambda steps: steps == 200 and signal.raise_signal(2)}, display(run)
+    before = signal.getsignal(signal.SIGINT)
+    run = new_run(tmp_path / "run", steps=9999)
+    once = {"meanwhile": lambda steps: steps == 200 and signal.raise_signal(2)}
+    shown = display(run)
     trained(run, [RANDOM], shown, **once)
     assert run.is_interrupted
     assert "stopping" in shown.console.file.getvalue()
@@ -215,7 +224,8 @@ def test_checkpoints_come_between_evaluations_too_and_the_run_continues_from_the
 
     Seconds go on from those of the checkpoint.
     """
-    now, run = [1000.0], new_run(tmp_path, steps=800)
+    now = [1000.0]
+    run = new_run(tmp_path, steps=800)
     every = run.config.replace(judge_every=400)
 
     def step(steps):

@@ -25,7 +25,8 @@ NO_NAMES = (*UNPRINTABLE, *FORGED, *ODD)
 DEEP = [[]]
 for _ in range(900):
     DEEP = [DEEP]
-NAN, INFINITY = float("nan"), float("inf")
+NAN = float("nan")
+INFINITY = float("inf")
 
 
 @pytest.fixture(scope="module")

@@ -40,8 +40,10 @@ def test_exploration_and_learning_rate_fall_and_begin_again_with_the_second_side
 def test_values_gradients_and_steps_are_those_of_torch(name):
     learner = begin(PLAIN.replace(optimizer=name.lower(), lift=0.0))
     rng = np.random.default_rng(1)
-    network, at = learner.network, rng.choice(4_520, size=300)
-    boards, weights = network.boards[at], learner.weights
+    network = learner.network
+    at = rng.choice(4_520, size=300)
+    boards = network.boards[at]
+    weights = learner.weights
     twin = [torch.tensor(array, requires_grad=True) for array in network.model(weights).values()]
     optimizer = getattr(torch.optim, name)(twin, lr=PLAIN.learning_rate)
     for _ in range(3):
@@ -64,7 +66,8 @@ def test_values_gradients_and_steps_are_those_of_torch(name):
 
 def test_an_untrained_network_moves_to_taken_cells_and_is_evaluated_as_it_is():
     learner = begin(Config())
-    policy, illegal = learner.policy(), learner.notes()["illegal_everywhere"]
+    policy = learner.policy()
+    illegal = learner.notes()["illegal_everywhere"]
     assert 100 / 4_520 < illegal == pytest.approx((policy.table * TAKEN).sum() / 4_520)
     assert exact_result(policy, RandomPolicy(), side="O").illegal > 0
 
@@ -83,7 +86,8 @@ def test_only_without_replay_are_cells_taught_that_were_never_tried(replay):
     learner = begin(PLAIN.replace(replay=replay, epsilon=0.0))
     learner.round()
     targets, weights = learner._targets()
-    met, tried = weights.any(axis=1), np.zeros((4_520, 9), dtype=bool)
+    met = weights.any(axis=1)
+    tried = np.zeros((4_520, 9), dtype=bool)
     tried.flat[learner.keys // learner.nexts] = True
     assert ((weights > 0) == tried | (met[:, None] & TAKEN & (not replay))).all()
     assert not targets[TAKEN & (weights > 0)].any()

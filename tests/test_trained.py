@@ -35,7 +35,8 @@ AGENTS = {
 
 @pytest.mark.parametrize("name", trained_names())
 def test_every_trained_agent_is_what_its_certificate_states(name):
-    content, policy = certificate_of(name), make_opponent(name, Rules())
+    content = certificate_of(name)
+    policy = make_opponent(name, Rules())
     verify(content)
     assert np.array_equal(table_of(content).table, policy.table)
     assert replace(content, moves={}) == facts_of(name)

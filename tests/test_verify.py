@@ -17,7 +17,8 @@ from tictactoe_env.opponents import make_opponent
 from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.rules import Rules
 
-WON, DRAWN = Rules(1, 3, 2), Rules(2, 3, 3)
+WON = Rules(1, 3, 2)
+DRAWN = Rules(2, 3, 3)
 
 
 @pytest.fixture
@@ -87,7 +88,8 @@ def test_the_exit_code_says_whether_no_certificate_is_refused_or_nobody_can_be_b
 
 def test_a_certificate_beyond_the_limit_is_refused_and_the_limit_can_be_raised(folder, capsys):
     """What is stated bounds the walk too, so a file that understates it is stopped."""
-    path, rules = folder / "large.json", Rules(4, 4, 4)
+    path = folder / "large.json"
+    rules = Rules(4, 4, 4)
     content = certified(LineCounter(rules), "lines", rules, sides=("O",))
     found = content["as_o"]["positions"]
     write_json(content, path)

@@ -183,7 +183,12 @@ class PlainGame:
 def plain_standing(cells: Any, size: tuple[int, int, int], early_draw: bool) -> dict[str, Any]:
     """The state of a game, by looking at every line of the board after every move."""
     lines = lines_of(*size)
-    board, moves, ended, winner, line, illegal = [0] * (size[0] * size[1]), [], "", None, (), None
+    board = [0] * (size[0] * size[1])
+    moves = []
+    ended = ""
+    winner = None
+    line = ()
+    illegal = None
     for index, cell in enumerate(cells):
         side, other = ("X", "O") if len(moves) % 2 == 0 else ("O", "X")
         if ended or board[cell]:
@@ -194,7 +199,9 @@ def plain_standing(cells: Any, size: tuple[int, int, int], early_draw: bool) -> 
         moves.append(cell)
         full = [one for one in lines if all(board[cell] == board[moves[-1]] for cell in one)]
         if full:
-            ended, winner, line = "line", side, tuple(sorted(set().union(*full)))
+            ended = "line"
+            winner = side
+            line = tuple(sorted(set().union(*full)))
         elif 0 not in board:
             ended = "full"
         elif early_draw and all({1, -1} <= {board[cell] for cell in one} for one in lines):
