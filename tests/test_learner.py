@@ -1,13 +1,10 @@
 """The training loop, and the arrays and JSON that a learner's state becomes."""
 
-from types import SimpleNamespace
-
 import numpy as np
-import pytest
-from learners import forgotten
 from text_cases import refuses
 
 from tictactoe_env.rules import Rules
+from training import checkpoint
 from training.files import DamagedFileError
 from training.learner import Learner, evaluations
 from training.options import BoardConfig
@@ -33,6 +30,8 @@ class Rounds(Learner):
 class Sarsa(Learner):
     """Has a model, and what it needs to go on: a generator, a counter and an object with both."""
 
+    MODEL = ("values",)
+    STATE = ("games", "rng", "pool")
     advance = policy = None
 
     def __init__(self):
@@ -45,35 +44,42 @@ class Sarsa(Learner):
         self.values += self.rng.random(3)
         self.games += 1
         self.pool.rng.random()
-        return self
 
 
-class OwnModel(Sarsa):
+class Forgetful(Sarsa):
+    """Names its model nowhere."""
+
+    MODEL = ()
+
     def model(self):
         return {"values": self.values}
 
 
-@pytest.mark.parametrize("lost", ["games", "rng", "pool"])
-def test_a_learner_continues_with_its_model_and_what_its_page_forgets_is_named(
-    lost, tmp_path, monkeypatch
-):
-    page = SimpleNamespace(AGENT="sarsa", begin=lambda config: Sarsa())
-    learner = Sarsa().play()
-    learner.config = BoardConfig()
-    state = {"games", "rng", "pool"}
-    monkeypatch.setattr(Sarsa, "MODEL", ("values",))
-    monkeypatch.setattr(Sarsa, "STATE", tuple(state - {lost}))
-    assert [name.split(".")[0] for name in forgotten(page, learner, tmp_path)] == [lost]
+def continued(learner, folder):
+    """A new learner that continues this one."""
+    again = type(learner)()
+    checkpoint.save(folder, "sarsa", BoardConfig(), learner)
+    checkpoint.restore(folder, "sarsa", BoardConfig(), again)
+    return again
 
 
-def test_a_page_that_brings_back_another_model_is_refused(tmp_path, monkeypatch):
+def test_a_learner_continues_with_the_attributes_that_are_named(tmp_path):
+    learner = Sarsa()
+    learner.play()
+    again = continued(learner, tmp_path)
+    learner.play()
+    again.play()
+    assert again.values.tolist() == learner.values.tolist()
+    assert again.games == 2
+    assert again.pool.rng.random() == learner.pool.rng.random()
+
+
+def test_a_learner_that_brings_back_another_model_is_refused(tmp_path):
     """So that no training goes on without it."""
-    page = SimpleNamespace(AGENT="sarsa", begin=lambda config: OwnModel())
-    learner = OwnModel().play()
-    learner.config = BoardConfig()
-    monkeypatch.setattr(OwnModel, "STATE", ("games", "rng", "pool"))
+    learner = Forgetful()
+    learner.play()
     with refuses("'values'", error=DamagedFileError):
-        forgotten(page, learner, tmp_path)
+        continued(learner, tmp_path)
 
 
 def test_an_evaluation_follows_every_multiple_and_the_end():
