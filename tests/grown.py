@@ -1,14 +1,9 @@
-"""Copies of the repository, also one whose `Rules` has one more field, as a later version may.
-
-A program in it reads what today's code has written.
-"""
+"""Copies of the repository, also one whose `Rules` has one more field, as a later version may."""
 
 import shutil
-import subprocess
-import sys
-from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
+from programs import ROOT
+
 FIELD = "    wrapped: bool = False\n\n"
 
 
@@ -35,11 +30,3 @@ def grown(folder, *parts):
     copied(folder, "tictactoe_env", *parts)
     insert(folder / "tictactoe_env/rules.py", "    def __init_subclass__", FIELD)
     return folder
-
-
-def ran(folder, *arguments):
-    """What a program prints that runs in the copy; it imports the copy."""
-    command = [sys.executable, *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=folder)
-    assert done.returncode == 0, done.stderr
-    return done.stdout

@@ -11,7 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from small_runs import ROOT, environment, metrics, options_of_run
+from programs import ROOT, environment
+from small_runs import metrics, options_of_run
 
 import train
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 from grown import copied, grown, insert
-from small_runs import ROOT, python
+from programs import ROOT, python
 
 from tictactoe_env.certificates.certificate import read, verify
 

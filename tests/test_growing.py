@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 from any_games import game
-from grown import grown, ran
+from grown import grown
+from programs import printed
 from sample_players import fixed_table
 from text_cases import refuses
 
@@ -79,7 +80,7 @@ def test_a_version_with_a_further_field_reads_all_documents_and_writes_them_alik
     envs = TicTacToeVectorEnv(4, "minimax")
     envs.reset(seed=0)
     (before / "state").write_bytes(pickle.dumps(envs.state_dict()))
-    ran(grown(tmp_path / "grown"), "-c", PROGRAM, before, after)
+    printed("-c", PROGRAM, before, after, folder=grown(tmp_path / "grown"))
     for path in before.iterdir():
         if path.suffix == ".db":
             assert rows_of(after / path.name) == rows_of(path)

@@ -2,13 +2,11 @@
 
 import ast
 import re
-import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+from programs import ROOT, printed
 
-ROOT = Path(__file__).parent.parent
 MAP = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 PACKAGE = "tictactoe_env"
 
@@ -87,13 +85,6 @@ def test_the_map_names_each_module_of_the_package_and_no_other():
     assert inside == set(ROOMS)
 
 
-def printed(program: str) -> str:
-    """What a fresh process prints."""
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT)
-    assert done.stderr == ""
-    return done.stdout
-
-
 def test_importing_the_package_loads_no_heavy_module_and_enumerates_nothing():
     program = """
 import sys, tictactoe_env
@@ -104,7 +95,7 @@ kept = [positions.positions_of, solver.solve, match.best_achievable]
 print(heavy & {name.split(".")[0] for name in sys.modules})
 print([function.cache_info().currsize for function in [*kept, rows.row_tables]])
 """
-    assert printed(program) == "set()\n[0, 0, 0, 0]\n"
+    assert printed("-c", program) == "set()\n[0, 0, 0, 0]\n"
 
 
 def test_an_id_with_the_module_needs_no_import_and_random_play_few_modules():
@@ -113,7 +104,7 @@ import sys, gymnasium
 assert gymnasium.make("tictactoe_env:TicTacToe-v0", opponent="random").reset(seed=0)
 print(*(name for name in sys.modules if name.partition(".")[0] == "tictactoe_env"))
 """
-    assert len(printed(program).split()) in range(1, 17)
+    assert len(printed("-c", program).split()) in range(1, 17)
 
 
 @pytest.mark.parametrize(("extra", "package"), [("pettingzoo",) * 2, ("sb3", "sb3_contrib")])
@@ -126,6 +117,6 @@ try:
 except ImportError as error:
     print(error)
 """
-    said = printed(program)
+    said = printed("-c", program)
     assert f'pip install "tictactoe-env[{extra}]"' in said
     assert said.count("\n") == 1

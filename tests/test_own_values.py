@@ -4,8 +4,9 @@ import shutil
 
 import numpy as np
 import pytest
+from programs import without
 from sample_players import Stubborn, fixed_table
-from small_runs import trained, without
+from small_runs import trained
 from text_cases import refuses
 
 from apps.players.seat import KINDS, Seat, run_seat

@@ -3,7 +3,6 @@
 import io
 import re
 import subprocess
-import sys
 import tomllib
 from email import message_from_string
 
@@ -12,7 +11,7 @@ import pytest
 import yaml
 from hatchling.build import prepare_metadata_for_build_wheel
 from packaging.requirements import Requirement
-from packaging_facts import ROOT
+from programs import ROOT, printed
 from readme_renderer import markdown
 
 README = facts.read("README.md")
@@ -75,10 +74,9 @@ def test_a_pull_request_runs_what_ci_run_does_and_a_release_waits_for_no_other_l
 
 
 def test_the_text_of_a_release_is_its_section_of_the_changelog():
-    command = [sys.executable, ".ci/release_check.py", "--notes"]
-    printed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    notes = printed(".ci/release_check.py", "--notes")
     _, section = facts.read("CHANGELOG.md").split(f"\n## {facts.own_version()}, ")
-    assert printed.split() == section.split("\n## ")[0].split()[1:]  # without the date
+    assert notes.split() == section.split("\n## ")[0].split()[1:]  # without the date
 
 
 def test_a_claimed_python_that_is_not_here_is_named():

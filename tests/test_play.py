@@ -7,7 +7,7 @@ from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
-from small_runs import ROOT, environment
+from programs import ROOT, environment
 from text_cases import called
 
 import play
