@@ -7,7 +7,7 @@ import re
 import shutil
 import sys
 from functools import cache
-from itertools import chain, islice, pairwise
+from itertools import chain, islice
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -30,12 +30,7 @@ from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.observation import observe
 from tictactoe_env.rules import Rules
 from training import checkpoint, kernels
-from training.files import (
-    DamagedFileError,
-    read_arrays,
-    read_json,
-    write_json,
-)
+from training.files import DamagedFileError, read_arrays, read_json, write_json
 from training.learner import evaluations
 from training.options import OptionError, is_rare, options_of, schema_of_items
 from training.search_space import text_of
@@ -94,11 +89,12 @@ def small_run(tmp_path_factory):
 
     @cache
     def of(agent):
-        config = small_config(agent)
-        folder = tmp_path_factory.mktemp(agent)
-        seen = trained(agent, config, folder)
-        about = {"steps": [steps for *_, steps in seen], "last": folder / str(len(seen) - 1)}
-        return SimpleNamespace(agent=agent, config=config, folder=folder, seen=seen, **about)
+        run = SimpleNamespace(agent=agent, config=small_config(agent))
+        run.folder = tmp_path_factory.mktemp(agent)
+        run.seen = trained(agent, run.config, run.folder)
+        run.steps = [steps for *_, steps in run.seen]
+        run.last = run.folder / str(len(run.seen) - 1)
+        return run
 
     return of
 
@@ -122,11 +118,10 @@ def test_evaluations_come_when_due_with_the_same_notes_and_a_table_of_probabilit
     assert (table.probs(BOARDS[::-97]) == probs[::-97]).all()
     assert len({tuple(notes) for _, notes, _ in run.seen}) == 1
     assert {type(value) for _, notes, _ in run.seen for value in notes.values()} <= {int, float}
-    steps = [0, *run.steps]
-    every = run.config.judge_every
-    assert len(steps) > 2, "the contract needs a training that is evaluated at least twice"
-    assert all(b // every > a // every for a, b in pairwise(steps[:-1])), "once in each interval"
-    assert steps[-2] < run.config.steps <= steps[-1]
+    assert len(run.steps) > 1, "the contract needs a training that is evaluated at least twice"
+    intervals = [steps // run.config.judge_every for steps in (0, *run.steps[:-1])]
+    assert intervals == sorted(set(intervals)), "once in each"
+    assert run.steps[-2] < run.config.steps <= run.steps[-1]
 
 
 def generators():
@@ -305,8 +300,7 @@ def typed_otherwise(name, field):
     """The words that give an option another value than its default, and this value."""
     spelling = f"--{name.replace('_', '-')}"
     default = field.default
-    kind = field.rebuild_annotation()
-    schema = schema_of_items(kind)
+    schema = schema_of_items(field.rebuild_annotation())
     if isinstance(default, bool):
         return [f"--no-{spelling[2:]}" if default else spelling], not default
     if "enum" in schema:
@@ -331,9 +325,7 @@ NEEDED = {  # what else has to be typed with an option
 
 
 @EACH
-def test_every_option_can_be_set_from_the_command_line_and_is_refused_beyond_its_bounds(
-    agent, capsys
-):
+def test_every_option_can_be_set_from_the_command_line(agent):
     """A field without a flag could be changed by nobody but a preset."""
     page = agents.page(agent)
     line = command.command_line(page, command.GENERAL)
@@ -343,15 +335,6 @@ def test_every_option_can_be_set_from_the_command_line_and_is_refused_beyond_its
         typed = line.parse([agent, *words, *needed])
         config = command.experiment_of(page, typed, {}).config
         assert getattr(config, name) == value != field.default
-        schema = schema_of_items(field.rebuild_annotation())
-        beyond = [schema[end] - 1 for end in ("minimum",) if end in schema]
-        beyond += [schema[end] + 1 for end in ("maximum",) if end in schema]
-        beyond += [schema[end] for end in ("exclusiveMinimum",) if end in schema]
-        for number in beyond:
-            with pytest.raises(SystemExit, match="2"):
-                line.parse([agent, words[0], str(number)])
-            said = capsys.readouterr().err
-            assert (said.count("\n"), words[0] in said, str(number) in said) == (1, True, True)
 
 
 def test_a_page_that_lacks_a_part_or_has_another_name_is_refused(monkeypatch):
