@@ -260,7 +260,6 @@ def test_where_one_side_is_trained_only_that_side_counts_and_ends_the_run(tmp_pa
     good_x, good_o = (TabularPolicy(RULES, table) for table in tables)
     run = trained(new_run(tmp_path, "unbeatable", side="O"), [good_x, good_o])
     assert (run.best_player.table == good_o.table).all()
-    assert (
-        steps_of(tmp_path) == [100, saved_at(tmp_path / "checkpoint/progress.json")] == [100, 200]
-    )
+    assert steps_of(tmp_path) == [100, 200]
+    assert saved_at(tmp_path / "checkpoint/progress.json") == 200
     assert {run.record.first_reached[goal]["steps"] for goal in ("unbeatable", "optimal")} == {200}
