@@ -64,9 +64,9 @@ class Stubborn:
 
     def probs(self, boards):
         free = np.asarray(boards) == 0
-        return 0.5 * free / free.sum(axis=1, keepdims=True) + 0.5 * one_hot(
-            np.zeros(len(free), dtype=int), free.shape[1]
-        )
+        probs = 0.5 * free / free.sum(axis=1, keepdims=True)
+        probs[:, 0] += 0.5
+        return probs
 
 
 def fixed_table(rules, seed=0):
@@ -80,7 +80,6 @@ def random_probs(rules, rng, spread=1.0, illegal=True):
     probs = rng.gamma(spread, size=boards.shape) * (rng.random(boards.shape) < 0.6)
     if not illegal:
         probs *= boards == 0
-    probs[probs.sum(axis=1) == 0] = 0
     first_free = (boards == 0).argmax(axis=1)
     empty = probs.sum(axis=1) == 0
     probs[empty] = one_hot(first_free[empty], rules.cells)

@@ -1,5 +1,7 @@
 """agents/alphazero.py: the search against one in plain Python, and a round's targets by hand."""
 
+from unittest.mock import Mock
+
 import numpy as np
 import pytest
 import torch
@@ -224,20 +226,14 @@ def test_only_the_last_rounds_are_learned_from():
 
 
 def test_some_of_the_proofs_are_of_the_search(monkeypatch):
-    seen = []
-    player = PAGE.player
-
-    def recorded(config, model):
-        seen.append(config.simulations)
-        return player(config, model)
-
-    monkeypatch.setattr(PAGE, "player", recorded)
+    player = Mock(wraps=PAGE.player)
+    monkeypatch.setattr(PAGE, "player", player)
     options = {"counterexamples": 0.5, "rounds_per_proof": 1, "simulations": 2}
     for proofs, expected in ((0, [0, 0, 0, 0]), (2, [0, 2, 0, 2])):
         learner = begin(self_play_simulations=2, proofs_per_search=proofs, **options)
-        seen.clear()
+        player.reset_mock()
         learner.advance(12)
-        assert seen == expected
+        assert [call.args[0].simulations for call in player.call_args_list] == expected
 
 
 def test_with_to_win_positions_in_which_it_can_draw_are_counterexamples_too():

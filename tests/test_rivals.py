@@ -36,12 +36,6 @@ def rival_of(folder):
     return folder.with_name(f"{folder.name}-rival")
 
 
-def assert_same_rivals(one, other):
-    """Check that both runs of one training are those of another one, in all but the clock."""
-    assert_same(one, other)
-    assert_same(rival_of(one), rival_of(other))
-
-
 def test_a_turn_is_against_the_other_learner_for_the_longer_way_between_two_snapshots(monkeypatch):
     met = []
 
@@ -133,4 +127,5 @@ def test_ctrl_c_ends_with_the_turn_and_a_second_one_keeps_the_checkpoint(
     assert (said.count("\n"), f"--resume {folder}" in said) == (1, True)
     assert train.main(["--resume", str(folder)]) == 0
     assert fight(whole, steps=steps) == 0
-    assert_same_rivals(folder, whole)
+    assert_same(folder, whole)
+    assert_same(rival_of(folder), rival_of(whole))

@@ -112,16 +112,12 @@ def test_a_move_with_a_winning_reply_is_not_repeated_and_a_position_of_such_move
     assert trie.proven[row("X.X/.O./..O")] == 1  # and so X's move there wins
 
 
-def test_what_it_proves_is_true_and_a_saved_tree_is_the_same():
-    """A saved tree is filled at once, the trained one was filled game by game."""
+def test_what_it_proves_is_true():
     learner = trained(page, Config(steps=3_000, seed=100))
-    known = np.array(learner.trie.proven)
-    value = solve(RULES).value
-    assert (known != 0).sum() > 500
-    assert (known[known != 0] == value[known != 0]).all()
-    again = page.player(Config(), learner.model())
-    for name in ("edges", "rows", "results", "visits", "total", "proven", "score"):
-        assert getattr(again.trie, name) == getattr(learner.trie, name), name
+    proven = np.array(learner.trie.proven)
+    is_known = proven != 0
+    assert is_known.sum() > 500
+    assert (proven == solve(RULES).value)[is_known].all()
 
 
 def test_counting_takes_the_best_mean_and_tries_what_is_new_in_training_only():
