@@ -74,12 +74,10 @@ def fixed_table(rules, seed=0):
     return tabulate(FixedPlayer(seed), rules)
 
 
-def random_probs(rules, rng, spread=1.0, illegal=True):
-    """A random stochastic table (U, cells) with zeros; illegal: with some on taken cells too."""
+def random_probs(rules, rng, spread=1.0):
+    """A random stochastic table (U, cells) with zeros, and with illegal moves."""
     boards = positions_of(rules).boards[positions_of(rules).unfinished]
     probs = rng.gamma(spread, size=boards.shape) * (rng.random(boards.shape) < 0.6)
-    if not illegal:
-        probs *= boards == 0
     first_free = (boards == 0).argmax(axis=1)
     empty = probs.sum(axis=1) == 0
     probs[empty] = one_hot(first_free[empty], rules.cells)

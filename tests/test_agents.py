@@ -14,6 +14,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
+from learners import BOARDS, RULES
 from learners import trained as driven
 from programs import printed
 from small_runs import options_of_run, small_config
@@ -25,10 +26,8 @@ import train as command
 from agents import TRAINABLE
 from tictactoe_env.certificates.certificate import load_policy, read, verify
 from tictactoe_env.exact.evaluation import evaluate
-from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.observation import observe
-from tictactoe_env.rules import Rules
 from training import checkpoint, kernels
 from training.files import DamagedFileError, read_arrays, read_json, write_json
 from training.learner import evaluations
@@ -36,8 +35,6 @@ from training.options import OptionError, is_rare, options_of, schema_of_items
 from training.search_space import text_of
 from training.values import read_values
 
-RULES = Rules()
-BOARDS = positions_of(RULES).boards[positions_of(RULES).unfinished]
 LONG_ROUNDS = {"maskable_ppo", "value_net"}  # as long as from one evaluation to the next
 MODEL = "model.safetensors"
 EACH = pytest.mark.parametrize("agent", sorted(TRAINABLE))

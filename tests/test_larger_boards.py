@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from learners import BOARDS
 from small_runs import metrics
 from text_cases import refuses
 
@@ -15,7 +16,7 @@ from apps.players.seat import run_seat
 from apps.terminal.progress import describe
 from tictactoe_env.certificates.certificate import load_policy, read, verify
 from tictactoe_env.exact.evaluation import evaluate, evaluate_or_sample
-from tictactoe_env.exact.positions import TABULATED, positions_of
+from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.exact.proof import Limit, reach_of
 from tictactoe_env.policy import GreedyPolicy, RandomPolicy
 from tictactoe_env.rules import Rules
@@ -103,11 +104,9 @@ def test_live_values_are_those_of_the_table_on_small_boards(monkeypatch):
     page, config = config_of("dqn", "--rows", "3", "--cols", "3", "--k", "3")
     model = page.begin(config).model()
     table = page.player(config, model).own
-    small = positions_of(Rules())
-    boards = small.boards[small.unfinished]
     monkeypatch.setattr(page, "TABULATED", 0)
     live = page.player(config, model)
-    found = np.where(boards == 0, live.q_values(boards), np.nan)
+    found = np.where(BOARDS == 0, live.q_values(BOARDS), np.nan)
     assert np.allclose(found, table.values, atol=1e-5, equal_nan=True)
     assert (live.meaning, live.scale) == (table.meaning, (table.low, table.high))
 

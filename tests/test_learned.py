@@ -106,16 +106,15 @@ def test_a_line_that_was_lost_is_not_lost_again(client, side):
 
 
 def test_the_switch_decides_and_games_of_agents_count_too(client, capsys):
-    watch = ["--x", "random", "--o", YOUNG, "--store", "games.db", "--games", "3"]
-    assert "does not learn" in called(play, [*watch, "--no-learn"], capsys)[1]
+    watch = ["--x", "random", "--store", "games.db", "--games", "3", "--o"]
+    assert "does not learn" in called(play, [*watch, YOUNG, "--no-learn"], capsys)[1]
     assert keep(client, x="human", o=YOUNG, learn=False) == {}
     resigned = {"moves": [0], "ended": "resigned", "result": "X"}
     assert "resigned" in keep(client, x="human", o=YOUNG, **resigned)[YOUNG]
     assert not Path(YOUNG, learned.FILE).exists()
-    assert "3 games" in called(play, watch, capsys)[1]
+    assert "3 games" in called(play, [*watch, YOUNG], capsys)[1]
     assert "4 games" in keep(client, x="minimax", o=YOUNG)[YOUNG]
-    watch[3:4] = ["trie", "--learn"]
-    assert "Nobody here learns" in called(play, watch, capsys)[1]
+    assert "Nobody here learns" in called(play, [*watch, "trie", "--learn"], capsys)[1]
 
 
 @pytest.mark.usefixtures("no_charts")
