@@ -36,8 +36,9 @@ def test_every_trained_agent_is_what_its_certificate_states(name):
     assert np.array_equal(table_of(content).table, policy.table)
     assert replace(content, moves={}) == facts_of(name)
     results = evaluate(policy)
-    proven = [getattr(results, f"unbeatable_{side.lower()}") for side in content.trained]
-    assert facts_of(name).verdict().startswith("cannot") == all(proven)
+    proven = {"X": results.unbeatable_x, "O": results.unbeatable_o}
+    is_proven = all(proven[side] for side in content.trained)
+    assert facts_of(name).verdict().startswith("cannot") == is_proven
     assert name.partition("-")[0] == content.stated.agent
     assert len(content.sha256_of_moves) == 64
 
@@ -57,7 +58,7 @@ def test_the_growth_of_a_trained_agent_belongs_to_its_certificate(name):
     training = content.stated.training
     assert len(rows) <= MOST_CHECKS
     assert rows[-1]["steps"] == training["steps"]
-    certified = {row["steps"]: row for row in rows}[training["best_at"]["steps"]]
+    (certified,) = [row for row in rows if row["steps"] == training["best_at"]["steps"]]
     for side, found in content.results.items():
         assert certified[f"{side.lower()}_loss"] == pytest.approx(found.vs_random.loss, abs=1e-5)
     if "first_unbeatable" in training:
