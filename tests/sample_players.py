@@ -1,4 +1,4 @@
-"""Opponents for tests: arbitrary but fixed, the same on every board and in every batch."""
+"""Opponents and boards for tests: arbitrary but fixed, the same in every batch."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.solver import solve
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.policy import one_hot
+from tictactoe_env.starts import ExploringStarts
 
 
 class FixedPlayer:
@@ -82,6 +83,13 @@ def random_probs(rules, rng, spread=1.0):
     empty = probs.sum(axis=1) == 0
     probs[empty] = one_hot(first_free[empty], rules.cells)
     return probs / probs.sum(axis=1, keepdims=True)
+
+
+def random_boards(rules, count):
+    """The empty board, and at most as many unfinished ones of random games (B, cells)."""
+    rng = np.random.default_rng(0)
+    boards, _ = ExploringStarts(1.0, rules)(np.ones(count, np.int8), rng)
+    return np.concatenate([np.zeros_like(boards[:1]), boards[boards.any(axis=1)]])
 
 
 def best_player(rules):

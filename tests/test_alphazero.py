@@ -7,6 +7,7 @@ import pytest
 import torch
 from learners import RULES
 from learners import board as board_of
+from sample_players import random_boards
 
 import agents
 from tictactoe_env.notation import parse_game
@@ -79,20 +80,6 @@ class Node:
         return sorted(self.free, key=lambda cell: sums[cell] + noise[cell], reverse=True)
 
 
-def boards_of(rules, count=12):
-    """Boards of random games that nobody has won yet."""
-    rng = np.random.default_rng(1)
-    found = [np.zeros(rules.cells, dtype=np.int8)]
-    while len(found) < count:
-        order = rng.permutation(rules.cells)[: rng.integers(rules.cells)]
-        board = np.zeros(rules.cells, dtype=np.int8)
-        board[order[::2]] = 1
-        board[order[1::2]] = -1
-        if not rules.has_line(np.stack(rules.to_bits(board[None]))).any():
-            found.append(board)
-    return np.array(found)
-
-
 @pytest.mark.parametrize("is_self_play", [False, True])
 @pytest.mark.parametrize("rules", [Rules(), Rules(3, 5, 3), Rules(4, 4, 4)], ids=str)
 def test_the_search_of_many_boards_is_that_of_a_plain_search(rules, is_self_play):
@@ -101,7 +88,7 @@ def test_the_search_of_many_boards_is_that_of_a_plain_search(rules, is_self_play
     with torch.no_grad():
         for weights in network.parameters():
             weights *= 3  # values and probabilities that differ
-    boards = boards_of(rules)
+    boards = random_boards(rules, 12)
     rng = np.random.default_rng(5) if is_self_play else None
     found = PAGE.search(network, boards, 24, rng)
     noise = np.random.default_rng(5).gumbel(size=boards.shape) * is_self_play
@@ -120,7 +107,7 @@ def test_a_player_with_a_search_moves_alike_whatever_boards_are_asked_with_it():
     learner = PAGE.begin(PAGE.Config(rows=4, cols=4, k=4, hidden=(16,), games=8, updates=4))
     learner.advance(8)
     player = PAGE.player(learner.config.replace(simulations=8), learner.model())
-    boards = boards_of(Rules(4, 4, 4))
+    boards = random_boards(Rules(4, 4, 4), 12)
     together = player.probs(boards)
     assert (together == np.concatenate([player.probs(board[None]) for board in boards])).all()
     assert (together[boards != 0] == 0).all()

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from learners import BOARDS
+from sample_players import random_boards
 from small_runs import metrics
 from text_cases import refuses
 
@@ -20,7 +21,6 @@ from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.exact.proof import Limit, reach_of
 from tictactoe_env.policy import GreedyPolicy, RandomPolicy
 from tictactoe_env.rules import Rules
-from tictactoe_env.starts import ExploringStarts
 from training.goals import check_goal
 from training.options import larger_defaults
 
@@ -46,12 +46,6 @@ def config_of(agent, *options):
         [agent, *OPTIONS[agent].split(), *options]
     )
     return page, train.experiment_of(page, typed, {}).config
-
-
-def random_boards():
-    """The empty board and unfinished ones of random games."""
-    boards, _ = ExploringStarts(1.0, SQUARE)(np.ones(100, np.int8), np.random.default_rng(0))
-    return np.concatenate([np.zeros_like(boards[:1]), boards[boards.any(axis=1)]])
 
 
 # --- the limits -----------------------------------------------------------------------------------
@@ -87,7 +81,7 @@ def test_a_network_moves_alike_whatever_boards_are_asked_with_it_and_on_images(a
     page, config = config_of(agent)
     config = config.replace(**options)
     player = page.begin(config).policy()
-    boards = random_boards()
+    boards = random_boards(SQUARE, 100)
     probs = player.probs(boards)
     assert np.array_equal(probs, np.concatenate([player.probs(board[None]) for board in boards]))
     assert (probs[1:].max(axis=1) == 1).all()
@@ -118,7 +112,7 @@ def test_live_values_are_those_of_the_table_on_small_boards(monkeypatch):
 def test_a_training_writes_its_run_and_a_certificate_that_verifies(tmp_path):
     """A saved run moves as its certificate states on its lines, elsewhere as its model."""
     folder = tmp_path / "run"
-    boards = random_boards()
+    boards = random_boards(SQUARE, 100)
     assert train.main(["dqn", *OPTIONS["dqn"].split(), "--steps", "256", "--out", str(folder)]) == 0
     assert not (folder / "values.npz").exists()
     assert program.main([str(folder), "--from-model"]) == 0
