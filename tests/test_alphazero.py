@@ -104,7 +104,8 @@ def test_the_search_of_many_boards_is_that_of_a_plain_search(rules, is_self_play
 
 
 def test_a_player_with_a_search_moves_alike_whatever_boards_are_asked_with_it():
-    learner = PAGE.begin(PAGE.Config(rows=4, cols=4, k=4, hidden=(16,), games=8, updates=4))
+    small = {"hidden": (16,), "games": 8, "updates": 4, "self_play_simulations": 2}
+    learner = PAGE.begin(PAGE.Config(rows=4, cols=4, k=4, **small))
     learner.advance(8)
     player = PAGE.player(learner.config.replace(simulations=8), learner.model())
     boards = random_boards(Rules(4, 4, 4), 12)
