@@ -1,37 +1,32 @@
-"""A copy of the repository whose `Rules` has one more field with a default, as a later version may.
-
-A program in it reads what today's code has written.
-"""
+"""Copies of the repository, also one whose `Rules` has one more field, as a later version may."""
 
 import shutil
-import subprocess
-import sys
-from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
-LAST = "    k: int = _LEFT_OUT\n"
-FIELD = "    wrapped: bool = False\n"
+from programs import ROOT
+
+FIELD = "    wrapped: bool = False\n\n"
 
 
-def grown(folder, *parts):
-    """Copy these parts of the repository, and the package, with the field `wrapped` in `Rules`."""
-    for part in ("tictactoe_env", *parts):
-        source, copy = ROOT / part, folder / part
+def copied(folder, *parts):
+    """Copy files and folders of the repository."""
+    for part in parts:
+        source = ROOT / part
+        copy = folder / part
         if source.is_dir():
             shutil.copytree(source, copy, ignore=shutil.ignore_patterns("__pycache__"))
         else:
             shutil.copy(source, copy)
-    rules = folder / "tictactoe_env" / "rules.py"
-    text = rules.read_text(encoding="utf-8")
-    assert text.count(LAST) == 1
-    rules.write_text(text.replace(LAST, LAST + FIELD), encoding="utf-8")
+
+
+def insert(path, before, text):
+    """Insert a text into a file before another one, which is there once."""
+    source = path.read_text(encoding="utf-8")
+    assert source.count(before) == 1, (path.name, before)
+    path.write_text(source.replace(before, text + before), encoding="utf-8")
+
+
+def grown(folder, *parts):
+    """Copy these parts of the repository, and the package, with the field `wrapped` in `Rules`."""
+    copied(folder, "tictactoe_env", *parts)
+    insert(folder / "tictactoe_env/rules.py", "    def __init_subclass__", FIELD)
     return folder
-
-
-def ran(folder, *arguments):
-    """What a program prints that runs in the copy; it imports the copy."""
-    done = subprocess.run(
-        [sys.executable, *map(str, arguments)], capture_output=True, text=True, cwd=folder
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout

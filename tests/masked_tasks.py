@@ -6,7 +6,9 @@ import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
 
-STATES, ACTIONS, DISCOUNT = 4, 4, 0.8
+STATES = 4
+ACTIONS = 4
+DISCOUNT = 0.8
 # By state and action. The last action is never legal; the third is the best, and rarely legal.
 REWARDS = np.array([[0.1, 0.0, 0.9, 0], [0.0, 0.2, 0.8, 0], [0.1, 0.1, 0.9, 0], [0.2, 0.0, 0.9, 0]])
 LEGAL = np.array([0.7, 0.7, 0.2, 0.0])  # how often each action is legal
@@ -21,7 +23,9 @@ class Lottery(gym.Env):
     """
 
     def __init__(self, ends=0.3, as_dict=False, tells=False):
-        self.ends, self.as_dict, self.tells = ends, as_dict, tells
+        self.ends = ends
+        self.as_dict = as_dict
+        self.tells = tells
         place = spaces.Discrete(STATES)
         noise = spaces.Box(-1, 1, (2,), np.float32)
         self.observation_space = spaces.Dict(place=place, zeros=noise) if as_dict else place

@@ -89,16 +89,19 @@ def wrong_links(html: str, version: str) -> list[str]:
     They must be absolute; those into the repository must name this version and an existing file; a
     picture must not be SVG, which GitHub serves as text. A badge may come from shields.io.
     """
-    wrong = []
+    links = re.findall(r'\b(href|src)="([^"]*)"', html)
+    return [link for kind, link in links if not works(link, kind == "href", version)]
+
+
+def works(link: str, is_page: bool, version: str) -> bool:
+    """Whether one of these links works, which leads to a page or else to a picture."""
+    path = link.split("#")[0]
+    if path.endswith(".svg") and not is_page:
+        return False
+    if path.startswith(("https://img.shields.io/", f"{REPOSITORY}/actions/")):
+        return True
     raw = REPOSITORY.replace("github.com", "raw.githubusercontent.com") + f"/v{version}/"
-    for kind, link in re.findall(r'\b(href|src)="([^"]*)"', html):
-        is_page = kind == "href"
-        path = link.split("#")[0]
+    if path.startswith((f"{REPOSITORY}/", raw)):
         own = f"{REPOSITORY}/blob/v{version}/" if is_page else raw
-        known = path.startswith(own) and (ROOT / path.removeprefix(own)).is_file()
-        elsewhere = re.match("https?://", path) and not path.startswith((f"{REPOSITORY}/", raw))
-        known |= link.startswith(("https://img.shields.io/", f"{REPOSITORY}/actions/"))
-        good = known or (is_page and (elsewhere or path == REPOSITORY or link.startswith("#")))
-        if not good or (not is_page and path.endswith(".svg")):
-            wrong.append(link)
-    return wrong
+        return path.startswith(own) and (ROOT / path.removeprefix(own)).is_file()
+    return is_page and link.startswith(("#", "http://", "https://"))

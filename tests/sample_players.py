@@ -1,4 +1,4 @@
-"""Opponents for tests: arbitrary but fixed, the same on every board and in every batch."""
+"""Opponents and boards for tests: arbitrary but fixed, the same in every batch."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.solver import solve
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.policy import one_hot
+from tictactoe_env.starts import ExploringStarts
 
 
 class FixedPlayer:
@@ -32,7 +33,8 @@ class LineCounter:
     """
 
     def __init__(self, rules, own=(1, 12, 150, 100_000), other=(0, 10, 140, 10_000)):
-        self.own, self.other = np.array(own), np.array(other)
+        self.own = np.array(own)
+        self.other = np.array(other)
         self.on_line = np.array(
             [[cell in line for cell in range(rules.cells)] for line in rules.lines]
         )
@@ -63,9 +65,9 @@ class Stubborn:
 
     def probs(self, boards):
         free = np.asarray(boards) == 0
-        return 0.5 * free / free.sum(axis=1, keepdims=True) + 0.5 * one_hot(
-            np.zeros(len(free), dtype=int), free.shape[1]
-        )
+        probs = 0.5 * free / free.sum(axis=1, keepdims=True)
+        probs[:, 0] += 0.5
+        return probs
 
 
 def fixed_table(rules, seed=0):
@@ -73,17 +75,21 @@ def fixed_table(rules, seed=0):
     return tabulate(FixedPlayer(seed), rules)
 
 
-def random_probs(rules, rng, spread=1.0, illegal=True):
-    """A random stochastic table (U, cells) with zeros; illegal: with some on taken cells too."""
+def random_probs(rules, rng, spread=1.0):
+    """A random stochastic table (U, cells) with zeros, and with illegal moves."""
     boards = positions_of(rules).boards[positions_of(rules).unfinished]
     probs = rng.gamma(spread, size=boards.shape) * (rng.random(boards.shape) < 0.6)
-    if not illegal:
-        probs *= boards == 0
-    probs[probs.sum(axis=1) == 0] = 0
     first_free = (boards == 0).argmax(axis=1)
     empty = probs.sum(axis=1) == 0
     probs[empty] = one_hot(first_free[empty], rules.cells)
     return probs / probs.sum(axis=1, keepdims=True)
+
+
+def random_boards(rules, count):
+    """The empty board, and at most as many unfinished ones of random games (B, cells)."""
+    rng = np.random.default_rng(0)
+    boards, _ = ExploringStarts(1.0, rules)(np.ones(count, np.int8), rng)
+    return np.concatenate([np.zeros_like(boards[:1]), boards[boards.any(axis=1)]])
 
 
 def best_player(rules):

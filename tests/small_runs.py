@@ -5,16 +5,11 @@ from __future__ import annotations
 import csv
 import os
 import signal
-import subprocess
-import sys
 from itertools import count
-from pathlib import Path
 
 import agents
 import train
 from tictactoe_env.certificates.certificate import read
-
-ROOT = Path(__file__).parent.parent
 
 JUDGE_EVERY = 1024  # steps
 
@@ -70,7 +65,8 @@ def killed_at(number, action):
     """Whether a child process that does `action` is killed before its renaming number 0, 1, ..."""
     child = os.fork()
     if child == 0:
-        rename, calls = os.replace, count()
+        rename = os.replace
+        calls = count()
 
         def replace(*paths):
             if next(calls) == number:
@@ -83,23 +79,3 @@ def killed_at(number, action):
         finally:
             os._exit(0)
     return os.WIFSIGNALED(os.waitpid(child, 0)[1])
-
-
-def python(*arguments, folder=ROOT):
-    """A finished Python process in a folder, by default in the root of the repository."""
-    command = [sys.executable, *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment())
-
-
-def without(packages, program, *arguments):
-    """What a Python program prints where these packages, separated by blanks, are not installed."""
-    missing = f"import sys; sys.modules |= dict.fromkeys({packages.split()!r})\n"
-    done = python("-c", missing + program, *arguments)
-    assert (done.returncode, done.stderr) == (0, "")
-    return done.stdout
-
-
-def environment():
-    """That of a user whose terminal is 80 columns wide."""
-    ignored = ("COLUMNS", "FORCE_COLOR", "TERM")
-    return {name: value for name, value in os.environ.items() if name not in ignored}

@@ -7,16 +7,17 @@ import re
 import shutil
 import sys
 from functools import cache
-from itertools import chain, islice, pairwise
+from itertools import chain, islice
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
-from learners import forgotten
+from learners import BOARDS, RULES
 from learners import trained as driven
-from small_runs import options_of_run, python, small_config
+from programs import printed
+from small_runs import options_of_run, small_config
 from stable_baselines3 import DQN
 from text_cases import refuses
 
@@ -25,24 +26,15 @@ import train as command
 from agents import TRAINABLE
 from tictactoe_env.certificates.certificate import load_policy, read, verify
 from tictactoe_env.exact.evaluation import evaluate
-from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.observation import observe
-from tictactoe_env.rules import Rules
 from training import checkpoint, kernels
-from training.files import (
-    DamagedFileError,
-    read_arrays,
-    read_json,
-    write_json,
-)
+from training.files import DamagedFileError, read_arrays, read_json, write_json
 from training.learner import evaluations
 from training.options import OptionError, is_rare, options_of, schema_of_items
 from training.search_space import text_of
 from training.values import read_values
 
-RULES = Rules()
-BOARDS = positions_of(RULES).boards[positions_of(RULES).unfinished]
 LONG_ROUNDS = {"maskable_ppo", "value_net"}  # as long as from one evaluation to the next
 MODEL = "model.safetensors"
 EACH = pytest.mark.parametrize("agent", sorted(TRAINABLE))
@@ -78,7 +70,8 @@ REFUSED = [
 
 def trained(agent, config, folder, resume=None, most=None, pause=None):
     """(table, notes, steps) of each evaluation of a training that saves into `folder`."""
-    learner, seen = agents.page(agent).begin(config), []
+    learner = agents.page(agent).begin(config)
+    seen = []
     if resume is not None:
         checkpoint.restore(resume, agent, config, learner)
     for _ in islice(evaluations(learner, config, pause), most):
@@ -93,10 +86,12 @@ def small_run(tmp_path_factory):
 
     @cache
     def of(agent):
-        config, folder = small_config(agent), tmp_path_factory.mktemp(agent)
-        seen = trained(agent, config, folder)
-        about = {"steps": [steps for *_, steps in seen], "last": folder / str(len(seen) - 1)}
-        return SimpleNamespace(agent=agent, config=config, folder=folder, seen=seen, **about)
+        run = SimpleNamespace(agent=agent, config=small_config(agent))
+        run.folder = tmp_path_factory.mktemp(agent)
+        run.seen = trained(agent, run.config, run.folder)
+        run.steps = [steps for *_, steps in run.seen]
+        run.last = run.folder / str(len(run.seen) - 1)
+        return run
 
     return of
 
@@ -120,10 +115,10 @@ def test_evaluations_come_when_due_with_the_same_notes_and_a_table_of_probabilit
     assert (table.probs(BOARDS[::-97]) == probs[::-97]).all()
     assert len({tuple(notes) for _, notes, _ in run.seen}) == 1
     assert {type(value) for _, notes, _ in run.seen for value in notes.values()} <= {int, float}
-    steps, every = [0, *run.steps], run.config.judge_every
-    assert len(steps) > 2, "the contract needs a training that is evaluated at least twice"
-    assert all(b // every > a // every for a, b in pairwise(steps[:-1])), "once in each interval"
-    assert steps[-2] < run.config.steps <= steps[-1]
+    assert len(run.steps) > 1, "the contract needs a training that is evaluated at least twice"
+    intervals = [steps // run.config.judge_every for steps in (0, *run.steps[:-1])]
+    assert intervals == sorted(set(intervals)), "once in each"
+    assert run.steps[-2] < run.config.steps <= run.steps[-1]
 
 
 def generators():
@@ -137,14 +132,15 @@ def test_the_bytes_follow_from_the_seed_and_a_run_continues_from_every_evaluatio
     np.random.seed(123)  # noqa: NPY002
     torch.manual_seed(123)
     before = generators()
-    for number, steps in enumerate(run.steps):
-        folder, last = tmp_path / str(number), run.folder / str(number - 1)
+    for number in range(len(run.steps)):
+        folder = tmp_path / str(number)
+        last = run.folder / str(number - 1)
         ((_, *made),) = trained(run.agent, run.config, folder, last if number else None, most=1)
         is_same = bytes_of(folder / "0") == bytes_of(run.folder / str(number))
         if not is_same or repr(made) != repr([*run.seen[number][1:]]):
-            page = agents.page(run.agent)
-            learner = driven(page, run.config.replace(steps=steps))
-            pytest.fail(f"it forgets {forgotten(page, learner, tmp_path)[:20]}")
+            learner = agents.page(run.agent).begin(run.config)
+            unsaved = vars(learner).keys() - {*learner.MODEL, *learner.STATE}
+            pytest.fail(f"it goes on otherwise: does STATE lack one of {sorted(unsaved)}?")
     agents.load(tmp_path / "0" / "0")
     assert generators() == before
     trained(run.agent, run.config.replace(seed=run.config.seed + 1), tmp_path / "other", most=1)
@@ -156,7 +152,9 @@ def test_pauses_and_the_length_of_a_run_change_nothing_and_a_pause_continues(
 ):
     """In pieces of a round up to the second evaluation; another learner takes over in between."""
     monkeypatch.setattr("training.learner.PIECE_SECONDS", 0.0)
-    steps, folder, pauses = run.steps[1], tmp_path / "pause", []
+    steps = run.steps[1]
+    folder = tmp_path / "pause"
+    pauses = []
     config = run.config.replace(steps=steps, judge_every=2 * steps)
 
     def leave(learner):
@@ -192,8 +190,7 @@ for agent, folder in zip(sys.argv[1::2], sys.argv[2::2]):
 print("torch" in sys.modules)"""
     pages = [(agent, inspect.getsource(agents.page(agent))) for agent in sorted(TRAINABLE)]
     learned = [(a, small_run(a).last) for a, source in pages if "import torch" not in source]
-    done = python("-c", program, *chain(*learned))
-    assert (done.stdout, done.stderr) == ("False\n", "")
+    assert printed("-c", program, *chain(*learned)) == "False\n"
 
 
 def test_what_does_not_belong_together_is_refused(small_run, tmp_path):
@@ -214,17 +211,20 @@ def test_what_does_not_belong_together_is_refused(small_run, tmp_path):
 @pytest.mark.usefixtures("no_charts")
 @pytest.mark.parametrize("agent", BY_SPEED)
 def test_a_run_from_the_command_line_is_proven_and_shows_the_values_of_its_model(agent, tmp_path):
-    folder, path = tmp_path / "run", tmp_path / "model.zip"
+    folder = tmp_path / "run"
+    path = tmp_path / "model.zip"
     more = ["--export-sb3", str(path)] if agent == "dqn" else []
     assert command.main([agent, *options_of_run(agent), *more, "--out", str(folder)]) == 0
-    content, table = read(folder), load_policy(folder)
+    content = read(folder)
+    table = load_policy(folder)
     verify(content)
     assert content.stated.agent == agent
     assert (agents.load(folder).table == table.table).all()
     if agent == "dqn":
         moves, _ = DQN.load(path).predict(observe(BOARDS, RULES, "planes"), deterministic=True)
         assert (moves == table.table.argmax(axis=1)).all()
-    page, path = agents.page(agent), folder / "values.npz"
+    page = agents.page(agent)
+    path = folder / "values.npz"
     own = getattr(page.player(*checkpoint.load_model(page, folder)), "own", None)
     assert path.exists() == (own is not None)
     if own is None:  # it has no numbers that estimate the results of moves
@@ -266,7 +266,8 @@ def test_snapshots_begin_with_the_untrained_learner_and_follow_at_fixed_steps(ag
 @EACH
 def test_every_agent_learns_to_be_unbeatable_or_reaches_the_best_achievable_results(agent):
     """191/192 wins as X and 866/945 as O on 3x3; an untrained player can be beaten."""
-    page, goal = agents.page(agent), agents.facts(agent).get("GOAL", "unbeatable")
+    page = agents.page(agent)
+    goal = agents.facts(agent).get("GOAL", "unbeatable")
     assert evaluate(driven(page, page.Config(), goal).policy()).reached(goal)
 
 
@@ -294,9 +295,9 @@ def test_the_help_says_what_every_option_and_every_preset_is(agent, capsys, monk
 
 def typed_otherwise(name, field):
     """The words that give an option another value than its default, and this value."""
-    spelling, default = f"--{name.replace('_', '-')}", field.default
-    kind = field.rebuild_annotation()
-    schema = schema_of_items(kind)
+    spelling = f"--{name.replace('_', '-')}"
+    default = field.default
+    schema = schema_of_items(field.rebuild_annotation())
     if isinstance(default, bool):
         return [f"--no-{spelling[2:]}" if default else spelling], not default
     if "enum" in schema:
@@ -321,9 +322,7 @@ NEEDED = {  # what else has to be typed with an option
 
 
 @EACH
-def test_every_option_can_be_set_from_the_command_line_and_is_refused_beyond_its_bounds(
-    agent, capsys
-):
+def test_every_option_can_be_set_from_the_command_line(agent):
     """A field without a flag could be changed by nobody but a preset."""
     page = agents.page(agent)
     line = command.command_line(page, command.PROGRAMS)
@@ -333,15 +332,6 @@ def test_every_option_can_be_set_from_the_command_line_and_is_refused_beyond_its
         _, typed = line.parse([agent, *words, *needed])
         config = command.experiment_of(page, typed.kwargs).config
         assert getattr(config, name) == value != field.default
-        schema = schema_of_items(field.rebuild_annotation())
-        beyond = [schema[end] - 1 for end in ("minimum",) if end in schema]
-        beyond += [schema[end] + 1 for end in ("maximum",) if end in schema]
-        beyond += [schema[end] for end in ("exclusiveMinimum",) if end in schema]
-        for number in beyond:
-            with pytest.raises(SystemExit, match="2"):
-                line.parse([agent, words[0], str(number)])
-            said = capsys.readouterr().err
-            assert (said.count("\n"), words[0] in said, str(number) in said) == (1, True, True)
 
 
 def test_a_page_that_lacks_a_part_or_has_another_name_is_refused(monkeypatch):

@@ -1,10 +1,13 @@
 """agents/alphazero.py: the search against one in plain Python, and a round's targets by hand."""
 
+from unittest.mock import Mock
+
 import numpy as np
 import pytest
 import torch
 from learners import RULES
 from learners import board as board_of
+from sample_players import random_boards
 
 import agents
 from tictactoe_env.notation import parse_game
@@ -18,7 +21,9 @@ class Node:
 
     def __init__(self, board, network):
         lines = [{int(board[cell]) for cell in line} for line in network.rules.lines]
-        self.board, self.network, self.children = board, network, {}
+        self.board = board
+        self.network = network
+        self.children = {}
         self.is_over = {1} in lines or {-1} in lines or bool(board.all())
         self.values = [-1.0 if {1} in lines or {-1} in lines else 0.0]  # own, of each simulation
         self.free = np.flatnonzero(board == 0)
@@ -43,7 +48,8 @@ class Node:
 
     def next(self):
         """The move of a simulation below the root."""
-        total, shares = sum(map(self.visits, self.free)), self.shares()
+        total = sum(map(self.visits, self.free))
+        shares = self.shares()
         return max(self.free, key=lambda cell: shares[cell] - self.visits(cell) / (1 + total))
 
     def simulate(self, cell=None):
@@ -74,18 +80,6 @@ class Node:
         return sorted(self.free, key=lambda cell: sums[cell] + noise[cell], reverse=True)
 
 
-def boards_of(rules, count=12):
-    """Boards of random games that nobody has won yet."""
-    rng, found = np.random.default_rng(1), [np.zeros(rules.cells, dtype=np.int8)]
-    while len(found) < count:
-        order = rng.permutation(rules.cells)[: rng.integers(rules.cells)]
-        board = np.zeros(rules.cells, dtype=np.int8)
-        board[order[::2]], board[order[1::2]] = 1, -1
-        if not rules.has_line(np.stack(rules.to_bits(board[None]))).any():
-            found.append(board)
-    return np.array(found)
-
-
 @pytest.mark.parametrize("is_self_play", [False, True])
 @pytest.mark.parametrize("rules", [Rules(), Rules(3, 5, 3), Rules(4, 4, 4)], ids=str)
 def test_the_search_of_many_boards_is_that_of_a_plain_search(rules, is_self_play):
@@ -94,7 +88,7 @@ def test_the_search_of_many_boards_is_that_of_a_plain_search(rules, is_self_play
     with torch.no_grad():
         for weights in network.parameters():
             weights *= 3  # values and probabilities that differ
-    boards = boards_of(rules)
+    boards = random_boards(rules, 12)
     rng = np.random.default_rng(5) if is_self_play else None
     found = PAGE.search(network, boards, 24, rng)
     noise = np.random.default_rng(5).gumbel(size=boards.shape) * is_self_play
@@ -110,10 +104,11 @@ def test_the_search_of_many_boards_is_that_of_a_plain_search(rules, is_self_play
 
 
 def test_a_player_with_a_search_moves_alike_whatever_boards_are_asked_with_it():
-    learner = PAGE.begin(PAGE.Config(rows=4, cols=4, k=4, hidden=(16,), games=8, updates=4))
+    small = {"hidden": (16,), "games": 8, "updates": 4, "self_play_simulations": 2}
+    learner = PAGE.begin(PAGE.Config(rows=4, cols=4, k=4, **small))
     learner.advance(8)
     player = PAGE.player(learner.config.replace(simulations=8), learner.model())
-    boards = boards_of(Rules(4, 4, 4))
+    boards = random_boards(Rules(4, 4, 4), 12)
     together = player.probs(boards)
     assert (together == np.concatenate([player.probs(board[None]) for board in boards])).all()
     assert (together[boards != 0] == 0).all()
@@ -219,20 +214,14 @@ def test_only_the_last_rounds_are_learned_from():
 
 
 def test_some_of_the_proofs_are_of_the_search(monkeypatch):
-    seen = []
-    player = PAGE.player
-
-    def recorded(config, model):
-        seen.append(config.simulations)
-        return player(config, model)
-
-    monkeypatch.setattr(PAGE, "player", recorded)
+    player = Mock(wraps=PAGE.player)
+    monkeypatch.setattr(PAGE, "player", player)
     options = {"counterexamples": 0.5, "rounds_per_proof": 1, "simulations": 2}
     for proofs, expected in ((0, [0, 0, 0, 0]), (2, [0, 2, 0, 2])):
         learner = begin(self_play_simulations=2, proofs_per_search=proofs, **options)
-        seen.clear()
+        player.reset_mock()
         learner.advance(12)
-        assert seen == expected
+        assert [call.args[0].simulations for call in player.call_args_list] == expected
 
 
 def test_with_to_win_positions_in_which_it_can_draw_are_counterexamples_too():

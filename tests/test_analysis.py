@@ -15,7 +15,9 @@ def test_a_board_shows_which_moves_win_draw_and_lose_and_when():
         position, moves = analyse(parse_board(text, Rules()), Rules())
         return position.text, [move and move.text for move in moves]
 
-    drawn, lost, taken = "draws", "loses in 2", None  # O must take an edge
+    drawn = "draws"
+    lost = "loses in 2"
+    taken = None  # O must take an edge
     moves = [taken, drawn, lost, drawn, taken, drawn, lost, drawn, taken]
     assert shown("X../.O./..X") == ("draws", moves)
     position, moves = shown("XX./OO./...")
@@ -60,7 +62,8 @@ def test_every_move_is_judged_by_the_position_before_it():
     """),
 )
 def test_the_move_that_decided_the_game_is_found(line, ply, sentence):
-    played, decided = Game.parse(line), [] if ply == "-" else [int(ply)]
+    played = Game.parse(line)
+    decided = [] if ply == "-" else [int(ply)]
     sentence = sentence.replace("(no move)", "nobody made a mistake: the game was")
     assert turning_point(played) == sentence
     assert [verdict.ply for verdict in verdicts(played) if verdict.threw_away] == decided

@@ -26,9 +26,11 @@ def test_a_game_is_legal_to_its_end_and_the_same_for_the_same_seed(rules):
 def test_a_battle_prints_every_game_and_counts_them_and_the_players_change_sides():
     players = ("Anna", PERFECT), ("Otto", CellPlayer(0))
     console = Console(file=io.StringIO(), width=200)
-    won, shown = battle.battle(players, Rules(), 4, 0, console), console.file.getvalue()
+    won = battle.battle(players, Rules(), 4, 0, console)
+    shown = console.file.getvalue()
     for number in range(4):
-        (x, policy_x), (o, policy_o) = players[number % 2], players[1 - number % 2]
+        x, policy_x = players[number % 2]
+        o, policy_o = players[1 - number % 2]
         text = game_text(battle.play(policy_x, policy_o, Rules(), number), Rules())
         assert f"{x} as X against {o} as O: {text}" in shown
     assert (won, shown.count("illegal move") > 0) == ({"Anna": 4}, True)

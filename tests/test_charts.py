@@ -28,7 +28,8 @@ def rows(*wins, safe_from=9):
 @pytest.fixture
 def drawn(monkeypatch):
     """The figures that are saved."""
-    figures, save = [], Figure.savefig
+    figures = []
+    save = Figure.savefig
     both = lambda figure, *a, **k: (figures.append(figure), save(figure, *a, **k))  # noqa: E731
     monkeypatch.setattr(Figure, "savefig", both)
     return figures

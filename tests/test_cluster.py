@@ -11,12 +11,15 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from small_runs import ROOT, environment, metrics, options_of_run
+from programs import ROOT, environment
+from small_runs import metrics, options_of_run
 
 import train
 
 BIN = Path(sys.executable).parent
-AGENT, STEPS, SEEDS = "tabular_q", 12_000, (0, 1)
+AGENT = "tabular_q"
+STEPS = 12_000
+SEEDS = (0, 1)
 OPTIONS = [*options_of_run(AGENT), "--judge-every", "1000", "--steps", str(STEPS)]
 # Loaded by each Python process that has its folder on PYTHONPATH: a training writes a checkpoint at
 # each evaluation, as one does that goes on for long.
@@ -69,7 +72,8 @@ def worker_at(folder, before=()):
 def check(folder):
     """Check that every seed is finished, each exactly as a run with the same options."""
     for seed in SEEDS:
-        run, other = folder / f"seed-{seed:02d}", folder.parent / f"plain-{seed}"
+        run = folder / f"seed-{seed:02d}"
+        other = folder.parent / f"plain-{seed}"
         assert train.main([AGENT, *OPTIONS, "--seed", str(seed), "--out", str(other)]) == 0
         for name in ("model.safetensors", "checkpoint/state.safetensors"):
             assert (run / name).read_bytes() == (other / name).read_bytes()
@@ -116,7 +120,8 @@ def processes(folder, env):
 @contextmanager
 def dask(folder, env):
     """Likewise on a scheduler with two worker processes."""
-    port, quiet = free_port(), "--no-dashboard"
+    port = free_port()
+    quiet = "--no-dashboard"
     place = ["--host", "127.0.0.1", "--port", port]
     workers = [BIN / "dask", "worker", f"127.0.0.1:{port}", "--nthreads", "1", "--nworkers", "2"]
     with (
@@ -136,7 +141,8 @@ def ray(folder, env):
         "RAY_CLIENT_SERVER_CHECK_CHANNEL_TIMEOUT_S": "60",  # 30 by default; of a busy machine
         "GRPC_ENABLE_FORK_SUPPORT": "0",
     }
-    port, short = free_port(), f"/tmp/ray-{os.getpid()}"  # its sockets need a short path
+    port = free_port()
+    short = f"/tmp/ray-{os.getpid()}"  # its sockets need a short path
     ports = ["--port", free_port(), "--ray-client-server-port", port, "--min-worker-port", "0"]
     quiet = ["--max-worker-port", "0", "--include-dashboard=false", "--disable-usage-stats"]
     command = [BIN / "ray", "start", "--head", "--block", "--num-cpus", "2", "--temp-dir", short]

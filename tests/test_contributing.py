@@ -1,15 +1,16 @@
 """What CONTRIBUTING.md tells authors of an agent and of a law, done in copies of this tree."""
 
 import re
-import shutil
 
 import pytest
-from small_runs import ROOT, python
+from grown import copied, grown, insert
+from programs import ROOT, python
 
 from tictactoe_env.certificates.certificate import read, verify
 
 (SOURCE,) = re.findall(r"```python\n(.+?)```", (ROOT / "CONTRIBUTING.md").read_text(), re.S)
 FOLDERS = ("agents", "apps", "benchmarks", "docs", "tests", "tictactoe_env", "training")
+FILES = [path.name for path in (*ROOT.glob("*.py"), *ROOT.glob("*.md"), ROOT / "pyproject.toml")]
 FIND = """
 import train, evaluate, play
 from apps.players.gallery import Gallery
@@ -33,19 +34,11 @@ sys.exit(pytest.main(sys.argv[1:], [Selection()]))
 """Runs the tests of the page, and those that go through all agents."""
 
 
-def copied(tree):
-    """A folder that becomes a copy of this tree."""
-    for folder in FOLDERS:
-        shutil.copytree(ROOT / folder, tree / folder, ignore=shutil.ignore_patterns("__pycache__"))
-    for file in (*ROOT.glob("*.py"), *ROOT.glob("*.md"), ROOT / "pyproject.toml"):
-        shutil.copy(file, tree)
-    return tree
-
-
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory):
     """A copy of this tree, with the page where CONTRIBUTING.md tells to put it."""
-    tree = copied(tmp_path_factory.mktemp("copy"))
+    tree = tmp_path_factory.mktemp("copy")
+    copied(tree, *FOLDERS, *FILES)
     (tree / "agents" / "monte_carlo.py").write_text(SOURCE)
     return tree
 
@@ -73,24 +66,16 @@ def test_the_tests_that_go_through_all_agents_pass_with_the_example(tree):
     assert "monte_carlo has no digest" in done.stdout
 
 
-# A law in which rows go on at the other edge: before which line of which file stands what.
-LAW = [
-    ("tictactoe_env/rules.py", "    def __init_subclass__", "    wrapped: bool = False\n\n"),
-    (
-        "tictactoe_env/rules.py",
-        "        return tuple(sorted(found))",
-        """\
-        if self.wrapped:
+LINES = """\
+        if self.wrapped:  # rows go on at the other edge
             for row, first in np.ndindex(self.rows, self.cols):
                 around = range(first, first + self.k)
                 found.add(tuple(sorted(row * self.cols + col % self.cols for col in around)))
-""",
-    ),
-]
-TAUGHT = [
-    ("training/options.py", "    def __init__(self", '    wrapped: bool = option(False, "")\n\n'),
-    ("apps/web/requests.py", "    gravity: bool", "    wrapped: bool = False\n"),
-]
+"""
+TAUGHT = {  # what stands before which line of a file
+    "training/options.py": ("    def __init__(self", '    wrapped: bool = option(False, "")\n\n'),
+    "apps/web/requests.py": ("    gravity: bool", "    wrapped: bool = False\n"),
+}
 DOORS = """
 import evaluate, play, train
 from tictactoe_env import TicTacToeEnv, plain_proof
@@ -108,8 +93,8 @@ def refuses(call):
     except (ValueError, plain_proof.Refused) as error:
         return "wrapped" in str(error)
 
-rules = Rules(3, 4, 3, wrapped=True)
-size = "--board 3x4x3-wrapped=true"
+rules = Rules(2, 4, 3, wrapped=True)
+size = "--board 2x4x3-wrapped=true"
 won = Game(moves=(0, 4, 3, 5, 2), rules=rules, origin="web")
 assert won.result == "X" and Game.parse(won.line()) == Game.from_json(won.as_json()) == won
 for lines_only in (False, True):
@@ -129,11 +114,10 @@ assert is_taught != refuses(lambda: train.main(f"tabular_q --steps 500 {size}".s
 
 def test_a_new_law_is_right_at_every_door_or_refused(tmp_path):
     """At first only `Rules` knows it, then also the two places that need nothing but its name."""
-    tree = copied(tmp_path)
-    for places in (LAW, TAUGHT):
-        for name, before, text in places:
-            source = (tree / name).read_text()
-            assert source.count(before) == 1, (name, before)
-            (tree / name).write_text(source.replace(before, text + before))
+    tree = grown(tmp_path, *{*FOLDERS, *FILES} - {"tests", "tictactoe_env"})
+    insert(tree / "tictactoe_env/rules.py", "        return tuple(sorted(found))", LINES)
+    for places in ({}, TAUGHT):
+        for name, (before, text) in places.items():
+            insert(tree / name, before, text)
         done = python("-c", DOORS, folder=tree)
         assert done.returncode == 0, done.stderr

@@ -8,7 +8,8 @@ from unittest.mock import Mock
 
 import pytest
 from any_games import game
-from small_runs import ROOT, environment, trained, without
+from programs import ROOT, environment, without
+from small_runs import trained
 from text_cases import called, cases
 
 import evaluate

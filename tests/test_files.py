@@ -7,7 +7,8 @@ import re
 
 import numpy as np
 import pytest
-from small_runs import ROOT, killed_at
+from programs import ROOT
+from small_runs import killed_at
 from text_cases import refuses
 
 from tictactoe_env.files import write_file

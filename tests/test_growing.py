@@ -2,11 +2,14 @@
 
 import json
 import pickle
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 
 import pytest
 from any_games import game
-from grown import grown, ran
+from grown import grown
+from programs import printed
 from sample_players import fixed_table
 from text_cases import refuses
 
@@ -58,17 +61,18 @@ envs.load_state_dict(pickle.loads((before / "state").read_bytes()))
 
 def rows_of(path):
     """The rows of a store as they are in the file."""
-    with GameStore(path, read_only=True) as store:
-        return store._rows("SELECT * FROM games")
+    with closing(sqlite3.connect(path)) as database:
+        return database.execute("SELECT * FROM games").fetchall()
 
 
 def test_a_version_with_a_further_field_reads_all_documents_and_writes_them_alike(tmp_path):
-    before, after = tmp_path / "before", tmp_path / "after"
+    before = tmp_path / "before"
+    after = tmp_path / "after"
     for folder in (before, after, tmp_path / "grown"):
         folder.mkdir()
-    perfect, fixed = MinimaxPolicy(RECTANGLE), fixed_table(Rules(3, 3, 3))
-    write(certify(perfect, "perfect", RECTANGLE), before / "table.certificate.json")
-    lines = certify(fixed, "fixed", lines_only=True)
+    table = certify(MinimaxPolicy(RECTANGLE), "perfect", RECTANGLE)
+    write(table, before / "table.certificate.json")
+    lines = certify(fixed_table(Rules()), "fixed", lines_only=True)
     write(lines, before / "lines.certificate.json")
     (before / "games.txt").write_text("".join(f"{one.line()}\n" for one in GAMES))
     (before / "games.json").write_text(json_text(GAMES))
@@ -77,7 +81,7 @@ def test_a_version_with_a_further_field_reads_all_documents_and_writes_them_alik
     envs = TicTacToeVectorEnv(4, "minimax")
     envs.reset(seed=0)
     (before / "state").write_bytes(pickle.dumps(envs.state_dict()))
-    ran(grown(tmp_path / "grown"), "-c", PROGRAM, before, after)
+    printed("-c", PROGRAM, before, after, folder=grown(tmp_path / "grown"))
     for path in before.iterdir():
         if path.suffix == ".db":
             assert rows_of(after / path.name) == rows_of(path)

@@ -4,11 +4,12 @@ import json
 
 import numpy as np
 import pytest
+from sample_players import CellPlayer, fixed_table, random_probs
 from small_runs import trained
 from text_cases import called, refuses
 
 import evaluate
-from tictactoe_env.exact import TabularPolicy, exact_result, payoffs, positions_of, tabulate
+from tictactoe_env.exact import TabularPolicy, exact_result, payoffs, tabulate
 from tictactoe_env.exact.best_response import best_responses
 from tictactoe_env.notation import parse_game
 from tictactoe_env.opponents import make_opponent
@@ -21,19 +22,15 @@ from training.standings import Standings
 SMALL = Rules(2, 3, 2)
 
 
-def drawn_policies(rules, count):
-    """Policies with chance in all moves, illegal ones included, and as many without chance."""
-    rng = np.random.default_rng(3)
-    rows = len(positions_of(rules).unfinished)
-    for _ in range(count):
-        yield TabularPolicy(rules, rng.dirichlet(np.ones(rules.cells), rows))
-        yield TabularPolicy(rules, np.eye(rules.cells)[rng.integers(rules.cells, size=rows)])
+def with_chance(rules, seed=0):
+    """A policy with chance in its moves, illegal ones included."""
+    return TabularPolicy(rules, random_probs(rules, np.random.default_rng(seed)))
 
 
 @pytest.mark.parametrize("rules", [Rules(), SMALL], ids=str)
 def test_all_against_all_is_each_pair_by_itself(rules, monkeypatch):
-    as_x = [*drawn_policies(rules, 2), tabulate(make_opponent("minimax", rules), rules)]
-    as_o = as_x[1:]
+    as_x = [with_chance(rules, 0), with_chance(rules, 1), tabulate(CellPlayer(0), rules)]
+    as_o = [fixed_table(rules), tabulate(make_opponent("minimax", rules), rules), *as_x]
     monkeypatch.setattr("tictactoe_env.exact.round_robin.MOST_BYTES", 2 * as_x[0].table.nbytes)
     found = payoffs(as_x, as_o)
     for i, x in enumerate(as_x):
@@ -45,15 +42,14 @@ def test_all_against_all_is_each_pair_by_itself(rules, monkeypatch):
 
 def test_policies_of_several_boards_do_not_play_each_other():
     with refuses("2x3"):
-        payoffs([tabulate(make_opponent("random", Rules()), Rules())], [*drawn_policies(SMALL, 1)])
+        payoffs([fixed_table(Rules())], [fixed_table(SMALL)])
 
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
     """The folders of three small runs: of both sides, and of one as X and one as O."""
     folder = tmp_path_factory.mktemp("runs")
-    options = "--judge-every", "1000"
-    assert trained("tabular_q", folder / "both", *options, steps=9000) == 0
+    assert trained("tabular_q", folder / "both", steps=4_000) == 0
     for side in "XO":
         only = "--side", side, "--judge-every", "512", "--num-envs", "32"
         assert trained("dqn", folder / f"as-{side}", *only, steps=1500) == 0
@@ -75,7 +71,8 @@ def test_a_run_keeps_the_policy_of_each_evaluation(runs):
 
 def test_of_a_player_with_chance_every_probability_is_kept():
     """Also if it has no chance in some positions."""
-    chance, sure = drawn_policies(SMALL, 1)
+    chance = with_chance(SMALL)
+    sure = fixed_table(SMALL)
     mixed = chance.table.copy()
     mixed[::2] = sure.table[::2]
     for policy in (chance, sure, TabularPolicy(SMALL, mixed)):
@@ -121,7 +118,8 @@ def test_who_beats_whom_is_read_from_the_matrix():
 
 
 def test_the_history_of_a_run_and_an_agent_is_printed_drawn_and_written(runs, tmp_path, capsys):
-    result, picture = tmp_path / "history.json", tmp_path / "history.png"
+    result = tmp_path / "history.json"
+    picture = tmp_path / "history.png"
     line = [str(runs / "both"), "minimax", "--history", str(picture), "--json", str(result)]
     code, said, _ = called(evaluate, line, capsys)
     found = json.loads(result.read_text())

@@ -2,11 +2,10 @@
 
 import re
 import shutil
-import subprocess
 import sys
 
 import pytest
-from small_runs import ROOT
+from programs import ROOT, python
 
 from apps.terminal import interpreter
 from apps.terminal.interpreter import explained
@@ -61,8 +60,7 @@ def test_a_program_names_the_package_that_is_missing_and_what_to_install(
 ):
     about = {"missing": missing, "program": program, "arguments": arguments}
     code = PROGRAM.format(**about, folder=str(tmp_path), root=str(ROOT))
-    command = [sys.executable, flags, "-c", code]
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = python(flags, "-c", code)
     assert re.search(rf" is .+ --group {group} ", done.stderr)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
     assert not list(tmp_path.iterdir())

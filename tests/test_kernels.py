@@ -4,7 +4,7 @@ import os
 import sys
 
 import pytest
-from small_runs import python
+from programs import python
 
 from training import kernels
 

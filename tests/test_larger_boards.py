@@ -5,6 +5,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from learners import BOARDS
+from sample_players import random_boards
 from small_runs import metrics
 from text_cases import refuses
 
@@ -14,19 +16,16 @@ import train
 from apps.players.seat import seat_of
 from apps.terminal.progress import describe
 from tictactoe_env.certificates.certificate import load_policy, read, verify
-from tictactoe_env.exact.evaluation import (
-    evaluate,
-    evaluate_or_sample,
-)
-from tictactoe_env.exact.positions import TABULATED, positions_of
+from tictactoe_env.exact.evaluation import evaluate, evaluate_or_sample
+from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.exact.proof import Limit, reach_of
 from tictactoe_env.policy import GreedyPolicy, RandomPolicy
 from tictactoe_env.rules import Rules
-from tictactoe_env.starts import ExploringStarts
 from training.goals import check_goal
 from training.options import larger_defaults
 
-SQUARE, WON = Rules(4, 4, 4), Rules(3, 4, 3)
+SQUARE = Rules(4, 4, 4)
+WON = Rules(3, 4, 3)
 GAMES = (
     "--rows 4 --cols 4 --k 4 --num-envs 16 --hidden 8 --exploring-starts 0 --judge-every 256 "
     "--opponents self:0.7,random:0.3 --snapshot-every 128"
@@ -46,12 +45,6 @@ def config_of(agent, *options):
     words = [agent, *OPTIONS[agent].split(), *options]
     _, typed = train.command_line(page, train.PROGRAMS).parse(words)
     return page, train.experiment_of(page, train.plain_options(page, typed.kwargs)).config
-
-
-def random_boards():
-    """The empty board and unfinished ones of random games."""
-    boards, _ = ExploringStarts(1.0, SQUARE)(np.ones(100, np.int8), np.random.default_rng(0))
-    return np.concatenate([np.zeros_like(boards[:1]), boards[boards.any(axis=1)]])
 
 
 # --- the limits -----------------------------------------------------------------------------------
@@ -86,7 +79,8 @@ OPENS = {"symmetry": False, "opening": "random"}
 def test_a_network_moves_alike_whatever_boards_are_asked_with_it_and_on_images(agent, options):
     page, config = config_of(agent)
     config = config.replace(**options)
-    player, boards = page.begin(config).policy(), random_boards()
+    player = page.begin(config).policy()
+    boards = random_boards(SQUARE, 100)
     probs = player.probs(boards)
     assert np.array_equal(probs, np.concatenate([player.probs(board[None]) for board in boards]))
     assert (probs[1:].max(axis=1) == 1).all()
@@ -103,11 +97,9 @@ def test_live_values_are_those_of_the_table_on_small_boards(monkeypatch):
     page, config = config_of("dqn", "--rows", "3", "--cols", "3", "--k", "3")
     model = page.begin(config).model()
     table = page.player(config, model).own
-    small = positions_of(Rules())
-    boards = small.boards[small.unfinished]
     monkeypatch.setattr(page, "TABULATED", 0)
     live = page.player(config, model)
-    found = np.where(boards == 0, live.q_values(boards), np.nan)
+    found = np.where(BOARDS == 0, live.q_values(BOARDS), np.nan)
     assert np.allclose(found, table.values, atol=1e-5, equal_nan=True)
     assert (live.meaning, live.scale) == (table.meaning, (table.low, table.high))
 
@@ -118,21 +110,21 @@ def test_live_values_are_those_of_the_table_on_small_boards(monkeypatch):
 @pytest.mark.usefixtures("no_charts")
 def test_a_training_writes_its_run_and_a_certificate_that_verifies(tmp_path):
     """A saved run moves as its certificate states on its lines, elsewhere as its model."""
-    folder, boards = tmp_path / "run", random_boards()
-    assert train.main(["dqn", *OPTIONS["dqn"].split(), "--steps", "512", "--out", str(folder)]) == 0
+    folder = tmp_path / "run"
+    boards = random_boards(SQUARE, 100)
+    assert train.main(["dqn", *OPTIONS["dqn"].split(), "--steps", "256", "--out", str(folder)]) == 0
     assert not (folder / "values.npz").exists()
     assert program.main([str(folder), "--from-model"]) == 0
     content = read(folder)
     verify(content)
     assert evaluate(agents.load(folder)).x.win == content.results["X"].vs_random.win
     assert {row["sampled_x"] + row["sampled_o"] for row in metrics(folder)} == {"00"}
-    seat, lines = seat_of(str(folder), SQUARE), load_policy(folder)
+    seat = seat_of(str(folder), SQUARE)
+    lines = load_policy(folder)
     known = lines.knows(boards)
-    assert known.any()
-    assert not known.all()
-    probs, model = seat.policy.probs(boards), agents.load(folder)
-    assert np.array_equal(probs[known], lines.probs(boards[known]))
-    assert np.array_equal(probs[~known], model.probs(boards[~known]))
+    assert set(known) == {True, False}
+    probs = np.where(known[:, None], lines.probs(boards), agents.load(folder).probs(boards))
+    assert np.array_equal(seat.policy.probs(boards), probs)
     assert seat.kinds == ("own",)
     (folder / "model.safetensors").unlink()
     assert np.array_equal(seat_of(str(folder), SQUARE).policy.probs(boards), lines.probs(boards))
@@ -146,10 +138,8 @@ def test_a_side_beyond_the_limit_is_sampled_and_a_run_without_a_proof_has_no_cer
     player.rules = SQUARE
     x, o = (len(reach_of({side: player}, side, SQUARE)) for side in "XO")
     assert x < o
-    exact, cut = (
-        evaluate_or_sample(player, SQUARE),
-        evaluate_or_sample(player, SQUARE, limit=Limit(x)),
-    )
+    exact = evaluate_or_sample(player, SQUARE)
+    cut = evaluate_or_sample(player, SQUARE, limit=Limit(x))
     assert (exact.sampled, cut.sampled, cut.x) == ((), ("O",), exact.x)
     assert cut.o.value == pytest.approx(exact.o.value, abs=0.1)
     assert describe(cut).count("sampled") == 1

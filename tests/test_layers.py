@@ -2,13 +2,11 @@
 
 import ast
 import re
-import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+from programs import ROOT, printed
 
-ROOT = Path(__file__).parent.parent
 MAP = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 PACKAGE = "tictactoe_env"
 
@@ -55,41 +53,35 @@ def imports_of(folder: str, source: str) -> set[str]:
     return found
 
 
-def wrong_imports(file: str, source: str) -> set[str]:
-    """The modules that a file of a folder must not import, but does."""
-    folder, own = file.split("/")[0], file.removesuffix(".py").replace("/", ".")
-    found, inner = imports_of(folder, source), own.split(".")[1]
-    wrong = {"*"} & found if not file.endswith(COMPUTED) else set()
-    for module in found - {"*"}:
-        top, _, rest = module.partition(".")
-        if top == folder == PACKAGE:
-            below = rest.partition(".")[0] or "__init__"
-            is_right = below in ROOMS[ROOMS.index(inner) :]
-        elif folder == PACKAGE:
-            is_right = top in NEEDED | EXTRAS.get(inner, set())
-        elif top == "agents" and rest and module != own:
-            is_right = False  # a page is loaded by its name
-        else:
-            is_right = top not in {*HOUSE, "train", "evaluate", "play"} - HOUSE[folder] - {folder}
-        wrong |= set() if is_right else {module}
-    return wrong
+def is_allowed(module: str, file: str) -> bool:
+    """Whether a file of a folder may import a module."""
+    if module == "*":
+        return file.endswith(COMPUTED)
+    folder, inner = file.removesuffix(".py").split("/")[:2]
+    top, _, rest = module.partition(".")
+    if top == folder == PACKAGE:
+        below = rest.partition(".")[0] or "__init__"
+        return below in ROOMS[ROOMS.index(inner) :]
+    if folder == PACKAGE:
+        return top in NEEDED | EXTRAS.get(inner, set())
+    if top == "agents" and rest:  # a page is loaded by its name
+        return False
+    return top not in {*HOUSE, "train", "evaluate", "play"} - HOUSE[folder] - {folder}
 
 
 def test_a_file_imports_only_what_the_map_allows():
-    wrong = {file: wrong_imports(file, source) for file, source in FILES.items()}
-    assert {file: names for file, names in wrong.items() if names} == {}
+    wrong = [
+        (file, module)
+        for file, source in FILES.items()
+        for module in imports_of(file.split("/")[0], source)
+        if not is_allowed(module, file)
+    ]
+    assert wrong == []
 
 
 def test_the_map_names_each_module_of_the_package_and_no_other():
     inside = {file.split("/")[1].removesuffix(".py") for file in FILES if file.startswith(PACKAGE)}
     assert inside == set(ROOMS)
-
-
-def printed(program: str) -> str:
-    """What a fresh process prints."""
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT)
-    assert done.stderr == ""
-    return done.stdout
 
 
 def test_importing_the_package_loads_no_heavy_module_and_enumerates_nothing():
@@ -102,7 +94,7 @@ kept = [positions.positions_of, solver.solve, optimality.best_achievable]
 print(heavy & {name.split(".")[0] for name in sys.modules})
 print([function.cache_info().currsize for function in [*kept, rows.row_tables]])
 """
-    assert printed(program) == "set()\n[0, 0, 0, 0]\n"
+    assert printed("-c", program) == "set()\n[0, 0, 0, 0]\n"
 
 
 def test_an_id_with_the_module_needs_no_import_and_random_play_loads_no_proof_and_no_search():
@@ -111,7 +103,7 @@ import sys, gymnasium
 assert gymnasium.make("tictactoe_env:TicTacToe-v0", opponent="random").reset(seed=0)
 print(*(name for name in sys.modules if name.partition(".")[0] == "tictactoe_env"))
 """
-    loaded = printed(program).split()
+    loaded = printed("-c", program).split()
     assert "tictactoe_env.engines.rows" in loaded
     unneeded = ("proof", "match", "solver", "search", "certificates", "trained", "frozen", "render")
     assert [name for name in loaded if name.rpartition(".")[2] in unneeded] == []
@@ -127,6 +119,6 @@ try:
 except ImportError as error:
     print(error)
 """
-    said = printed(program)
+    said = printed("-c", program)
     assert f'pip install "tictactoe-env[{extra}]"' in said
     assert said.count("\n") == 1

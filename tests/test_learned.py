@@ -33,8 +33,10 @@ from tictactoe_env.rules import Rules
 from training import learned
 from training.files import check_all, read_json
 
-RULES, BOARD = Rules(), {"rows": 3, "cols": 3, "k": 3}
-YOUNG, LEARNER = "runs/young", "runs/learner"
+RULES = Rules()
+BOARD = {"rows": 3, "cols": 3, "k": 3}
+YOUNG = "runs/young"
+LEARNER = "runs/learner"
 X_WINS = Game.parse("a1 b1 a2 b2 a3", RULES)
 
 
@@ -80,7 +82,8 @@ def losing_line(side):
 
 def chances(client, line, side):
     """The probability of the trie's moves in a line, in the terminal and on the page."""
-    seat, found = seat_of(YOUNG, RULES), []
+    seat = seat_of(YOUNG, RULES)
+    found = []
     for ply in range("XO".index(side), len(line), 2):
         asked = {"board": BOARD, "moves": list(line[:ply]), "agent": YOUNG}
         on_page = client.post("/api/analysis", json=asked).json()["thoughts"]["probs"]
@@ -103,27 +106,28 @@ def test_a_line_that_was_lost_is_not_lost_again(client, side):
 
 
 def test_the_switch_decides_and_games_of_agents_count_too(client, capsys):
-    watch = ["--x", "random", "--o", YOUNG, "--store", "games.db", "--games", "3"]
-    assert "does not learn" in called(play, [*watch, "--no-learn"], capsys)[1]
+    watch = ["--x", "random", "--store", "games.db", "--games", "3", "--o"]
+    assert "does not learn" in called(play, [*watch, YOUNG, "--no-learn"], capsys)[1]
     assert keep(client, x="human", o=YOUNG, learn=False) == {}
     resigned = {"moves": [0], "ended": "resigned", "result": "X"}
     assert "resigned" in keep(client, x="human", o=YOUNG, **resigned)[YOUNG]
     assert not Path(YOUNG, learned.FILE).exists()
-    assert "3 games" in called(play, watch, capsys)[1]
+    assert "3 games" in called(play, [*watch, YOUNG], capsys)[1]
     assert "4 games" in keep(client, x="minimax", o=YOUNG)[YOUNG]
-    watch[3:4] = ["trie", "--learn"]
-    assert "Nobody here learns" in called(play, watch, capsys)[1]
+    assert "Nobody here learns" in called(play, [*watch, "trie", "--learn"], capsys)[1]
 
 
 @pytest.mark.usefixtures("no_charts")
 def test_resume_takes_in_what_was_played_and_the_games_of_files(folder, capsys):
-    games, played = Path("games.txt"), Game.parse("b2 a1 c3 a3 a2 c2 b1 b3 c1 x=human:Ann")
+    games = Path("games.txt")
+    played = Game.parse("b2 a1 c3 a3 a2 c2 b1 b3 c1 x=human:Ann")
     games.write_text(f"{X_WINS.line()}\na1 b2 ended=resigned result=O\n")
     pupils.Pupil(folder / YOUNG).learn(played)
     resume = ["--resume", YOUNG, "--learn-from", "games.txt"]
     assert "2 learned, 1 resigned" in called(train, resume, capsys)[1]
     assert pupils.Pupil(folder / YOUNG).games == 0, "they are in the model now"
-    content, model = read(YOUNG), agents.load(Path(YOUNG))
+    content = read(YOUNG)
+    model = agents.load(Path(YOUNG))
     verify(content)
     assert (load_policy(YOUNG).table == model.table).all()
     taken = [(one["file"], one["games"], one["at"]) for one in content.stated.training["learned"]]

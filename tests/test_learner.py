@@ -1,13 +1,10 @@
 """The training loop, and the arrays and JSON that a learner's state becomes."""
 
-from types import SimpleNamespace
-
 import numpy as np
-import pytest
-from learners import forgotten
 from text_cases import refuses
 
 from tictactoe_env.rules import Rules
+from training import checkpoint
 from training.files import DamagedFileError
 from training.learner import Learner, evaluations
 from training.options import BoardConfig
@@ -18,7 +15,8 @@ class Rounds(Learner):
     """Makes rounds of a given number of steps, and notes what it was asked for."""
 
     def __init__(self, size):
-        self.size, self.asked = size, []
+        self.size = size
+        self.asked = []
 
     def advance(self, most):
         self.asked.append(most)
@@ -32,45 +30,56 @@ class Rounds(Learner):
 class Sarsa(Learner):
     """Has a model, and what it needs to go on: a generator, a counter and an object with both."""
 
+    MODEL = ("values",)
+    STATE = ("games", "rng", "pool")
     advance = policy = None
 
     def __init__(self):
-        self.values, self.games, self.rng = np.zeros(3), 0, np.random.default_rng(0)
+        self.values = np.zeros(3)
+        self.games = 0
+        self.rng = np.random.default_rng(0)
         self.pool = TrainingPool("random", Rules())
 
     def play(self):
         self.values += self.rng.random(3)
         self.games += 1
         self.pool.rng.random()
-        return self
 
 
-class OwnModel(Sarsa):
+class Forgetful(Sarsa):
+    """Names its model nowhere."""
+
+    MODEL = ()
+
     def model(self):
         return {"values": self.values}
 
 
-@pytest.mark.parametrize("lost", ["games", "rng", "pool"])
-def test_a_learner_continues_with_its_model_and_what_its_page_forgets_is_named(
-    lost, tmp_path, monkeypatch
-):
-    page = SimpleNamespace(AGENT="sarsa", begin=lambda config: Sarsa())
-    learner = Sarsa().play()
-    learner.config = BoardConfig()
-    state = {"games", "rng", "pool"}
-    monkeypatch.setattr(Sarsa, "MODEL", ("values",))
-    monkeypatch.setattr(Sarsa, "STATE", tuple(state - {lost}))
-    assert [name.split(".")[0] for name in forgotten(page, learner, tmp_path)] == [lost]
+def continued(learner, folder):
+    """A new learner that continues this one."""
+    again = type(learner)()
+    checkpoint.save(folder, "sarsa", BoardConfig(), learner)
+    checkpoint.restore(folder, "sarsa", BoardConfig(), again)
+    return again
 
 
-def test_a_page_that_brings_back_another_model_is_refused(tmp_path, monkeypatch):
+def test_a_learner_continues_with_the_attributes_that_are_named(tmp_path):
+    learner = Sarsa()
+    learner.play()
+    again = continued(learner, tmp_path)
+    learner.play()
+    again.play()
+    assert again.values.tolist() == learner.values.tolist()
+    assert again.games == 2
+    assert again.pool.rng.random() == learner.pool.rng.random()
+
+
+def test_a_learner_that_brings_back_another_model_is_refused(tmp_path):
     """So that no training goes on without it."""
-    page = SimpleNamespace(AGENT="sarsa", begin=lambda config: OwnModel())
-    learner = OwnModel().play()
-    learner.config = BoardConfig()
-    monkeypatch.setattr(OwnModel, "STATE", ("games", "rng", "pool"))
+    learner = Forgetful()
+    learner.play()
     with refuses("'values'", error=DamagedFileError):
-        forgotten(page, learner, tmp_path)
+        continued(learner, tmp_path)
 
 
 def test_an_evaluation_follows_every_multiple_and_the_end():
@@ -80,7 +89,8 @@ def test_an_evaluation_follows_every_multiple_and_the_end():
         (7, 20, 2, [7, 14, 21], [2, 1, 2]),
         (1, 3, 100, [3], [3]),
     ):
-        learner, config = Rounds(np.int64(size)), BoardConfig(steps=steps, judge_every=every)
+        learner = Rounds(np.int64(size))
+        config = BoardConfig(steps=steps, judge_every=every)
         assert [learner.steps for _ in evaluations(learner, config)] == at
         assert learner.asked == asked
         assert type(learner.steps) is int

@@ -4,9 +4,9 @@ import io
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+from programs import ROOT
 
 from tictactoe_env.__main__ import main
 
@@ -49,13 +49,12 @@ def test_colours_are_for_terminals_and_no_color_switches_them_off(monkeypatch):
 
 
 def test_the_program_runs_as_a_module_with_any_bytes_and_encoding():
-    typed, settings = b"\xff\xfe\nb2\nquit\n", {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
     done = subprocess.run(
         [sys.executable, "-m", "tictactoe_env", "--opponent", "minimax"],
-        input=typed,
+        input=b"\xff\xfe\nb2\nquit\n",
         capture_output=True,
-        cwd=Path(__file__).parent.parent,
-        env={**os.environ, **settings},
+        cwd=ROOT,
+        env={**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"},
     )
     assert (done.returncode, done.stderr) == (0, b"")
     assert b"is no move" in done.stdout

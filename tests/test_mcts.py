@@ -1,12 +1,11 @@
 """agents/mcts.py: the graph that it grows from the empty board, and how well it plays."""
 
 import pytest
-from learners import RULES, trained
+from learners import BOARDS, trained
 
 from agents import mcts, presets
 from agents.mcts import Config
 from tictactoe_env.exact.evaluation import evaluate
-from tictactoe_env.exact.positions import positions_of
 
 SMALL = Config(steps=500, judge_every=200)
 TICTAC = presets("mcts")["tictac"].options
@@ -16,8 +15,8 @@ def test_it_plays_to_the_highest_means_and_its_notes_count_the_positions():
     learner = trained(mcts, SMALL)
     assert learner.notes() == {"positions": len(learner.model()["visits"])}
     assert learner.model()["visits"][0] == learner.steps == 500
-    positions, policy = positions_of(RULES), learner.policy()
-    for board in positions.boards[positions.unfinished[::40]]:
+    policy = learner.policy()
+    for board in BOARDS[::40]:
         marks = (learner.graph.orientations.marks(board, side) for side in (1, -1))
         means = [child.mean for child, _, _ in learner.graph.moves_from(*marks)]
         chosen = policy.probs(board[None])[0, board == 0] > 0

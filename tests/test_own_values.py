@@ -4,8 +4,9 @@ import shutil
 
 import numpy as np
 import pytest
+from programs import without
 from sample_players import Stubborn, fixed_table
-from small_runs import trained, without
+from small_runs import trained
 from text_cases import refuses
 
 from apps.players.seat import KINDS, Seat, seat_of
@@ -93,7 +94,8 @@ print(seat.thoughts(np.zeros(9, dtype=np.int8)).values[4])"""
 def test_a_run_without_the_file_has_its_results_against_random_and_a_wrong_file_is_refused(
     run, tmp_path
 ):
-    folder, file = shutil.copytree(run, tmp_path / "dqn-0"), tmp_path / "dqn-0" / "values.npz"
+    folder = shutil.copytree(run, tmp_path / "dqn-0")
+    file = tmp_path / "dqn-0" / "values.npz"
     file.write_bytes(b"?")
     with refuses(file):
         seat_of(str(folder), Rules())
@@ -127,7 +129,8 @@ def test_the_thoughts_of_a_player_without_values_are_its_probabilities_and_its_i
 
 
 class Both(TabularPolicy):
-    meaning, scale = "a guess", (0.0, 2.0)
+    meaning = "a guess"
+    scale = (0.0, 2.0)
 
     def q_values(self, boards):
         return np.where(np.arange(9) == 3, np.nan, 1.5) * np.ones((len(boards), 1))
@@ -136,7 +139,8 @@ class Both(TabularPolicy):
 @pytest.mark.parametrize("text", ["X../.O./...", "X../.O./..X"])
 def test_a_player_with_own_values_and_a_table_can_be_asked_for_either_kind(text):
     """The expected ones are exact results against random moves; a plain table has no others."""
-    rules, board = Rules(), parse_board(text, Rules())
+    rules = Rules()
+    board = parse_board(text, Rules())
     plain = fixed_table(rules)
     player = Both(rules, plain.table)
     own, expected = (thoughts(player, board, rules, kind) for kind in KINDS)

@@ -3,7 +3,6 @@
 import io
 import re
 import subprocess
-import sys
 import tomllib
 from email import message_from_string
 
@@ -12,7 +11,7 @@ import pytest
 import yaml
 from hatchling.build import prepare_metadata_for_build_wheel
 from packaging.requirements import Requirement
-from packaging_facts import ROOT
+from programs import ROOT, printed
 from readme_renderer import markdown
 
 README = facts.read("README.md")
@@ -75,10 +74,9 @@ def test_a_pull_request_runs_what_ci_run_does_and_a_release_waits_for_no_other_l
 
 
 def test_the_text_of_a_release_is_its_section_of_the_changelog():
-    command = [sys.executable, ".ci/release_check.py", "--notes"]
-    printed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    notes = printed(".ci/release_check.py", "--notes")
     _, section = facts.read("CHANGELOG.md").split(f"\n## {facts.own_version()}, ")
-    assert printed.split() == section.split("\n## ")[0].split()[1:]  # without the date
+    assert notes.split() == section.split("\n## ")[0].split()[1:]  # without the date
 
 
 def test_a_claimed_python_that_is_not_here_is_named():
@@ -114,13 +112,10 @@ def test_the_badges_and_the_citation_of_the_readme_are_those_of_the_metadata():
     needs = {one.name: one for one in map(Requirement, PROJECT["dependencies"])}
     assert PROJECT["requires-python"] == f">={oldest['python']}"
     assert str(needs["gymnasium"].specifier) == f">={oldest['gymnasium']}"
-    written = facts.in_citation()
-    assert f"version={{{written.version}}}, year={{{written.date[:4]}}}" in README
-    assert f"title={{{yaml.safe_load(facts.read('CITATION.cff'))['title']}}}" in README
-
-
-def test_the_citation_names_the_version_and_the_addresses():
-    assert facts.in_citation().version == facts.own_version()
     citation = yaml.safe_load(facts.read("CITATION.cff"))
+    written = facts.in_citation()
+    assert written.version == facts.own_version()
+    assert f"version={{{written.version}}}, year={{{written.date[:4]}}}" in README
+    assert f"title={{{citation['title']}}}" in README
     assert citation["license"] == PROJECT["license"]
     assert citation["repository-code"] == PROJECT["urls"]["Source"]

@@ -7,7 +7,7 @@ from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
-from small_runs import ROOT, environment
+from programs import ROOT, environment
 from text_cases import called
 
 import play
@@ -47,10 +47,13 @@ def ends(terminal, code=0):
 
 
 def test_a_piped_game_is_kept_and_what_is_no_text_is_asked_for_again(path, capsys):
-    command = [sys.executable, "play.py", "--x", "human:Ann", "--values", "--store", str(path)]
-    typed = b"\xff\xfe\nb2\na1\nc3\nb1\na3\nc1\n"
-    where = {"cwd": ROOT, "env": environment()}
-    done = subprocess.run(command, input=typed, capture_output=True, **where)
+    done = subprocess.run(
+        [sys.executable, "play.py", "--x", "human:Ann", "--values", "--store", str(path)],
+        input=b"\xff\xfe\nb2\na1\nc3\nb1\na3\nc1\n",
+        capture_output=True,
+        cwd=ROOT,
+        env=environment(),
+    )
     assert (done.returncode, done.stderr, b"\x1b" in done.stdout) == (0, b"", False)
     text = done.stdout.decode()
     assert ("is no move" in text, "O wins" in text) == (True, True)

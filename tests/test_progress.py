@@ -6,11 +6,11 @@ from io import StringIO
 
 import numpy as np
 import pytest
+from learners import BOARDS
 from rich.console import Console
 
 from apps.terminal.progress import ASCII_BARS, CURVE, Display, curve, describe
 from tictactoe_env import Rules, evaluate, make_opponent
-from tictactoe_env.exact.positions import positions_of
 from training.tally import Tally
 from training.values import ValuedTable
 
@@ -58,8 +58,10 @@ def test_lines_of_a_training_fit_80_columns_and_the_curve_falls_by_halves_to_no_
 
 
 def test_a_log_tells_the_notes_of_a_learner_below_each_line():
-    console, tally = Console(file=StringIO(), width=100), Tally()
-    display, results = Display("agent", 300, 0, console), evaluate(RANDOM, rules=Rules())
+    console = Console(file=StringIO(), width=100)
+    tally = Tally()
+    display = Display("agent", 300, 0, console)
+    results = evaluate(RANDOM, rules=Rules())
     for steps in (100, 200, 300):
         tally.add([WIN] * 1_000)
         display.show({"steps": steps, "seconds": 1.0, **tally.notes()}, results, RANDOM)
@@ -70,10 +72,8 @@ def test_a_log_tells_the_notes_of_a_learner_below_each_line():
 @pytest.mark.parametrize("side", ["both", "X", "O"])
 def test_a_log_has_the_values_of_the_first_moves_also_of_a_learner_as_o(side):
     """Each cell is worth its number, but after the opening b1 all of them are worth 2 less."""
-    positions = positions_of(Rules())
-    boards = positions.boards[positions.unfinished]
-    is_lower = (boards[:, [1]] == 1) & (np.abs(boards).sum(axis=1, keepdims=True) == 1)
-    values = np.where(boards == 0, np.arange(9) - 2 * is_lower, -np.inf)
+    is_lower = (BOARDS[:, [1]] == 1) & (np.abs(BOARDS).sum(axis=1, keepdims=True) == 1)
+    values = np.where(BOARDS == 0, np.arange(9) - 2 * is_lower, -np.inf)
     policy = ValuedTable(Rules(), values)
     console = Console(file=StringIO(), width=100)
     display = Display("agent", 300, 0, console, side=side)

@@ -18,14 +18,16 @@ from tictactoe_env.notation import board_text, parse_board, parse_cell
 from tictactoe_env.opponents import make_opponent
 from tictactoe_env.rules import SIDES, Rules
 
-SMALL, BIG = Rules(), Rules(4, 4, 4)
+SMALL = Rules()
+BIG = Rules(4, 4, 4)
 # Two in a row of four: X wins from b1, and from c1.
 SHORT = Rules(1, 4, 2)
 
 
 def with_share(policy, rules, text, cell, share):
     """The policy with a further move of this share on one board."""
-    table, positions = tabulate(policy, rules).table.copy(), positions_of(rules)
+    table = tabulate(policy, rules).table.copy()
+    positions = positions_of(rules)
     board = parse_board(text, rules)
     row = np.searchsorted(positions.unfinished, positions.rows(board[None]))[0]
     table[row] *= 1 - share

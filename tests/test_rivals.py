@@ -36,12 +36,6 @@ def rival_of(folder):
     return folder.with_name(f"{folder.name}-rival")
 
 
-def assert_same_rivals(one, other):
-    """Check that both runs of one training are those of another one, in all but the clock."""
-    assert_same(one, other)
-    assert_same(rival_of(one), rival_of(other))
-
-
 def test_a_turn_is_against_the_other_learner_for_the_longer_way_between_two_snapshots(monkeypatch):
     met = []
 
@@ -83,13 +77,15 @@ def test_the_rival_is_who_is_played_against(agent):
 
 
 def test_each_learner_becomes_a_run_of_its_own_and_the_first_one_continues_both(tmp_path, capsys):
-    folder, other = tmp_path / "run", tmp_path / "run-rival"
+    folder = tmp_path / "run"
+    other = tmp_path / "run-rival"
     assert fight(folder, "tabular_q", "tabular_q", steps=500) == 0
     assert re.search(r"┃ +tabular_q +┃ +tabular_q \(rival\) +┃", capsys.readouterr().out)
     for run, seed in ((folder, 0), (other, 1)):
         content = read(run)
         verify(content)
-        config, made = content.stated.config, int(metrics(run)[-1]["steps"])
+        config = content.stated.config
+        made = int(metrics(run)[-1]["steps"])
         assert (config["opponents"], content.stated.seed) == ("rival", seed)
         assert config["steps"] == 500 <= made
         assert (agents.load(run).table == table_of(content).table).all()
@@ -106,7 +102,8 @@ def test_ctrl_c_ends_with_the_turn_and_a_second_one_keeps_the_checkpoint(
     tmp_path, capsys, monkeypatch
 ):
     """The interrupts come in the middle of a turn."""
-    advance, calls = TabularQ.advance, []
+    advance = TabularQ.advance
+    calls = []
 
     def interrupted(self, most):
         advance(self, most)
@@ -118,7 +115,9 @@ def test_ctrl_c_ends_with_the_turn_and_a_second_one_keeps_the_checkpoint(
 
     monkeypatch.setattr(runs, "CHECKPOINT_SECONDS", -1)
     monkeypatch.setattr(TabularQ, "advance", interrupted)
-    folder, whole, steps = tmp_path / "run", tmp_path / "whole", 4 * TURN
+    folder = tmp_path / "run"
+    whole = tmp_path / "whole"
+    steps = 4 * TURN
     assert fight(folder, steps=steps) == 0
     assert f"--resume {folder}\n" in capsys.readouterr().out
     made = [int(metrics(run)[-1]["steps"]) // TURN for run in (folder, rival_of(folder))]
@@ -128,4 +127,5 @@ def test_ctrl_c_ends_with_the_turn_and_a_second_one_keeps_the_checkpoint(
     assert (said.count("\n"), f"--resume {folder}" in said) == (1, True)
     assert train.main(["--resume", str(folder)]) == 0
     assert fight(whole, steps=steps) == 0
-    assert_same_rivals(folder, whole)
+    assert_same(folder, whole)
+    assert_same(rival_of(folder), rival_of(whole))

@@ -16,9 +16,8 @@ from apps.terminal.progress import Display
 from tictactoe_env.certificates.certificate import exact_results, read, table_of, verify
 from tictactoe_env.exact.evaluation import evaluate, evaluate_or_sample
 from tictactoe_env.exact.positions import positions_of
-from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
-from tictactoe_env.policy import RandomPolicy
+from tictactoe_env.opponents import make_opponent
 from tictactoe_env.rules import LOSS, Rules
 from training import kernels
 from training import learner as learner_module
@@ -32,8 +31,9 @@ from training.run import Run
 
 RULES = Rules(2, 4, 3)
 UNFINISHED = positions_of(RULES).unfinished
-WEAK, BEST = fixed_table(RULES), best_player(RULES)
-RANDOM, PERFECT = (tabulate(policy, RULES) for policy in (RandomPolicy(), MinimaxPolicy(RULES)))
+WEAK = fixed_table(RULES)
+BEST = best_player(RULES)
+RANDOM, PERFECT = (tabulate(make_opponent(name, RULES), RULES) for name in ("random", "minimax"))
 
 
 class Config(BoardConfig):
@@ -50,7 +50,9 @@ class Scripted(Learner):
     """Plays the next policy of a list at each evaluation."""
 
     def __init__(self, policies=(), notes=None, meanwhile=lambda steps: None):
-        self.policies, self._notes, self.meanwhile = policies, notes or {}, meanwhile
+        self.policies = policies
+        self._notes = notes or {}
+        self.meanwhile = meanwhile
 
     def advance(self, most):
         self.steps += most
@@ -105,15 +107,16 @@ def resumed(folder, policies=(RANDOM,), steps=800):
     run = Run(folder, PAGE, Config(steps=steps))
     run.learner = Scripted(policies)
     run.resume()
-    return run, run.learner
+    return run
 
 
 def steps_of(folder):
     return [int(row["steps"]) for row in metrics(folder)]
 
 
-def saved_at(folder, name="model.json"):
-    return read_json(folder / name)["steps"]
+def saved_at(path):
+    """The steps of what is saved in a JSON file."""
+    return read_json(path)["steps"]
 
 
 def test_a_run_begins_with_its_configuration_and_has_no_best_player_before_an_evaluation(tmp_path):
@@ -124,34 +127,35 @@ def test_a_run_begins_with_its_configuration_and_has_no_best_player_before_an_ev
     assert content["kernels"] == kernels.chosen()
 
 
-def test_a_row_of_metrics_says_where_x_wins_and_must_win():
-    rules = Rules(2, 3, 2)
-    for player in (MinimaxPolicy(rules), RandomPolicy()):
-        found = evaluate(player, rules)
-        assert results_of(row_of(1, 0.0, found, rules), rules) == found
-    long = Rules(1, 13, 3)
-    found = evaluate_or_sample(LineCounter(long), long, "X")
-    assert found.sampled == ("O",)
-    assert results_of(row_of(1, 0.0, found, long), long) == found
-
-
 class Misere(Rules):
     """The side that completes a line loses: on 2x3, two in a row, X loses with best play."""
 
     line_result = LOSS
 
 
-def test_a_row_of_metrics_says_where_o_wins_and_x_has_no_goal_there():
-    rules = Misere(2, 3, 2)
-    for player in (MinimaxPolicy(rules), RandomPolicy()):
-        found = evaluate(player, rules)
-        assert results_of(row_of(1, 0.0, found, rules), rules) == found
+@pytest.mark.parametrize("kind", [Rules, Misere])
+@pytest.mark.parametrize("name", ["minimax", "random"])
+def test_the_results_come_back_from_a_row_of_metrics_also_where_a_side_must_win(kind, name):
+    rules = kind(2, 3, 2)
+    found = evaluate(make_opponent(name, rules), rules)
+    assert results_of(row_of(1, 0.0, found, rules), rules) == found
+
+
+def test_a_row_of_metrics_says_which_side_was_sampled():
+    long = Rules(1, 13, 3)
+    found = evaluate_or_sample(LineCounter(long), long, "X")
+    assert found.sampled == ("O",)
+    assert results_of(row_of(1, 0.0, found, long), long) == found
+
+
+def test_x_has_no_goal_where_o_wins():
     with refuses("no X can avoid losing", "2x3"):
-        check_goal(SimpleNamespace(rules=rules, learned_side="X"), "unbeatable")
+        check_goal(SimpleNamespace(rules=Misere(2, 3, 2), learned_side="X"), "unbeatable")
 
 
 def test_the_metrics_are_the_exact_results_of_every_evaluation(tmp_path):
-    policies, games = (WEAK, RANDOM, PERFECT, BEST), [7, 8, 9, 123_456]
+    policies = (WEAK, RANDOM, PERFECT, BEST)
+    games = [7, 8, 9, 123_456]
     notes = {"illegal_everywhere": [0.25, 0.125, 0, 0], "games": games}
     run = trained(new_run(tmp_path), policies, notes=notes)
     rows = metrics(tmp_path)
@@ -165,7 +169,7 @@ def test_the_metrics_are_the_exact_results_of_every_evaluation(tmp_path):
             assert row[f"unbeatable_{name}"] == str(int(stated.unbeatable))
             assert row[f"optimal_{name}"] == str(int(policy is BEST))
     assert [float(row["games"]) for row in rows] == games
-    assert resumed(tmp_path, policies, steps=500)[0].record.rows == run.record.rows
+    assert resumed(tmp_path, policies, steps=500).record.rows == run.record.rows
     events = EventAccumulator(str(tmp_path)).Reload()
     assert {"train/loss", "noted/games"} < set(events.Tags()["scalars"])
     found = [(event.step, event.value) for event in events.Scalars("exact/unbeatable_x")]
@@ -174,15 +178,18 @@ def test_the_metrics_are_the_exact_results_of_every_evaluation(tmp_path):
 
 def test_the_best_model_by_exact_results_is_kept_and_certified(tmp_path, monkeypatch):
     monkeypatch.setattr(runs, "CHECKPOINT_SECONDS", -1)
-    kept, run = [], new_run(tmp_path, preset="weakling", steps=500, seed=3)
-    look = {"meanwhile": lambda steps: steps > 100 and kept.append(saved_at(tmp_path))}
-    trained(run, [RANDOM, PERFECT, WEAK, BEST, BEST], **look)  # the last is no better
-    assert [*kept, saved_at(tmp_path)] == [100, 200, 200, 400, 400]
-    returned, content = run.finish(), read(tmp_path)
-    assert returned == content
+    kept = []
+    run = new_run(tmp_path, preset="weakling", steps=500, seed=3)
+    model = tmp_path / "model.json"
+    look = lambda steps: steps > 100 and kept.append(saved_at(model))  # noqa: E731
+    trained(run, [RANDOM, PERFECT, WEAK, BEST, BEST], meanwhile=look)  # the last is no better
+    assert [*kept, saved_at(model)] == [100, 200, 200, 400, 400]
+    content = run.finish()
+    assert content == read(tmp_path)
     verify(content)
     assert (table_of(content).table == BEST.table).all()
-    about, training = content.stated, content.stated.training
+    about = content.stated
+    training = about.training
     assert (about.agent, about.seed, about.config["steps"]) == ("somebody", 3, 500)
     points = [training[name]["steps"] for name in ("first_unbeatable", "best_at", "first_optimal")]
     assert (points, training["steps"]) == ([200, 400, 400], 500)
@@ -193,18 +200,22 @@ def test_the_best_model_by_exact_results_is_kept_and_certified(tmp_path, monkeyp
 
 def test_an_interrupt_stops_at_the_next_evaluation_and_a_second_one_at_once(tmp_path):
     """Everything is saved at that evaluation; a run without a checkpoint leaves nothing."""
-    before, run = signal.getsignal(signal.SIGINT), new_run(tmp_path / "run", steps=9999)
-    once, shown = {"meanwhile": lambda steps: steps == 200 and signal.raise_signal(2)}, display(run)
-    trained(run, [RANDOM], shown, **once)
+    before = signal.getsignal(signal.SIGINT)
+    run = new_run(tmp_path / "run", steps=9999)
+    shown = display(run)
+    trained(run, [RANDOM], shown, meanwhile=lambda steps: steps == 200 and interrupt())
     assert run.is_interrupted
     assert "stopping" in shown.console.file.getvalue()
-    assert saved_at(tmp_path / "run", "checkpoint/progress.json") == 200
-    twice = {"meanwhile": lambda _: [signal.raise_signal(2), signal.raise_signal(2)]}
-    run = Run(tmp_path / "new", PAGE, Config())
-    with pytest.raises(KeyboardInterrupt), run.files.held():
-        trained(run, [RANDOM], **twice)
+    assert saved_at(tmp_path / "run/checkpoint/progress.json") == 200
+    new = Run(tmp_path / "new", PAGE, Config())
+    with pytest.raises(KeyboardInterrupt), new.files.held():
+        trained(new, [RANDOM], meanwhile=lambda steps: [interrupt(), interrupt()])
     assert signal.getsignal(signal.SIGINT) is before
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+def interrupt():
+    signal.raise_signal(signal.SIGINT)
 
 
 @pytest.mark.parametrize("at", [330, 730])
@@ -215,7 +226,8 @@ def test_checkpoints_come_between_evaluations_too_and_the_run_continues_from_the
 
     Seconds go on from those of the checkpoint.
     """
-    now, run = [1000.0], new_run(tmp_path, steps=800)
+    now = [1000.0]
+    run = new_run(tmp_path, steps=800)
     every = run.config.replace(judge_every=400)
 
     def step(steps):
@@ -232,11 +244,11 @@ def test_checkpoints_come_between_evaluations_too_and_the_run_continues_from_the
     saved = read_json(tmp_path / "checkpoint" / "progress.json")
     assert at - 300 < saved["steps"] < at
     assert saved["seconds"] == pytest.approx(0.12 * saved["steps"], abs=0.01)
-    again, learner = resumed(tmp_path, [RANDOM, PERFECT])
-    assert (again.learner.steps, learner.steps, learner.restored) == (saved["steps"],) * 3
+    again = resumed(tmp_path, [RANDOM, PERFECT])
+    assert again.learner.steps == again.learner.restored == saved["steps"]
     assert [row["steps"] for row in again.record.rows] == ([] if at < 400 else [400])
     with again.observed(display(again)):
-        any(again.evaluate() for _ in evaluations(learner, every, again.pause))
+        any(again.evaluate() for _ in evaluations(again.learner, every, again.pause))
     assert steps_of(tmp_path) == [400, 800]
     assert float(metrics(tmp_path)[-1]["seconds"]) >= saved["seconds"]
 
@@ -248,5 +260,6 @@ def test_where_one_side_is_trained_only_that_side_counts_and_ends_the_run(tmp_pa
     good_x, good_o = (TabularPolicy(RULES, table) for table in tables)
     run = trained(new_run(tmp_path, "unbeatable", side="O"), [good_x, good_o])
     assert (run.best_player.table == good_o.table).all()
-    assert steps_of(tmp_path) == [100, saved_at(tmp_path, "checkpoint/progress.json")] == [100, 200]
+    assert steps_of(tmp_path) == [100, 200]
+    assert saved_at(tmp_path / "checkpoint/progress.json") == 200
     assert {run.record.first_reached[goal]["steps"] for goal in ("unbeatable", "optimal")} == {200}

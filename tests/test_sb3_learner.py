@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 from learners import BOARDS, OBSERVATIONS, RULES
+from programs import without
 from sb3_contrib import MaskablePPO
-from small_runs import without
 from stable_baselines3 import DQN
 
 from agents import dqn, maskable_ppo

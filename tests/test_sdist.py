@@ -1,12 +1,11 @@
 """The source archive, unpacked into an empty folder: its tests are all there and run."""
 
 import re
-import subprocess
-import sys
 import tarfile
 
 import packaging_facts as facts
 import pytest
+from programs import python
 
 pytestmark = pytest.mark.slow
 FAST = ("rules", "notation", "env", "registration", "documents", "package", "playthroughs")
@@ -29,8 +28,7 @@ def unpacked(archive, tmp_path_factory):
 
 def pytest_in(folder, *arguments):
     """The output of pytest in a folder; the folder comes before an editable install."""
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments]
-    done = subprocess.run(command, cwd=folder, capture_output=True, encoding="utf-8")
+    done = python("-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments, folder=folder)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr
     return done.stdout
 

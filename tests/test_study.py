@@ -7,7 +7,8 @@ import subprocess
 import sys
 
 import pytest
-from small_runs import ROOT, contents, metrics, small_config
+from programs import ROOT
+from small_runs import contents, metrics, small_config
 from text_cases import called, refuses
 
 import train

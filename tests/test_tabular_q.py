@@ -21,7 +21,8 @@ def place(text):
 
 
 def test_exploration_falls_at_each_tenth_down_to_its_end():
-    learner, seen = TabularQ(Config(epsilon_end=0.0, anneal_steps=1_000)), []
+    learner = TabularQ(Config(epsilon_end=0.0, anneal_steps=1_000))
+    seen = []
     for learner.steps in (0, 99, 100, 199, 650, 700, 5_000):
         seen.append(round(learner.notes()["epsilon"], 12))
     assert seen == [0.7, 0.7, 0.6, 0.6, 0.1, 0.0, 0.0]
@@ -56,7 +57,8 @@ def test_a_result_reaches_the_first_move_of_its_game_at_once(rewards, end):
 
 def test_it_reaches_the_best_achievable_results_and_the_values_of_its_moves():
     """191/192 wins as X, 866/945 as O, unbeatable; an untrained table can be beaten as O."""
-    policy, empty = trained(page, Config(steps=400_000)).policy(), board(".../.../...")
+    policy = trained(page, Config(steps=400_000)).policy()
+    empty = board(".../.../...")
     assert evaluate(policy).optimal
     assert not evaluate(TabularQ(SMALL).policy()).unbeatable_o
     values = action_values("X", policy, make_opponent("minimax-slip=0.6", RULES), RULES, empty[0])

@@ -1,22 +1,17 @@
 """The trained agents that the package carries: each one is proven again from its moves."""
 
 import re
-import subprocess
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
+from programs import ROOT, without
 from text_cases import refuses
 
 from apps.players.seat import VALUES_FOLDER
 from benchmarks.trained import MOST_CHECKS
 from tictactoe_env import Rules, TabularPolicy, evaluate, make_opponent
-from tictactoe_env.certificates.certificate import (
-    table_of,
-    verify,
-)
+from tictactoe_env.certificates.certificate import table_of, verify
 from tictactoe_env.opponents.__main__ import main
 from tictactoe_env.trained.packed import (
     FOLDER,
@@ -35,13 +30,15 @@ AGENTS = {
 
 @pytest.mark.parametrize("name", trained_names())
 def test_every_trained_agent_is_what_its_certificate_states(name):
-    content, policy = certificate_of(name), make_opponent(name, Rules())
+    content = certificate_of(name)
+    policy = make_opponent(name, Rules())
     verify(content)
     assert np.array_equal(table_of(content).table, policy.table)
     assert replace(content, moves={}) == facts_of(name)
     results = evaluate(policy)
-    proven = [getattr(results, f"unbeatable_{side.lower()}") for side in content.trained]
-    assert facts_of(name).verdict().startswith("cannot") == all(proven)
+    proven = {"X": results.unbeatable_x, "O": results.unbeatable_o}
+    is_proven = all(proven[side] for side in content.trained)
+    assert facts_of(name).verdict().startswith("cannot") == is_proven
     assert name.partition("-")[0] == content.stated.agent
     assert len(content.sha256_of_moves) == 64
 
@@ -61,7 +58,7 @@ def test_the_growth_of_a_trained_agent_belongs_to_its_certificate(name):
     training = content.stated.training
     assert len(rows) <= MOST_CHECKS
     assert rows[-1]["steps"] == training["steps"]
-    certified = {row["steps"]: row for row in rows}[training["best_at"]["steps"]]
+    (certified,) = [row for row in rows if row["steps"] == training["best_at"]["steps"]]
     for side, found in content.results.items():
         assert certified[f"{side.lower()}_loss"] == pytest.approx(found.vs_random.loss, abs=1e-5)
     if "first_unbeatable" in training:
@@ -93,16 +90,12 @@ def test_a_trained_agent_is_an_opponent_on_3x3_only():
 
 
 def test_the_list_shows_every_name_with_its_strength_and_needs_numpy_only():
-    script = (
-        "import sys\nfrom tictactoe_env.opponents.__main__ import main\nassert not main([])\n"
-        "assert not {'torch', 'stable_baselines3', 'safetensors'} & set(sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    rows = {line.split()[0]: line for line in done.stdout.splitlines()[::-1] if line}
+    program = "from tictactoe_env.opponents.__main__ import main; main([])"
+    lines = without("torch stable_baselines3 safetensors", program).splitlines()
+    rows = {line.split()[0]: line for line in lines[::-1] if line}
     assert {*trained_names(), "minimax", "search-depth=2", "mcts-playouts=50"} <= set(rows)
     assert rows["trie"].endswith("cannot be beaten")
-    assert max(map(len, done.stdout.splitlines())) <= 80
+    assert max(map(len, lines)) <= 80
     assert "cannot be beaten as X" in rows["dqn-duel-first"]
 
 
@@ -118,7 +111,7 @@ def test_players_that_are_named_are_evaluated_exactly(capsys):
 
 
 def test_the_documents_name_the_seeds_that_are_not_0():
-    page = (Path(__file__).parent.parent / "docs/opponents.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/opponents.md").read_text(encoding="utf-8")
     told = {name: int(seed) for name, seed in re.findall(r"`(\w+)` \(seed (\d+)\)", page)}
     seeds = {name: facts_of(name).stated.seed for name in trained_names()}
     assert told == {name: seed for name, seed in seeds.items() if seed != 0}

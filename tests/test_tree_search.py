@@ -15,7 +15,8 @@ from tictactoe_env.notation import cell_text, parse_board
 from tictactoe_env.rules import Rules
 from tictactoe_env.search.mcts import Graph, MCTSPolicy
 
-RULES, LARGE = Rules(), Rules(5, 5, 4)
+RULES = Rules()
+LARGE = Rules(5, 5, 4)
 RANDOM = [737 / 1260, 8 / 63, 121 / 420]  # X wins, draw, O wins, both at random
 WON = "XX./OO./..."  # X to move, wins at once
 BOARDS = positions_of(RULES).boards[positions_of(RULES).unfinished]

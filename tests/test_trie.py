@@ -57,7 +57,8 @@ def test_it_remembers_the_games_through_each_position_and_takes_no_mean_for_a_pr
         ("XO./XO./...", "a3", [2, 0, 0], 1),
         ("XO./XO./...", "c1", [0, 0, 1], -1),
     ):
-        found, cell = policy.memory(board(text)[0]), parse_cell(name, RULES)
+        found = policy.memory(board(text)[0])
+        cell = parse_cell(name, RULES)
         assert (found.results[cell].tolist(), found.proven[cell]) == (results, proven)
         assert (abs(policy.q_values(board(text))[0, cell]) == 1) == (proven != 0)
 
@@ -86,7 +87,8 @@ def test_a_file_with_a_wrong_line_or_without_a_game_is_refused(tmp_path):
 
 @pytest.mark.usefixtures("no_charts")
 def test_a_file_is_learned_first_and_once_and_what_is_left_out_is_said(tmp_path, capsys):
-    file, run = tmp_path / "games", tmp_path / "run"  # a store is known by its content
+    file = tmp_path / "games"  # a store is known by its content
+    run = tmp_path / "run"
     with GameStore(file) as store:
         store.add_many(parse_lines(MIXED.splitlines()))
     assert train.main(["trie", *f"--steps 0 --out {run} --learn-from {file}".split()]) == 0
@@ -99,7 +101,8 @@ def test_a_file_is_learned_first_and_once_and_what_is_left_out_is_said(tmp_path,
 
 def test_a_move_with_a_winning_reply_is_not_repeated_and_a_position_of_such_moves_is_lost():
     """X has two threats; each of O's four moves is refuted in a game of its own."""
-    trie, threats = taught("a1 b2 a2 b1 a3"), row("X.X/.O./X.O")
+    trie = taught("a1 b2 a2 b1 a3")
+    threats = row("X.X/.O./X.O")
     assert cells("b1").isdisjoint(moves(trie, "X../XO./..."))
     for name, win in (("b1", "a2"), ("a2", "b1"), ("c2", "b1"), ("b3", "b1")):
         assert trie.proven[threats] == 0
@@ -109,15 +112,12 @@ def test_a_move_with_a_winning_reply_is_not_repeated_and_a_position_of_such_move
     assert trie.proven[row("X.X/.O./..O")] == 1  # and so X's move there wins
 
 
-def test_what_it_proves_is_true_and_a_saved_tree_is_the_same():
-    """A saved tree is filled at once, the trained one was filled game by game."""
+def test_what_it_proves_is_true():
     learner = trained(page, Config(steps=3_000, seed=100))
-    known, value = np.array(learner.trie.proven), solve(RULES).value
-    assert (known != 0).sum() > 500
-    assert (known[known != 0] == value[known != 0]).all()
-    again = page.player(Config(), learner.model())
-    for name in ("edges", "rows", "results", "visits", "total", "proven", "score"):
-        assert getattr(again.trie, name) == getattr(learner.trie, name), name
+    proven = np.array(learner.trie.proven)
+    is_known = proven != 0
+    assert is_known.sum() > 500
+    assert (proven == solve(RULES).value)[is_known].all()
 
 
 def test_counting_takes_the_best_mean_and_tries_what_is_new_in_training_only():
@@ -145,7 +145,8 @@ def test_tophep_calls_a_move_good_that_drew_once_and_looks_it_up_by_sequence():
     def chosen(trie, *line):
         node = at = 0
         for cell in map(parse_cell, line, [RULES] * len(line)):
-            node, at = trie.after_move(node, cell), trie.after[at][cell]
+            node = trie.after_move(node, cell)
+            at = trie.after[at][cell]
         return {trie.choose(at, draw, node) for draw in np.arange(9) / 9 + 0.01}
 
     trie = taught(*games, untried="tophep")
@@ -162,7 +163,8 @@ def test_tophep_calls_a_move_good_that_drew_once_and_looks_it_up_by_sequence():
 def test_the_preset_tophep_is_that_system_which_does_not_merge_sequences():
     """Theirs, one run as O: 37.93/38.26/23.81, 95.83 % lost; untrained 28.81/12.70/58.49."""
     learner = trained(page, Config(**presets("trie")["tophep"].options, judge_every=5_000))
-    found, results = learner.training_entries()["by_sequence"], evaluate(learner.policy()).o
+    found = learner.training_entries()["by_sequence"]
+    results = evaluate(learner.policy()).o
     assert [results.win, results.draw, results.loss] == pytest.approx([0.4, 0.37, 0.23], abs=0.04)
     assert found["as_o"]["worst_case_loss"] == pytest.approx(0.9583, abs=1e-4)
 

@@ -50,9 +50,11 @@ def test_results_are_discounted_and_cut_before_a_move_that_was_not_the_best(cut,
 @pytest.mark.parametrize(("look_ahead", "temperature"), [(1, 0.0), (2, 0.3)])
 def test_exploration_temperature_and_look_ahead_work_together(learner, look_ahead, temperature):
     """A move has the value of its position, or what the best answer leaves of it."""
-    states, network = begin(SMALL.replace(look_ahead=look_ahead)).afterstates, learner.network
+    states = begin(SMALL.replace(look_ahead=look_ahead)).afterstates
+    network = learner.network
     values = learner.afterstates.values(network)
-    moves, policy = states.of_moves(states.values(network)), states.policy(states.values(network))
+    moves = states.of_moves(states.values(network))
+    policy = states.policy(states.values(network))
     player = policy.softmax(temperature) if temperature else policy
     table = tabulate(ExploringPolicy(player, (0.9, 0.4), POSITIONS.rules), POSITIONS.rules).by_row()
     for at in POSITIONS.unfinished[::50].tolist():
@@ -63,7 +65,8 @@ def test_exploration_temperature_and_look_ahead_work_together(learner, look_ahea
                 ends = look_ahead == 1 or not answers
                 expected[cell] = values[child] if ends else -max(answers)
         assert moves[at].tolist() == expected.tolist()
-        legal, epsilon = expected > -np.inf, 0.4 if at else 0.9
+        legal = expected > -np.inf
+        epsilon = 0.4 if at else 0.9
         best = np.arange(9) == expected.argmax()
         chosen = np.exp(expected / temperature) if temperature else best
         probs = epsilon * legal / legal.sum() + (1 - epsilon) * chosen / chosen.sum()
@@ -72,7 +75,8 @@ def test_exploration_temperature_and_look_ahead_work_together(learner, look_ahea
 
 def test_differences_from_the_mean_results_are_counted_and_drawn(learner, tmp_path):
     table = learner.tables()["differences.csv"]
-    means, is_met = learner.results.means, learner.results.games > 0
+    means = learner.results.means
+    is_met = learner.results.games > 0
     found = learner.afterstates.outputs(learner.network) - means
     differences = found[is_met].clip(-1, 0.999)  # those beyond are in the outer bars
     for low, count in table.rows:
@@ -145,7 +149,8 @@ def test_a_training_begins_from_the_network_of_a_run_of_the_same_size_and_board(
 
 
 def test_the_first_level_learns_the_dataset_of_another_run_and_no_other_file(tmp_path):
-    level, path = after(1, seed=3), tmp_path / "dataset.csv"
+    level = after(1, seed=3)
+    path = tmp_path / "dataset.csv"
     table = level.tables()["dataset.csv"]
     write_csv(path, table.names, table.rows)
     again = after(1, dataset=str(path))

@@ -60,7 +60,8 @@ def test(name: str, wheel: Path) -> tuple[bool, str, str]:
 
     Returns whether all passed, what pytest counted, and the versions of the requirements.
     """
-    folder, log = ENVIRONMENTS / name, ENVIRONMENTS / f"{name}.log"
+    folder = ENVIRONMENTS / name
+    log = ENVIRONMENTS / f"{name}.log"
     python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     log.write_text("")
     pip = [python, "-m", "pip", "install", "--disable-pip-version-check"]
@@ -130,7 +131,8 @@ def main() -> int:
         return 0
     ENVIRONMENTS.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
-        wheel, all_passed = build_wheel(Path(folder)), True
+        wheel = build_wheel(Path(folder))
+        all_passed = True
         for name in names:
             begun = time.monotonic()
             passed, counted, versions = test(name, wheel)

@@ -16,7 +16,8 @@ def test_games_that_are_made_and_asked_as_by_cleanrl_need_nothing_but_the_id():
     envs = gym.vector.SyncVectorEnv(make)
     inputs = np.array(envs.single_observation_space.shape).prod()
     actor = nn.Sequential(nn.Linear(inputs, 64), nn.Tanh(), nn.Linear(64, 9))
-    obs, returns = torch.Tensor(envs.reset(seed=1)[0]), []
+    obs = torch.Tensor(envs.reset(seed=1)[0])
+    returns = []
     for _ in range(50):
         action = Categorical(logits=actor(obs)).sample()
         next_obs, _, _, _, infos = envs.step(action.numpy())

@@ -80,7 +80,8 @@ def test_a_wrapper_of_gymnasium_plays_whole_games(name):
 def test_a_vector_wrapper_of_gymnasium_plays_whole_games(name, mode):
     games = fast(gym.make_vec(ID, 3, autoreset_mode=mode.name, render_mode="rgb_array"))
     env = getattr(vector, name)(games, **(OBSERVING | OTHERS)[name])
-    rng, finished = np.random.default_rng(0), 0
+    rng = np.random.default_rng(0)
+    finished = 0
     env.reset(seed=0)
     for _ in range(25):
         masks = games.action_masks()

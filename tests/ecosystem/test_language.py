@@ -71,7 +71,8 @@ def server(tmp_path):
 @pytest.fixture
 def failing(server):
     """A server before it that fails every tenth time: its address, and what it was asked."""
-    asked, number = [], count(1)
+    asked = []
+    number = count(1)
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self):

@@ -37,7 +37,8 @@ def test_recorded_games_have_all_of_info_and_are_played_again(seeds, tmp_path, m
     metadata = dataset.storage.get_episode_metadata(dataset.episode_indices)
     for episode, about in zip(dataset, metadata, strict=True):
         seen, info = env.reset(seed=int(about["seed"]))
-        played, rewards = [(seen, *info.values())], []
+        played = [(seen, *info.values())]
+        rewards = []
         for action in episode.actions:
             seen, reward, *_, info = env.step(int(action))
             played.append((seen, *info.values()))

@@ -24,14 +24,16 @@ def boards(rng):
 
 
 def test_random_games_agree_move_by_move_with_the_environment():
-    rng, results = np.random.default_rng(0), set()
+    rng = np.random.default_rng(0)
+    results = set()
     for arguments, name in boards(rng):
         env = TicTacToeEnv(opponent=None, **arguments)
         state = pyspiel.load_game(name).new_initial_state()
         _, info = env.reset()
         while not state.is_terminal():
             assert np.flatnonzero(info["action_mask"]).tolist() == state.legal_actions()
-            mover, action = state.current_player(), int(rng.choice(state.legal_actions()))
+            mover = state.current_player()
+            action = int(rng.choice(state.legal_actions()))
             assert info["side"] == (1 if mover == 0 else -1)
             state.apply_action(action)
             _, reward, terminated, _, info = env.step(action)

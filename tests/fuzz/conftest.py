@@ -31,13 +31,18 @@ def pytest_runtestloop(session):
 
     Each time it has another seed. A test that has found something is not run again.
     """
-    seconds, seed = session.config.option.seconds, session.config.option.seed
+    seconds = session.config.option.seconds
+    seed = session.config.option.seed
     if seconds is None or session.config.option.collectonly or session.testsfailed:
         return None  # as pytest does it
-    end, spent, rounds, items = time.monotonic() + seconds, Counter(), Counter(), session.items
+    end = time.monotonic() + seconds
+    spent = Counter()
+    rounds = Counter()
+    items = session.items
     while items and time.monotonic() < end:
         item = min(items, key=lambda one: spent[one])
-        began, failed = time.monotonic(), session.testsfailed
+        began = time.monotonic()
+        failed = session.testsfailed
         number = 1_000_000 * seed + rounds[item]
         hypothesis.core.global_force_seed = number
         item.ihook.pytest_runtest_protocol(item=item, nextitem=session)

@@ -46,10 +46,8 @@ def certificates(draw):
     known = table_of(size, draw(st.sampled_from(PLAYERS)))
     table = np.array(known.table)
     for _ in range(draw(st.integers(0, 3))):
-        row, share = (
-            draw(st.integers(0, len(table) - 1)),
-            draw(st.sampled_from((1, 0.5, 1e-9, 1e-13))),
-        )
+        row = draw(st.integers(0, len(table) - 1))
+        share = draw(st.sampled_from((1, 0.5, 1e-9, 1e-13)))
         cell = draw(st.integers(0, table.shape[1] - 1))
         table[row] = (1 - share) * table[row] + share * np.eye(table.shape[1])[cell]
     policy = TabularPolicy(known.rules, table)

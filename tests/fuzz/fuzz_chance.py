@@ -24,13 +24,15 @@ SINGLE = 4_000  # draws of an environment for single games, which is slower
 MOST = 6.0  # standard deviations: a probability of 1e-9
 BOARDS = st.sampled_from([Rules(*size) for size in ((3, 3, 3), (2, 3, 2), (2, 4, 3), (3, 2, 3))])
 MODES = st.sampled_from(("SAME_STEP", "NEXT_STEP", "DISABLED"))
-SEEDS, PLACES = st.integers(0, 2**31), st.floats(0, 1, exclude_max=True)
+SEEDS = st.integers(0, 2**31)
+PLACES = st.floats(0, 1, exclude_max=True)
 few = settings(max_examples=2, phases=[Phase.reuse, Phase.generate])
 
 
 def mixed(game, board, share):
     """Perfect play, but a random move with this probability."""
-    best, any_cell = game.perfect(board), game.uniform(board)
+    best = game.perfect(board)
+    any_cell = game.uniform(board)
     return {cell: (1 - share) * best.get(cell, 0) + share * any_cell[cell] for cell in any_cell}
 
 
@@ -53,7 +55,8 @@ def check_law(law, counts):
     The cube root of a chi-square is nearly normal (Wilson and Hilferty, 1931).
     """
     assert {key for key, count in counts.items() if count} <= {key for key in law if law[key]}
-    total, free = sum(counts.values()), sum(share > 0 for share in law.values()) - 1
+    total = sum(counts.values())
+    free = sum(share > 0 for share in law.values()) - 1
     parts = {key: total * float(share) for key, share in law.items() if share}
     square = sum((counts.get(key, 0) - part) ** 2 / part for key, part in parts.items())
     if free:
@@ -75,10 +78,12 @@ def position(game, place, rules):
 @few
 @given(BOARDS, OPPONENTS, PLACES, MODES | st.just("single"), SEEDS)
 def test_replies_have_the_stated_probabilities(rules, opponent, place, mode, seed):
-    game, (name, law) = plain(rules), opponent
+    game = plain(rules)
+    name, law = opponent
     board, options = position(game, place, rules)
     if mode == "single":
-        env, times = TicTacToeEnv(name, **rules.to_json()), SINGLE
+        env = TicTacToeEnv(name, **rules.to_json())
+        times = SINGLE
     else:
         env = TicTacToeVectorEnv(DRAWS // 4, name, autoreset_mode=mode, **rules.to_json())
         times = 4
@@ -95,7 +100,8 @@ def test_replies_have_the_stated_probabilities(rules, opponent, place, mode, see
 @given(BOARDS, POOLS, MODES, SEEDS)
 def test_random_play_has_the_stated_results(rules, pool, mode, seed):
     """pool: the opponents of which one is drawn for each game, by their weights."""
-    game, law = plain(rules), Counter()
+    game = plain(rules)
+    law = Counter()
     whole = 2 * sum(weight for _, weight in pool)
     for (_, choice), weight in pool:
         as_x = game.match(game.uniform, lambda board, choice=choice: choice(game, board))
@@ -103,7 +109,8 @@ def test_random_play_has_the_stated_results(rules, pool, mode, seed):
         for side, chances in ((1, as_x[:3]), (-1, as_o[2::-1])):
             for outcome, chance in zip((1, 0, -1), chances, strict=True):
                 law[side, outcome] += Fraction(weight, whole) * chance
-    counts, rng = Counter(), np.random.default_rng(seed)
+    counts = Counter()
+    rng = np.random.default_rng(seed)
     names = [(name, weight) for (name, _), weight in pool]
     env = TicTacToeVectorEnv(DRAWS // 10, names, autoreset_mode=mode, **rules.to_json())
     env.reset(seed=seed)

@@ -20,7 +20,8 @@ GROWING = ("open", "write", "flush", "os.rename", "os.mkdir", "os.link", "os.sym
 
 def fail(code, first, is_lasting):
     """An error of the disk at the changes from this one on that it concerns, or at one of them."""
-    kinds, failed = GROWING if code == errno.ENOSPC else None, []
+    kinds = GROWING if code == errno.ENOSPC else None
+    failed = []
 
     def meet(number, kind):
         concerns = number >= first and (kinds is None or kind in kinds)
@@ -75,7 +76,8 @@ def check_told(ended, printed, code, folder):
 @given(st.sampled_from((1, 50)), st.integers(0, 60_000), st.lists(st.sampled_from((1, 7, 40))))
 def test_a_store_that_may_not_grow_says_so_and_loses_nothing(before, room, batches):
     with TemporaryDirectory() as place:
-        path, told = Path(place, "games.db"), Path(place, "told")
+        path = Path(place, "games.db")
+        told = Path(place, "told")
         in_child(write, path, told, 10**9, [before], 0)
 
         def fill():

@@ -19,7 +19,9 @@ FOLDER = TemporaryDirectory()  # removed at the end
 
 def check_import(data):
     """The games of these bytes, which follow the rules; None if they are refused."""
-    path, said, games = Path(FOLDER.name, "games"), "", None
+    path = Path(FOLDER.name, "games")
+    said = ""
+    games = None
     path.write_bytes(data)
     try:
         games = list(read_games(path))

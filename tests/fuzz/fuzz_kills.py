@@ -32,7 +32,8 @@ def test_a_training_that_is_killed_goes_on_to_the_same_bytes(training, kills):
     """kills: at which part of its changes, and of those of each training that continues it."""
     changes = whole(training)[1]
     with TemporaryDirectory() as place:
-        folder, (first, *later) = Path(place), [1 + int(kill * changes) for kill in kills]
+        folder = Path(place)
+        first, *later = [1 + int(kill * changes) for kill in kills]
         assert begin(training, folder, kill_at(first))[0] == KILLED
         for number in (*later, 0):
             code, printed = resume(training, folder, kill_at(number))
@@ -50,7 +51,8 @@ def write(path, told, first, batches, instruction):
 
     instruction: of SQLite's machine, at which this process kills itself.
     """
-    left, connect = [instruction], sqlite3.connect
+    left = [instruction]
+    connect = sqlite3.connect
 
     def count():
         left[0] -= 20
@@ -86,7 +88,9 @@ def write(path, told, first, batches, instruction):
 def test_games_are_in_the_store_that_its_killed_writers_were_told_of(writers, is_at_once):
     """writers: sizes of batches, and the instruction at which it kills itself; 0 for none."""
     with TemporaryDirectory() as place:
-        path, told, running = Path(place, "games.db"), Path(place, "told"), []
+        path = Path(place, "games.db")
+        told = Path(place, "told")
+        running = []
         for number, (batches, instruction) in enumerate(writers):
             arguments = (path, told, GAMES * GAMES * number, batches, instruction)
             running.append(FORK.Process(target=write, args=arguments))
@@ -101,7 +105,8 @@ def test_games_are_in_the_store_that_its_killed_writers_were_told_of(writers, is
 
 def check_store(path, told):
     """Check that a store has all games that were added, and of each batch all games or none."""
-    begun, added = set(), set()
+    begun = set()
+    added = set()
     for line in told.read_text().splitlines() if told.exists() else ():
         word, start, stop = line.split()
         (begun if word == "begun" else added).add(range(int(start), int(stop)))

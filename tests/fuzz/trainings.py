@@ -62,7 +62,9 @@ class Watched(io.FileIO):
 
 def watch(folder, meet):
     """Call meet(kind) before each change below a folder, from here on to the end of the process."""
-    folder, really_open, really_fsync = os.path.realpath(folder), open, os.fsync
+    folder = os.path.realpath(folder)
+    really_open = open
+    really_fsync = os.fsync
 
     def is_below(path):
         # A name alone belongs to an open folder: shutil.rmtree removes files in this way.
@@ -108,7 +110,8 @@ def in_child(action, *arguments):
             finally:
                 sender.send(printed.getvalue())
 
-    child, said = FORK.Process(target=act), ""
+    child = FORK.Process(target=act)
+    said = ""
     child.start()
     sender.close()
     with suppress(EOFError):

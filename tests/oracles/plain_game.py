@@ -193,7 +193,9 @@ def plain_standing(cells: Any, size: tuple[int, int, int], early_draw: bool) -> 
         side, other = ("X", "O") if len(moves) % 2 == 0 else ("O", "X")
         if ended or board[cell]:
             illegal = index
-            ended, winner = (ended, winner) if ended else ("illegal", other)
+            if not ended:
+                ended = "illegal"
+                winner = other
             break
         board[cell] = 1 if side == "X" else -1
         moves.append(cell)
