@@ -17,12 +17,13 @@ import numpy as np
 from gymnasium.envs.registration import EnvSpec
 from numpy.typing import NDArray
 
+from tictactoe_env.actions import checked_actions, legal_actions
 from tictactoe_env.errors import one_of, printable
 from tictactoe_env.exact.positions import ENUMERABLE, can_enumerate, draw_starts
 from tictactoe_env.notation import SIDES, board_text, check_move, parse_board, parse_game, replay
 from tictactoe_env.observation import OBSERVATIONS
 from tictactoe_env.opponents import text_of
-from tictactoe_env.policy import Policy, as_policy, checked_actions, legal_actions
+from tictactoe_env.policy import Policy, as_policy
 from tictactoe_env.rules import SIZES, Boards, Rules, mark_of, side_to_move, to_move
 
 _SIDE_CHOICES = (*SIDES, "random", "alternate")

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tictactoe_env.actions import checked_probs
 from tictactoe_env.errors import whole_number
 from tictactoe_env.exact.positions import NO_CELL, EndRow, Ply, backward, positions_of
 from tictactoe_env.exact.proof import Limit, Progress, Reach, TableReach, reach_of
@@ -22,7 +23,7 @@ from tictactoe_env.exact.provable import to_be_met
 from tictactoe_env.exact.solver import solve
 from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.model_env import boards_of
-from tictactoe_env.policy import Model, Policy, checked_probs, sample
+from tictactoe_env.policy import Model, Policy, sample
 from tictactoe_env.rules import (
     ONGOING,
     OUTCOME_NUMBERS,

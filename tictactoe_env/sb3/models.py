@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from stable_baselines3.common.vec_env import VecEnv
 
 from tictactoe_env.exact.tables import TabularPolicy
-from tictactoe_env.policy import CanonicalPolicy, Policy, PredictPolicy, RandomPolicy, keeps
+from tictactoe_env.policy import CanonicalPolicy, Policy, RandomPolicy, keeps
 from tictactoe_env.pool import snapshot
+from tictactoe_env.predict_policy import PredictPolicy
 from tictactoe_env.rules import SIDES, Boards, Rules
 from tictactoe_env.symmetry import images
 
