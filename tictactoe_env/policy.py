@@ -262,10 +262,13 @@ def stated(policy: Any, name: str) -> Any:
     own = getattr(policy, "__dict__", {})
     if name in own:
         maker = next(one for one in classes if "__init__" in vars(one))
-        is_said = maker is object or keeps(policy, maker)
-        return own[name] if is_said else None
+        if maker is object or keeps(policy, maker):
+            return own[name]
+        return None
     owner = next((one for one in classes if name in vars(one)), None)
-    return getattr(policy, name) if owner and keeps(policy, owner) else None
+    if owner is None or not keeps(policy, owner):
+        return None
+    return getattr(policy, name)
 
 
 def as_policy(

@@ -49,7 +49,9 @@ class PredictPolicy:
         self.rules = rules
         self.deterministic = deterministic
         find = getattr(model, "get_vec_normalize_env", None)
-        self.normalizer = find() if normalizer is None and callable(find) else normalizer
+        if normalizer is None and callable(find):
+            normalizer = find()
+        self.normalizer = normalizer
         env = model_env.env_of(model)
         if env is not None:
             model_env.check_env(env, rules)
@@ -68,8 +70,10 @@ class PredictPolicy:
                 f"{shapes}: name its board, {example}, or say how it plays by a FunctionPolicy"
             )
         self.observation = known[self._shape]
-        self.actions = "columns" if rules.gravity and actions == rules.cols else "cells"
-        if self.actions == "cells" and actions != rules.cells:
+        self.actions = "cells"
+        if rules.gravity and actions == rules.cols:
+            self.actions = "columns"
+        elif actions != rules.cells:
             raise ValueError(
                 f"the model has {actions} actions, but {rules} has {rules.cells}: name its board, "
                 f"{example}"
@@ -117,7 +121,9 @@ class PredictPolicy:
         """The observations that the model gets of these boards (B, cells), normalized: (B, ...)."""
         seen = observe(boards, self.rules, self.observation)
         seen = seen.reshape(len(boards), *self._shape).astype(self._dtype)
-        return seen if self.normalizer is None else self.normalizer.normalize_obs(seen)
+        if self.normalizer is None:
+            return seen
+        return self.normalizer.normalize_obs(seen)
 
     def _check_masks(self, env: Any) -> None:
         """Raise ValueError unless the masks that some games give now are the legal moves."""
@@ -137,9 +143,7 @@ class PredictPolicy:
 
     def _predict(self, boards: Boards) -> NDArray[Any]:
         """The predicted actions. Raises ValueError if there is a state beside them."""
-        takes_masks = _takes_masks(self.model.predict)
-        legal = legal_actions(boards, self.rules, self.actions)
-        masks = {"action_masks": legal} if takes_masks else {}
+        masks = self._masks(self.model.predict, boards)
         actions, state = self.model.predict(self.observations(boards), deterministic=True, **masks)
         if state is not None:
             raise ValueError(
@@ -148,11 +152,16 @@ class PredictPolicy:
             )
         return np.asarray(actions)
 
+    def _masks(self, function: Any, boards: Boards) -> dict[str, NDArray[np.bool_]]:
+        """The legal actions as an argument of a function, if it takes masks."""
+        if not _takes_masks(function):
+            return {}
+        return {"action_masks": legal_actions(boards, self.rules, self.actions)}
+
     def _distribution(self, network: Any, boards: Boards) -> NDArray[np.float64]:
         """The probabilities that a network of Stable-Baselines3 gives its actions: (B, cells)."""
         network.set_training_mode(False)  # as `predict` does
-        legal = legal_actions(boards, self.rules, self.actions)
-        masks = {"action_masks": legal} if _takes_masks(network.get_distribution) else {}
+        masks = self._masks(network.get_distribution, boards)
         tensor, _ = network.obs_to_tensor(self.observations(boards))
         found = network.get_distribution(tensor, **masks).distribution.probs
         return on_cells(found.detach().cpu().numpy(), boards, self.rules, self.actions)
@@ -189,8 +198,10 @@ def _likely_board(shape: tuple[int, ...] | None, actions: int) -> str:
     elif shape:
         rows, cols = shape[0] // 2 // actions, actions
         falls = True
-    law = ", gravity=True" if falls else ""
-    return f"Rules({rows}, {cols}, {min(rows, cols, 4)}{law})"
+    board = f"{rows}, {cols}, {min(rows, cols, 4)}"
+    if falls:
+        board += ", gravity=True"
+    return f"Rules({board})"
 
 
 def _network(model: Any) -> Any:

@@ -67,7 +67,9 @@ class MaskableDQNPolicy(DQNPolicy):
             values = self.acting_network(tensor)
             masks = torch.as_tensor(checked_masks(action_masks, *values.shape), device=self.device)
             actions = masked(values, masks).argmax(dim=1).cpu().numpy()
-        return (actions if is_batch else actions.squeeze(axis=0)), state
+        if not is_batch:
+            actions = actions.squeeze(axis=0)
+        return actions, state
 
 
 class MaskableCnnPolicy(MaskableDQNPolicy, CnnPolicy):
