@@ -5,16 +5,15 @@ is the expected reward at the end if the best moves follow, against the same opp
 makes the move with the highest value. By default three quarters of the games on small boards are
 against perfect play with 80 % random moves (`minimax-slip=0.8`), a quarter against snapshots of the
 player. The opponent is part of the environment: the next board is the one after its reply.
-Differences from the `DQN` of Stable-Baselines3:
+The algorithm is `tictactoe_env.sb3.MaskableDQN`: illegal moves are left out of exploration, greedy
+moves and targets, and each game explores with probability epsilon on its own. It learns with
 
-- Occupied cells, read from the board, are left out of exploration, greedy moves and targets.
 - Double Q-learning (van Hasselt et al. 2016, https://arxiv.org/abs/1509.06461): the maximum of
   noisy values is too high, so the network picks the next move and the target network values it.
 - By default the target network is a running average of the network. It is less noisy, so it is the
   target network that plays.
 - With `symmetry` the network sees one board for all its rotations and reflections.
-- Each game explores with probability epsilon on its own, instead of all together. Epsilon and the
-  learning rate depend on the steps made, not on their share of the training run.
+- Epsilon and the learning rate depend on the steps made, not on their share of the training run.
 - A step of many games is followed by one update on a large batch from a replay buffer with its own
   random generator. The loss is the squared error, not Huber's: a value is a mean and not a median.
 
@@ -28,14 +27,18 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 import torch
-from stable_baselines3 import DQN
-from stable_baselines3.common.buffers import ReplayBuffer
-from stable_baselines3.common.type_aliases import ReplayBufferSamples
+from numpy.typing import NDArray
 from stable_baselines3.common.utils import FloatSchedule, LinearSchedule, polyak_update
-from stable_baselines3.dqn.policies import DQNPolicy, QNetwork
+from stable_baselines3.dqn.policies import QNetwork
 
 from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.rules import Rules
+from tictactoe_env.sb3 import (
+    MaskableDQN,
+    MaskableDQNPolicy,
+    MaskableReplayBuffer,
+    MaskableReplayBufferSamples,
+)
 from training.board_network import Opening, network_options, planes_of
 from training.canonical import CanonicalBoards
 from training.learner import Arrays, State, crossed
@@ -116,7 +119,7 @@ SEARCH = {
 
 
 class BoardQNetwork(QNetwork):
-    """Values (B, cells) of the moves on boards (B, 2, rows, cols), -inf for forbidden moves."""
+    """Values (B, cells) of the moves on boards (B, 2, rows, cols), also of illegal moves."""
 
     def __init__(
         self, *arguments: Any, rules: Rules, symmetry: bool, opening: str, tanh: bool, **more: Any
@@ -137,16 +140,36 @@ class BoardQNetwork(QNetwork):
         # The canonical boards (U, ...), the one (B,) of each board, and the cells (B, cells) on it.
         boards, which, cells = find(planes)
         canonical_values = super().forward(boards)[which]
-        values = canonical_values.gather(1, cells)  # turned back to the boards as they are
-        return values.masked_fill(self.opening.forbidden(planes), -torch.inf)
+        return canonical_values.gather(1, cells)  # turned back to the boards as they are
+
+    def move_scores(self, planes: torch.Tensor, distinct: bool = True) -> torch.Tensor:
+        """The values, -inf for moves that may not be made."""
+        return self(planes, distinct).masked_fill(self.opening.forbidden(planes), -torch.inf)
+
+    def _predict(self, observation: Any, deterministic: bool = True) -> torch.Tensor:
+        """The moves (B,) where no masks are given: they follow from the boards."""
+        return self.move_scores(observation).argmax(dim=1)
 
 
-class BoardDQNPolicy(DQNPolicy):
-    """The network and the target network. board: further arguments of `BoardQNetwork`."""
+class BoardDQNPolicy(MaskableDQNPolicy):
+    """The network and the target network.
 
-    def __init__(self, *arguments: Any, board: dict[str, Any], **options: Any):
+    board: further arguments of `BoardQNetwork`. averages: whether the target network is a running
+    average of the network, and plays.
+    """
+
+    q_net: BoardQNetwork
+    q_net_target: BoardQNetwork
+
+    def __init__(self, *arguments: Any, board: dict[str, Any], averages: bool, **options: Any):
         self.board = board
+        self.averages = averages
         super().__init__(*arguments, **options)
+
+    @property
+    def acting_network(self) -> BoardQNetwork:
+        """The network that plays."""
+        return self.q_net_target if self.averages else self.q_net
 
     def make_q_net(self) -> BoardQNetwork:
         """A new network, as in the base class but with the arguments `board`."""
@@ -167,6 +190,7 @@ def policy_options(config: Config) -> dict[str, Any]:
     }
     return {
         "board": board,
+        "averages": config.target_every == 0,
         "net_arch": list(config.hidden),
         **network_options(config),
         "optimizer_class": OPTIMIZERS[config.optimizer],
@@ -181,16 +205,16 @@ def player(config: Config, model: Arrays) -> ValuedTable | LivePolicy:
     network = policy_of(BoardDQNPolicy, config, **policy_options(config)).q_net
     load_weights(network, model)
     if rules.cells > TABULATED:
-        return live_policy(config, model, partial(network, distinct=False), worth=worth)
+        return live_policy(config, model, partial(network.move_scores, distinct=False), worth=worth)
     with torch.no_grad():
-        values = network(planes_of(rules)).numpy()  # of all unfinished positions
+        values = network.move_scores(planes_of(rules)).numpy()  # of all unfinished positions
     return config.opened(ValuedTable(rules, values, worth))
 
 
 # --- the replay buffer ---------------------------------------------------------------------------
 
 
-class MoveBuffer(ReplayBuffer):
+class MoveBuffer(MaskableReplayBuffer):
     """A replay buffer that samples with its own generator, and can be saved.
 
     Stable-Baselines3's own buffer samples with NumPy's global generator.
@@ -203,25 +227,16 @@ class MoveBuffer(ReplayBuffer):
         "actions": np.int8,
         "rewards": np.float32,
         "dones": np.int8,
+        "next_action_masks": np.bool_,
     }
 
     def __init__(self, *arguments: Any, seed: int = 0, **options: Any):
-        # No game is cut off by a time limit.
-        super().__init__(*arguments, **{**options, "handle_timeout_termination": False})
+        super().__init__(*arguments, **options)
         self.rng = np.random.default_rng(seed)
 
-    def sample(self, batch_size: int, env: Any = None) -> ReplayBufferSamples:
+    def sample(self, batch_size: int, env: Any = None) -> MaskableReplayBufferSamples:  # type: ignore[override]
         """A batch of moves, sampled with replacement."""
-        # The arrays are (steps, games, ...). Moves are numbered by step, then by game.
-        moves = self.rng.integers(self.size() * self.n_envs, size=batch_size)
-        step, game = np.divmod(moves, self.n_envs)
-        return ReplayBufferSamples(
-            observations=self.to_torch(self.observations[step, game]),
-            actions=self.to_torch(self.actions[step, game]),
-            next_observations=self.to_torch(self.next_observations[step, game]),
-            dones=self.to_torch(self.dones[step, game, None]),  # (B, 1), as the values of the moves
-            rewards=self.to_torch(self.rewards[step, game, None]),
-        )
+        return self.transitions(self.rng.integers(self.size() * self.n_envs, size=batch_size))
 
     def state_dict(self) -> State:
         """The moves in the buffer, and the state of the generator."""
@@ -248,73 +263,32 @@ class MoveBuffer(ReplayBuffer):
 # --- the update ----------------------------------------------------------------------------------
 
 
-class BoardDQN(DQN):
-    """Stable-Baselines3's `DQN` with legal moves only, and double Q-learning.
+class BoardDQN(MaskableDQN):
+    """`MaskableDQN` with the squared error, and with a target network that may be an average."""
 
-    Its `learn` repeats `_sample_action`, a step of all games, `_store_transition` and `train`.
-    rng: draws the random moves. averages: whether the target network is a running average of the
-    network, and plays.
-    """
-
-    rng: np.random.Generator
-    averages: bool
+    policy: BoardDQNPolicy
     replay_buffer: MoveBuffer
 
-    @property
-    def acting_network(self) -> BoardQNetwork:
-        """The network that plays; in Stable-Baselines3 it is always `q_net`."""
-        return self.q_net_target if self.averages else self.q_net  # type: ignore[return-value]
+    def explores(self, observation: Any, count: int) -> NDArray[np.bool_]:
+        """True where a random move is made: (B,). `opening` may say so of the first one."""
+        explores = super().explores(observation, count)
+        if self.policy.q_net.opening.is_random:
+            is_empty = ~observation.reshape(count, -1).any(axis=1)
+            explores |= is_empty
+        return explores
 
-    def _sample_action(
-        self, learning_starts: int, action_noise: Any = None, n_envs: int = 1
-    ) -> tuple[Any, Any]:
-        """An epsilon-greedy move for each game; before `learning_starts` a random legal one.
+    def loss(self, values: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+        """The mean squared error."""
+        return torch.nn.functional.mse_loss(values, target)
 
-        Returns the moves to make and the moves to store, which are the same.
-        """
-        planes = torch.as_tensor(self._last_obs, device=self.device)
-        opening = self.acting_network.opening
-        legal = ~opening.forbidden(planes).cpu().numpy()
-        # The largest of independent random numbers is at each legal cell with equal probability.
-        random = np.where(legal, self.rng.random(legal.shape), -1.0).argmax(axis=1)
-        if self.num_timesteps < learning_starts:
-            return random, random
-        with torch.no_grad():
-            greedy = self.acting_network(planes).argmax(dim=1).cpu().numpy()
-        is_drawn = opening.drawn(planes).cpu().numpy()  # by the option `opening`
-        epsilon = np.where(is_drawn, 1.0, self.exploration_rate)
-        explores = self.rng.random(n_envs) < epsilon
-        moves = np.where(explores, random, greedy)
-        return moves, moves
-
-    def _store_transition(self, buffer: Any, move: Any, new_obs: Any, *more: Any) -> None:
-        # After a finished game the next board belongs to a new one; `train` does not use it.
-        buffer.add(self._last_obs, new_obs, move, *more)
-        self._last_obs = new_obs
+    def train(self, gradient_steps: int, batch_size: int = 100) -> None:
+        """Update the network, and then its average if that is the target network."""
+        super().train(gradient_steps, batch_size)
+        if self.policy.averages:
+            polyak_update(self.q_net.parameters(), self.q_net_target.parameters(), self.tau)
 
     def _on_step(self) -> None:
         """Do nothing: `train` and `DQNLearner.start_round` set the target network and epsilon."""
-
-    def train(self, gradient_steps: int, batch_size: int = 100) -> None:
-        """Move q(board, move) towards reward + discount * q_target(next board, best move of q)."""
-        optimizer = self.policy.optimizer
-        self._update_learning_rate(optimizer)
-        for _ in range(gradient_steps):
-            batch = self.replay_buffer.sample(batch_size)
-            with torch.no_grad():
-                best = self.q_net(batch.next_observations).argmax(dim=1, keepdim=True)
-                next_q = self.q_net_target(batch.next_observations).gather(1, best)
-                future = torch.where(batch.dones > 0, 0.0, self.gamma * next_q)
-                target = batch.rewards + future
-            q = self.q_net(batch.observations).gather(1, batch.actions.long())
-            loss = torch.nn.functional.mse_loss(q, target)
-            optimizer.zero_grad()
-            loss.backward()  # type: ignore[no-untyped-call]
-            torch.nn.utils.clip_grad_norm_(self.q_net.parameters(), self.max_grad_norm)
-            optimizer.step()
-            if self.averages:
-                polyak_update(self.q_net.parameters(), self.q_net_target.parameters(), self.tau)
-            self.logger.record("train/loss", loss.item())
 
 
 def build(config: Config) -> BoardDQN:
@@ -332,13 +306,14 @@ def build(config: Config) -> BoardDQN:
             gamma=config.discount,
             train_freq=1,
             replay_buffer_class=MoveBuffer,
-            replay_buffer_kwargs={"seed": config.seed},
+            # No game is cut off by a time limit.
+            replay_buffer_kwargs={"seed": config.seed, "handle_timeout_termination": False},
             target_update_interval=config.num_envs,  # not used: see `_on_step`
             policy_kwargs=policy_options(config),
             device=config.device,
+            double_q=True,
         )
     algorithm.rng = np.random.default_rng(config.seed)
-    algorithm.averages = config.target_every == 0
     return algorithm
 
 
@@ -365,8 +340,8 @@ class DQNLearner(SB3Learner):
     def __init__(self, config: Config):
         super().__init__(config, build, player, round_steps=config.num_envs)
         algorithm = self.algorithm
-        self.network = algorithm.acting_network
-        self.other = algorithm.q_net if algorithm.averages else algorithm.q_net_target
+        self.network = algorithm.policy.acting_network
+        self.other = algorithm.q_net if algorithm.policy.averages else algorithm.q_net_target
 
     def start_round(self, steps: int) -> None:
         """Set epsilon and the learning rate, and copy the network to the target if that is due."""
@@ -389,7 +364,7 @@ class DQNLearner(SB3Learner):
             found["target_updates"] = self.steps // steps_between
         if self.config.side != "O":  # O never moves on the empty board
             empty = torch.zeros(1, 2, self.config.rows, self.config.cols)
-            values = self.network(empty.to(self.algorithm.device))
+            values = self.network.move_scores(empty.to(self.algorithm.device))
             found["Q(start)"] = values.max().item()
         return found
 
@@ -411,5 +386,5 @@ class DQNLearner(SB3Learner):
 
 
 begin = DQNLearner
-# For `DQN.load`. Both networks get the weights of the one that plays.
+# For `MaskableDQN.load`. Both networks get the weights of the one that plays.
 export_sb3 = partial(export_zip, build, ("q_net", "q_net_target"))

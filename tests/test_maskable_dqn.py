@@ -20,7 +20,6 @@ from text_cases import refuses
 from tictactoe_env.sb3 import (
     ExactEvaluation,
     MaskableDQN,
-    MaskableReplayBuffer,
     MaskableReplayBufferSamples,
     SelfPlay,
     TicTacToeVecEnv,
@@ -84,23 +83,15 @@ def test_where_all_actions_are_legal_an_update_is_that_of_dqn(limit):
     model.learn(100)
     plain.learn(0).set_parameters(model.get_parameters())
     plain._current_progress_remaining, updates = model._current_progress_remaining, model._n_updates
-    for name in ("observations", "next_observations", "rewards", "dones", "timeouts", "pos"):
+    for name in ("observations", "next_observations", "actions", "rewards", "dones", "timeouts"):
         setattr(plain.replay_buffer, name, getattr(model.replay_buffer, name))
-    plain.replay_buffer.actions = model.replay_buffer.actions[..., :1]
+    plain.replay_buffer.pos = model.replay_buffer.pos
     for one in (model, plain):
         np.random.seed(0)  # noqa: NPY002
         one.train(3, 16)
     for ours, theirs in zip(model.q_net.parameters(), plain.q_net.parameters(), strict=True):
         torch.testing.assert_close(ours, theirs)
     assert (model._n_updates - updates, plain._n_updates) == (3, 3)
-
-
-def test_a_buffer_holds_the_actions_of_large_spaces():
-    box, actions = gym.spaces.Box(0, 1, (2,)), gym.spaces.Discrete(200)
-    buffer, seen = MaskableReplayBuffer(4, box, actions), np.zeros((1, 2))
-    buffer.add_masks(np.ones((1, 200), dtype=bool))
-    buffer.add(seen, seen, np.array([199]), np.zeros(1), np.zeros(1), [{}])
-    assert buffer.sample(1).actions.tolist() == [[199]]
 
 
 @pytest.mark.parametrize("limit", [None, pytest.param(3, marks=pytest.mark.slow)])

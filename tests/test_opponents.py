@@ -28,8 +28,9 @@ from tictactoe_env.opponents import (
     resolve,
 )
 from tictactoe_env.opponents.__main__ import listed
-from tictactoe_env.policy import PredictPolicy, RandomPolicy
+from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.pool import Pool, make_pool
+from tictactoe_env.predict_policy import PredictPolicy
 from tictactoe_env.search.alphabeta import SearchPolicy
 from tictactoe_env.search.mcts import MCTSPolicy
 from tictactoe_env.trained.packed import trained_names

@@ -10,12 +10,14 @@ from text_cases import refuses
 
 from tictactoe_env import TicTacToeEnv, evaluate
 from tictactoe_env import policy as module
+from tictactoe_env.actions import checked_probs
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.notation import parse_board
 from tictactoe_env.observation import OBSERVATIONS, observe
 from tictactoe_env.policy import RandomPolicy
+from tictactoe_env.predict_policy import PredictPolicy
 from tictactoe_env.rules import Rules, to_move
 
 RECTANGLE = Rules(2, 3, 2)
@@ -58,15 +60,13 @@ def boards_of(*texts):
 MAY_BE_ILLEGAL = {
     "table": lambda rules: random_table(rules, 1),
     "greedy": lambda rules: module.GreedyPolicy(random_table(rules, 4)),
-    "predict": lambda rules: module.PredictPolicy(Model(rules.rows, rules.cols), rules),
+    "predict": lambda rules: PredictPolicy(Model(rules.rows, rules.cols), rules),
 }
 POLICIES = MAY_BE_ILLEGAL | {
     "random": lambda rules: RandomPolicy(),
     "minimax": MinimaxPolicy,
     "minimax-first-slip": lambda rules: MinimaxPolicy(rules, "first", 0.3),
-    "predict with masks": lambda rules: module.PredictPolicy(
-        MaskedModel(rules.rows, rules.cols), rules
-    ),
+    "predict with masks": lambda rules: PredictPolicy(MaskedModel(rules.rows, rules.cols), rules),
 }
 
 
@@ -111,7 +111,7 @@ def test_the_greedy_policy_takes_the_lowest_of_equal_cells():
 )
 def test_a_model_is_asked_deterministically_with_the_movers_observation(make, kind, shape, dtype):
     model, boards = make(*shape, dtype=dtype), unfinished(RECTANGLE)
-    probs = module.PredictPolicy(model, RECTANGLE).probs(boards)
+    probs = PredictPolicy(model, RECTANGLE).probs(boards)
     seen, deterministic = model.asked
     expected = observe(boards, RECTANGLE, kind, to_move(boards))
     assert np.array_equal(seen, expected.reshape(len(boards), *shape))
@@ -128,7 +128,7 @@ def test_a_model_without_a_space_sees_one_row_and_masks_if_its_predict_takes_the
         return [int(np.flatnonzero(mask)[-1]) for mask in action_masks], None
 
     boards = boards_of("..X/...", "X../.OX")
-    policy = module.PredictPolicy(SimpleNamespace(predict=predict), RECTANGLE)
+    policy = PredictPolicy(SimpleNamespace(predict=predict), RECTANGLE)
     assert policy.probs(boards).argmax(axis=1).tolist() == [5, 3]
 
 
@@ -219,7 +219,7 @@ def test_a_function_that_learned_from_images_is_asked_about_each_once_and_turned
 def test_what_a_function_or_a_model_returns_is_checked(result, mention):
     model = SimpleNamespace(predict=lambda seen, deterministic: (result, None))
     players = [module.FunctionPolicy(lambda seen, masks: result, RECTANGLE)]
-    players += [module.PredictPolicy(model, RECTANGLE)] * (result.ndim == 1)
+    players += [PredictPolicy(model, RECTANGLE)] * (result.ndim == 1)
     for player in players:
         with refuses(mention):
             player.probs(np.zeros((2, 6), dtype=np.int8))
@@ -258,9 +258,9 @@ def test_a_table_that_holds_no_probabilities_is_refused(table, mention):
 
 
 def test_of_rows_that_may_be_none_only_those_of_zeros_are():
-    assert not module.checked_probs(np.zeros((2, 3)), (2, 3), may_be_none=True).any()
+    assert not checked_probs(np.zeros((2, 3)), (2, 3), may_be_none=True).any()
     with refuses("row 1", "0.3"):
-        module.checked_probs([[0, 0, 0], [0.1, 0.1, 0.1]], (2, 3), may_be_none=True)
+        checked_probs([[0, 0, 0], [0.1, 0.1, 0.1]], (2, 3), may_be_none=True)
 
 
 def test_a_table_keeps_a_scaled_copy_that_cannot_be_written():

@@ -25,12 +25,12 @@ from tictactoe_env.opponents import text_of
 from tictactoe_env.policy import (
     CanonicalPolicy,
     GreedyPolicy,
-    PredictPolicy,
     RandomPolicy,
     as_policy,
     one_hot,
     plays_symmetrically,
 )
+from tictactoe_env.predict_policy import PredictPolicy
 from tictactoe_env.rules import Rules
 from tictactoe_env.search.alphabeta import SearchPolicy
 from tictactoe_env.search.mcts import MCTSPolicy

@@ -19,7 +19,8 @@ from tictactoe_env import Rules, TabularPolicy, evaluate, exploitability, snapsh
 from tictactoe_env.exact import best_responses
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.observation import observe
-from tictactoe_env.policy import CanonicalPolicy, FunctionPolicy, PredictPolicy, one_hot
+from tictactoe_env.policy import CanonicalPolicy, FunctionPolicy, one_hot
+from tictactoe_env.predict_policy import PredictPolicy
 from tictactoe_env.sb3 import ExactEvaluation, MaskableDQN, SelfPlay, TicTacToeVecEnv
 
 ID = "tictactoe_env/TicTacToe-v0"

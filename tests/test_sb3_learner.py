@@ -8,11 +8,11 @@ import torch
 from learners import BOARDS, OBSERVATIONS, RULES
 from programs import without
 from sb3_contrib import MaskablePPO
-from stable_baselines3 import DQN
 
 from agents import dqn, maskable_ppo
 from tictactoe_env.exact.evaluation import evaluate
 from tictactoe_env.observation import observe
+from tictactoe_env.sb3 import MaskableDQN
 from training import checkpoint
 
 EMPTY = np.zeros((1, 2, 3, 3), dtype=np.int8)
@@ -42,7 +42,9 @@ def scores(learner, observations):
     network, planes = learner.network, torch.as_tensor(observations)
     with torch.no_grad():
         is_dqn = isinstance(network, dqn.BoardQNetwork)
-        return (network(planes) if is_dqn else network.outputs(planes).log_probs).numpy()
+        return (
+            network.move_scores(planes) if is_dqn else network.outputs(planes).log_probs
+        ).numpy()
 
 
 @PAGES
@@ -114,7 +116,7 @@ def test_a_player_on_the_cpu_and_an_exported_zip_play_the_same_moves(learners, p
     player = page.player(CONFIGS[page].replace(device="cuda"), learner.model())
     assert (player.table == learner.policy().table).all()
     page.export_sb3(learner.config, learner.model(), path)
-    kind = DQN if page is dqn else MaskablePPO
+    kind = MaskableDQN if page is dqn else MaskablePPO
     algorithm = kind.load(path, env=page.build(CONFIGS[page]).env)
     moves, _ = algorithm.predict(OBSERVATIONS, deterministic=True)
     assert (moves == learner.policy().table.argmax(axis=1)).all()
@@ -125,9 +127,9 @@ ELSEWHERE = """
 import numpy as np
 from sb3_contrib import MaskablePPO
 from tictactoe_env import evaluate
-from stable_baselines3 import DQN
+from tictactoe_env.sb3 import MaskableDQN
 kind, path = sys.argv[1:]
-model = {"maskable_ppo": MaskablePPO, "dqn": DQN}[kind].load(path)
+model = {"maskable_ppo": MaskablePPO, "dqn": MaskableDQN}[kind].load(path)
 print(evaluate(model).x.win)
 """
 

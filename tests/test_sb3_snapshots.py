@@ -15,7 +15,8 @@ from text_cases import refuses
 from tictactoe_env import Rules, TabularPolicy, snapshot
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.observation import observe
-from tictactoe_env.policy import CanonicalPolicy, PredictPolicy, plays_symmetrically
+from tictactoe_env.policy import CanonicalPolicy, plays_symmetrically
+from tictactoe_env.predict_policy import PredictPolicy
 from tictactoe_env.sb3 import MaskableDQN, TicTacToeVecEnv
 from tictactoe_env.sb3.models import frozen
 

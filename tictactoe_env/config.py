@@ -13,11 +13,11 @@ import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
+from tictactoe_env.actions import checked_actions, legal_actions
 from tictactoe_env.errors import one_of
 from tictactoe_env.exact.positions import ENUMERABLE, can_enumerate, draw_starts
 from tictactoe_env.notation import SIDES, board_text, check_move, parse_board, parse_game, replay
 from tictactoe_env.observation import OBSERVATIONS
-from tictactoe_env.policy import checked_actions, legal_actions
 from tictactoe_env.rules import SIZES, Boards, Rules, to_move
 from tictactoe_env.starts import ExploringStarts
 

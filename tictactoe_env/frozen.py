@@ -51,8 +51,20 @@ def frozen_copy(player: Any) -> Any:
             used += _checked(type(player).__qualname__, type(one).__qualname__, one)
         if isinstance(one, str):
             names.add(one)
-        used.append(one if isinstance(one, types.FunctionType) else type(one))
-    methods: dict[str, list[Any]] = {}
+        if isinstance(one, types.FunctionType):
+            used.append(one)
+        else:
+            used.append(type(one))
+    _check_all(used, names)
+    return copied
+
+
+def _check_all(used: list[Any], names: set[str]) -> None:
+    """Check functions and classes, and those that these use. Raises ValueError for what may change.
+
+    names: the methods that may be called; those that the functions name are added.
+    """
+    uncalled: dict[str, list[Any]] = {}  # the methods that nothing has named so far
     seen = set()
     while used:
         one = used.pop()
@@ -61,17 +73,17 @@ def frozen_copy(player: Any) -> Any:
         seen.add(one)
         if isinstance(one, type):
             used.append(type(one))
-            installed = [base for base in one.__mro__ if _is_installed(base.__module__)]
-            names = names.union(*map(vars, installed))
+            for base in one.__mro__:
+                if _is_installed(base.__module__):
+                    names.update(vars(base))
             for name, method in _methods(one):
-                methods.setdefault(name, []).append(method)
+                uncalled.setdefault(name, []).append(method)
         else:
             used += _used(one)
-            names |= _mentioned(one)
-        for name in methods.keys() - _NOT_PLAYING:
+            names.update(_mentioned(one))
+        for name in uncalled.keys() - _NOT_PLAYING:
             if name in names or name.startswith("__") or "getattr" in names:
-                used += methods.pop(name)
-    return copied
+                used += uncalled.pop(name)
 
 
 def _objects_in(copied: Any) -> Iterator[Any]:
@@ -98,22 +110,24 @@ def _is_copied_by_itself(one: Any) -> bool:
 def _used(function: types.FunctionType) -> Iterator[Any]:
     """The functions and classes that a function uses. Raises ValueError for what may change."""
     name = function.__qualname__
-    is_own = not _is_installed(function.__globals__.get("__name__"))
     used = dict(inspect.getclosurevars(function).nonlocals)
     used.pop("__class__", None)
-    if is_own:
+    if not _is_installed(function.__globals__.get("__name__")):
         for variable, value in used.items():
             if not isinstance(value, (types.FunctionType, types.ModuleType, type)):
                 _refuse(name, variable)  # also a number: another one may be assigned
-        arguments = inspect.signature(function, follow_wrapped=False).parameters.values()
-        used |= {one.name: one.default for one in arguments if one.default is not one.empty}
-        used |= vars(function)
-        found = function.__globals__
         names = _arguments(function.__code__, *_GLOBALS)
-        used |= {variable: found[variable] for variable in names & found.keys()}
-        modules = _arguments(function.__code__, "IMPORT_NAME")
-        for unseen in names & _LOOKUPS | {one for one in modules if not _is_installed(one)}:
-            _refuse(name, unseen)
+        for lookup in names & _LOOKUPS:
+            _refuse(name, lookup)
+        for module in _arguments(function.__code__, "IMPORT_NAME"):
+            if not _is_installed(module):
+                _refuse(name, module)
+        for argument in inspect.signature(function, follow_wrapped=False).parameters.values():
+            if argument.default is not argument.empty:
+                used[argument.name] = argument.default
+        used |= vars(function)
+        for variable in names & function.__globals__.keys():
+            used[variable] = function.__globals__[variable]
     for variable, value in used.items():
         yield from _checked(name, variable, value)
         if isinstance(value, type):
@@ -175,7 +189,9 @@ def _is_constant(value: Any) -> bool:
     if isinstance(value, (type, types.FunctionType)):
         return True  # looked at itself
     is_method = isinstance(value, types.MethodType)
-    owner = value.__self__ if is_method else value
+    owner = value
+    if is_method:
+        owner = value.__self__
     is_own = any(_own_classes(type(owner)))
     if isinstance(value, _SHARING) or (is_method and is_own):
         return False
@@ -225,5 +241,7 @@ def _is_installed(module: str | None) -> bool:
         spec = importlib.util.find_spec(package)
     except ValueError:  # made by hand
         return False
-    places = [spec.origin or "", *(spec.submodule_search_locations or ())] if spec else []
+    if spec is None:
+        return False
+    places = [spec.origin or "", *(spec.submodule_search_locations or ())]
     return any(not _INSTALLED.isdisjoint(Path(place).parts) for place in places)

@@ -42,8 +42,10 @@ def env_of(model: Any) -> Any:
 
     Raises ValueError for one whose processes have ended.
     """
-    find = None if isinstance(model, type) else getattr(model, "get_env", None)
-    env: Any = find() if callable(find) else None
+    find = getattr(model, "get_env", None)
+    if isinstance(model, type) or not callable(find):
+        return None
+    env: Any = find()
     if not hasattr(env, "has_attr"):
         return None
     try:
@@ -61,7 +63,9 @@ def boards_of(player: Any) -> set[Rules]:
     if isinstance(own, Rules):
         return {own}
     env = env_of(player)
-    return set() if env is None else _boards(env)
+    if env is None:
+        return set()
+    return _boards(env)
 
 
 def _boards(env: Any) -> set[Rules]:
@@ -130,7 +134,9 @@ def changed_by(layer: Any) -> str:
     """The class of an environment or wrapper if it is not known, else ""."""
     kind: type = type(layer)
     is_patched = not _PASSING.isdisjoint(vars(layer))
-    return kind.__name__ if is_patched or not _is_known(kind) else ""
+    if is_patched or not _is_known(kind):
+        return kind.__name__
+    return ""
 
 
 @lru_cache(maxsize=256)

@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-import copy
-import inspect
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from math import isqrt
 from typing import Any, Protocol, TypeGuard, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tictactoe_env.actions import (
+    SUM_TOLERANCE,
+    checked_actions,
+    checked_probs,
+    legal_actions,
+    on_cells,
+)
 from tictactoe_env.errors import one_of
-from tictactoe_env.observation import OBSERVATIONS, ImageBox, observation_space, observe
+from tictactoe_env.observation import OBSERVATIONS, observe
 from tictactoe_env.rules import Boards, Rules, check_unfinished, checked_rules
 
 Probs = NDArray[np.float64]
 _Kind = TypeVar("_Kind")
 Numbers = NDArray[np.intp]  # (B,): cells, or indices of games or of opponents
-SUM_TOLERANCE = 1e-5  # largest error of a row's sum that is accepted: float32 softmaxes have less
-_SUM_ROUNDING = 1e-14  # largest error of a row's sum that is not corrected: float64 rounding
-ACTIONS = ("cells", "columns")  # columns on boards on which pieces fall
-_MASKED_GAMES = 16  # of a model's environment whose masks are compared with the legal moves
-_ALGORITHMS = ("stable_baselines3", "sb3_contrib", "tictactoe_env")  # whose models have a policy
 _MAX_WEIGHT = 1e100  # of one policy in a mixture, so that the sum of weights is finite
 
 
@@ -83,193 +82,6 @@ class RandomPolicy:
         return legal / legal.sum(axis=1, keepdims=True)
 
 
-class PredictPolicy:
-    """The policy of a model with the `predict(observation)` of Stable-Baselines3.
-
-    The shape of `model.observation_space` decides between the observations "flat", "planes" and
-    "grid"; without one it is "flat". A model that was trained behind `FlattenObservation` is one of
-    "flat", or of a flat grid (cells,). Masks are passed if `predict` takes `action_masks`. With
-    gravity, a model with the action space `Discrete(cols)` moves by column.
-
-    deterministic: whether the action of `predict(deterministic=True)` has probability 1. Otherwise
-    the probabilities are those of the model's action distribution, which the policies of PPO, A2C
-    and MaskablePPO have; a model without one, such as a DQN, plays its predicted action either way.
-    symmetric: True if the model learned with symmetric=True, as its observation space or its
-    environment says. It must be asked about images: `as_policy` turns boards, and moves back.
-    normalizer: an object whose `normalize_obs` the observations go through before the model; by
-    default the `VecNormalize` of the model's environment, if it has one. A model that was trained
-    behind one and is loaded without an environment needs it here, or plays otherwise than it did.
-    While the model has an environment of this package, board and symmetry are those of it. Raises
-    ValueError for a model of another board, for one that plays behind a wrapper that `model_env`
-    does not know, and for one whose `predict` returns a state, as that of RecurrentPPO does: its
-    moves depend on the moves before, so they are no policy.
-    """
-
-    def __init__(
-        self, model: Any, rules: Rules, deterministic: bool = True, normalizer: Any = None
-    ):
-        from tictactoe_env import model_env  # imported here because most players are no models
-
-        self.model = model
-        self.rules = rules
-        self.deterministic = deterministic
-        find = getattr(model, "get_vec_normalize_env", None)
-        self.normalizer = find() if normalizer is None and callable(find) else normalizer
-        env = model_env.env_of(model)
-        if env is not None:
-            model_env.check_env(env, rules)
-        space = getattr(model, "observation_space", None)
-        learned_on_images = env is not None and model_env.plays_on_images(env)
-        self.symmetric = isinstance(space, ImageBox) or learned_on_images
-        shapes = {name: observation_space(rules, name).shape for name in OBSERVATIONS}
-        self._shape = getattr(space, "shape", shapes["flat"])
-        self._dtype = getattr(space, "dtype", np.float32)
-        known = {shape: name for name, shape in shapes.items()} | {(rules.cells,): "grid"}
-        actions = getattr(getattr(model, "action_space", None), "n", rules.cells)
-        example = f"such as evaluate(model, {_likely_board(self._shape, actions)})"
-        if self._shape not in known:
-            raise ValueError(
-                f"the model's observations have the shape {self._shape}, but {rules} gives "
-                f"{shapes}: name its board, {example}, or say how it plays by a FunctionPolicy"
-            )
-        self.observation = known[self._shape]
-        self.actions = "columns" if rules.gravity and actions == rules.cols else "cells"
-        if self.actions == "cells" and actions != rules.cells:
-            raise ValueError(
-                f"the model has {actions} actions, but {rules} has {rules.cells}: name its board, "
-                f"{example}"
-            )
-        self._predict(np.zeros((1, rules.cells), dtype=np.int8))  # raises if it returns a state
-        has_begun = getattr(model, "_last_obs", None) is not None
-        if env is not None and has_begun and _takes_masks(model.predict):
-            self._check_masks(env)
-
-    def __deepcopy__(self, memo: Any) -> PredictPolicy:
-        """A copy that shares nothing with the model.
-
-        Of a Stable-Baselines3 algorithm only its policy is copied, without environment and buffers.
-        """
-        network = _network(self.model)
-        # An actor-critic policy keeps the tensors of its last action distribution, which cannot be
-        # copied after a training step. A prediction replaces them by tensors without a gradient.
-        self._predict(np.zeros((1, self.rules.cells), dtype=np.int8))
-        normalizer = self.normalizer and _FrozenNormalizer(
-            self.normalizer, np.zeros((1, *self._shape), self._dtype)
-        )
-        copied = copy.copy(self)
-        given = {**vars(self), "model": network, "normalizer": normalizer}
-        vars(copied).update(copy.deepcopy(given, memo))
-        return copied
-
-    def probs(self, boards: Boards) -> Probs:
-        """Probabilities (B, cells). ValueError if the model predicts no cell."""
-        boards = np.asarray(boards, dtype=np.int8)
-        network = _network(self.model)
-        if not self.deterministic and callable(getattr(network, "get_distribution", None)):
-            return self._distribution(network, boards)
-        actions = self._predict(boards)
-        if actions.size != len(boards):
-            got = f"the shape {actions.shape} for {len(boards)} observations"
-            raise ValueError(f"predict must return one action for each observation, got {got}")
-        return on_cells(actions.ravel(), boards, self.rules, self.actions)
-
-    def observations(self, boards: Boards) -> NDArray[Any]:
-        """The observations that the model gets of these boards (B, cells), normalized: (B, ...)."""
-        seen = observe(boards, self.rules, self.observation)
-        seen = seen.reshape(len(boards), *self._shape).astype(self._dtype)
-        return seen if self.normalizer is None else self.normalizer.normalize_obs(seen)
-
-    def _check_masks(self, env: Any) -> None:
-        """Raise ValueError unless the masks that some games give now are the legal moves."""
-        some = range(min(_MASKED_GAMES, env.num_envs))
-        if any(env.get_attr("closed", some)):
-            return
-        boards = np.stack(env.get_attr("board", some))
-        if self.symmetric:
-            from tictactoe_env.symmetry import images  # imported here as in `_on_images`
-
-            boards, _ = images(boards, self.rules)
-        legal = legal_actions(boards, self.rules, self.actions)
-        wrong = (np.stack(env.env_method("action_masks", indices=some)) != legal).any(axis=1)
-        if wrong.any():
-            raise ValueError(
-                f"a wrapper gives other masks than the legal moves on {boards[wrong][0].tolist()}: "
-                "leave it out, or give a FunctionPolicy that plays by these masks"
-            )
-
-    def _predict(self, boards: Boards) -> NDArray[Any]:
-        """The predicted actions. Raises ValueError if there is a state beside them."""
-        takes_masks = _takes_masks(self.model.predict)
-        legal = legal_actions(boards, self.rules, self.actions)
-        masks = {"action_masks": legal} if takes_masks else {}
-        actions, state = self.model.predict(self.observations(boards), deterministic=True, **masks)
-        if state is not None:
-            raise ValueError(
-                f"{type(self.model).__name__}.predict returns a state, so it is no function of the "
-                "board: use a model without memory, such as MaskablePPO"
-            )
-        return np.asarray(actions)
-
-    def _distribution(self, network: Any, boards: Boards) -> Probs:
-        """The probabilities that a network of Stable-Baselines3 gives its actions: (B, cells)."""
-        network.set_training_mode(False)  # as `predict` does
-        legal = legal_actions(boards, self.rules, self.actions)
-        masks = {"action_masks": legal} if _takes_masks(network.get_distribution) else {}
-        tensor, _ = network.obs_to_tensor(self.observations(boards))
-        found = network.get_distribution(tensor, **masks).distribution.probs
-        return on_cells(found.detach().cpu().numpy(), boards, self.rules, self.actions)
-
-
-class _FrozenNormalizer:
-    """The values to which a normalizer now maps -1, 0 and 1 in each entry of an observation.
-
-    The normalizer treats each entry on its own, as `VecNormalize` does. zeros: observations (1,
-    ...) of zeros.
-    """
-
-    def __init__(self, normalizer: Any, zeros: NDArray[Any]):
-        self._below, self._zero, self._above = (
-            normalizer.normalize_obs(zeros + zeros.dtype.type(value)) for value in (-1, 0, 1)
-        )
-
-    def normalize_obs(self, observations: NDArray[Any]) -> NDArray[Any]:
-        """The normalized observations (B, ...)."""
-        above = np.where(observations > 0, self._above, self._zero)
-        return np.where(observations < 0, self._below, above)
-
-
-def _likely_board(shape: tuple[int, ...] | None, actions: int) -> str:
-    """The board of a model of these observations and actions, as an error shows it."""
-    rows = cols = 4  # an example, where nothing tells
-    falls = False
-    if shape and len(shape) > 1:
-        rows, cols = shape[-2:]
-        falls = actions == cols
-    elif shape and actions in (shape[0], shape[0] // 2):  # cells
-        if isqrt(actions) ** 2 == actions:
-            rows = cols = isqrt(actions)
-    elif shape:
-        rows, cols = shape[0] // 2 // actions, actions
-        falls = True
-    law = ", gravity=True" if falls else ""
-    return f"Rules({rows}, {cols}, {min(rows, cols, 4)}{law})"
-
-
-def _network(model: Any) -> Any:
-    """The policy by which an algorithm of Stable-Baselines3 predicts; other models themselves."""
-    policy = getattr(model, "policy", None)
-    classes = type(model).__mro__
-    owner = next((one for one in classes if "predict" in vars(one)), None)
-    is_own = owner is None or owner.__module__.partition(".")[0] not in _ALGORITHMS
-    if is_own or "predict" in getattr(model, "__dict__", {}):
-        return model
-    return policy if callable(getattr(policy, "predict", None)) else model
-
-
-def _takes_masks(function: Any) -> bool:
-    return "action_masks" in inspect.signature(function).parameters
-
-
 class FunctionPolicy:
     """The policy of any function of observations, such as a network of any library.
 
@@ -314,12 +126,17 @@ class FunctionPolicy:
         """What its author says, see `exact.provable`; None if that is nothing."""
         return self._varies
 
+    @property
+    def learned_on_images(self) -> bool:
+        """True if the function learned with symmetric=True, see `as_policy`."""
+        return self.symmetric
+
     def probs(self, boards: Boards) -> Probs:
         """Probabilities (B, cells) of unfinished boards (B, cells)."""
         boards = np.asarray(boards, dtype=np.int8)
-        return (
-            _on_images(self._probs, boards, self.rules) if self.symmetric else self._probs(boards)
-        )
+        if self.symmetric:
+            return _on_images(self._probs, boards, self.rules)
+        return self._probs(boards)
 
     def _probs(self, boards: Boards) -> Probs:
         """The probabilities on boards that are seen as they are."""
@@ -328,39 +145,6 @@ class FunctionPolicy:
         if hasattr(result, "detach"):  # a tensor of torch
             result = result.detach().cpu()
         return on_cells(np.asarray(result), boards, self.rules, self.actions)
-
-
-def checked_actions(actions: str, rules: Rules) -> str:
-    """The given word. Raises ValueError for an unknown one, and for columns without gravity."""
-    if one_of("actions", actions, ACTIONS) == "columns" and not rules.gravity:
-        raise ValueError('actions="columns" needs pieces that fall: give gravity=True')
-    return actions
-
-
-def legal_actions(boards: Boards, rules: Rules, actions: str = "cells") -> NDArray[np.bool_]:
-    """The legal actions (B, n) on boards (B, cells): cells, or columns."""
-    legal = rules.legal_cells(boards)
-    return rules.open_columns(legal) if actions == "columns" else legal
-
-
-def on_cells(found: NDArray[Any], boards: Boards, rules: Rules, actions: str = "cells") -> Probs:
-    """The probabilities (B, cells) of what a player finds on boards (B, cells).
-
-    found: the chosen actions (B,) or their probabilities (B, n). Raises ValueError for others.
-    """
-    count = rules.cols if actions == "columns" else rules.cells
-    if found.shape == (len(boards),):
-        wrong = found[~np.isin(found, np.arange(count))]
-        if len(wrong):
-            raise ValueError(f"the model must predict {actions}, 0 to {count - 1}, got {wrong[0]}")
-        probs = one_hot(found.astype(np.intp), count)
-    else:
-        probs = checked_probs(found, (len(boards), count))
-    if actions == "cells":
-        return probs
-    placed = np.zeros(boards.shape)
-    np.put_along_axis(placed, rules.landing(rules.legal_cells(boards)), probs, axis=1)
-    return placed
 
 
 class GreedyPolicy:
@@ -478,10 +262,13 @@ def stated(policy: Any, name: str) -> Any:
     own = getattr(policy, "__dict__", {})
     if name in own:
         maker = next(one for one in classes if "__init__" in vars(one))
-        is_said = maker is object or keeps(policy, maker)
-        return own[name] if is_said else None
+        if maker is object or keeps(policy, maker):
+            return own[name]
+        return None
     owner = next((one for one in classes if name in vars(one)), None)
-    return getattr(policy, name) if owner and keeps(policy, owner) else None
+    if owner is None or not keeps(policy, owner):
+        return None
+    return getattr(policy, name)
 
 
 def as_policy(
@@ -495,9 +282,7 @@ def as_policy(
     observation space says it, and for a FunctionPolicy that was made so; False is refused for them.
     """
     policy = _policy_of(player, rules, deterministic)
-    learned_so = False
-    if keeps(policy, PredictPolicy) or keeps(policy, FunctionPolicy):
-        learned_so = policy.symmetric
+    learned_so = stated(policy, "learned_on_images") is True
     if learned_so and symmetric is False:
         raise ValueError("this player learned with symmetric=True, and plays so only: leave it out")
     if (learned_so or symmetric) and not plays_symmetrically(policy):
@@ -516,6 +301,9 @@ def _policy_of(player: Any, rules: Rules, deterministic: bool) -> Policy:
         if callable(getattr(player, "probs", None)):
             return player
         if callable(getattr(player, "predict", None)):
+            # Imported here because most players are no models.
+            from tictactoe_env.predict_policy import PredictPolicy
+
             return PredictPolicy(player, rules, deterministic)
     got = f"{player!r} of type {type(player).__name__}"
     raise ValueError(
@@ -590,31 +378,6 @@ class Uniforms(list[float]):
         if not self:
             self.extend(self.rng.random(256).tolist())
         return self.pop()
-
-
-def checked_probs(probs: Any, shape: tuple[int, int], may_be_none: bool = False) -> Probs:
-    """A copy of `probs` as float64, rows scaled to sum to 1; ValueError if they are far from it.
-
-    may_be_none: accept rows of zeros, which are no move.
-    """
-    try:
-        array = np.array(probs, dtype=np.float64)
-    except TypeError:
-        kind = type(probs).__name__
-        raise ValueError(f"probabilities must have the shape {shape}, got a {kind}") from None
-    if array.shape != shape:
-        raise ValueError(f"probabilities must have the shape {shape}, got {array.shape}")
-    if not np.isfinite(array).all() or (array < 0).any():
-        raise ValueError("probabilities must be finite and not negative")
-    sums = array.sum(axis=1, keepdims=True)
-    off = np.abs(sums - 1)
-    if may_be_none:
-        off[sums == 0] = 0
-    if (off > SUM_TOLERANCE).any():
-        worst = int(off.argmax())
-        raise ValueError(f"probabilities must sum to 1, row {worst} sums to {sums[worst, 0]}")
-    np.divide(array, sums, out=array, where=off > _SUM_ROUNDING)
-    return array
 
 
 def checked_weights(weights: Sequence[float]) -> list[float]:

@@ -44,7 +44,6 @@ from tictactoe_env.policy import (
     CanonicalPolicy,
     GreedyPolicy,
     Policy,
-    PredictPolicy,
     RandomPolicy,
     as_policy,
     checked_weights,
@@ -113,6 +112,8 @@ def _copy_of(table: TabularPolicy) -> TabularPolicy:
 
 def _greedy(policy: Policy) -> Policy:
     """The most probable moves of a policy; on canonical boards, if it plays by these."""
+    from tictactoe_env.predict_policy import PredictPolicy  # imported here as in `policy`
+
     if keeps(policy, PredictPolicy) and policy.deterministic:
         return policy
     if keeps(policy, CanonicalPolicy):

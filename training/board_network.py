@@ -63,9 +63,9 @@ class Opening:
         """
         illegal = illegal_cells(planes, self.rules)
         if self.cell is not None:
-            empty = ~planes.flatten(1).any(dim=1)
-            illegal[empty] = True
-            illegal[empty, self.cell] = False
+            is_empty = ~planes.flatten(1).any(dim=1)
+            illegal[is_empty] = True
+            illegal[is_empty, self.cell] = False
         return illegal
 
     def drawn(self, planes: torch.Tensor) -> torch.Tensor:

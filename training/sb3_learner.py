@@ -15,12 +15,14 @@ import cloudpickle  # type: ignore[import-untyped]  # Stable-Baselines3 requires
 import numpy as np
 import torch
 from gymnasium import spaces
+from numpy.typing import NDArray
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import Logger
 
 from tictactoe_env.files import write_file
 from tictactoe_env.observation import observation_space
 from tictactoe_env.sb3 import TicTacToeVecEnv
+from training.board_network import Opening
 from training.learner import Arrays, BoardPlayer, Learner, State, crossed
 from training.selfplay import TrainingPool
 from training.tally import DRAWS, LOSSES, WINS, Tally
@@ -169,10 +171,28 @@ class Rounds(BaseCallback):
         return True
 
 
-def environment(config: TaskConfig) -> TicTacToeVecEnv:
+class TaskEnv(TicTacToeVecEnv):
+    """The games of a task. On the empty board its masks allow no other move than its opening."""
+
+    def __init__(self, opening: Opening, *arguments: Any, **options: Any):
+        super().__init__(*arguments, **options)
+        self.opening = opening
+
+    def action_masks(self) -> NDArray[np.bool_]:
+        """The moves that the learner may make: (num_envs, cells) bool."""
+        masks = super().action_masks()
+        if self.opening.cell is not None:
+            is_empty = ~self.games.boards.any(axis=1)
+            masks[is_empty] = False
+            masks[is_empty, self.opening.cell] = True
+        return masks
+
+
+def environment(config: TaskConfig) -> TaskEnv:
     """The games of a task, seeded."""
     win, draw, loss = config.rewards
-    env = TicTacToeVecEnv(
+    env = TaskEnv(
+        Opening(config.opening, config.rules),
         config.num_envs,
         config.exploring_starts,
         config.counterexamples,

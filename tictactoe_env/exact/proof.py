@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tictactoe_env.actions import checked_probs
 from tictactoe_env.errors import whole_number
 from tictactoe_env.exact.position_index import PositionIndex, distinct, fits_one_number
 from tictactoe_env.exact.positions import NO_CELL, NO_CHILD, TABULATED, EndRow, Ply, positions_of
@@ -33,7 +34,6 @@ from tictactoe_env.policy import (
     Probs,
     RandomPolicy,
     as_policy,
-    checked_probs,
     keeps,
     plays_symmetrically,
     possible_cells,

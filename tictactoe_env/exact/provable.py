@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tictactoe_env.actions import checked_probs
 from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.policy import (
@@ -35,7 +36,6 @@ from tictactoe_env.policy import (
     Policy,
     Probs,
     as_policy,
-    checked_probs,
     keeps,
     plays_symmetrically,
     stated,

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tictactoe_env.actions import checked_probs
 from tictactoe_env.errors import whole_number
 from tictactoe_env.exact.match import Result
-from tictactoe_env.policy import Policy, checked_probs, sample
+from tictactoe_env.policy import Policy, sample
 from tictactoe_env.rules import ONGOING, OUTCOME_NUMBERS, SIDES, Rules, mark_of, other_side
 
 

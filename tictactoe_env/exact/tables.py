@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from tictactoe_env.actions import checked_probs
 from tictactoe_env.exact.positions import in_parts, positions_of
-from tictactoe_env.policy import Model, Policy, Probs, as_policy, checked_probs, keeps
+from tictactoe_env.policy import Model, Policy, Probs, as_policy, keeps
 from tictactoe_env.rules import Boards, Rules
 
 

@@ -70,7 +70,9 @@ class _EveryNSteps(BaseCallback):
 
     def player(self) -> Policy:
         """The model's policy as it is now."""
-        made = self.model if self.policy is None else self.policy(self.model)
+        made: Any = self.model
+        if self.policy is not None:
+            made = self.policy(self.model)
         return as_policy(made, self._board, self.deterministic, self._symmetric)
 
     def _init_callback(self) -> None:
@@ -172,8 +174,12 @@ class ExactEvaluation(_EveryNSteps):
     ):
         super().__init__(every, deterministic, policy, verbose)
         self.limit = checked_limit(Limit(max_positions))
-        self.stop_at = stop_at if stop_at is None else one_of("goal", stop_at, _GOALS)
-        self.sides = sides if sides is None else one_of("choice of sides", sides, (*SIDES, "both"))
+        if stop_at is not None:
+            one_of("goal", stop_at, _GOALS)
+        if sides is not None:
+            one_of("choice of sides", sides, (*SIDES, "both"))
+        self.stop_at = stop_at
+        self.sides = sides
         self.best_model_save_path = best_model_save_path
         self.evaluations: list[_Judgement] = []
         self.best: _Judgement | None = None
@@ -248,8 +254,9 @@ class ExactEvaluation(_EveryNSteps):
             values |= {name: float(getattr(proven, name)) for name in _GOALS}
             scalars |= {f"{side.lower()}_{name}": value for name, value in values.items()}
         scalars |= {goal: float(found.reached(goal, self._side)) for goal in _GOALS}
-        gain = judgement.exploitability
-        return scalars if gain is None else scalars | {"exploitability": gain}
+        if judgement.exploitability is not None:
+            scalars["exploitability"] = judgement.exploitability
+        return scalars
 
     def _save(self, folder: Path, scalars: dict[str, float]) -> None:
         normalizer = self.model.get_vec_normalize_env()
@@ -264,14 +271,22 @@ class ExactEvaluation(_EveryNSteps):
 
     def _line(self, judgement: _Judgement, is_best: bool, at_end: bool) -> str:
         found = judgement.evaluation
-        parts = [f"{judgement.steps:,} steps{', the end' * at_end}"]
+        when = f"{judgement.steps:,} steps"
+        if at_end:
+            when += ", the end"
+        parts = [when]
         for side in self._judged():
             result = _result(found, side)
             rates = f"{100 * result.win:.2f} won, {100 * result.draw:.2f} drawn"
-            illegal = f" ({100 * result.illegal:.2f} illegal)" * (result.illegal > 0)
-            parts.append(f"{side} %: {rates}, {100 * result.loss:.2f} lost{illegal}")
+            lost = f"{100 * result.loss:.2f} lost"
+            if result.illegal > 0:
+                lost += f" ({100 * result.illegal:.2f} illegal)"
+            parts.append(f"{side} %: {rates}, {lost}")
         judged = {side: one for side, one in found.proven.items() if side in self._judged()}
-        parts += [verdict(judged, games=False)] if judged else ["sampled"]
+        if judged:
+            parts.append(verdict(judged, games=False))
+        else:
+            parts.append("sampled")
         if is_best:
             parts.append("best so far")
         if self._is_reached:

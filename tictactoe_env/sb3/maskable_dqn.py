@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from gymnasium import spaces
 from numpy.typing import ArrayLike, NDArray
-from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
+from sb3_contrib.common.maskable.utils import is_masking_supported
 from stable_baselines3 import DQN
 from stable_baselines3.common.policies import BasePolicy
 from stable_baselines3.common.type_aliases import GymEnv
@@ -53,6 +53,9 @@ class MaskableDQN(DQN):
     terminated episode is not needed.
 
     Not supported: n-step returns and `HerReplayBuffer`.
+
+    A subclass may override `explores`, which says where a random action is taken, `loss`, and
+    `acting_network` of the policy. `rng`, the generator of the random actions, may be replaced.
 
     It takes the arguments of `DQN`, except for:
 
@@ -116,7 +119,7 @@ class MaskableDQN(DQN):
     def _current_masks(self) -> NDArray[np.bool_]:
         """The action masks of the environments as they are now: (environments, actions)."""
         assert self.env is not None  # _setup_learn
-        masks = get_action_masks(self.env)
+        masks = self.env.env_method("action_masks")
         return checked_masks(masks, self.n_envs, int(self.action_space.n))
 
     def _sample_action(
@@ -162,12 +165,21 @@ class MaskableDQN(DQN):
             observation, state, episode_start, deterministic=True, action_masks=action_masks
         )
         if not deterministic:
-            shape = np.size(actions), int(self.action_space.n)
-            masks = np.ones(shape) if action_masks is None else action_masks
-            explored = self.random_actions(checked_masks(masks, *shape))
-            explores = self.rng.random(len(explored)) < self.exploration_rate
+            count = np.size(actions)
+            if action_masks is None:
+                action_masks = np.ones((count, self.action_space.n), dtype=np.bool_)
+            masks = checked_masks(action_masks, count, int(self.action_space.n))
+            explored = self.random_actions(masks)
+            explores = self.explores(observation, count)
             actions = np.where(explores, explored, actions.ravel()).reshape(actions.shape)
         return actions, state
+
+    def explores(self, observation: Any, count: int) -> NDArray[np.bool_]:
+        """True where a random action is taken, for each of `count` observations: (count,).
+
+        Each explores with the probability `exploration_rate`.
+        """
+        return self.rng.random(count) < self.exploration_rate
 
     def _store_transition(
         self, replay_buffer: Any, action: Any, new_obs: Any, reward: Any, dones: Any, infos: Any
@@ -202,7 +214,7 @@ class MaskableDQN(DQN):
             )
             target = self._target(replay_data)
             values = self.q_net(replay_data.observations).gather(1, replay_data.actions.long())
-            loss = functional.smooth_l1_loss(values, target)
+            loss = self.loss(values, target)
             losses.append(loss.item())
             self.policy.optimizer.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
@@ -212,11 +224,17 @@ class MaskableDQN(DQN):
         self.logger.record("train/n_updates", self._n_updates, exclude="tensorboard")
         self.logger.record("train/loss", float(np.mean(losses)))
 
+    def loss(self, values: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+        """Huber's loss of values (B, 1), as in `DQN`."""
+        return functional.smooth_l1_loss(values, target)
+
     def _target(self, replay_data: Any) -> torch.Tensor:
         """Reward plus the discounted value of the best legal next action: (B, 1)."""
         with torch.no_grad():
             next_values = self.q_net_target(replay_data.next_observations)
-            choice = self.q_net(replay_data.next_observations) if self.double_q else next_values
+            choice = next_values
+            if self.double_q:
+                choice = self.q_net(replay_data.next_observations)
             best = masked(choice, replay_data.next_action_masks).argmax(dim=1, keepdim=True)
             next_value = next_values.gather(1, best)
             return replay_data.rewards + (1 - replay_data.dones) * self.gamma * next_value

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
-from stable_baselines3.dqn.policies import CnnPolicy, DQNPolicy, MultiInputPolicy
+from stable_baselines3.dqn.policies import CnnPolicy, DQNPolicy, MultiInputPolicy, QNetwork
 
 
 def checked_masks(action_masks: ArrayLike, count: int, actions: int) -> NDArray[np.bool_]:
@@ -36,6 +36,14 @@ class MaskableDQNPolicy(DQNPolicy):
     It is the policy "MlpPolicy" of `MaskableDQN`.
     """
 
+    @property
+    def acting_network(self) -> QNetwork:
+        """The network whose values choose the actions. A subclass may return `q_net_target`."""
+        return self.q_net
+
+    def _predict(self, obs: Any, deterministic: bool = True) -> torch.Tensor:
+        return self.acting_network._predict(obs, deterministic)  # noqa: SLF001
+
     def predict(
         self,
         observation: Any,
@@ -56,10 +64,12 @@ class MaskableDQNPolicy(DQNPolicy):
         self.set_training_mode(False)
         tensor, is_batch = self.obs_to_tensor(observation)
         with torch.no_grad():
-            values = self.q_net(tensor)
+            values = self.acting_network(tensor)
             masks = torch.as_tensor(checked_masks(action_masks, *values.shape), device=self.device)
             actions = masked(values, masks).argmax(dim=1).cpu().numpy()
-        return (actions if is_batch else actions.squeeze(axis=0)), state
+        if not is_batch:
+            actions = actions.squeeze(axis=0)
+        return actions, state
 
 
 class MaskableCnnPolicy(MaskableDQNPolicy, CnnPolicy):

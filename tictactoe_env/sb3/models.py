@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from stable_baselines3.common.vec_env import VecEnv
 
 from tictactoe_env.exact.tables import TabularPolicy
-from tictactoe_env.policy import CanonicalPolicy, Policy, PredictPolicy, RandomPolicy, keeps
+from tictactoe_env.policy import CanonicalPolicy, Policy, RandomPolicy, keeps
 from tictactoe_env.pool import snapshot
+from tictactoe_env.predict_policy import PredictPolicy
 from tictactoe_env.rules import SIDES, Boards, Rules
 from tictactoe_env.symmetry import images
 
@@ -45,7 +46,9 @@ def check_observations(policy: Policy, env: VecEnv, seen: Any) -> None:
     policy that is not a `PredictPolicy`, and in environments without boards.
     """
     boards = attributes(env, "board")
-    asked = policy.policy if keeps(policy, CanonicalPolicy) else policy
+    asked = policy
+    if keeps(policy, CanonicalPolicy):
+        asked = policy.policy
     if seen is None or boards is None or not keeps(asked, PredictPolicy):
         return
     shown = np.stack(boards)

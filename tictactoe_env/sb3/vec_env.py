@@ -139,9 +139,11 @@ class TicTacToeVecEnv(VecEnv):
 
         `board` is the board of each game, (cells,) int8.
         """
-        shared = attr_name != "board"
-        values = [getattr(self.games, attr_name)] * self.num_envs if shared else self.games.boards
-        return [values[game] for game in self._get_indices(indices)]
+        chosen = self._get_indices(indices)
+        if attr_name == "board":
+            return list(self.games.boards[list(chosen)])
+        shared = getattr(self.games, attr_name)
+        return [shared for _ in chosen]
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
         """Set an attribute of all games at once."""
