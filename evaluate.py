@@ -212,7 +212,7 @@ def proven(
     except ProofLimitError as error:
         return policy, error_text(error)
     made = replace(made, stated=stated)
-    if made.is_of_lines:
+    if made.is_of_reach:
         return policy, made
     return policy_in(made), made
 
@@ -235,13 +235,13 @@ def compare_with_model(folder: Path, certificate: Certificate, limit: Limit) -> 
         certificate.stated.agent,
         rules,
         sides=certificate.sides,
-        lines_only=certificate.is_of_lines,
+        reach_only=certificate.is_of_reach,
         limit=limit,
     )
     if found.sha256_of_moves != certificate.sha256_of_moves:
         raise ValueError(f"the model of {folder} does not make the moves of its certificate")
     where = f"{certificate.decisions:,} positions"
-    if certificate.is_of_lines:
+    if certificate.is_of_reach:
         where += " that it can meet"
     print(f"{printable(folder)}: the model makes the certified move in all {where}")
 

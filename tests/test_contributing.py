@@ -97,8 +97,8 @@ rules = Rules(2, 4, 3, wrapped=True)
 size = "--board 2x4x3-wrapped=true"
 won = Game(moves=(0, 4, 3, 5, 2), rules=rules, origin="web")
 assert won.result == "X" and Game.parse(won.line()) == Game.from_json(won.as_json()) == won
-for lines_only in (False, True):
-    write(certify(MinimaxPolicy(rules), "perfect", rules, lines_only=lines_only), "wrapped.json")
+for reach_only in (False, True):
+    write(certify(MinimaxPolicy(rules), "perfect", rules, reach_only=reach_only), "wrapped.json")
     verify(read("wrapped.json"))
     assert refuses(lambda: plain_proof.check(plain_proof.read("wrapped.json")))
 env = TicTacToeEnv(None, **rules.to_json())

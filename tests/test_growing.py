@@ -72,7 +72,7 @@ def test_a_version_with_a_further_field_reads_all_documents_and_writes_them_alik
         folder.mkdir()
     table = certify(MinimaxPolicy(RECTANGLE), "perfect", RECTANGLE)
     write(table, before / "table.certificate.json")
-    lines = certify(fixed_table(Rules()), "fixed", lines_only=True)
+    lines = certify(fixed_table(Rules()), "fixed", reach_only=True)
     write(lines, before / "lines.certificate.json")
     (before / "games.txt").write_text("".join(f"{one.line()}\n" for one in GAMES))
     (before / "games.json").write_text(json_text(GAMES))

@@ -239,9 +239,9 @@ def test_results_best_responses_and_certificates_are_those_of_the_law(rules):
             assert best.win == pytest.approx(
                 exact_result(most_wins(rules, side), random, rules, side=side).win
             )
-    for lines_only in (False, True):
+    for reach_only in (False, True):
         for player in (perfect, fixed):
-            verify(certify(player, "a player", rules, lines_only=lines_only))
+            verify(certify(player, "a player", rules, reach_only=reach_only))
     assert evaluate(perfect, rules).unbeatable == (fair == 0)
     response = best_response_player(fixed, rules).player
     assert exact_result(response, fixed, rules).value >= fair

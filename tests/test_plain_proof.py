@@ -60,7 +60,7 @@ def test_the_numbers_of_three_by_three_are_those_that_are_known():
 
 
 def test_the_numbers_of_a_player_that_draws_no_moves_are_exact():
-    meetings = accepted(certified(make_opponent("maskable_ppo", Rules()), Rules(), lines_only=True))
+    meetings = accepted(certified(make_opponent("maskable_ppo", Rules()), Rules(), reach_only=True))
     found = [meetings[side].result()["win"] for side in "XO"]
     assert found == [Fraction(191, 192), Fraction(866, 945)]
 
@@ -105,9 +105,9 @@ def canonical(rules):
         slow(canonical, SQUARE, False),
     ],
 )
-@pytest.mark.parametrize("lines_only", [False, True])
-def test_a_certificate_is_accepted_by_both(make, rules, is_beaten, lines_only):
-    meetings = accepted(certified(make(rules), rules, lines_only=lines_only))
+@pytest.mark.parametrize("reach_only", [False, True])
+def test_a_certificate_is_accepted_by_both(make, rules, is_beaten, reach_only):
+    meetings = accepted(certified(make(rules), rules, reach_only=reach_only))
     assert any(meeting.start.nearest < inf for meeting in meetings.values()) == is_beaten
 
 
@@ -167,7 +167,7 @@ def asked(content, monkeypatch):
 def test_more_positions_than_are_stated_are_not_followed_and_too_many_must_not_be_stated(
     monkeypatch,
 ):
-    content = certified(LineCounter(Rules()), Rules(), lines_only=True)
+    content = certified(LineCounter(Rules()), Rules(), reach_only=True)
     x, o = (content[side]["positions"] for side in ("as_x", "as_o"))
     for positions in (1, 20, x // 2):
         content["as_x"]["positions"] = positions
@@ -186,7 +186,7 @@ def test_more_positions_than_are_stated_are_not_followed_and_too_many_must_not_b
 
 
 def test_the_limits_of_a_file_and_its_moves_are_kept(tmp_path, monkeypatch):
-    content = certified(LineCounter(SMALL), SMALL, lines_only=True)
+    content = certified(LineCounter(SMALL), SMALL, reach_only=True)
     file = tmp_path / "certificate.json"
     file.write_text(json.dumps(content))
     size = file.stat().st_size

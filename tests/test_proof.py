@@ -26,10 +26,10 @@ def test_positions_are_found_alike_however_many_are_taken_at_a_time(monkeypatch)
     rules = Rules(2, 4, 3)
     player = TabularPolicy(rules, random_probs(rules, np.random.default_rng(0), 0.3))
     for policy in (player, CanonicalPolicy(player, rules)):
-        found = certify(policy, "any", rules, lines_only=True)
+        found = certify(policy, "any", rules, reach_only=True)
         with monkeypatch.context() as patch:
             patch.setattr(proof, "POSITIONS_AT_ONCE", 7)
-            assert certify(policy, "any", rules, lines_only=True).moves == found.moves
+            assert certify(policy, "any", rules, reach_only=True).moves == found.moves
             verify(found)
 
 

@@ -12,7 +12,7 @@ from text_cases import refuses
 
 from tictactoe_env import FunctionPolicy, TabularPolicy, snapshot, tabulate
 from tictactoe_env.certificates.certificate import certify, lines_of, policy_in
-from tictactoe_env.certificates.lines import LinesPolicy
+from tictactoe_env.certificates.reach import ReachPolicy
 from tictactoe_env.exact.best_response import best_responses
 from tictactoe_env.exact.evaluation import evaluate, exploitability
 from tictactoe_env.exact.match import exact_result
@@ -59,7 +59,7 @@ def made(kind):
         CanonicalPolicy: lambda: (FixedPlayer(0), SMALL),
         GreedyPolicy: lambda: (FixedPlayer(0),),
         PredictPolicy: lambda: (Model(), SMALL),
-        LinesPolicy: lambda: (lines_of(FixedPlayer(0), SMALL), SMALL),
+        ReachPolicy: lambda: (lines_of(FixedPlayer(0), SMALL), SMALL),
         TextPolicy: lambda: (lambda prompts: ["a1"] * len(prompts), SMALL),
     }
     return kind(*arguments.get(kind, lambda: (SMALL,))())
@@ -67,7 +67,7 @@ def made(kind):
 
 KINDS = [
     *(TabularPolicy, RandomPolicy, FunctionPolicy, CanonicalPolicy, GreedyPolicy, PredictPolicy),
-    *(LinesPolicy, TextPolicy, MinimaxPolicy, SearchPolicy, MCTSPolicy),
+    *(ReachPolicy, TextPolicy, MinimaxPolicy, SearchPolicy, MCTSPolicy),
 ]
 
 
@@ -85,7 +85,7 @@ ASKED = {
     "best_responses": best_responses,
     "exact_result": lambda player: exact_result(RandomPolicy(), player),
     "certify": lambda player: certify(player, "test").results,
-    "lines": lambda player: certify(player, "test", lines_only=True).results,
+    "lines": lambda player: certify(player, "test", reach_only=True).results,
     "optimal_share": optimal_share,
     "best_response_player": lambda player: best_response_player(
         player, SMALL

@@ -35,16 +35,16 @@ def with_share(policy, rules, text, cell, share):
     return TabularPolicy(rules, table)
 
 
-@pytest.mark.parametrize("lines_only", [False, True])
+@pytest.mark.parametrize("reach_only", [False, True])
 @pytest.mark.parametrize("share", [1e-3, 1e-17, 5e-324])
 @pytest.mark.parametrize("side", SIDES)
-def test_a_player_that_loses_ever_so_rarely_can_be_beaten(side, share, lines_only):
+def test_a_player_that_loses_ever_so_rarely_can_be_beaten(side, share, reach_only):
     text = "X.O/.../..." if side == "X" else "X../.../..."
     player = with_share(MinimaxPolicy(SMALL, "first"), SMALL, text, "b1", share)
     result = evaluate(player)
     assert (result.unbeatable_x, result.unbeatable_o) == (side != "X", side != "O")
     assert 0 < result.best_responses[side].loss <= share * 1.001
-    content = certified(player, "rare", SMALL, lines_only=lines_only)
+    content = certified(player, "rare", SMALL, reach_only=reach_only)
     assert content[f"as_{side.lower()}"]["unbeatable"] is content["unbeatable"] is False
     verified(content)
     plain_proof.check(content)
@@ -85,7 +85,7 @@ def test_a_player_that_seldom_draws_or_marks_a_taken_cell_does_not_win_against_e
     content = certified(player, "seldom", SHORT)
     verified(content)
     assert not evaluate(player).always_wins_x
-    assert not certify(player, "seldom", SHORT, lines_only=True).results["X"].always_wins
+    assert not certify(player, "seldom", SHORT, reach_only=True).results["X"].always_wins
     claim = {**content["as_x"], "vs_random": certified(always, "all", SHORT)["as_x"]["vs_random"]}
     with refuses("as_x.vs_random.", error=CertificateError):
         verified({**content, "as_x": claim})

@@ -66,7 +66,7 @@ def test_a_best_response_gets_all_that_can_be_got_and_wins_from_each_counterexam
     player, boards = best_response_player(policy, rules)
     for side, best in best_responses(policy, rules).items():
         assert exact_result(policy, player, rules, side=side).value == pytest.approx(best.value)
-    meetings = plain_proof.check(certified(policy, "any", rules, lines_only=True)).values()
+    meetings = plain_proof.check(certified(policy, "any", rules, reach_only=True)).values()
     lost = {met.game.text(one) for met in meetings for one in met.decisions.keys() & beaten(met)}
     assert {board_text(board, rules) for board in boards} == lost
     if make is stochastic:

@@ -124,7 +124,7 @@ def check_as_plain(rules, boards):
 @example(whole_board((1, 63, 63), 1))
 @example(whole_board((3, 5, 5), 1))  # no column or diagonal has room for five
 @example((Rules(), np.array([[1, 1, 1, -1, 1, -1, -1, 1, -1]], dtype=np.int8)))  # XXX/OXO/OXO
-def test_lines_their_cells_dead_and_full_boards_are_recognised_on_any_board(case):
+def test_reach_their_cells_dead_and_full_boards_are_recognised_on_any_board(case):
     check_as_plain(*case)
 
 

@@ -27,7 +27,7 @@ def folder(tmp_path):
         if name == "dqn":
             content["as_x"]["vs_random"]["win"] = 1.0
         write_json(content, tmp_path / name / "certificate.json")
-    write(certify(MinimaxPolicy(WON), "won", WON, lines_only=True), tmp_path / "won.json")
+    write(certify(MinimaxPolicy(WON), "won", WON, reach_only=True), tmp_path / "won.json")
     return tmp_path
 
 
@@ -69,7 +69,7 @@ def test_the_exit_code_says_whether_no_certificate_is_refused_or_nobody_can_be_b
     safe = certified(MinimaxPolicy(DRAWN), "safe", DRAWN)
     contents = {
         "safe": safe,
-        "one side": certified(MinimaxPolicy(WON), "X", WON, lines_only=True, sides=("X",)),
+        "one side": certified(MinimaxPolicy(WON), "X", WON, reach_only=True, sides=("X",)),
         "beaten": certified(RandomPolicy(), "random", DRAWN),
         "wins as X, loses as O": certified(MinimaxPolicy(WON), "both", WON),
         "wrong": {**safe, "unbeatable": False},

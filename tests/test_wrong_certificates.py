@@ -65,7 +65,7 @@ PLAYERS = {
 def made(player, number):
     """The certificate of one of PLAYERS, in format 1 or 2."""
     choose, rules = PLAYERS[player]
-    return certified(Player(choose), "test", rules, lines_only=number == 2)
+    return certified(Player(choose), "test", rules, reach_only=number == 2)
 
 
 def accepted(content):
@@ -178,10 +178,10 @@ def test_an_entry_that_says_the_same_is_accepted(player, path, value, number):
 def test_a_board_that_is_too_large_or_has_no_such_line_is_refused_even_if_all_results_hold():
     """With k = 5 nobody completes a line on ROW, as with no lines at all; with k = 1 X wins."""
     for number in (1, 2):
-        long = certified(Player(first), "test", Rules(1, 5, 5), lines_only=number == 2)
+        long = certified(Player(first), "test", Rules(1, 5, 5), reach_only=number == 2)
         assert accepted(long)
         assert not any(accepted(changed(long, "board.k", k)) for k in (0, 6))
-    wide = certified(Player(first), "test", Rules(1, 63, 1), lines_only=True, sides=("X",))
+    wide = certified(Player(first), "test", Rules(1, 63, 1), reach_only=True, sides=("X",))
     assert accepted(wide)
     assert not accepted(changed(wide, "board.cols", 64))
     small = certified(Player(first), "test", Rules(1, 12, 1))
@@ -256,7 +256,7 @@ def test_the_boards_of_format_1_are_those_of_unfinished_games(board, instead):
 
 # --- format 2 -------------------------------------------------------------------------------------
 
-ONE_SIDE = certified(Player(first), "test", ROW, lines_only=True, sides=("X",))
+ONE_SIDE = certified(Player(first), "test", ROW, reach_only=True, sides=("X",))
 LINES_ENTRIES = [
     *(("sides", sides) for sides in (["O", "X"], ["X", "X"], ["X"], [], "XO", {"X": 1, "O": 1})),
     *(("sides", value) for value in (None, GONE)),
@@ -282,7 +282,7 @@ def test_of_one_side_nothing_is_stated_of_both():
 
 def test_a_player_that_wins_every_game_states_so():
     centre = Player(lambda board: first(board) if board[1] else {1: 1.0})
-    content = certified(centre, "test", Rules(1, 3, 2), lines_only=True, sides=("X",))
+    content = certified(centre, "test", Rules(1, 3, 2), reach_only=True, sides=("X",))
     assert accepted(content)
     assert content["as_x"]["always_wins"]
     assert not accepted(changed(content, "as_x.always_wins", False))

@@ -17,7 +17,7 @@ import agents
 from apps.players.pupil import LEARNER_FOLDER, LEARNER_RULES, MODEL, Pupil, learns
 from apps.players.titles import LEARNER, LEARNER_ID
 from tictactoe_env.certificates.certificate import FILE, read, read_bytes
-from tictactoe_env.certificates.lines import LinesPolicy
+from tictactoe_env.certificates.reach import ReachPolicy
 from tictactoe_env.exact.match import action_values
 from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.exact.solver import MinimaxPolicy
@@ -186,7 +186,7 @@ class Seat:
             scale=scale,
             kinds=kinds,
             new=self.is_new(board),
-            off_lines=keeps(policy, LinesPolicy) and not policy.knows(board[None])[0],
+            off_lines=keeps(policy, ReachPolicy) and not policy.knows(board[None])[0],
         )
 
     def is_new(self, board: Boards) -> bool:
@@ -255,8 +255,8 @@ def seat_at(player: Player, rules: Rules) -> Seat:
 def _run_seat(player: Player, rules: Rules) -> Seat:
     """The seat of a saved run, of a certificate without a run, or of a learner without a game.
 
-    A run with a certificate of lines plays by its model; without it and torch it makes random legal
-    moves off its lines.
+    A run with a certificate of a reach plays by its model; without it and torch it makes random
+    legal moves off its lines.
     """
     path = player.place
     assert path is not None, "it is a run"
@@ -269,7 +269,7 @@ def _run_seat(player: Player, rules: Rules) -> Seat:
     certificate = read(path)
     file = path / FILE if path.is_dir() else path
     participant = Participant("run", name, hashlib.sha256(read_bytes(file)).hexdigest())
-    if isinstance(policy, LinesPolicy) and (path / MODEL).exists():
+    if isinstance(policy, ReachPolicy) and (path / MODEL).exists():
         with suppress(ModuleNotFoundError):
             return Seat(participant, rules, agents.load(path))
     if learns(path, certificate.stated.agent):

@@ -108,11 +108,11 @@ def certificate(found: Certificate, console: Console) -> None:
         say(training_text(stated.training), console)
     headings = ("side", "against", "win %", "draw %", "loss %", "win - loss")
     print_table(headings, _result_rows(found), console, texts=2)
-    if not found.is_of_lines:
+    if not found.is_of_reach:
         text = f"{LIMIT}: the most wins of a player that never loses; - where none can do that"
         say(text, console)
     say(f"{BEST}: the highest loss, and the lowest win - loss, against any opponent", console)
-    if found.is_of_lines:
+    if found.is_of_reach:
         _say_positions(found, console)
     _say_optimal_moves(found, console)
 
@@ -121,7 +121,7 @@ def _result_rows(found: Certificate) -> Iterator[list[str]]:
     """The rows of a certificate's table: each side against each opponent."""
     for side, one in found.results.items():
         for key, opponent in AGAINST.items():
-            if key == "vs_random" or not found.is_of_lines:
+            if key == "vs_random" or not found.is_of_reach:
                 result = getattr(one, key)
                 rates = None if result is None else vars(result)
                 yield [side, opponent, *rates_text(rates)]

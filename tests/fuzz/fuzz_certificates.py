@@ -54,7 +54,7 @@ def certificates(draw):
     sides = draw(st.sampled_from((None, ("X", "O"), ("X",), ("O",))))
     if sides is not None and draw(st.booleans()):
         return canonical(policy, known.rules, sides)
-    return certified(policy, "drawn", lines_only=sides is not None, sides=sides)
+    return certified(policy, "drawn", reach_only=sides is not None, sides=sides)
 
 
 @st.composite

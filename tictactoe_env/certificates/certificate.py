@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 
 from tictactoe_env.certificates.content import Certificate, SideResults, seems_to_win, sides_of
-from tictactoe_env.certificates.lines import (
-    LinesPolicy,
+from tictactoe_env.certificates.reach import (
+    ReachPolicy,
     compressed,
     decompressed,
     moves_text,
@@ -113,7 +113,7 @@ def certify(
     rules: Rules | None = None,
     *,
     sides: Sequence[str] | None = None,
-    lines_only: bool = False,
+    reach_only: bool = False,
     limit: Limit | None = None,
     progress: Progress | None = None,
     symmetric: bool | None = None,
@@ -121,7 +121,7 @@ def certify(
 ) -> Certificate:
     r"""The certificate of a policy.
 
-    On boards of more than 12 cells, and with `lines_only` on any board, it holds the moves in the
+    On boards of more than 12 cells, and with `reach_only` on any board, it holds the moves in the
     positions that the policy can meet, which must be within `limit`: see `proof`. `progress` is
     called as there.
 
@@ -135,12 +135,12 @@ def certify(
     rules = board_of(rules, policy)
     policy = as_policy(policy, rules, symmetric=symmetric)
     stated = Stated.of(agent, **about)
-    if lines_only or rules.cells > TABULATED:
+    if reach_only or rules.cells > TABULATED:
         if sides is None:
             sides = sides_of(stated.config)
         return certify_lines(lines_of(policy, rules, sides, limit, progress), stated)
     if sides is not None and {*sides} != {*SIDES}:
-        raise ValueError(f"sides={sides!r} needs lines_only=True: all positions are of both sides")
+        raise ValueError(f"sides={sides!r} needs reach_only=True: all positions are of both sides")
     table = tabulate(provable(policy, rules), rules)
     moves = moves_of(table)
     shares = optimal_share(table)
@@ -200,7 +200,7 @@ def table_of(certificate: Certificate) -> TabularPolicy:
     """The policy of a certificate of all positions.
 
     Raises CertificateError if a position is missing or unknown or has no valid move, if the moves
-    were changed, and for a certificate of lines: see `policy_in`.
+    were changed, and for a certificate of a reach: see `policy_in`.
     """
     moves = certificate.moves
     rules = certificate.rules
@@ -239,22 +239,22 @@ def _rows_by_text(rules: Rules) -> dict[str, int]:
 
 def policy_in(
     certificate: Certificate, limit: Limit | None = None, progress: Progress | None = None
-) -> TabularPolicy | LinesPolicy:
+) -> TabularPolicy | ReachPolicy:
     """The policy of a certificate.
 
-    limit, progress: of a certificate of lines, see `proof`; VERIFIED by default. Raises
+    limit, progress: of a certificate of a reach, see `proof`; VERIFIED by default. Raises
     CertificateError for moves that are missing, surplus, impossible or changed, and where the
     player can meet more positions than are stated; ProofLimitError beyond `limit`.
     """
-    if certificate.is_of_lines:
-        return LinesPolicy(_reaches_in(certificate, limit, progress), certificate.rules)
+    if certificate.is_of_reach:
+        return ReachPolicy(_reaches_in(certificate, limit, progress), certificate.rules)
     return table_of(certificate)
 
 
 def _reaches_in(
     certificate: Certificate, limit: Limit | None, progress: Progress | None
 ) -> dict[str, BoardReach]:
-    """The positions that follow from the moves of a certificate of lines, by side."""
+    """The positions that follow from the moves of a certificate of a reach, by side."""
     limit = limit or VERIFIED
     stated = certificate.results
     for side, found in stated.items():
@@ -295,17 +295,17 @@ def _digest(moves: Mapping[str, Any] | str) -> str:
 
 def verify(
     certificate: Certificate, limit: Limit | None = None, progress: Progress | None = None
-) -> TabularPolicy | LinesPolicy:
+) -> TabularPolicy | ReachPolicy:
     """Recompute every result from the moves. Returns the policy that makes these moves.
 
-    A losing line may be any of the shortest. limit, progress: of a certificate of lines, see
+    A losing line may be any of the shortest. limit, progress: of a certificate of a reach, see
     `policy_in`. Raises CertificateError for the first result that differs, and ProofLimitError
     beyond `limit`.
     """
-    policy: TabularPolicy | LinesPolicy
-    if certificate.is_of_lines:
+    policy: TabularPolicy | ReachPolicy
+    if certificate.is_of_reach:
         reaches = _reaches_in(certificate, limit, progress)
-        policy = LinesPolicy(reaches, certificate.rules)
+        policy = ReachPolicy(reaches, certificate.rules)
         shares = None
         results = _line_results(reaches)
     else:
@@ -321,7 +321,7 @@ def verify(
     return policy
 
 
-def _loses(policy: TabularPolicy | LinesPolicy, side: str, line: Sequence[str]) -> bool:
+def _loses(policy: TabularPolicy | ReachPolicy, side: str, line: Sequence[str]) -> bool:
     """True if these moves are a whole game that the policy may play as this side and then loses."""
     try:
         cells = parse_cells(" ".join(line), policy.rules)
@@ -335,7 +335,7 @@ def _loses(policy: TabularPolicy | LinesPolicy, side: str, line: Sequence[str]) 
     return all(_may_mark(policy, board, cells[ply]) for ply, board in boards.items())
 
 
-def _may_mark(policy: TabularPolicy | LinesPolicy, board: Boards, cell: int) -> bool:
+def _may_mark(policy: TabularPolicy | ReachPolicy, board: Boards, cell: int) -> bool:
     """True if a policy may make this move on a board (cells,).
 
     Of canonical positions, a move on a board that some symmetries leave as it is stands for its
@@ -427,11 +427,11 @@ def load_policy(
     rules: Rules | None = None,
     limit: Limit | None = None,
     progress: Progress | None = None,
-) -> TabularPolicy | LinesPolicy:
+) -> TabularPolicy | ReachPolicy:
     """The policy of a saved run or certificate; ValueError if its board is not `rules`.
 
     On boards of more than 12 cells it knows the moves on the agent's lines, and makes uniformly
-    random legal moves elsewhere: see `lines.LinesPolicy`. limit, progress: see `policy_in`.
+    random legal moves elsewhere: see `reach.ReachPolicy`. limit, progress: see `policy_in`.
     """
     certificate = read(path)
     if rules is not None and certificate.rules != rules:

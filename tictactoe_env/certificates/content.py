@@ -41,7 +41,7 @@ class SideResults:
     among its best moves; limit_vs_random, the best achievable result against random play of a
     player that never loses, None if there is none.
 
-    Of a certificate of lines: positions, the number of unfinished positions that it can meet;
+    Of a certificate of a reach: positions, the number of unfinished positions that it can meet;
     decisions, of those in which it moves.
 
     In JSON a result is the shares "win", "draw", "loss" and "illegal" of all games.
@@ -70,7 +70,7 @@ class Certificate:
     """The moves of a player, and the exact results that follow from them.
 
     moves: in all positions, {board: cell or {cell: probability}}, or as compressed text in those
-    that the player can meet. results: by side. canonical: of a certificate of lines, whether
+    that the player can meet. results: by side. canonical: of a certificate of a reach, whether
     symmetric positions count once; else None. optimal_moves: of a certificate of all positions.
     """
 
@@ -83,14 +83,14 @@ class Certificate:
     canonical: bool | None = None
 
     @property
-    def is_of_lines(self) -> bool:
+    def is_of_reach(self) -> bool:
         """True if it holds only the moves in positions that the player can meet."""
         return self.canonical is not None
 
     @property
     def format(self) -> int:
         """The number of its format: TABLE or LINES."""
-        return LINES if self.is_of_lines else TABLE
+        return LINES if self.is_of_reach else TABLE
 
     @property
     def sides(self) -> tuple[str, ...]:
@@ -150,7 +150,7 @@ class Certificate:
     @property
     def decisions(self) -> int:
         """The number of positions whose move it holds."""
-        if self.is_of_lines:
+        if self.is_of_reach:
             return sum(found.decisions for found in self.results.values())
         return len(self.moves)
 
@@ -203,7 +203,7 @@ class Certificate:
             "agent": stated.agent,
             "board": self.rules.to_json(),
         }
-        if self.is_of_lines:
+        if self.is_of_reach:
             found |= {"sides": list(self.sides), "canonical": self.canonical}
         found |= {name: getattr(self, name) for name in form.wholes}
         for side, one in self.results.items():

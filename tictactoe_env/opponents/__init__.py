@@ -181,7 +181,7 @@ def make_opponent(
     """The policy of a name, a saved run, or an object with `probs` or `predict`.
 
     A saved run plays by the moves of its certificate; on boards of more than 12 cells it makes
-    random legal moves off its lines, see `certificates.lines.LinesPolicy`.
+    random legal moves off its lines, see `certificates.reach.ReachPolicy`.
     what: what an error calls the player. also: further names that the error lists.
     Raises ValueError for an unknown name or option, a damaged run, a player of another board, and
     an object that is not a player.

@@ -19,7 +19,7 @@ from typing import Any
 
 from tictactoe_env.certificates.certificate import policy_in, read, table_of
 from tictactoe_env.certificates.content import Certificate
-from tictactoe_env.certificates.lines import LinesPolicy
+from tictactoe_env.certificates.reach import ReachPolicy
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.tables import TabularPolicy
 from tictactoe_env.notation import board_text, rules_text
@@ -38,7 +38,7 @@ def trained_names(rules: Rules = BOARD) -> tuple[str, ...]:
 
 
 @cache
-def trained_policy(name: str, rules: Rules = BOARD) -> TabularPolicy | LinesPolicy:
+def trained_policy(name: str, rules: Rules = BOARD) -> TabularPolicy | ReachPolicy:
     """The policy of a name in `trained_names(rules)`."""
     certificate = certificate_of(name, rules)
     if rules == BOARD:

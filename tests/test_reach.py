@@ -20,7 +20,7 @@ from tictactoe_env.certificates.certificate import (
     policy_in,
     verify,
 )
-from tictactoe_env.certificates.lines import LinesPolicy, decompressed
+from tictactoe_env.certificates.reach import ReachPolicy, decompressed
 from tictactoe_env.exact.proof import BoardReach, Limit, ProofLimitError
 from tictactoe_env.exact.tables import TabularPolicy
 from tictactoe_env.policy import CanonicalPolicy, RandomPolicy, plays_symmetrically
@@ -59,7 +59,7 @@ def test_the_certificate_of_4x4_is_small_and_states_what_is_proven(path):
 @pytest.mark.parametrize("turned", [0, 5])
 def test_the_policy_makes_its_moves_on_all_images_of_its_lines(path, turned):
     player, loaded = CanonicalPolicy(LineCounter(SQUARE), SQUARE), load_policy(path, SQUARE)
-    assert isinstance(loaded, LinesPolicy)
+    assert isinstance(loaded, ReachPolicy)
     assert plays_symmetrically(loaded)
     assert len(loaded) == certificate.read(path).decisions
     for side in ("X", "O"):
@@ -105,7 +105,7 @@ def test_a_certificate_of_one_side_says_nothing_of_the_other(given):
 def test_several_moves_in_a_position_keep_their_probabilities_to_the_bit():
     rules = Rules(2, 4, 3)
     player = TabularPolicy(rules, random_probs(rules, np.random.default_rng(1), 0.3))
-    loaded = policy_in(certify(player, "some", rules, lines_only=True))
+    loaded = policy_in(certify(player, "some", rules, reach_only=True))
     for side in ("X", "O"):
         boards = met(player, side, rules)
         assert loaded.knows(boards).all()
@@ -125,7 +125,7 @@ def test_a_proof_that_is_too_large_is_refused_in_writing_and_in_reading(path):
 def test_unknown_sides_are_refused():
     for sides in ((), ("X", "X"), ("x",)):
         with refuses("side", sides):
-            certify(RandomPolicy(), "random", Rules(), lines_only=True, sides=sides)
+            certify(RandomPolicy(), "random", Rules(), reach_only=True, sides=sides)
     with refuses("sides"):
         certify(RandomPolicy(), "random", Rules(), sides=("X",))
 

@@ -33,7 +33,7 @@ MAX_TEXT = 128 << 20  # bytes of the moves as text; 7 million decisions of 5x5 n
 _SUM_TOLERANCE = 1e-12  # largest error of the sum of a decision's probabilities
 
 
-class LinesPolicy:
+class ReachPolicy:
     """A policy that is known on its lines only; elsewhere every legal move is equally likely.
 
     `knows` tells on which boards it is known. sides: the sides on which it is known. Its moves
@@ -68,7 +68,7 @@ class LinesPolicy:
         """The number of positions, of both sides, in which its moves are known."""
         return len(self._index)
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> LinesPolicy:
+    def __deepcopy__(self, memo: dict[int, Any]) -> ReachPolicy:
         memo |= {id(one): one for one in (self._index, self._cells, self._shares)}
         copied = copy.copy(self)
         vars(copied).update(copy.deepcopy(vars(self), memo))
