@@ -478,8 +478,8 @@ LINE = CommandLine(
         "--verify": verify_certificates,
     },
     usage="evaluate.py AGENTS... [options], or evaluate.py --verify FILE...",
-    about="Evaluate agents exactly: their results, whether any opponent can beat them and by which "
-    "game, and a cross table of several agents.",
+    description="Evaluate agents exactly: their results, whether any opponent can beat them and by "
+    "which game, and a cross table of several agents.",
     epilog=f"agents:\n{NAMES_TEXT}",
 )
 

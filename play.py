@@ -192,8 +192,8 @@ LINE = CommandLine(
     "play.py",
     {"": play, "--replay": watch, "--list": list_games, "--web": serve},
     usage="play.py [options]: a menu; with --x or --o a game",
-    about="Play tic-tac-toe against people and agents, watch agents play, and replay saved games. "
-    "Without arguments: a menu.",
+    description="Play tic-tac-toe against people and agents, watch agents play, and replay saved "
+    "games. Without arguments: a menu.",
     epilog=f"players:\n  human, human:NAME  a person at this keyboard\n{NAMES_TEXT}",
 )
 

@@ -62,12 +62,12 @@ def main(arguments: list[str] | None = None) -> int:
         line.print_help()
         return 0
     try:
-        page: Any = agents.page(agent_of(words))
-        line = command_line(page, PROGRAMS)
+        module: Any = agents.module(agent_of(words))
+        line = command_line(module, PROGRAMS)
         program, typed = line.parse(words)
-        options = plain_options(page, typed.kwargs)
+        options = plain_options(module, typed.kwargs)
         if options.pop("help_all", False):
-            command_line(page, PROGRAMS, is_whole=True).print_help()
+            command_line(module, PROGRAMS, is_whole=True).print_help()
             return 0
         require(*OF_EVERY_RUN)
         return int(program(*typed.args, **options))
@@ -106,7 +106,7 @@ def train(
     **options: Any,
 ) -> int:
     """Train one learner, and print what is proven; the exit code."""
-    experiment = experiment_of(agents.page(agent), options)
+    experiment = experiment_of(agents.module(agent), options)
     rivals.refuse_half(experiment)
     return train_all((experiment,), until, out, export_sb3)
 
@@ -130,7 +130,7 @@ def resume_run(
     name = str(saved["agent"])
     if agent not in ("", name):
         raise ValueError(f"{resume} is a run of {name}, not of {agent}")
-    experiments = rivals.resumed(agents.page(name), resume, saved, options)
+    experiments = rivals.resumed(agents.module(name), resume, saved, options)
     learn_from = options.get("learn_from", "")
     return train_all(experiments, until, resume, export_sb3, is_resumed=True, learn_from=learn_from)
 
@@ -151,7 +151,7 @@ def train_rivals(
         rival: an agent that learns from snapshots; each is trained against snapshots of the other;
             it has the next seed and the other --side; its run is RUN-rival
     """
-    pair = rivals.new_pair(agents.page(agent), rival, options)
+    pair = rivals.new_pair(agents.module(agent), rival, options)
     return train_all(pair, until, out, export_sb3)
 
 
@@ -175,7 +175,7 @@ def train_all(
         folder = trainer.new_folder(first.name, first.config.seed, console)
     training: Any
     if len(experiments) == 1:
-        training = Run(folder, first.page, first.config, until, first.preset)
+        training = Run(folder, first.module, first.config, until, first.preset)
     else:
         training = rivals.runs_of(experiments, folder, until)
     return trainer.train(
@@ -204,13 +204,13 @@ def search(
         from apps.terminal import tuner
         from training.tuning import Search
 
-    page: Any = agents.page(agent)
-    experiment = experiment_of(page, options)
+    module: Any = agents.module(agent)
+    experiment = experiment_of(module, options)
     config = experiment.config
     fixed = set(options)
     if experiment.preset:
         fixed |= agents.presets(agent)[experiment.preset].options.keys()
-    asked = Search(page, config, until, seeds_per_trial, tuple(sorted(fixed)))
+    asked = Search(module, config, until, seeds_per_trial, tuple(sorted(fixed)))
     folder = out or Path("runs") / f"{experiment.name}-optimize-{config.seed}"
     if until != "steps":
         options = {"until": until, **options}
@@ -242,12 +242,12 @@ def study(
     """
     from apps.terminal.study import train as train_seeds
 
-    page: Any = agents.page(agent)
-    experiment = experiment_of(page, options)
+    module: Any = agents.module(agent)
+    experiment = experiment_of(module, options)
     rivals.refuse_half(experiment)
     name = experiment.name
     if vary:
-        variants = variants_of(page, options, list(map(parse_varied, vary)))
+        variants = variants_of(module, options, list(map(parse_varied, vary)))
         folder = out or Path("runs") / f"{name}-vary"
     else:
         variants = [Variant({}, experiment)]

@@ -1,8 +1,8 @@
-"""One page for each agent: why it learns, its options, its table or network, and its update.
+"""One module for each agent: why it learns, its options, its table or network, and its update.
 
-A page is a module of this folder. It imports the package and `training`, and never another page.
-`training/learner.py` says what a page defines. Other folders use `page` and `load` to reach them.
-`facts` and `presets` tell of an agent without importing its page.
+Each imports the package and `training`, and never another one. `training/learner.py` says what it
+defines. Other folders use `module` and `load` to reach it; `facts` and `presets` tell of an agent
+without importing it.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ import training  # noqa: F401  before NumPy, whose kernels it chooses
 from tictactoe_env.errors import unknown_name
 
 if TYPE_CHECKING:
-    from training.learner import BoardPlayer, Page
+    from training.learner import AgentModule, BoardPlayer
     from training.options import Preset
 
 FOLDER = Path(__file__).parent
 
 
 def _sentence(path: Path) -> str:
-    """The first line of a page's docstring, without the quotes."""
+    """The first line of a module's docstring, without the quotes."""
     with open(path, encoding="utf-8") as file:
         return file.readline().strip().strip('"')
 
@@ -34,14 +34,14 @@ def _sentence(path: Path) -> str:
 TRAINABLE = {
     path.stem: _sentence(path) for path in sorted(FOLDER.glob("*.py")) if path.stem != "__init__"
 }
-"""The agents that `train.py` can train, by name, with the first sentence of each page."""
+"""The agents that `train.py` can train, by name, with the first sentence of each module."""
 
 PARSING = Lock()  # two threads that parse at once may get a SystemError (CPython gh-106905)
 CONTRACT = ("AGENT", "Config", "begin", "player")
 
 
-def page(agent: str) -> Page:
-    """The page of an agent. Raises ValueError, with a guess, for an unknown name."""
+def module(agent: str) -> AgentModule:
+    """The module of an agent. Raises ValueError, with a guess, for an unknown name."""
     if agent not in TRAINABLE:
         raise unknown_name("agent", agent, TRAINABLE)
     found = import_module(f"agents.{agent}")
@@ -51,12 +51,12 @@ def page(agent: str) -> Page:
         raise TypeError(f"agents/{agent}.py must define {expected}: {', '.join(missing)} missing")
     if agent != found.AGENT:
         raise TypeError(f"AGENT in agents/{agent}.py must be {agent!r}, got {found.AGENT!r}")
-    return cast("Page", found)
+    return cast("AgentModule", found)
 
 
 @cache
 def facts(agent: str) -> dict[str, Any]:
-    """The plain constants of a page, such as TITLE and STORY; {} for an unknown agent."""
+    """The plain constants of a module, such as TITLE and STORY; {} for an unknown agent."""
     if agent not in TRAINABLE:
         return {}
     with PARSING:
@@ -100,4 +100,4 @@ def load(folder: Path, **options: Any) -> BoardPlayer:
     if agent not in TRAINABLE:
         known = ", ".join(TRAINABLE)
         raise DamagedFileError(f"{folder}/model.json is of {agent!r}, not of any of {known}")
-    return checkpoint.load(page(agent), folder, **options)
+    return checkpoint.load(module(agent), folder, **options)

@@ -65,14 +65,14 @@ class Setting:
         return f"{self.agent}-{self.preset}" if self.preset else self.agent
 
     @property
-    def page(self) -> Any:
+    def module(self) -> Any:
         """The module of the agent."""
-        return agents.page(self.agent)
+        return agents.module(self.agent)
 
     def config(self, seed: int) -> Any:
         """The configuration of its training."""
         options = agents.presets(self.agent)[self.preset].options if self.preset else {}
-        return self.page.Config(**{**options, "seed": seed})
+        return self.module.Config(**{**options, "seed": seed})
 
     @property
     def sides(self) -> tuple[str, ...]:
@@ -95,7 +95,7 @@ class Setting:
         saved = read_json(folder / "config.json")["config"]
         default, wanted = (
             json.loads(json.dumps(dict(config)))
-            for config in (self.page.Config(), self.config(seed))
+            for config in (self.module.Config(), self.config(seed))
         )
         return bool({**default, **saved} == wanted)
 

@@ -70,9 +70,9 @@ def checked_player(folder: Path) -> tuple[Certificate, Any]:
     """
     certificate = read(folder)
     verify(certificate)
-    page = agents.page(certificate.stated.agent)
-    config, model = load_model(page, folder)
-    player: Any = page.player(config, model)
+    module = agents.module(certificate.stated.agent)
+    config, model = load_model(module, folder)
+    player: Any = module.player(config, model)
     if not np.array_equal(player.table, table_of(certificate).table):
         raise ValueError(f"the model of {folder} does not make the moves of its certificate")
     return certificate, player

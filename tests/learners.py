@@ -13,9 +13,9 @@ BOARDS = POSITIONS.boards[POSITIONS.unfinished]
 OBSERVATIONS = observe(BOARDS, RULES, "planes")
 
 
-def trained(page, config, until="steps"):
+def trained(module, config, until="steps"):
     """A learner that was driven to the end or to a goal."""
-    learner = page.begin(config)
+    learner = module.begin(config)
     for _ in evaluations(learner, config):
         if until != "steps" and evaluate(learner.policy()).reached(until):
             break

@@ -15,7 +15,7 @@ JUDGE_EVERY = 1024  # steps
 
 
 def options_of_run(agent):
-    """Options of an agent for a training of about a second, on 3x3: those of its page."""
+    """Options of an agent for a training of about a second, on 3x3: those of its module."""
     options = agents.facts(agent)["SMALL"].split()
     return options if "--steps" in options else [*options, "--steps", str(2 * JUDGE_EVERY)]
 
@@ -28,11 +28,11 @@ def trained(agent, folder, *options, steps=2 * JUDGE_EVERY):
 
 def small_config(agent, **changes):
     """The configuration of a small run of two or more evaluations."""
-    page = agents.page(agent)
+    module = agents.module(agent)
     arguments = [agent, *options_of_run(agent)]
-    _, typed = train.command_line(page, train.PROGRAMS).parse(arguments)
-    options = train.plain_options(page, typed.kwargs)
-    return train.experiment_of(page, options).config.replace(**changes)
+    _, typed = train.command_line(module, train.PROGRAMS).parse(arguments)
+    options = train.plain_options(module, typed.kwargs)
+    return train.experiment_of(module, options).config.replace(**changes)
 
 
 def metrics(folder):

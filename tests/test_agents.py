@@ -1,4 +1,4 @@
-"""The contract that every page of `agents/` keeps; a page's own tests are about its learning."""
+"""The contract of the modules of `agents/`; the tests of each one are about its learning."""
 
 import hashlib
 import inspect
@@ -70,7 +70,7 @@ REFUSED = [
 
 def trained(agent, config, folder, resume=None, most=None, pause=None):
     """(table, notes, steps) of each evaluation of a training that saves into `folder`."""
-    learner = agents.page(agent).begin(config)
+    learner = agents.module(agent).begin(config)
     seen = []
     if resume is not None:
         checkpoint.restore(resume, agent, config, learner)
@@ -138,7 +138,7 @@ def test_the_bytes_follow_from_the_seed_and_a_run_continues_from_every_evaluatio
         ((_, *made),) = trained(run.agent, run.config, folder, last if number else None, most=1)
         is_same = bytes_of(folder / "0") == bytes_of(run.folder / str(number))
         if not is_same or repr(made) != repr([*run.seen[number][1:]]):
-            learner = agents.page(run.agent).begin(run.config)
+            learner = agents.module(run.agent).begin(run.config)
             unsaved = vars(learner).keys() - {*learner.MODEL, *learner.STATE}
             pytest.fail(f"it goes on otherwise: does STATE lack one of {sorted(unsaved)}?")
     agents.load(tmp_path / "0" / "0")
@@ -186,10 +186,10 @@ def test_agents_that_do_not_need_torch_learn_and_are_loaded_without_it(small_run
     program = """import sys, pathlib, agents
 for agent, folder in zip(sys.argv[1::2], sys.argv[2::2]):
     agents.load(pathlib.Path(folder))
-    agents.page(agent).begin(agents.page(agent).Config()).advance(1)
+    agents.module(agent).begin(agents.module(agent).Config()).advance(1)
 print("torch" in sys.modules)"""
-    pages = [(agent, inspect.getsource(agents.page(agent))) for agent in sorted(TRAINABLE)]
-    learned = [(a, small_run(a).last) for a, source in pages if "import torch" not in source]
+    modules = [(agent, inspect.getsource(agents.module(agent))) for agent in sorted(TRAINABLE)]
+    learned = [(a, small_run(a).last) for a, source in modules if "import torch" not in source]
     assert printed("-c", program, *chain(*learned)) == "False\n"
 
 
@@ -203,7 +203,7 @@ def test_what_does_not_belong_together_is_refused(small_run, tmp_path):
         with refuses(mention, error=DamagedFileError):
             agents.load(path.parent)
     with refuses(MODEL, "tabular_q", "trie", error=DamagedFileError):
-        checkpoint.load(agents.page("trie"), run.last)
+        checkpoint.load(agents.module("trie"), run.last)
     with refuses("seed"):
         trained("tabular_q", run.config.replace(seed=run.config.seed + 1), tmp_path, run.last)
 
@@ -223,9 +223,9 @@ def test_a_run_from_the_command_line_is_proven_and_shows_the_values_of_its_model
     if agent == "dqn":
         moves, _ = DQN.load(path).predict(observe(BOARDS, RULES, "planes"), deterministic=True)
         assert (moves == table.table.argmax(axis=1)).all()
-    page = agents.page(agent)
+    module = agents.module(agent)
     path = folder / "values.npz"
-    own = getattr(page.player(*checkpoint.load_model(page, folder)), "own", None)
+    own = getattr(module.player(*checkpoint.load_model(module, folder)), "own", None)
     assert path.exists() == (own is not None)
     if own is None:  # it has no numbers that estimate the results of moves
         return
@@ -243,16 +243,16 @@ def test_a_run_from_the_command_line_is_proven_and_shows_the_values_of_its_model
 
 @pytest.mark.parametrize(("agent", "options", "mention"), REFUSED)
 def test_options_that_contradict_each_other_are_refused(agent, options, mention):
-    page = agents.page(agent)
+    module = agents.module(agent)
     with refuses(mention):
-        page.begin(page.Config(**options))
+        module.begin(module.Config(**options))
 
 
 @pytest.mark.parametrize("agent", ["dqn", "maskable_ppo", "tabular_q", "tictacnet"])
 def test_snapshots_begin_with_the_untrained_learner_and_follow_at_fixed_steps(agent):
     """An algorithm of Stable-Baselines3 takes them at the start of its next round."""
     config = small_config(agent, opponents="self-keep=3", snapshot_every=512)
-    learner = agents.page(agent).begin(config)
+    learner = agents.module(agent).begin(config)
     untrained = getattr(learner, "snapshot", learner.policy)().table
     assert (untrained.max(axis=1) < 1).any() == (agent == "maskable_ppo"), "as it explores"
     while learner.steps < 2_048:
@@ -266,9 +266,9 @@ def test_snapshots_begin_with_the_untrained_learner_and_follow_at_fixed_steps(ag
 @EACH
 def test_every_agent_learns_to_be_unbeatable_or_reaches_the_best_achievable_results(agent):
     """191/192 wins as X and 866/945 as O on 3x3; an untrained player can be beaten."""
-    page = agents.page(agent)
+    module = agents.module(agent)
     goal = agents.facts(agent).get("GOAL", "unbeatable")
-    assert evaluate(driven(page, page.Config(), goal).policy()).reached(goal)
+    assert evaluate(driven(module, module.Config(), goal).policy()).reached(goal)
 
 
 @EACH
@@ -279,17 +279,17 @@ def test_the_help_says_what_every_option_and_every_preset_is(agent, capsys, monk
     first = capsys.readouterr().out
     assert command.main([agent, "--help-all"]) == 0
     shown = " ".join(re.sub("[│╭╮╰╯─]", " ", capsys.readouterr().out).split())
-    page = agents.page(agent)
-    for name, known in options_of(page.Config).items():
+    module = agents.module(agent)
+    for name, known in options_of(module.Config).items():
         assert known.description, f"{name} needs a sentence"
         flag = f"--{name.replace('_', '-')} "
         assert flag in shown
         assert (flag in first) != is_rare(known)
         assert known.description in shown
         with refuses(name, error=OptionError):
-            page.Config(**{name: np.nan if isinstance(known.default, float) else ["x"]})
+            module.Config(**{name: np.nan if isinstance(known.default, float) else ["x"]})
     for name, preset in agents.presets(agent).items():
-        assert page.Config(**preset.options) != page.Config()
+        assert module.Config(**preset.options) != module.Config()
         assert f"{name} {preset.sentence}" in shown
 
 
@@ -324,23 +324,23 @@ NEEDED = {  # what else has to be typed with an option
 @EACH
 def test_every_option_can_be_set_from_the_command_line(agent):
     """A field without a flag could be changed by nobody but a preset."""
-    page = agents.page(agent)
-    line = command.command_line(page, command.PROGRAMS)
-    for name, field in options_of(page.Config).items():
+    module = agents.module(agent)
+    line = command.command_line(module, command.PROGRAMS)
+    for name, field in options_of(module.Config).items():
         words, value = typed_otherwise(name, field)
         needed = NEEDED.get((agent, name)) or NEEDED.get(name, [])
         _, typed = line.parse([agent, *words, *needed])
-        config = command.experiment_of(page, typed.kwargs).config
+        config = command.experiment_of(module, typed.kwargs).config
         assert getattr(config, name) == value != field.default
 
 
 def test_a_page_that_lacks_a_part_or_has_another_name_is_refused(monkeypatch):
     with refuses("'maskable-ppo'", "'maskable_ppo'"):
-        agents.page("maskable-ppo")
+        agents.module("maskable-ppo")
     for found, mention in (
         (SimpleNamespace(AGENT="trie"), "Config"),
-        (agents.page("tabular_q"), "'tabular_q'"),
+        (agents.module("tabular_q"), "'tabular_q'"),
     ):
         monkeypatch.setitem(sys.modules, "agents.trie", found)
         with refuses("agents/trie.py", mention, error=TypeError):
-            agents.page("trie")
+            agents.module("trie")

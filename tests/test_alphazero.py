@@ -13,7 +13,7 @@ import agents
 from tictactoe_env.notation import parse_game
 from tictactoe_env.rules import Rules, to_move
 
-PAGE = agents.page("alphazero")
+MODULE = agents.module("alphazero")
 
 
 class Node:
@@ -28,7 +28,7 @@ class Node:
         self.values = [-1.0 if {1} in lines or {-1} in lines else 0.0]  # own, of each simulation
         self.free = np.flatnonzero(board == 0)
         if not self.is_over:
-            (self.log_p,), (self.values[0],) = PAGE.predict(network, board[None])
+            (self.log_p,), (self.values[0],) = MODULE.predict(network, board[None])
 
     def worth(self, cell):
         """The mean value of the simulations through a move; of all of the node without one."""
@@ -84,13 +84,13 @@ class Node:
 @pytest.mark.parametrize("rules", [Rules(), Rules(3, 5, 3), Rules(4, 4, 4)], ids=str)
 def test_the_search_of_many_boards_is_that_of_a_plain_search(rules, is_self_play):
     size = {"rows": rules.rows, "cols": rules.cols, "k": rules.k, "hidden": (16,)}
-    network = PAGE.Network(PAGE.Config(**size))
+    network = MODULE.Network(MODULE.Config(**size))
     with torch.no_grad():
         for weights in network.parameters():
             weights *= 3  # values and probabilities that differ
     boards = random_boards(rules, 12)
     rng = np.random.default_rng(5) if is_self_play else None
-    found = PAGE.search(network, boards, 24, rng)
+    found = MODULE.search(network, boards, 24, rng)
     noise = np.random.default_rng(5).gumbel(size=boards.shape) * is_self_play
     for number, board in enumerate(boards):
         root = Node(board, network)
@@ -105,9 +105,9 @@ def test_the_search_of_many_boards_is_that_of_a_plain_search(rules, is_self_play
 
 def test_a_player_with_a_search_moves_alike_whatever_boards_are_asked_with_it():
     small = {"hidden": (16,), "games": 8, "updates": 4, "self_play_simulations": 2}
-    learner = PAGE.begin(PAGE.Config(rows=4, cols=4, k=4, **small))
+    learner = MODULE.begin(MODULE.Config(rows=4, cols=4, k=4, **small))
     learner.advance(8)
-    player = PAGE.player(learner.config.replace(simulations=8), learner.model())
+    player = MODULE.player(learner.config.replace(simulations=8), learner.model())
     boards = random_boards(Rules(4, 4, 4), 12)
     together = player.probs(boards)
     assert (together == np.concatenate([player.probs(board[None]) for board in boards])).all()
@@ -115,7 +115,7 @@ def test_a_player_with_a_search_moves_alike_whatever_boards_are_asked_with_it():
     assert (together.max(axis=1) == 1).all()
 
 
-# --- learning: every number here follows from the docstrings of the page by hand -----------------
+# --- learning: every number here follows from its docstrings by hand -----------------
 
 GAMES = {  # the targets of its values: half the result for the side to move, and half of 0.5
     "a1 b1 a2 b2 a3": [0.75, -0.25, 0.75, -0.25, 0.75],  # X wins
@@ -127,7 +127,7 @@ GAMES = {  # the targets of its values: half the result for the side to move, an
 def begin(**options):
     """A learner of three games a round, one update each, and a memory of two rounds."""
     small = {"games": 3, "hidden": (8,), "updates": 1, "batch_size": 64, "memory": 2}
-    return PAGE.begin(PAGE.Config(**small, **options))
+    return MODULE.begin(MODULE.Config(**small, **options))
 
 
 def scripted(network, boards, simulations, rng):
@@ -136,12 +136,12 @@ def scripted(network, boards, simulations, rng):
     games = [parse_game(game, RULES) for game in GAMES]
     moves = np.array([game[ply] for game in games if ply < len(game)])
     policies = np.eye(9, dtype=np.float32)[moves]
-    return PAGE.SearchResult(moves, policies, np.full(len(moves), 0.5, np.float32), policies)
+    return MODULE.SearchResult(moves, policies, np.full(len(moves), 0.5, np.float32), policies)
 
 
 def test_the_targets_of_a_round_are_the_policies_of_its_searches_and_its_results(monkeypatch):
     """A result with a wrong sign, or without any weight, is seen by no other test."""
-    monkeypatch.setattr(PAGE, "search", scripted)
+    monkeypatch.setattr(MODULE, "search", scripted)
     expected = []
     for ply in range(9):
         for game, targets in GAMES.items():
@@ -164,7 +164,7 @@ def examples_of(*texts, moves, values):
     """Boards with a sure move each."""
     boards = np.concatenate([board_of(text) for text in texts])
     policies = np.eye(9, dtype=np.float32)[moves]
-    return PAGE.Examples(boards, policies, np.array(values, dtype=np.float32))
+    return MODULE.Examples(boards, policies, np.array(values, dtype=np.float32))
 
 
 def test_a_board_is_turned_together_with_its_policy():
@@ -214,8 +214,8 @@ def test_only_the_last_rounds_are_learned_from():
 
 
 def test_some_of_the_proofs_are_of_the_search(monkeypatch):
-    player = Mock(wraps=PAGE.player)
-    monkeypatch.setattr(PAGE, "player", player)
+    player = Mock(wraps=MODULE.player)
+    monkeypatch.setattr(MODULE, "player", player)
     options = {"counterexamples": 0.5, "rounds_per_proof": 1, "simulations": 2}
     for proofs, expected in ((0, [0, 0, 0, 0]), (2, [0, 2, 0, 2])):
         learner = begin(self_play_simulations=2, proofs_per_search=proofs, **options)
@@ -228,8 +228,8 @@ def test_with_to_win_positions_in_which_it_can_draw_are_counterexamples_too():
     """On 2x5, three in a row, nobody can win by force, so an untrained network draws somewhere."""
     found = {}
     for to_win in (False, True):
-        config = PAGE.Config(rows=2, cols=5, k=3, side="O", counterexamples=0.5, to_win=to_win)
-        learner = PAGE.begin(config)
+        config = MODULE.Config(rows=2, cols=5, k=3, side="O", counterexamples=0.5, to_win=to_win)
+        learner = MODULE.begin(config)
         learner.find_counterexamples()
         found[to_win] = learner.counterexamples
     assert 0 < found[False] < found[True]

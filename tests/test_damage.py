@@ -57,8 +57,8 @@ def resumed(path):
     """The rows and the state from which a training goes on."""
     folder = path.parents[1]
     about = read_config_file(folder)
-    page = agents.page(about["agent"])
-    run = Run(folder, page, read_config(page.Config, about["config"], path))
+    module = agents.module(about["agent"])
+    run = Run(folder, module, read_config(module.Config, about["config"], path))
     run.read()
     model = {name: array.tobytes() for name, array in run.learner.model().items()}
     best = run.record.best

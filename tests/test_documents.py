@@ -117,4 +117,4 @@ def test_a_command_of_a_page_is_read_by_its_program(name):
         assert play.LINE.parse(words)
     else:
         agent = "trie" if words[0] == "--resume" else words[0]
-        assert train.command_line(agents.page(agent), train.PROGRAMS).parse(words)
+        assert train.command_line(agents.module(agent), train.PROGRAMS).parse(words)

@@ -37,14 +37,14 @@ OPTIONS = {
     "--updates 4 --judge-every 64",
 }
 NETWORKS = pytest.mark.parametrize("agent", list(OPTIONS))
-WITH_TABLES = [a for a in agents.TRAINABLE if agents.page(a).Config.CELLS == TABULATED]
+WITH_TABLES = [a for a in agents.TRAINABLE if agents.module(a).Config.CELLS == TABULATED]
 
 
 def config_of(agent, *options):
-    page = agents.page(agent)
+    module = agents.module(agent)
     words = [agent, *OPTIONS[agent].split(), *options]
-    _, typed = train.command_line(page, train.PROGRAMS).parse(words)
-    return page, train.experiment_of(page, train.plain_options(page, typed.kwargs)).config
+    _, typed = train.command_line(module, train.PROGRAMS).parse(words)
+    return module, train.experiment_of(module, train.plain_options(module, typed.kwargs)).config
 
 
 # --- the limits -----------------------------------------------------------------------------------
@@ -53,17 +53,17 @@ def config_of(agent, *options):
 @pytest.mark.parametrize("agent", WITH_TABLES)
 def test_an_agent_with_a_table_of_all_positions_refuses_a_larger_board(agent):
     with refuses(12, "4x4", "maskable_ppo"):
-        agents.page(agent).Config(rows=4, cols=4, k=4)
+        agents.module(agent).Config(rows=4, cols=4, k=4)
 
 
 @NETWORKS
 @pytest.mark.parametrize("gravity", [False, True])
 def test_larger_boards_have_defaults_of_their_own(agent, gravity):
-    page = agents.page(agent)
-    larger = larger_defaults(page.Config, gravity)
-    assert larger["judge_every"] > page.Config().judge_every
+    module = agents.module(agent)
+    larger = larger_defaults(module.Config, gravity)
+    assert larger["judge_every"] > module.Config().judge_every
     board = {"rows": 4, "cols": 4, "k": 4, "gravity": gravity}
-    large = train.experiment_of(page, {**board, "judge_every": 1_000}).config
+    large = train.experiment_of(module, {**board, "judge_every": 1_000}).config
     assert {name: getattr(large, name) for name in larger} == {**larger, "judge_every": 1_000}
 
 
@@ -77,9 +77,9 @@ OPENS = {"symmetry": False, "opening": "random"}
     ("agent", "options"), [*((a, {}) for a in OPTIONS), ("dqn", OPENS), ("maskable_ppo", OPENS)]
 )
 def test_a_network_moves_alike_whatever_boards_are_asked_with_it_and_on_images(agent, options):
-    page, config = config_of(agent)
+    module, config = config_of(agent)
     config = config.replace(**options)
-    player = page.begin(config).policy()
+    player = module.begin(config).policy()
     boards = random_boards(SQUARE, 100)
     probs = player.probs(boards)
     assert np.array_equal(probs, np.concatenate([player.probs(board[None]) for board in boards]))
@@ -94,11 +94,11 @@ def test_a_network_moves_alike_whatever_boards_are_asked_with_it_and_on_images(a
 
 def test_live_values_are_those_of_the_table_on_small_boards(monkeypatch):
     """The same network, asked for single boards and for all positions of 3x3."""
-    page, config = config_of("dqn", "--rows", "3", "--cols", "3", "--k", "3")
-    model = page.begin(config).model()
-    table = page.player(config, model).own
-    monkeypatch.setattr(page, "TABULATED", 0)
-    live = page.player(config, model)
+    module, config = config_of("dqn", "--rows", "3", "--cols", "3", "--k", "3")
+    model = module.begin(config).model()
+    table = module.player(config, model).own
+    monkeypatch.setattr(module, "TABULATED", 0)
+    live = module.player(config, model)
     found = np.where(BOARDS == 0, live.q_values(BOARDS), np.nan)
     assert np.allclose(found, table.values, atol=1e-5, equal_nan=True)
     assert (live.meaning, live.scale) == (table.meaning, (table.low, table.high))

@@ -64,7 +64,7 @@ def is_allowed(module: str, file: str) -> bool:
         return below in ROOMS[ROOMS.index(inner) :]
     if folder == PACKAGE:
         return top in NEEDED | EXTRAS.get(inner, set())
-    if top == "agents" and rest:  # a page is loaded by its name
+    if top == "agents" and rest:  # an agent is loaded by its name
         return False
     return top not in {*HOUSE, "train", "evaluate", "play"} - HOUSE[folder] - {folder}
 

@@ -21,7 +21,7 @@ from training import tuning  # noqa: E402
 SMALL = "--board 2x3x3 --steps 1500 --judge-every 300 --until unbeatable --seeds-per-trial 2"
 QUICK = ["tabular_q", *SMALL.split(), "--opponents", "random"]
 TRIALS = 5
-SEARCHED = [agent for agent in agents.TRAINABLE if hasattr(agents.page(agent), "SEARCH")]
+SEARCHED = [agent for agent in agents.TRAINABLE if hasattr(agents.module(agent), "SEARCH")]
 
 
 def search(folder, trials, *options, agent_and_options=QUICK):
@@ -55,8 +55,8 @@ def test_the_score_falls_as_the_rank_grows_and_a_proven_goal_is_zero():
 
 def test_the_first_trial_has_the_options_of_the_agent_and_given_options_are_fixed(tmp_path):
     assert search(tmp_path / "a search", 3) in (0, 1)
-    trials, config = trials_of(tmp_path / "a search"), dict(agents.page("tabular_q").Config())
-    names = set(agents.page("tabular_q").SEARCH) - {"opponents"}
+    trials, config = trials_of(tmp_path / "a search"), dict(agents.module("tabular_q").Config())
+    names = set(agents.module("tabular_q").SEARCH) - {"opponents"}
     assert trials[0].params == {name: config[name] for name in names}
     assert len({tuple(trial.params.values()) for trial in trials}) == 3
 
@@ -72,7 +72,7 @@ def test_the_same_command_goes_on_after_a_kill_and_then_makes_no_more(tmp_path, 
         assert search(tmp_path / "s", total) in (0, 1)
         states = [trial.state for trial in trials_of(tmp_path / "s")]
         assert states == [TrialState.FAIL, *[TrialState.COMPLETE] * total]
-    default = agents.page("tabular_q").Config().learning_rate
+    default = agents.module("tabular_q").Config().learning_rate
     assert trials_of(tmp_path / "s")[1].params["learning_rate"] == default, "again the first"
 
 
@@ -103,7 +103,7 @@ def test_options_that_contradict_each_other_are_a_failed_trial_with_its_reason(
     tmp_path, caplog, monkeypatch
 ):
     places = {"rewards": ("1.0,0.5,0.0", "1.0,0.0,-1.0")}
-    monkeypatch.setattr(agents.page("tictacnet"), "SEARCH", places)
+    monkeypatch.setattr(agents.module("tictacnet"), "SEARCH", places)
     options = ["tictacnet", "--games", "8", "--steps", "40"]
     optuna.logging.enable_propagation()
     search(tmp_path / "s", 4, "--seeds-per-trial", 1, agent_and_options=options)
@@ -119,7 +119,7 @@ def test_what_cannot_be_searched_and_a_damaged_file_are_refused(tmp_path, capsys
         assert (code, err.count("\n")) == (2, 1)
         return err
 
-    monkeypatch.setattr(agents.page("tabular_q"), "SEARCH", {})
+    monkeypatch.setattr(agents.module("tabular_q"), "SEARCH", {})
     assert "tabular_q" in error_of()
     monkeypatch.undo()
     fixed = "--tables 1 --games 8 --learning-rate 1 --rate-power 1 --epsilon 1 --epsilon-end 1"
@@ -131,11 +131,11 @@ def test_what_cannot_be_searched_and_a_damaged_file_are_refused(tmp_path, capsys
 
 @pytest.mark.parametrize("agent", SEARCHED)
 def test_the_ranges_of_an_agent_are_within_the_bounds_of_its_options_and_hold_the_defaults(agent):
-    page = agents.page(agent)
-    known = options_of(page.Config)
-    assert set(page.SEARCH) <= set(known) - set(options_of(BoardConfig))
+    module = agents.module(agent)
+    known = options_of(module.Config)
+    assert set(module.SEARCH) <= set(known) - set(options_of(BoardConfig))
     lowest, highest = {}, {}
-    for name, place in page.SEARCH.items():
+    for name, place in module.SEARCH.items():
         option = known[name]
         if isinstance(place, tuple):
             values = [typed(option.rebuild_annotation(), text) for text in place]
@@ -146,4 +146,4 @@ def test_the_ranges_of_an_agent_are_within_the_bounds_of_its_options_and_hold_th
             assert values[0] <= option.default <= values[1]
         lowest[name], highest[name] = values[0], values[-1]
     for options in (lowest, highest):
-        assert page.Config().replace(**options) != page.Config()
+        assert module.Config().replace(**options) != module.Config()

@@ -39,13 +39,13 @@ def test_the_page_has_the_rows_of_the_package_whose_players_are_settings():
 def test_the_trained_agent_of_the_package_has_the_configuration_of_today(setting):
     facts = facts_of(setting.name)
     seed = facts.stated.seed
-    default, wanted = (dict(one) for one in (setting.page.Config(), setting.config(seed)))
+    default, wanted = (dict(one) for one in (setting.module.Config(), setting.config(seed)))
     default, wanted = (json.loads(json.dumps(config)) for config in (default, wanted))
     made = {name: value for name, value in facts.stated.config.items() if name in default}
     assert {**default, **made} == wanted
     has_values = (VALUES_FOLDER / f"{setting.name}.npz").exists()
     config = setting.config(seed)
-    player = setting.page.player(config, setting.page.begin(config).model())
+    player = setting.module.player(config, setting.module.begin(config).model())
     assert has_values == hasattr(player, "own")
 
 

@@ -58,9 +58,9 @@ def test_a_turn_is_against_the_other_learner_for_the_longer_way_between_two_snap
 
 @pytest.mark.parametrize("agent", TRAINABLE)
 def test_agents_that_can_meet_a_rival_are_those_with_a_pool_of_snapshots(agent):
-    learner = agents.page(agent).begin(small_config(agent))
+    learner = agents.module(agent).begin(small_config(agent))
     can_meet = type(learner).add_rival is not Learner.add_rival
-    assert can_meet == rivals.has_snapshots(agents.page(agent)) == hasattr(learner, "pool")
+    assert can_meet == rivals.has_snapshots(agents.module(agent)) == hasattr(learner, "pool")
     if not can_meet:
         with pytest.raises(NotImplementedError):
             learner.add_rival(fixed_table(RULES))
@@ -69,7 +69,7 @@ def test_agents_that_can_meet_a_rival_are_those_with_a_pool_of_snapshots(agent):
 @pytest.mark.parametrize("agent", ["dqn", "tabular_q"])
 def test_the_rival_is_who_is_played_against(agent):
     """Random play stands in for it; a snapshot of somebody else leads to another model."""
-    one, other = (agents.page(agent).begin(small_config(agent, opponents="rival")) for _ in "12")
+    one, other = (agents.module(agent).begin(small_config(agent, opponents="rival")) for _ in "12")
     other.add_rival(fixed_table(RULES))
     one.advance(500)
     other.advance(500)

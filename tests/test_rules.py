@@ -53,7 +53,7 @@ SAYS_NO_K = {  # the doors, with a board that does not say how many win
     "many games": lambda: gym.make_vec("TicTacToe-v0", 2, rows=4),
     "line": lambda: Game.parse("a1 board=4x4", Rules(4, 4, 4)),
     "json": lambda: Game.from_json({"moves": "a1", "board": {"rows": 4}, "origin": "file"}),
-    "options": lambda: agents.page("maskable_ppo").Config(cols=4),
+    "options": lambda: agents.module("maskable_ppo").Config(cols=4),
 }
 
 

@@ -1,4 +1,4 @@
-"""What holds for both pages that learn with Stable-Baselines3, and what they share in training/."""
+"""What holds for both agents of Stable-Baselines3, and what they share in training/."""
 
 from functools import partial
 
@@ -21,20 +21,22 @@ CONFIGS = {
     dqn: dqn.Config(**SMALL, snapshot_every=128, buffer_size=512, learning_starts=64),
     maskable_ppo: maskable_ppo.Config(**SMALL, snapshot_every=128, rollout_steps=4, epochs=2),
 }
-PAGES = pytest.mark.parametrize("page", CONFIGS, ids=lambda page: page.AGENT)
+MODULES = pytest.mark.parametrize("module", CONFIGS, ids=lambda module: module.AGENT)
 are_close = partial(np.testing.assert_allclose, rtol=0, atol=1e-5)
 
 
-def trained(page, **changes):
+def trained(module, **changes):
     """A learner after 512 steps: before any, all moves of the empty board may be equal."""
-    learner = page.begin(CONFIGS[page].replace(**changes))
+    learner = module.begin(CONFIGS[module].replace(**changes))
     learner.advance(512)
     return learner
 
 
 @pytest.fixture(scope="module")
 def learners():
-    return {page: trained(page, opponents="random:0.5,minimax:0.25,self:0.25") for page in CONFIGS}
+    return {
+        module: trained(module, opponents="random:0.5,minimax:0.25,self:0.25") for module in CONFIGS
+    }
 
 
 def scores(learner, observations):
@@ -47,28 +49,28 @@ def scores(learner, observations):
         ).numpy()
 
 
-@PAGES
-def test_a_board_has_the_same_scores_alone_and_in_a_batch_and_so_have_its_images(learners, page):
-    expected = scores(learners[page], OBSERVATIONS)
+@MODULES
+def test_a_board_has_the_same_scores_alone_and_in_a_batch_and_so_have_its_images(learners, module):
+    expected = scores(learners[module], OBSERVATIONS)
     for permutation in RULES.symmetries:
-        images = scores(learners[page], observe(BOARDS[:, permutation], RULES, "planes"))
+        images = scores(learners[module], observe(BOARDS[:, permutation], RULES, "planes"))
         are_close(images, expected[:, permutation])
     some = np.random.default_rng(0).permutation(len(BOARDS))[:300]
-    are_close([scores(learners[page], OBSERVATIONS[[at]])[0] for at in some], expected[some])
+    are_close([scores(learners[module], OBSERVATIONS[[at]])[0] for at in some], expected[some])
     assert ((expected < -1e7) == (BOARDS != 0)).all(), "of occupied cells"
 
 
-@PAGES
-def test_cells_that_are_images_of_each_other_have_scores_of_their_own_without_symmetry(page):
-    assert len(set(scores(trained(page, symmetry=False), EMPTY)[0])) == 9
+@MODULES
+def test_cells_that_are_images_of_each_other_have_scores_of_their_own_without_symmetry(module):
+    assert len(set(scores(trained(module, symmetry=False), EMPTY)[0])) == 9
 
 
-@PAGES
+@MODULES
 @pytest.mark.parametrize(("side", "opening"), [("X", "b2"), ("O", ""), ("X", "random")])
-def test_a_side_is_learned_with_its_opening_and_its_rewards(page, side, opening, monkeypatch):
+def test_a_side_is_learned_with_its_opening_and_its_rewards(module, side, opening, monkeypatch):
     task = {"exploring_starts": 0.0, "opponents": "random", "rewards": (0.75, 0.125, -0.5)}
     task |= {"discount": 0.5, "early_draw": True, "encoding": "grid"}
-    learner = page.begin(CONFIGS[page].replace(**task, side=side, opening=opening))
+    learner = module.begin(CONFIGS[module].replace(**task, side=side, opening=opening))
     env, seen, cells, rewards = learner.algorithm.env, [], [], []
     step = env.step
 
@@ -94,7 +96,7 @@ def test_a_side_is_learned_with_its_opening_and_its_rewards(page, side, opening,
         assert (table[1:].max(axis=1) == 1).all()
     elif opening:
         assert table[0].tolist() == [0, 0, 0, 0, 1, 0, 0, 0, 0]
-    assert (page.player(learner.config, learner.model()).table == table).all()
+    assert (module.player(learner.config, learner.model()).table == table).all()
 
 
 def test_a_duel_is_continued_bit_for_bit(tmp_path):
@@ -109,15 +111,15 @@ def test_a_duel_is_continued_bit_for_bit(tmp_path):
         assert array.tobytes() == rest.model()[name].tobytes()
 
 
-@PAGES
-def test_a_player_on_the_cpu_and_an_exported_zip_play_the_same_moves(learners, page, tmp_path):
+@MODULES
+def test_a_player_on_the_cpu_and_an_exported_zip_play_the_same_moves(learners, module, tmp_path):
     """Whatever the device of the training; the zip can be trained on."""
-    learner, path = learners[page], tmp_path / "player.zip"
-    player = page.player(CONFIGS[page].replace(device="cuda"), learner.model())
+    learner, path = learners[module], tmp_path / "player.zip"
+    player = module.player(CONFIGS[module].replace(device="cuda"), learner.model())
     assert (player.table == learner.policy().table).all()
-    page.export_sb3(learner.config, learner.model(), path)
-    kind = MaskableDQN if page is dqn else MaskablePPO
-    algorithm = kind.load(path, env=page.build(CONFIGS[page]).env)
+    module.export_sb3(learner.config, learner.model(), path)
+    kind = MaskableDQN if module is dqn else MaskablePPO
+    algorithm = kind.load(path, env=module.build(CONFIGS[module]).env)
     moves, _ = algorithm.predict(OBSERVATIONS, deterministic=True)
     assert (moves == learner.policy().table.argmax(axis=1)).all()
     assert algorithm.learn(128).num_timesteps >= 128
@@ -135,9 +137,9 @@ print(evaluate(model).x.win)
 
 
 @pytest.mark.slow
-@PAGES
-def test_an_exported_zip_loads_where_only_the_package_is_installed(learners, page, tmp_path):
-    learner, path = learners[page], tmp_path / "player.zip"
-    page.export_sb3(learner.config, learner.model(), path)
-    found = without("agents training players terminal", ELSEWHERE, page.AGENT, path)
+@MODULES
+def test_an_exported_zip_loads_where_only_the_package_is_installed(learners, module, tmp_path):
+    learner, path = learners[module], tmp_path / "player.zip"
+    module.export_sb3(learner.config, learner.model(), path)
+    found = without("agents training players terminal", ELSEWHERE, module.AGENT, path)
     assert float(found) == evaluate(learner.policy()).x.win

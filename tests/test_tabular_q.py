@@ -5,7 +5,7 @@ import pytest
 from learners import POSITIONS, RULES, board, row, trained
 
 from agents import presets
-from agents import tabular_q as page
+from agents import tabular_q as module
 from agents.tabular_q import Config, TabularQ
 from tictactoe_env.exact.evaluation import evaluate
 from tictactoe_env.exact.match import action_values
@@ -30,7 +30,7 @@ def test_exploration_falls_at_each_tenth_down_to_its_end():
 
 def test_a_move_has_the_value_of_the_position_after_it_and_all_are_reached():
     """There are 765 positions up to symmetry, with the empty one."""
-    learner = trained(page, Config(steps=400_000, tables=1, epsilon=1.0, epsilon_end=1.0))
+    learner = trained(module, Config(steps=400_000, tables=1, epsilon=1.0, epsilon_end=1.0))
     plain = TabularQ(SMALL.replace(symmetry=False))
     assert [len(set(one.after[0].tolist())) for one in (learner, plain)] == [3, 9]
     assert (learner.games > 0).sum() == learner.notes()["entries"] == 764
@@ -57,7 +57,7 @@ def test_a_result_reaches_the_first_move_of_its_game_at_once(rewards, end):
 
 def test_it_reaches_the_best_achievable_results_and_the_values_of_its_moves():
     """191/192 wins as X, 866/945 as O, unbeatable; an untrained table can be beaten as O."""
-    policy = trained(page, Config(steps=400_000)).policy()
+    policy = trained(module, Config(steps=400_000)).policy()
     empty = board(".../.../...")
     assert evaluate(policy).optimal
     assert not evaluate(TabularQ(SMALL).policy()).unbeatable_o
@@ -69,6 +69,6 @@ def test_a_draw_that_gives_as_much_as_a_win_makes_a_player_that_never_loses_and_
     """What nestedsoftware/tictac learns: unbeatable, and wins well below 91.6 % as O."""
     options = {**presets("tabular_q")["tictac"].options, "games": 1_024, "judge_every": 20_000}
     config = Config(**{**options, "steps": 150_000, "anneal_steps": 150_000})
-    results = evaluate(trained(page, config).policy())
+    results = evaluate(trained(module, config).policy())
     assert results.unbeatable
     assert 0.4 < results.o.win < 0.85

@@ -9,7 +9,7 @@ from text_cases import refuses
 
 import train
 from agents import presets
-from agents import trie as page
+from agents import trie as module
 from agents.trie import TREES, Config, TriePolicy
 from tictactoe_env.exact.evaluation import evaluate
 from tictactoe_env.exact.solver import solve
@@ -82,7 +82,7 @@ def test_a_file_with_a_wrong_line_or_without_a_game_is_refused(tmp_path):
     ):
         (tmp_path / "games.txt").write_text(text)
         with refuses(*mentions):
-            page.begin(Config(learn_from=str(tmp_path / "games.txt"))).advance(0)
+            module.begin(Config(learn_from=str(tmp_path / "games.txt"))).advance(0)
 
 
 @pytest.mark.usefixtures("no_charts")
@@ -93,10 +93,10 @@ def test_a_file_is_learned_first_and_once_and_what_is_left_out_is_said(tmp_path,
         store.add_many(parse_lines(MIXED.splitlines()))
     assert train.main(["trie", *f"--steps 0 --out {run} --learn-from {file}".split()]) == 0
     assert LEFT_OUT in capsys.readouterr().out
-    assert checkpoint.load(page, run).trie.visits[0] == 1
+    assert checkpoint.load(module, run).trie.visits[0] == 1
     file.unlink()
     assert train.main(["--resume", str(run), "--steps", "2"]) == 0
-    assert checkpoint.load(page, run).trie.visits[0] == 3
+    assert checkpoint.load(module, run).trie.visits[0] == 3
 
 
 def test_a_move_with_a_winning_reply_is_not_repeated_and_a_position_of_such_moves_is_lost():
@@ -113,7 +113,7 @@ def test_a_move_with_a_winning_reply_is_not_repeated_and_a_position_of_such_move
 
 
 def test_what_it_proves_is_true():
-    learner = trained(page, Config(steps=3_000, seed=100))
+    learner = trained(module, Config(steps=3_000, seed=100))
     proven = np.array(learner.trie.proven)
     is_known = proven != 0
     assert is_known.sum() > 500
@@ -162,7 +162,7 @@ def test_tophep_calls_a_move_good_that_drew_once_and_looks_it_up_by_sequence():
 
 def test_the_preset_tophep_is_that_system_which_does_not_merge_sequences():
     """Theirs, one run as O: 37.93/38.26/23.81, 95.83 % lost; untrained 28.81/12.70/58.49."""
-    learner = trained(page, Config(**presets("trie")["tophep"].options, judge_every=5_000))
+    learner = trained(module, Config(**presets("trie")["tophep"].options, judge_every=5_000))
     found = learner.training_entries()["by_sequence"]
     results = evaluate(learner.policy()).o
     assert [results.win, results.draw, results.loss] == pytest.approx([0.4, 0.37, 0.23], abs=0.04)
@@ -170,7 +170,7 @@ def test_the_preset_tophep_is_that_system_which_does_not_merge_sequences():
 
 
 def test_it_plays_the_side_that_was_asked_for_and_learns_from_every_game():
-    learner = page.begin(Config(side="O", opponents="random", epsilon=0.0))
+    learner = module.begin(Config(side="O", opponents="random", epsilon=0.0))
     learner.trie.choose = Mock(wraps=learner.trie.choose)
     learner.advance(200)
     rows = [call.args[0] for call in learner.trie.choose.call_args_list]

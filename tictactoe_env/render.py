@@ -369,12 +369,12 @@ def _element(shape: _Shape) -> str:
     centre = f'cx="{at.real + unit / 2:g}" cy="{at.imag + unit / 2:g}"'
     if is_piece:
         return f'<circle class="{kind}" fill="{colour}" {centre} r="{_PIECE * unit:g}"/>'
-    about = f'class="{kind}" stroke="{colour}" stroke-width="{_THICKNESS[kind] * unit:g}"'
+    attributes = f'class="{kind}" stroke="{colour}" stroke-width="{_THICKNESS[kind] * unit:g}"'
     if kind == "O":
-        return f'<circle {about} {centre} r="{0.25 * unit:g}"/>'
+        return f'<circle {attributes} {centre} r="{0.25 * unit:g}"/>'
     ends = [[at + unit * end for end in stroke] for stroke in strokes]
     path = "".join(f"M{a.real:g} {a.imag:g}L{b.real:g} {b.imag:g}" for a, b in ends)
-    return f'<path {about} d="{path}"/>'
+    return f'<path {attributes} d="{path}"/>'
 
 
 # --- pixels ---------------------------------------------------------------------------------------

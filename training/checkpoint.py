@@ -25,7 +25,7 @@ from training.files import (
     read_arrays,
     write_arrays,
 )
-from training.learner import Arrays, BoardPlayer, Learner, Page
+from training.learner import AgentModule, Arrays, BoardPlayer, Learner
 from training.options import BoardConfig, check_unchanged, read_config
 
 MODEL = "model.safetensors"
@@ -95,30 +95,30 @@ def restore(folder: Path, agent: str, config: BoardConfig, learner: Learner) -> 
 
 
 def _check_restored(found: Arrays, saved: Arrays) -> None:
-    """Raise ValueError unless a learner has the model that was saved, which its page may forget."""
+    """Raise ValueError unless a learner has the model that was saved."""
     for name in {**saved, **found}:
         is_in_both = name in saved and name in found
         if not is_in_both or not np.array_equal(found[name], saved[name], equal_nan=True):
             raise ValueError(f"{name!r} of the model is not restored: name it in MODEL or STATE")
 
 
-def load(page: Page, folder: Path, **options: Any) -> BoardPlayer:
+def load(module: AgentModule, folder: Path, **options: Any) -> BoardPlayer:
     """The player of a saved model, which uses a part of its configuration only.
 
     options: get another value than in the run, such as `simulations=50`. Raises OptionError for a
     wrong one, DamagedFileError if the files are damaged or hold the model of another agent.
     """
-    saved, arrays = load_model(page, folder)
+    saved, arrays = load_model(module, folder)
     config = saved.replace(**options)
     with _explained(f"{folder / MODEL} does not fit its configuration"):
-        return page.player(config, arrays)
+        return module.player(config, arrays)
 
 
-def load_model(page: Page, folder: Path) -> tuple[BoardConfig, Arrays]:
+def load_model(module: AgentModule, folder: Path) -> tuple[BoardConfig, Arrays]:
     """The configuration and the arrays of a saved model. Raises DamagedFileError as `load` does."""
     if (folder / MANIFEST).exists():
         missing_of(folder, [MODEL, "model.json"])
-    model = read_model(folder / MODEL, page.AGENT, page.Config)
+    model = read_model(folder / MODEL, module.AGENT, module.Config)
     return model.config, model.arrays
 
 

@@ -1,6 +1,6 @@
-"""The protocol of an agent's page, and the one training loop.
+"""The protocol of an agent's module, and the one training loop.
 
-A page is a module of `agents/` with these names:
+A module of `agents/` has these names:
 
     AGENT                  its name, which is also the name of the module
     TITLE, STORY, UNIT     optional: what people call it, how it learns, in a few sentences, and the
@@ -56,7 +56,7 @@ class BoardPlayer(Protocol):
 
 
 class Learner(ABC):
-    """A learner. `steps` counts its work so far, in the unit `UNIT` of its page."""
+    """A learner. `steps` counts its work so far, in the unit `UNIT` of its module."""
 
     steps: int = 0
     MODEL: ClassVar[tuple[str, ...]] = ()
@@ -78,9 +78,9 @@ class Learner(ABC):
         """The policy as it is now, without exploration."""
 
     def model(self) -> Arrays:
-        """The arrays from which the page's `player` makes the same policy as `policy()`.
+        """The arrays from which the module's `player` makes the same policy as `policy()`.
 
-        They are the attributes `MODEL`, unless a page makes others.
+        They are the attributes `MODEL`, unless a module makes others.
         """
         return {name: getattr(self, name) for name in self.MODEL}
 
@@ -98,7 +98,7 @@ class Learner(ABC):
     def restore(self, model: Arrays, state: State) -> None:
         """Continue from the model and state of a learner with the same configuration.
 
-        `steps` is already set. A page whose model is no attribute adds what it does with it.
+        `steps` is already set. A module whose model is no attribute adds what it does with it.
         Afterwards `model()` must be this model. An exception is reported as a damaged file.
         """
         for name in self.MODEL:
@@ -142,7 +142,7 @@ class Learner(ABC):
         return {}
 
 
-class Page(Protocol):
+class AgentModule(Protocol):
     """A module of `agents/`."""
 
     AGENT: str

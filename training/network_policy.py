@@ -32,8 +32,8 @@ Scores = Callable[[torch.Tensor], torch.Tensor]
 class NetworkPolicy:
     """The policy of a network on any board.
 
-    scores: the network, on the CPU. weights: the arrays from which its page makes the same network
-    again. is_greedy: whether it makes the move of the highest score, of equal ones the lowest cell;
+    scores: the network, on the CPU. weights: the arrays from which the same network is made again.
+    is_greedy: whether it makes the move of the highest score, of equal ones the lowest cell;
     otherwise it draws by the softmax of the scores. opens_at_random: whether all first moves are
     equally likely. worth: the scale of the scores if they are values of the moves; without it
     `q_values` is None.

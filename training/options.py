@@ -53,8 +53,8 @@ def option(
     on such boards with gravity, if it is another one again. rare: whether it is changed so seldom
     that only `--help-all` shows it.
     """
-    about = {"larger": larger, "falling": falling, "rare": rare}
-    return Field(default, description=sentence, json_schema_extra=about)
+    extra = {"larger": larger, "falling": falling, "rare": rare}
+    return Field(default, description=sentence, json_schema_extra=extra)
 
 
 class BoardConfig(BaseModel):
@@ -156,7 +156,7 @@ def options_of(kind: type[BoardConfig]) -> dict[str, FieldInfo]:
 
 def is_rare(field: FieldInfo) -> bool:
     """True if an option is shown by `--help-all` only."""
-    return bool(_about(field).get("rare"))
+    return bool(_extra(field).get("rare"))
 
 
 def larger_defaults(kind: type[BoardConfig], gravity: bool = False) -> dict[str, Any]:
@@ -167,16 +167,16 @@ def larger_defaults(kind: type[BoardConfig], gravity: bool = False) -> dict[str,
 
 def larger_default(field: FieldInfo, gravity: bool = False) -> Any:
     """The default of an option on boards of more than 12 cells; None if it is the usual one."""
-    about = _about(field)
-    if gravity and about.get("falling") is not None:
-        return about["falling"]
-    return about.get("larger")
+    extra = _extra(field)
+    if gravity and extra.get("falling") is not None:
+        return extra["falling"]
+    return extra.get("larger")
 
 
-def _about(field: FieldInfo) -> Mapping[str, Any]:
+def _extra(field: FieldInfo) -> Mapping[str, Any]:
     """What `option` has noted of a field."""
-    about = field.json_schema_extra
-    return about if isinstance(about, dict) else {}
+    extra = field.json_schema_extra
+    return extra if isinstance(extra, dict) else {}
 
 
 Config = TypeVar("Config", bound=BoardConfig)

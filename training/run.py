@@ -1,6 +1,6 @@
 """A training with its folder: it trains a learner, judges it exactly, and stops where it should.
 
-    run = Run(Path("runs/dqn-0"), page, config, until="unbeatable")
+    run = Run(Path("runs/dqn-0"), module, config, until="unbeatable")
     with run.files.held():
         run.start()
         run.train(observer)
@@ -30,7 +30,7 @@ from training.goals import check_goal, limit_of
 from training.history import arrays_of
 from training.interrupt import Interrupt
 from training.learned import GamesLearner
-from training.learner import BoardPlayer, Learner, Page, State, evaluations
+from training.learner import AgentModule, BoardPlayer, Learner, State, evaluations
 from training.metrics import Row
 from training.options import BoardConfig
 from training.record import Best, Record
@@ -61,7 +61,7 @@ class Run:
 
     Call `start` or `resume`, `train` unless `is_at_its_end`, and `finish` unless `is_complete`, all
     within `with run.files.held():`.
-    page: the module of the agent. until: "steps", "unbeatable" or "optimal". preset: the name of
+    module: the module of the agent. until: "steps", "unbeatable" or "optimal". preset: the name of
     the preset, if one was used. If the configuration has a `side`, only that side counts.
     related, checkpoint: see `RunFiles`.
 
@@ -74,7 +74,7 @@ class Run:
     def __init__(
         self,
         folder: Path,
-        page: Page,
+        module: AgentModule,
         config: BoardConfig,
         until: str = "steps",
         preset: str | None = None,
@@ -84,13 +84,15 @@ class Run:
     ):
         check_goal(config, until)
         self.folder = folder
-        self.page = page
+        self.module = module
         self.config = config
         self.until = until
         self.preset = preset
         self.side = config.learned_side
-        self.files = RunFiles(folder, page, config, preset, related=related, checkpoint=checkpoint)
-        self.learner = page.begin(config)
+        self.files = RunFiles(
+            folder, module, config, preset, related=related, checkpoint=checkpoint
+        )
+        self.learner = module.begin(config)
         self.record = Record(config.rules, self.side)
         self.is_complete = False
         self._interrupt: Interrupt | None = None
@@ -101,7 +103,7 @@ class Run:
     @property
     def name(self) -> str:
         """The name of the agent, followed by the name of the preset if there is one."""
-        return f"{self.page.AGENT}-{self.preset}" if self.preset else self.page.AGENT
+        return f"{self.module.AGENT}-{self.preset}" if self.preset else self.module.AGENT
 
     @property
     def runs(self) -> tuple[Run, ...]:
@@ -114,7 +116,7 @@ class Run:
         if self.record.best is None:
             raise ValueError("nothing was evaluated yet: train up to the first evaluation")
         model = self.record.best.model
-        return self.page.player(model.config, model.arrays)
+        return self.module.player(model.config, model.arrays)
 
     @property
     def is_at_its_end(self) -> bool:
@@ -189,7 +191,7 @@ class Run:
 
         before: the state of the run's learner before it learned these games.
         """
-        learner = self.page.begin(self.config)
+        learner = self.module.begin(self.config)
         assert isinstance(learner, GamesLearner)
         learner.steps = best.model.steps
         learner.restore(best.model.arrays, before)
@@ -306,7 +308,9 @@ class Run:
         """
         self.files.write_tables(self.learner)
         player = self.best_player
-        certificate = certificate_of(player, self.page.AGENT, self.config, self.preset, self.record)
+        certificate = certificate_of(
+            player, self.module.AGENT, self.config, self.preset, self.record
+        )
         if certificate is not None:
             # A `ValuedTable` has its values in `own`. Other players have none that could be
             # written; on larger boards they are computed when the player is asked.

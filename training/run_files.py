@@ -34,7 +34,7 @@ from tictactoe_env.certificates.stated import package_versions
 from training import checkpoint, files, history, kernels, metrics
 from training.checkpoint import BEST, MODEL
 from training.files import LOCK, MANIFEST, Saved, write_json
-from training.learner import Learner, Page
+from training.learner import AgentModule, Learner
 from training.options import BoardConfig
 from training.record import Best, Record
 from training.values import FILE as VALUES
@@ -75,14 +75,14 @@ class Made(Saved):
 class RunFiles:
     """The folder of a run: it is held by one process, brought to a checkpoint, and sealed.
 
-    page, config, preset: what is trained, as config.json states it. related: further entries of
+    module, config, preset: what is trained, as config.json states it. related: further entries of
     that file. checkpoint: its folder, if it is not in the run's.
     """
 
     def __init__(
         self,
         folder: Path,
-        page: Page,
+        module: AgentModule,
         config: BoardConfig,
         preset: str | None = None,
         *,
@@ -90,7 +90,7 @@ class RunFiles:
         checkpoint: Path | None = None,
     ):
         self.folder = folder
-        self.page = page
+        self.module = module
         self.config = config
         self.preset = preset
         self.related = related or {}
@@ -126,7 +126,7 @@ class RunFiles:
 
     def write_config(self) -> None:
         """Write config.json."""
-        stated: dict[str, Any] = {"agent": self.page.AGENT}
+        stated: dict[str, Any] = {"agent": self.module.AGENT}
         if self.preset:
             stated["preset"] = self.preset
         stated["config"] = self.config.saved()
@@ -152,9 +152,9 @@ class RunFiles:
         self, folder: Path, learner: Learner, record: Record, seconds: float
     ) -> None:
         """Write a checkpoint into an empty folder, its manifest last."""
-        checkpoint.save(folder, self.page.AGENT, self.config, learner)
+        checkpoint.save(folder, self.module.AGENT, self.config, learner)
         if record.best is not None:
-            checkpoint.write_model(folder / BEST, self.page.AGENT, record.best.model)
+            checkpoint.write_model(folder / BEST, self.module.AGENT, record.best.model)
         metrics.write_metrics(folder / metrics.FILE, record.rows)
         record.history.write(folder / history.FILE)
         write_json(folder / PROGRESS, {"steps": learner.steps, "seconds": seconds})
@@ -169,10 +169,10 @@ class RunFiles:
         seconds = Made.read(self.checkpoint / PROGRESS).seconds
         record.rows = metrics.read_metrics(self.checkpoint / metrics.FILE)
         record.history = history.History.read(self.checkpoint / history.FILE)
-        checkpoint.restore(self.checkpoint, self.page.AGENT, self.config, learner)
+        checkpoint.restore(self.checkpoint, self.module.AGENT, self.config, learner)
         if record.rows:  # else it was written before the first evaluation
             model = checkpoint.read_model(
-                self.checkpoint / BEST, self.page.AGENT, type(self.config)
+                self.checkpoint / BEST, self.module.AGENT, type(self.config)
             )
             results = metrics.results_of(record.row_at(model.steps), record.rules)
             record.best = Best(model, results, {})

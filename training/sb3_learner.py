@@ -1,6 +1,6 @@
 """The common part of learners with an algorithm of Stable-Baselines3.
 
-A page derives from `SB3Learner`. It adds the network, the update, and what else has to be saved.
+A module derives from `SB3Learner`. It adds the network, the update, and what else has to be saved.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from training.torch_arrays import load_moments, load_weights, moments_of, use_to
 class SB3Learner(Learner):
     """A learner that trains an algorithm of Stable-Baselines3 in a `TicTacToeVecEnv`.
 
-    build: makes the algorithm from the configuration. player: the function of the page that makes
+    build: makes the algorithm from the configuration. player: the function of the module that makes
     the player of a saved model. round_steps: environment steps of a rollout, from one update of the
     algorithm to the next.
     """
@@ -226,8 +226,8 @@ def export_zip(
     algorithm = build(config.replace(device="cpu"))
     for name in networks:
         load_weights(getattr(algorithm, name), model)
-    pages = type(algorithm.policy).__module__.partition(".")[0]
-    packages = [sys.modules[pages], sys.modules["training"]]
+    modules = type(algorithm.policy).__module__.partition(".")[0]
+    packages = [sys.modules[modules], sys.modules["training"]]
     for package in packages:
         cloudpickle.register_pickle_by_value(package)
     try:

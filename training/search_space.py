@@ -1,6 +1,6 @@
 """The search space of `train.py AGENT --optimize N`: the ranges of an agent's options.
 
-A page may define `SEARCH`, beside its `Config`:
+A module may define `SEARCH`, beside its `Config`:
 
     SEARCH = {
         "learning_rate": Range(1e-4, 1e-2, log=True),

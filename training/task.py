@@ -35,7 +35,7 @@ Table = TypeVar("Table", bound=TabularPolicy)
 
 
 class TaskConfig(BoardConfig):
-    """The options of a task. A page adds the options of its learning."""
+    """The options of a task. A module adds the options of its learning."""
 
     CELLS: ClassVar[int] = MAX_BITS  # any board: a network is asked for the boards that come up
 

@@ -28,7 +28,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from tictactoe_env.exact.evaluation import Evaluation, evaluate_or_sample
 from training.goals import limit_of
-from training.learner import Page, evaluations
+from training.learner import AgentModule, evaluations
 from training.options import BoardConfig, options_of, typed
 from training.search_space import Range, SearchSpace, holds, text_of
 
@@ -51,9 +51,9 @@ def shortfall(results: Evaluation, side: str = "both") -> float:
     return 2 - unbeatable + missing_value
 
 
-def trained(page: Page, config: BoardConfig, until: str) -> Iterator[float]:
+def trained(module: AgentModule, config: BoardConfig, until: str) -> Iterator[float]:
     """Train a seed of a trial without files: after each evaluation its score if it ended now."""
-    learner = page.begin(config)
+    learner = module.begin(config)
     side = config.learned_side
     best: Evaluation | None = None
     for _ in evaluations(learner, config):
@@ -75,7 +75,7 @@ class Search:
     given.
     """
 
-    page: Page
+    module: AgentModule
     config: BoardConfig
     until: str
     seeds: int
@@ -87,9 +87,9 @@ class Search:
 
         An option whose value is outside its range keeps it, such as one that the board requires.
         """
-        known: SearchSpace = getattr(self.page, "SEARCH", {})
+        known: SearchSpace = getattr(self.module, "SEARCH", {})
         if not known:
-            raise ValueError(f"{self.page.AGENT} cannot be searched: its page has no SEARCH")
+            raise ValueError(f"{self.module.AGENT} cannot be searched: its module has no SEARCH")
         found = {
             name: place
             for name, place in known.items()
@@ -102,10 +102,10 @@ class Search:
     @property
     def name(self) -> str:
         """The name of Optuna's study: another one for each search with other options."""
-        own = (self.page.AGENT, self.until, self.seeds, self.space, self.fixed)
+        own = (self.module.AGENT, self.until, self.seeds, self.space, self.fixed)
         config = {name: value for name, value in self.config if name not in self.space}
         digest = sha256(repr((own, config)).encode()).hexdigest()
-        return f"{self.page.AGENT}-{digest[:8]}"
+        return f"{self.module.AGENT}-{digest[:8]}"
 
     @property
     def rounds(self) -> int:
@@ -148,7 +148,7 @@ class Search:
         scores = [np.inf] * self.seeds
         try:
             trainings = [
-                trained(self.page, config, self.until) for config in self.configs_of(texts)
+                trained(self.module, config, self.until) for config in self.configs_of(texts)
             ]
             for number in range(self.rounds):
                 scores = [
@@ -164,7 +164,7 @@ class Search:
 
     def configs_of(self, texts: Mapping[str, str]) -> list[BoardConfig]:
         """The configurations of the seeds of a trial, with options as they are typed, by name."""
-        known = options_of(self.page.Config)
+        known = options_of(self.module.Config)
         options = {
             name: typed(known[name].rebuild_annotation(), text) for name, text in texts.items()
         }

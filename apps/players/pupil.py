@@ -140,7 +140,7 @@ def make_learner(folder: Path) -> None:
     folder.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(prefix=".", dir=folder.parent) as place:
         new = Path(place, folder.name)
-        Run(new, agents.page(TRIE), _beginner().config).write_untrained()
+        Run(new, agents.module(TRIE), _beginner().config).write_untrained()
         with suppress(OSError):  # another program has made it meanwhile
             os.rename(new, folder)
     sync_folder(folder.parent)
@@ -148,5 +148,5 @@ def make_learner(folder: Path) -> None:
 
 def _beginner() -> Any:
     """The learner of a trie that has seen no game."""
-    page: Any = agents.page(TRIE)
-    return page.begin(page.Config(**LEARNER_OPTIONS))
+    module: Any = agents.module(TRIE)
+    return module.begin(module.Config(**LEARNER_OPTIONS))

@@ -94,8 +94,10 @@ def evenly(items: Sequence[Any], most: int | None) -> list[Any]:
 
 def _player_of_model(path: Path, saved: Mapping[str, Any], arrays: Arrays) -> Policy:
     """The player of a model that a run has kept."""
-    page: Any = agents.page(saved["agent"])
-    player: Policy = page.player(read_config(page.Config, saved["config"], path / CONFIG), arrays)
+    module: Any = agents.module(saved["agent"])
+    player: Policy = module.player(
+        read_config(module.Config, saved["config"], path / CONFIG), arrays
+    )
     return player
 
 

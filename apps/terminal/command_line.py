@@ -58,7 +58,7 @@ def read_by(parse: Callable[[str], Any]) -> Parameter:
 class CommandLine:
     """The programs of a command, each by the option that chooses it; "" is for all other words.
 
-    prog: the name of the command in errors. usage, about, epilog: texts of --help.
+    prog: the name of the command in errors. usage, description, epilog: texts of --help.
     is_whole: --help shows the options of all programs.
     """
 
@@ -67,14 +67,14 @@ class CommandLine:
         prog: str,
         programs: Mapping[str, Program],
         usage: str,
-        about: str = "",
+        description: str = "",
         epilog: str = "",
         is_whole: bool = True,
     ):
         self.prog = prog
         self.programs = programs
         self.usage = usage
-        self.about = about
+        self.description = description
         self.epilog = epilog
         self.is_whole = is_whole
 
@@ -90,7 +90,7 @@ class CommandLine:
             app = app_of(self.prog, program, own)
             app.help = app.usage = ""
             if place == 0:
-                app.help = self.about
+                app.help = self.description
                 app.usage = f"Usage: {self.usage}"
             else:
                 app.help_flags = ()

@@ -171,15 +171,15 @@ def _lines(policy: Policy, now: GameState, depth: int, side: str) -> Iterator[st
         if is_own:
             share = f"{100 * probs[cell]:.1f} %"
         worth = worths[cell]
-        about = ""
+        text = ""
         if not legal[cell]:
-            about = "is illegal: it loses"
+            text = "is illegal: it loses"
         elif worth is not None:
-            about = worth.text
+            text = worth.text
         if memory is not None:
-            about = f"{about:<24}{_games_text(memory.results[cell], memory.proven[cell])}"
+            text = f"{text:<24}{_games_text(memory.results[cell], memory.proven[cell])}"
         move = f"{indent}{ply + 1}. {now.mover} {cell_text(cell, rules)}"
-        yield f"{move}{share:>9}   {about}".rstrip()
+        yield f"{move}{share:>9}   {text}".rstrip()
         yield from _lines(policy, game_state([*now.moves, cell], rules), depth, side)
 
 

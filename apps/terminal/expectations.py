@@ -33,14 +33,14 @@ def show(a: Policy, b: Policy, rules: Rules, games: int, file: Path, console: Co
     Half of the games are with each of them as X. Positions that are equal under symmetry are one.
     games: the number that they stand for. Raises ValueError for a board beyond the network's limit.
     """
-    page: Any = agents.page("value_net")
-    afterstates = page.Afterstates(page.Config(**rules.to_json()))
-    first = page.expected_results(afterstates, a, b)
-    second = page.expected_results(afterstates, b, a)
+    module: Any = agents.module("value_net")
+    afterstates = module.Afterstates(module.Config(**rules.to_json()))
+    first = module.expected_results(afterstates, a, b)
+    second = module.expected_results(afterstates, b, a)
     weights = games / 2 * (first.games + second.games)
     sums = games / 2 * (first.sums + second.sums)
-    results = page.Results(weights, sums)
-    table = page.dataset(afterstates, results)
+    results = module.Results(weights, sums)
+    table = module.dataset(afterstates, results)
     write_csv(file, table.names, table.rows)
     most_frequent = np.argsort(-weights, kind="stable")[:SHOWN]
     boards = afterstates.positions.boards[afterstates.classes]

@@ -69,15 +69,17 @@ def general_line(programs: Mapping[str, Program]) -> CommandLine:
     return CommandLine("train.py", with_options(programs, OF_AGENTS), USAGE, ABOUT, epilog)
 
 
-def command_line(page: Any, programs: Mapping[str, Program], is_whole: bool = False) -> CommandLine:
+def command_line(
+    module: Any, programs: Mapping[str, Program], is_whole: bool = False
+) -> CommandLine:
     """The command line of an agent: the programs, with the fields of its Config in `**options`.
 
     is_whole: see CommandLine.
     """
-    fields = options_of(page.Config).items()
+    fields = options_of(module.Config).items()
     options = [*OF_AGENTS, *(option_of(name, field, is_whole) for name, field in fields)]
     presets = {}
-    for name, preset in agents.presets(page.AGENT).items():
+    for name, preset in agents.presets(module.AGENT).items():
         presets[name] = preset.sentence
         if preset.weak:
             presets[name] += " (a copy, weaknesses included)"
@@ -85,9 +87,9 @@ def command_line(page: Any, programs: Mapping[str, Program], is_whole: bool = Fa
     if presets and is_whole:
         names = f"\n{listed(presets)}"
     size = "of any size"
-    if page.Config.CELLS <= TABULATED:
-        size = f"of at most {page.Config.CELLS} cells"
-    epilog = f"boards of {page.AGENT}: {size}\npresets of {page.AGENT}: {names}"
+    if module.Config.CELLS <= TABULATED:
+        size = f"of at most {module.Config.CELLS} cells"
+    epilog = f"boards of {module.AGENT}: {size}\npresets of {module.AGENT}: {names}"
     return CommandLine(
         "train.py", with_options(programs, options), USAGE, epilog=epilog, is_whole=is_whole
     )
@@ -125,13 +127,13 @@ def option_of(name: str, field: FieldInfo, is_whole: bool) -> inspect.Parameter:
         )
     if is_whole and (bounds := bounds_of(kind)):
         sentence += f" [{bounds}]"
-    about = Parameter(help=sentence, group=CONFIGURATION, show=is_whole or not is_rare(field))
+    shown = Parameter(help=sentence, group=CONFIGURATION, show=is_whole or not is_rare(field))
     reading = Parameter()
     if field.annotation is bool:
         reading = Parameter(negative=spelled(f"no_{name}"))
     elif get_origin(field.annotation) is tuple:
         reading = Parameter(n_tokens=1, metavar="VALUE,VALUE", show_default=text_of)
-    return keyword(name, Annotated[kind, about, reading], field.default)
+    return keyword(name, Annotated[kind, shown, reading], field.default)
 
 
 def listed(sentences: Mapping[str, str]) -> str:
@@ -150,9 +152,9 @@ def saved_config(folder: Path) -> dict[str, Any]:
 
 
 class Experiment(NamedTuple):
-    """An agent to train: its page, its configuration, and the name of its preset."""
+    """An agent to train: its module, its configuration, and the name of its preset."""
 
-    page: Any
+    module: Any
     config: Any
     preset: str | None
 
@@ -160,11 +162,11 @@ class Experiment(NamedTuple):
     def name(self) -> str:
         """The name of the agent, followed by that of the preset if there is one."""
         if self.preset:
-            return f"{self.page.AGENT}-{self.preset}"
-        return str(self.page.AGENT)
+            return f"{self.module.AGENT}-{self.preset}"
+        return str(self.module.AGENT)
 
 
-def plain_options(page: Any, typed: Mapping[str, Any]) -> dict[str, Any]:
+def plain_options(module: Any, typed: Mapping[str, Any]) -> dict[str, Any]:
     """What was typed, with the board in --board as the options `rows`, `cols` and `k`.
 
     Fields that make the board a variant are options too. Raises ValueError if the agent has none,
@@ -178,38 +180,38 @@ def plain_options(page: Any, typed: Mapping[str, Any]) -> dict[str, Any]:
         if name in options:
             raise ValueError(f"--board goes without {spelled(name)}: leave one out")
     for name in board.variant:
-        one_of("option of this agent", name, options_of(page.Config))
+        one_of("option of this agent", name, options_of(module.Config))
     return {**options, **board.to_json()}
 
 
-def experiment_of(page: Any, options: Mapping[str, Any]) -> Experiment:
+def experiment_of(module: Any, options: Mapping[str, Any]) -> Experiment:
     """The agent to train, with these options, among them perhaps a preset.
 
     Raises ValueError for an unknown preset, and for options that the agent refuses.
     """
     preset = options.get("preset")
-    chosen = options_in(page, options)
+    chosen = options_in(module, options)
     if preset is not None:
-        presets = agents.presets(page.AGENT)
+        presets = agents.presets(module.AGENT)
         if preset not in presets:
-            raise unknown_name(f"preset of {page.AGENT}", preset, presets)
+            raise unknown_name(f"preset of {module.AGENT}", preset, presets)
         chosen = {**presets[preset].options, **chosen}
-    return Experiment(page, page.Config(**chosen), preset)
+    return Experiment(module, module.Config(**chosen), preset)
 
 
 def continued(
-    page: Any, folder: Path, saved: Mapping[str, Any], options: Mapping[str, Any]
+    module: Any, folder: Path, saved: Mapping[str, Any], options: Mapping[str, Any]
 ) -> Experiment:
     """The agent of a run to be continued; ValueError if more than its `steps` would change."""
-    before = read_config(page.Config, saved["config"], folder / "config.json")
-    chosen = options_in(page, options)
+    before = read_config(module.Config, saved["config"], folder / "config.json")
+    chosen = options_in(module, options)
     chosen.pop("learn_from", None)  # more games
     config = before.replace(**chosen)
     check_unchanged(config, before, folder)
-    return Experiment(page, config, saved.get("preset"))
+    return Experiment(module, config, saved.get("preset"))
 
 
-def options_in(page: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+def options_in(module: Any, options: Mapping[str, Any]) -> dict[str, Any]:
     """Those of some options that the configuration of an agent has."""
-    known = options_of(page.Config)
+    known = options_of(module.Config)
     return {name: value for name, value in options.items() if name in known}

@@ -23,31 +23,31 @@ def refuse_half(experiment: Experiment) -> None:
     if meets_rival(experiment):
         raise ValueError(
             f"the opponents {experiment.config.opponents!r} name a rival: give its agent, such as "
-            f"--rival {experiment.page.AGENT}"
+            f"--rival {experiment.module.AGENT}"
         )
 
 
-def has_snapshots(page: Any) -> bool:
+def has_snapshots(module: Any) -> bool:
     """True if snapshots are among the opponents of an agent, its own or those of a rival."""
-    return "snapshot_every" in page.Config.model_fields
+    return "snapshot_every" in module.Config.model_fields
 
 
 def meets_rival(experiment: Experiment) -> bool:
     """True if snapshots of a rival are among the opponents."""
-    if not has_snapshots(experiment.page):
+    if not has_snapshots(experiment.module):
         return False
     pool = parse_pool(experiment.config.opponents)
     return any(split_options(name)[0] == RIVAL for name, _ in pool)
 
 
-def new_pair(page: Any, rival: str, typed: Mapping[str, Any]) -> Pair:
+def new_pair(module: Any, rival: str, typed: Mapping[str, Any]) -> Pair:
     """The two that are trained against each other.
 
     The rival gets the board, the options in SHARED that were typed, the next seed, and where the
     other learns one side, the other side. Raises ValueError for one that has no snapshots.
     """
-    first = experiment_of(page, {"opponents": RIVAL, **typed})
-    config, rival_page = first.config, agents.page(rival)
+    first = experiment_of(module, {"opponents": RIVAL, **typed})
+    config, rival_module = first.config, agents.module(rival)
     side = {"X": "O", "O": "X"}.get(config.learned_side, "both")
     given = {name: typed[name] for name in SHARED if name in typed}
     given = {
@@ -57,7 +57,7 @@ def new_pair(page: Any, rival: str, typed: Mapping[str, Any]) -> Pair:
         **given,
         **config.rules.to_json(),
     }
-    second = experiment_of(rival_page, given)
+    second = experiment_of(rival_module, given)
     for experiment in (first, second):
         if not meets_rival(experiment):
             raise ValueError(
@@ -68,32 +68,34 @@ def new_pair(page: Any, rival: str, typed: Mapping[str, Any]) -> Pair:
 
 
 def resumed(
-    page: Any, folder: Path, saved: Mapping[str, Any], typed: Mapping[str, Any]
+    module: Any, folder: Path, saved: Mapping[str, Any], typed: Mapping[str, Any]
 ) -> tuple[Experiment, ...]:
     """The learner of a run to be continued, or the two that were trained against each other.
 
     Raises ValueError for the second of two, since the first continues both.
     """
     if "rival" in saved:
-        return saved_pair(page, folder, saved, typed)
+        return saved_pair(module, folder, saved, typed)
     if "rival_of" in saved:
         first = folder.with_name(str(saved["rival_of"]))
         raise ValueError(f"{folder} was trained with its rival: --resume {first} continues both")
-    experiment = continued(page, folder, saved, typed)
+    experiment = continued(module, folder, saved, typed)
     refuse_half(experiment)
     return (experiment,)
 
 
-def saved_pair(page: Any, folder: Path, saved: Mapping[str, Any], typed: Mapping[str, Any]) -> Pair:
+def saved_pair(
+    module: Any, folder: Path, saved: Mapping[str, Any], typed: Mapping[str, Any]
+) -> Pair:
     """The two of a resumed run. The steps that were typed are those of both."""
     other = folder.with_name(str(saved["rival"]))
     saved_other = saved_config(other)
     if saved_other.get("rival_of") != folder.name:
         raise ValueError(f"{other} was not trained with {folder}: was one of them renamed?")
     steps = {name: typed[name] for name in ("steps",) if name in typed}
-    rival_page = agents.page(saved_other["agent"])
-    second = continued(rival_page, other, saved_other, steps)
-    return continued(page, folder, saved, typed), second
+    rival_module = agents.module(saved_other["agent"])
+    second = continued(rival_module, other, saved_other, steps)
+    return continued(module, folder, saved, typed), second
 
 
 def runs_of(pair: tuple[Experiment, ...], folder: Path, until: str) -> Rivals:

@@ -47,7 +47,7 @@ def train_run(
         if not is_resumed:
             shutil.rmtree(folder, ignore_errors=True)  # killed before its first checkpoint
         try:
-            run = Run(folder, agents.page(agent), config, until, preset)
+            run = Run(folder, agents.module(agent), config, until, preset)
             trainer.train(run, Console(file=log), is_resumed=is_resumed)
             return read_metrics(folder / METRICS), ""
         except Exception as error:
@@ -134,9 +134,9 @@ def train(
 
 def call_of(folder: Path, variant: Variant, seed: int, until: str) -> Call:
     """The arguments of `train_run` for a seed of a variant."""
-    page, config, preset = variant.experiment
+    module, config, preset = variant.experiment
     run = folder.absolute() / variant.folder / f"seed-{seed:02d}"
-    return run, page.AGENT, config.replace(seed=seed), preset, until
+    return run, module.AGENT, config.replace(seed=seed), preset, until
 
 
 def listed(runs: Sequence[tuple[Variant, int]]) -> str:

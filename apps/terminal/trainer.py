@@ -133,9 +133,9 @@ def train(
 
 def check(runs: tuple[Run, ...], *, is_resumed: bool, export_sb3: Path | None) -> None:
     """Raise ValueError for a model that cannot be exported, and for a new run's folder in use."""
-    page = runs[0].page
-    if export_sb3 is not None and not hasattr(page, "export_sb3"):
-        raise ValueError(f"{page.AGENT} is not of Stable-Baselines3: leave --export-sb3 out")
+    module = runs[0].module
+    if export_sb3 is not None and not hasattr(module, "export_sb3"):
+        raise ValueError(f"{module.AGENT} is not of Stable-Baselines3: leave --export-sb3 out")
     if not is_resumed:
         for run in runs:
             run.files.check_folder()
@@ -158,9 +158,9 @@ def advance(training: Run | Rivals, console: Console) -> None:
 
 def export(run: Run, path: Path, console: Console) -> None:
     """Write the best model of a run as Stable-Baselines3's own file."""
-    page = cast(Any, run.page)
-    config, arrays = checkpoint.load_model(page, run.folder)
-    page.export_sb3(config, arrays, path)
+    module = cast(Any, run.module)
+    config, arrays = checkpoint.load_model(module, run.folder)
+    module.export_sb3(config, arrays, path)
     report.say(f"Stable-Baselines3's own file: {printable(path)}", console)
 
 

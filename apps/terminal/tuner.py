@@ -28,7 +28,7 @@ def optimize(search: Search, trials: int, folder: Path, typed: Mapping[str, Any]
     it was not; 130: Ctrl-C. Raises ValueError for options that do not fit.
     """
     check_goal(search.config, search.until)
-    search.page.begin(search.config)  # raises the errors of the options
+    search.module.begin(search.config)  # raises the errors of the options
     searched = ", ".join(search.space)
     folder.mkdir(parents=True, exist_ok=True)
     study = search.study(folder / FILE)
@@ -49,10 +49,10 @@ def optimize(search: Search, trials: int, folder: Path, typed: Mapping[str, Any]
     print(
         f"the best trial is {best.number}, with scores {texts} from seed {first} on; to train it:"
     )
-    known = {"until", "preset", *options_of(search.page.Config)}
+    known = {"until", "preset", *options_of(search.module.Config)}
     options = {name: value for name, value in typed.items() if name in known}
     words = words_of({**options, **best.user_attrs["options"]})
-    print(printable(command("train.py", search.page.AGENT, *words)))
+    print(printable(command("train.py", search.module.AGENT, *words)))
     print(f"these seeds chose it: expect less of others, such as --seed {first + search.seeds}")
     return int(search.until != "steps" and max(scores) > 1)
 

@@ -65,7 +65,7 @@ def parse_varied(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def variants_of(
-    page: Any, chosen: Mapping[str, Any], varied: Sequence[tuple[str, Sequence[str]]]
+    module: Any, chosen: Mapping[str, Any], varied: Sequence[tuple[str, Sequence[str]]]
 ) -> list[Variant]:
     """All combinations of the values of varied options, beside the options that were typed.
 
@@ -78,26 +78,26 @@ def variants_of(
         values = dict(zip(names, texts, strict=True))
         options = dict(chosen)
         for name, text in values.items():
-            read = _options_of_value(page, name, text)
+            read = _options_of_value(module, name, text)
             if twice := read.keys() & options.keys():
                 raise ValueError(f"{', '.join(twice)} is given besides --vary {name}: leave it out")
             options |= read
         if len(values) < len(names):
             raise ValueError(f"each option is varied once, got {', '.join(names)}")
-        variants.append(Variant(values, experiment_of(page, options)))
+        variants.append(Variant(values, experiment_of(module, options)))
     return variants
 
 
-def _options_of_value(page: Any, name: str, text: str) -> dict[str, Any]:
+def _options_of_value(module: Any, name: str, text: str) -> dict[str, Any]:
     """The options that a value of a varied option stands for: three if it is a board."""
     if name == "board":
         return parse_size(text).to_json()
     if name == "preset":
         return {name: text}
-    fields = options_of(page.Config)
+    fields = options_of(module.Config)
     if name not in fields or name == "seed":
         known = {"board", "preset", *fields} - {"seed"}
-        raise unknown_name(f"option of {page.AGENT} to vary", name, known)
+        raise unknown_name(f"option of {module.AGENT} to vary", name, known)
     try:
         return {name: typed(fields[name].rebuild_annotation(), text)}
     except ValueError as error:

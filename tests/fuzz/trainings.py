@@ -153,7 +153,7 @@ def whole(training):
     """The folder of an undisturbed training, and how many changes it made to its files."""
     os.environ["OMP_NUM_THREADS"] = "1"  # threads of the parent are missing in its children
     for agent in agents.TRAINABLE:  # a run states the versions of what its process has imported
-        agents.page(agent)
+        agents.module(agent)
     folder = Path(mkdtemp(dir=PLACE.name))
     code, printed = begin(training, folder)
     assert code == 0, printed

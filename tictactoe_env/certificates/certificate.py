@@ -117,7 +117,7 @@ def certify(
     limit: Limit | None = None,
     progress: Progress | None = None,
     symmetric: bool | None = None,
-    **about: Any,
+    **entries: Any,
 ) -> Certificate:
     r"""The certificate of a policy.
 
@@ -128,13 +128,13 @@ def certify(
     sides: as which it is certified: ("X",), ("O",) or both. By default that is the `side` of the
     configuration, if there is one; a certificate of all positions is always of both.
     symmetric: see `tictactoe_env.evaluate`.
-    about: what else is stated: seed, config, training and versions, see `Stated.of`.
+    entries: what else is stated: seed, config, training and versions, see `Stated.of`.
     Raises CertificateError (a ValueError) for a name that is none, ValueError for a policy that is
     no function of the board, and ProofLimitError beyond `limit`.
     """
     rules = board_of(rules, policy)
     policy = as_policy(policy, rules, symmetric=symmetric)
-    stated = Stated.of(agent, **about)
+    stated = Stated.of(agent, **entries)
     if reach_only or rules.cells > TABULATED:
         if sides is None:
             sides = sides_of(stated.config)

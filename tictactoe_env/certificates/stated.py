@@ -68,14 +68,14 @@ class Stated:
             _check(f"training.{name}", point, isinstance(point, Mapping), "an object")
 
     @classmethod
-    def of(cls, agent: str, seed: int | None = None, **about: Any) -> Stated:
+    def of(cls, agent: str, seed: int | None = None, **entries: Any) -> Stated:
         r"""The unproven part of a new certificate: config, versions and training, if given.
 
         versions: by default those of this process. What is not printable in the texts is written as
         \x1b and the like, so that a certificate can be read again whatever a folder is called.
         """
-        about = {"versions": package_versions(), **about}
-        return cls(agent, seed, **{name: _as_stated(value) for name, value in about.items()})
+        entries = {"versions": package_versions(), **entries}
+        return cls(agent, seed, **{name: _as_stated(value) for name, value in entries.items()})
 
     @property
     def preset(self) -> str | None:
