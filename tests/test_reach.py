@@ -12,7 +12,7 @@ from sample_players import LineCounter, random_probs
 from text_cases import refuses
 
 from tictactoe_env import Rules
-from tictactoe_env.certificates import certificate, lines
+from tictactoe_env.certificates import certificate, reach
 from tictactoe_env.certificates.certificate import (
     CertificateError,
     certify,
@@ -145,7 +145,7 @@ def test_what_is_wrong_in_a_certificate_is_named(path, name, value, words):
 
 
 def test_text_that_grows_too_large_is_refused(monkeypatch):
-    monkeypatch.setattr(lines, "MAX_TEXT", 1_000)
+    monkeypatch.setattr(reach, "MAX_TEXT", 1_000)
     with refuses("moves", error=CertificateError):
         decompressed(base64.b64encode(zlib.compress(bytes(2_000))).decode())
 

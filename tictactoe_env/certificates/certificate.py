@@ -68,12 +68,11 @@ def exact_results(table: TabularPolicy) -> dict[str, SideResults]:
     sides = {}
     for side in SIDES:
         reach = TableReach({side: table}, side, table.rules)
-        limit = best[side]
         sides[side] = replace(
             _results(reach),
             optimal=wins_most(reach),
             vs_minimax=exact_result(table, minimax, side=side),
-            limit_vs_random=limit,
+            limit_vs_random=best[side],
         )
         if seems_to_win(sides[side]) != sides[side].always_wins:
             raise CertificateError(
@@ -176,9 +175,8 @@ def certify_lines(reaches: Mapping[str, BoardReach], stated: Stated) -> Certific
     moves = compressed(moves_text(reaches))
     results = _line_results(reaches)
     one = next(iter(reaches.values()))
-    return Certificate(
-        one.rules, moves, _digest(moves), results, stated, canonical=one.is_symmetric
-    )
+    canonical = one.is_symmetric
+    return Certificate(one.rules, moves, _digest(moves), results, stated, canonical=canonical)
 
 
 def moves_of(table: TabularPolicy) -> dict[str, Any]:
@@ -407,9 +405,8 @@ def read_bytes(file: Path) -> bytes:
     try:
         return read_file(file, MAX_BYTES, CertificateError)
     except FileNotFoundError:
-        runs = sorted(file.parent.glob(f"*/{FILE}"))  # of the folder of a study
         text = f"no certificate at {file}: expected a run's folder or a {FILE}"
-        if runs:
+        if runs := sorted(file.parent.glob(f"*/{FILE}")):  # in the folder of a study
             text += f", such as {runs[0].parent}"
         raise FileNotFoundError(text) from None
 
