@@ -18,7 +18,7 @@ from tictactoe_env.errors import printable
 from tictactoe_env.exact.positions import can_enumerate
 from tictactoe_env.games.analysis import analyse, turning_point
 from tictactoe_env.games.game import PERSON, Game, Participant
-from tictactoe_env.notation import cell_text, columns_by_name
+from tictactoe_env.notation import cell_text, cells_by_name, columns_by_name, landings
 from tictactoe_env.opponents import make_opponent
 from tictactoe_env.policy import Policy, sample
 from tictactoe_env.render import ansi
@@ -193,7 +193,8 @@ class GameSession:
 
         Where pieces fall, "b" and "5" are columns, and a command of this letter is typed whole.
         """
-        cells = self._cells_by_text(board)
+        numbers = {str(cell + 1): cell for cell in range(self.rules.cells)}
+        cells = cells_by_name(self.rules) | (landings(board, self.rules) or numbers)
         firsts = {word[0]: word for word in reversed([*self.commands]) if word[0] not in cells}
         word = ({"?": "help"} | firsts).get(text.lower(), text.lower())
         if word in self.commands:
@@ -208,19 +209,6 @@ class GameSession:
             what = "taken" if board[cell] else "not legal"
             raise ValueError(f"{cell_text(cell, self.rules)} is {what}; legal are {known}")
         return cell
-
-    def _cells_by_text(self, board: Boards) -> dict[str, int]:
-        """The cells by their names and numbers, or where pieces fall by names and columns."""
-        names = {name: cell for cell, name in enumerate(self._names(range(self.rules.cells)))}
-        if not self.rules.gravity:
-            return names | {str(cell + 1): cell for cell in names.values()}
-        landing = self.rules.landing(self.rules.legal_cells(board)).tolist()
-        letters = columns_by_name(self.rules)
-        return names | {
-            text: landing[column]
-            for letter, column in letters.items()
-            for text in (letter, str(column + 1))
-        }
 
     def hint(self, board: Boards) -> str:
         """A sentence with the best moves."""

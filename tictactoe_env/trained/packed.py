@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tictactoe_env.certificates.certificate import policy_in, read, table_of
+from tictactoe_env.certificates.certificate import policy_in, read
 from tictactoe_env.certificates.content import Certificate
 from tictactoe_env.certificates.reach import ReachPolicy
 from tictactoe_env.exact.positions import positions_of
@@ -40,10 +40,7 @@ def trained_names(rules: Rules = BOARD) -> tuple[str, ...]:
 @cache
 def trained_policy(name: str, rules: Rules = BOARD) -> TabularPolicy | ReachPolicy:
     """The policy of a name in `trained_names(rules)`."""
-    certificate = certificate_of(name, rules)
-    if rules == BOARD:
-        return table_of(certificate)
-    return policy_in(certificate)
+    return policy_in(certificate_of(name, rules))
 
 
 @cache
@@ -63,9 +60,7 @@ def certificate_of(name: str, rules: Rules = BOARD) -> Certificate:
 
 def ending(rules: Rules) -> str:
     """The end of the names of a board's files."""
-    if rules == BOARD:
-        return TABLE
-    return f"-{rules_text(rules)}.json"
+    return TABLE if rules == BOARD else f"-{rules_text(rules)}.json"
 
 
 def unpack(packed: Mapping[str, Any]) -> Certificate:
