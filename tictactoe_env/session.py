@@ -43,9 +43,9 @@ class Talk:
         A ValueError of `understand` is shown, and the question is asked again. Raises EOFError at
         the end of the input.
         """
+        if default:
+            question = f"{question} [{default}]"
         while True:
-            if default:
-                question = f"{question} [{default}]"
             self.say(question, "bold", end=" ")
             line = sys.stdin.readline()
             if not line or not sys.stdin.isatty():  # a terminal shows what is typed
