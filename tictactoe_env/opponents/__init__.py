@@ -32,8 +32,8 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, lru_cache, partial
-from importlib import import_module
 from pathlib import Path
+from pkgutil import resolve_name
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -416,8 +416,7 @@ def known_names(folders: Iterable[str | os.PathLike[str]] = ("models", "runs")) 
 @cache
 def imported(name: str) -> _Factory:
     """The function that makes a player of `BUILT_IN`, imported now."""
-    module, _, factory = BUILT_IN[name].factory.partition(":")
-    return partial(getattr(import_module(module), factory), **BUILT_IN[name].arguments)
+    return partial(resolve_name(BUILT_IN[name].factory), **BUILT_IN[name].arguments)
 
 
 @cache
