@@ -61,7 +61,6 @@ def test_the_policy_makes_its_moves_on_all_images_of_its_lines(path, turned):
     player, loaded = CanonicalPolicy(LineCounter(SQUARE), SQUARE), load_policy(path, SQUARE)
     assert isinstance(loaded, ReachPolicy)
     assert plays_symmetrically(loaded)
-    assert len(loaded) == certificate.read(path).decisions
     for side in ("X", "O"):
         boards = met(player, side, SQUARE)[:, SQUARE.symmetries[turned]]
         assert loaded.knows(boards).all()

@@ -65,10 +65,6 @@ class ReachPolicy:
             self._cells[rows, :moves] = cells
             self._shares[rows, :moves] = shares
 
-    def __len__(self) -> int:
-        """The number of positions, of both sides, in which its moves are known."""
-        return len(self._index)
-
     def __deepcopy__(self, memo: dict[int, Any]) -> ReachPolicy:
         memo |= {id(one): one for one in (self._index, self._cells, self._shares)}
         copied = copy.copy(self)

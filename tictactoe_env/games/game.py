@@ -230,9 +230,8 @@ def _rules_in(fields: dict[str, str], usual: Rules) -> Rules:
     What is not named is as in `usual`; but a board that is named has only what is named with it.
     """
     variant = [f"{name}={fields.pop(name)}" for name in Rules.further_fields() if name in fields]
-    if not variant and "board" not in fields:
-        variant = variant_words(usual)
     if "board" not in fields:
+        variant = variant or variant_words(usual)
         fields.setdefault("k", str(usual.k))
     rows, _, cols = fields.pop("board", f"{usual.rows}x{usual.cols}").partition("x")
     sizes = [_number(rows, "rows"), _number(cols, "cols")]

@@ -331,8 +331,8 @@ def _game_of(values: dict[str, Any]) -> Game:
     for side in "xo":
         parts = (values.pop(f"{side}_{name}") for name in ("kind", "name", "source"))
         values[side] = Participant(*parts)
-    moves = tuple(parse_cells(" ".join(words[: len(words) - len(variant)]), rules))
-    return Game(rules=rules, moves=moves, **values)
+    moves = parse_cells(" ".join(word for word in words if "=" not in word), rules)
+    return Game(rules=rules, moves=tuple(moves), **values)
 
 
 def read_games(path: str | os.PathLike[str], rules: Rules = SQUARE) -> Iterator[Game]:

@@ -393,7 +393,7 @@ def description(name: str) -> str:
     if name not in registered_names():
         return built_in().get(name, "")
     try:
-        factory = _registered.get(name) or _loaded(name)
+        factory = _factory(name)
     except ValueError as error:
         return str(error)
     where = "this program" if name in _registered else _entry_points()[name].value

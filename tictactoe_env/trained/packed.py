@@ -17,12 +17,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tictactoe_env.certificates.certificate import policy_in, read
+from tictactoe_env.certificates.certificate import policy_in, read, rows_by_text
 from tictactoe_env.certificates.content import Certificate
 from tictactoe_env.certificates.reach import ReachPolicy
-from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.tables import TabularPolicy
-from tictactoe_env.notation import board_text, rules_text
+from tictactoe_env.notation import rules_text
 from tictactoe_env.rules import Rules
 
 FOLDER = Path(__file__).parent / "tables"
@@ -73,8 +72,6 @@ def _file(name: str) -> dict[str, Any]:
     return dict(json.loads(gzip.decompress((FOLDER / f"{name}{TABLE}").read_bytes())))
 
 
-@cache
 def table_boards() -> list[str]:
     """The unfinished positions as text."""
-    positions = positions_of(BOARD)
-    return [board_text(board, BOARD) for board in positions.boards[positions.unfinished]]
+    return [*rows_by_text(BOARD)]
