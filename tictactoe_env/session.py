@@ -18,7 +18,13 @@ from tictactoe_env.errors import printable
 from tictactoe_env.exact.positions import can_enumerate
 from tictactoe_env.games.analysis import analyse, turning_point
 from tictactoe_env.games.game import PERSON, Game, Participant
-from tictactoe_env.notation import cell_text, cells_by_name, columns_by_name, landings
+from tictactoe_env.notation import (
+    cell_text,
+    cells_by_name,
+    columns_by_name,
+    game_text,
+    landings,
+)
 from tictactoe_env.opponents import make_opponent
 from tictactoe_env.policy import Policy, sample
 from tictactoe_env.render import ansi
@@ -205,7 +211,7 @@ class GameSession:
         cell = cells[word]
         legal = self.rules.legal_cells(board)
         if not legal[cell]:
-            known = " ".join(self._names(np.flatnonzero(legal)))
+            known = game_text(np.flatnonzero(legal).tolist(), self.rules)
             what = "taken" if board[cell] else "not legal"
             raise ValueError(f"{cell_text(cell, self.rules)} is {what}; legal are {known}")
         return cell
@@ -226,13 +232,8 @@ class GameSession:
 
     def any_of(self, cells: Iterable[int]) -> str:
         """The names of cells, such as "a1, b2 or c3"."""
-        *names, last = self._names(cells)
-        if not names:
-            return last
-        return f"{', '.join(names)} or {last}"
-
-    def _names(self, cells: Iterable[int]) -> list[str]:
-        return [cell_text(int(cell), self.rules) for cell in cells]
+        *names, last = [cell_text(cell, self.rules) for cell in cells]
+        return f"{', '.join(names)} or {last}" if names else last
 
     @property
     def _moves(self) -> str:

@@ -48,7 +48,7 @@ from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.exact.values import ROUNDING
 from tictactoe_env.files import json_value, read_file, without_repeats, write_file
-from tictactoe_env.notation import board_text, cells_by_name, game_text, parse_cells
+from tictactoe_env.notation import board_text, cells_by_name, game_text, parse_cells, replay
 from tictactoe_env.policy import Model, Policy, as_policy, plays_symmetrically
 from tictactoe_env.rules import SIDES, Boards, Rules, game_state
 
@@ -327,8 +327,8 @@ def _loses(policy: TabularPolicy | ReachPolicy, side: str, line: Sequence[str]) 
     if end.winner in (side, None) or len(end.moves) + (end.ended == "illegal") != len(cells):
         return False
     own = range(SIDES.index(side), len(cells), 2)  # the plies in which the policy moves
-    boards = {ply: game_state(cells[:ply], policy.rules).board for ply in own}
-    return all(_may_mark(policy, board, cells[ply]) for ply, board in boards.items())
+    boards = replay(end.moves, policy.rules)
+    return all(_may_mark(policy, boards[ply], cells[ply]) for ply in own)
 
 
 def _may_mark(policy: TabularPolicy | ReachPolicy, board: Boards, cell: int) -> bool:

@@ -293,10 +293,10 @@ def parse_pool(text: str) -> list[tuple[str, float]]:
             pairs.append((name, float(weight)))
         except ValueError:
             pairs.append((part.strip(), 1.0))
-    if not all(name for name, _ in pairs):
+    names, weights = zip(*pairs, strict=True)
+    if not all(names):
         raise ValueError(f"opponents must be written as name:weight,name:weight, got {text!r}")
-    weights = checked_weights([weight for _, weight in pairs])
-    return [(name, weight) for (name, _), weight in zip(pairs, weights, strict=True)]
+    return [*zip(names, checked_weights(weights), strict=True)]
 
 
 def is_trained(spec: Any, rules: Rules | None = None) -> bool:
