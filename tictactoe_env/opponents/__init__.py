@@ -44,7 +44,6 @@ from tictactoe_env.rules import Rules, checked_rules
 if TYPE_CHECKING:
     from tictactoe_env.certificates.content import Certificate
 
-_GROUP = "tictactoe_env.opponents"
 SELF = "self"
 BEST_RESPONSE = "best-response"
 LATEST = "latest:"
@@ -424,7 +423,7 @@ def _entry_points() -> dict[str, Any]:
     """The names that installed packages add; those of this package stay its own."""
     from importlib.metadata import entry_points
 
-    found = {one.name: one for one in entry_points(group=_GROUP)}
+    found = {one.name: one for one in entry_points(group="tictactoe_env.opponents")}
     return {
         name: one
         for name, one in found.items()
