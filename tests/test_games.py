@@ -15,9 +15,9 @@ from fuzz.fuzz_games import (  # noqa: F401
 from text_cases import cases, refuses
 
 from tictactoe_env.games.game import (
+    LARGEST,
     MAX_LINE,
     MAX_NAME,
-    MAX_SEED,
     MAX_SOURCE,
     UNKNOWN,
     Game,
@@ -181,7 +181,7 @@ def test_a_line_or_an_entry_that_is_too_long_is_refused_before_it_is_read(tmp_pa
 def test_the_longest_game_is_far_below_the_limit_of_a_line():
     rules = Rules(7, 8, 8)
     player = Participant("human", "%" * MAX_NAME, "\U0001f600" * MAX_SOURCE)
-    about = {"origin": "training", "time": TIME, "seed": MAX_SEED, "side": "X"}
+    about = {"origin": "training", "time": TIME, "seed": LARGEST, "side": "X"}
     cells = tuple(range(14))
     about |= {"ended": "resigned", "result": "X"}
     longest = Game(x=player, o=player, rules=rules, moves=cells, **about)

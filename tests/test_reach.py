@@ -12,7 +12,7 @@ from sample_players import LineCounter, random_probs
 from text_cases import refuses
 
 from tictactoe_env import Rules
-from tictactoe_env.certificates import certificate, lines
+from tictactoe_env.certificates import certificate, reach
 from tictactoe_env.certificates.certificate import (
     CertificateError,
     certify,
@@ -61,7 +61,6 @@ def test_the_policy_makes_its_moves_on_all_images_of_its_lines(path, turned):
     player, loaded = CanonicalPolicy(LineCounter(SQUARE), SQUARE), load_policy(path, SQUARE)
     assert isinstance(loaded, ReachPolicy)
     assert plays_symmetrically(loaded)
-    assert len(loaded) == certificate.read(path).decisions
     for side in ("X", "O"):
         boards = met(player, side, SQUARE)[:, SQUARE.symmetries[turned]]
         assert loaded.knows(boards).all()
@@ -145,7 +144,7 @@ def test_what_is_wrong_in_a_certificate_is_named(path, name, value, words):
 
 
 def test_text_that_grows_too_large_is_refused(monkeypatch):
-    monkeypatch.setattr(lines, "MAX_TEXT", 1_000)
+    monkeypatch.setattr(reach, "MAX_TEXT", 1_000)
     with refuses("moves", error=CertificateError):
         decompressed(base64.b64encode(zlib.compress(bytes(2_000))).decode())
 

@@ -112,6 +112,6 @@ def test_players_that_are_named_are_evaluated_exactly(capsys):
 
 def test_the_documents_name_the_seeds_that_are_not_0():
     page = (ROOT / "docs/opponents.md").read_text(encoding="utf-8")
-    told = {name: int(seed) for name, seed in re.findall(r"`(\w+)` \(seed (\d+)\)", page)}
+    told = {name: int(seed) for name, seed in re.findall(r"`(\w+)` \(seed\s(\d+)\)", page)}
     seeds = {name: facts_of(name).stated.seed for name in trained_names()}
     assert told == {name: seed for name, seed in seeds.items() if seed != 0}

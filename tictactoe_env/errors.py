@@ -37,12 +37,9 @@ def unknown_name(what: str, name: object, known: Iterable[str]) -> ValueError:
         return is_word or difflib.SequenceMatcher(None, wanted, spelling.lower()).ratio()
 
     near = sorted(known, key=likeness, reverse=True)[:NEAREST]
-    guess = ""
-    if near and likeness(near[0]) >= ALIKE:
-        guess = f"; did you mean {near[0]!r}?"
-    which = f"nearest of {len(known)}"
-    if len(near) == len(known):
-        which = "known"
+    is_meant = near and likeness(near[0]) >= ALIKE
+    guess = f"; did you mean {near[0]!r}?" if is_meant else ""
+    which = "known" if len(near) == len(known) else f"nearest of {len(known)}"
     return ValueError(f"unknown {what} {name!r}{guess} ({which}: {', '.join(near)})")
 
 
@@ -55,9 +52,7 @@ def one_of(what: str, value: Any, choices: Collection[str]) -> str:
 
 def checked_seed(seed: Any) -> int | None:
     """`seed` as an int of at least 0, or None; ValueError otherwise."""
-    if seed is None:
-        return None
-    return whole_number(seed, "seed, if it is not None,", 0)
+    return None if seed is None else whole_number(seed, "seed, if it is not None,", 0)
 
 
 def whole_number(value: Any, what: str, low: int, high: int | None = None) -> int:
@@ -65,9 +60,7 @@ def whole_number(value: Any, what: str, low: int, high: int | None = None) -> in
     number = _index(value)
     if number is not None and number >= low and (high is None or number <= high):
         return number
-    bound = f"of at least {low}"
-    if high is not None:
-        bound = f"from {low} to {high}"
+    bound = f"of at least {low}" if high is None else f"from {low} to {high}"
     got = " ".join(repr(value).split())  # that of an array has several lines
     raise ValueError(f"{what} must be a whole number {bound}, got {got}")
 
@@ -106,14 +99,9 @@ def printable(text: object, lines: bool = False) -> str:
     found = str(text)
     if lines:
         return "\n".join(map(printable, found.split("\n")))
-    if found.isprintable():
-        return found
-    letters = []
-    for letter in found:
-        if not letter.isprintable():
-            letter = letter.encode("unicode_escape").decode()
-        letters.append(letter)
-    return "".join(letters)
+    others = [letter for letter in set(found) if not letter.isprintable()]
+    escapes = {ord(letter): letter.encode("unicode_escape").decode() for letter in others}
+    return found.translate(escapes)
 
 
 def in_one_line(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:

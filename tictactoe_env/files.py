@@ -55,7 +55,8 @@ def read_file(
             data = file.read(size or most + 1)  # some files of the system have no size
         if len(data) <= most:
             return data
-    raise refusal(f"{path} is larger than {_size(most)}, the limit for such a file")
+    limit = f"{most >> 20} MB" if most >= 1 << 20 else f"{most:,} bytes"
+    raise refusal(f"{path} is larger than {limit}, the limit for such a file")
 
 
 def json_value(
@@ -72,13 +73,10 @@ def json_value(
     """
     try:
         text = data.decode("utf-8") if isinstance(data, bytes) else data
-    except UnicodeDecodeError as error:
-        raise ValueError(f"it is not JSON: {error}") from None
-    try:
         return json.loads(
             text, object_pairs_hook=pairs_hook, parse_float=float_hook, parse_constant=float_hook
         )
-    except json.JSONDecodeError as error:
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
         raise ValueError(f"it is not JSON: {error}") from None
     except RecursionError:
         raise ValueError("its lists and objects are nested too deeply") from None
@@ -94,10 +92,6 @@ def without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         names = ", ".join(name for name, _ in pairs[:3])
         raise ValueError(f"a name is repeated in the object of {printable(names):.200}, ...")
     return found
-
-
-def _size(number: int) -> str:
-    return f"{number >> 20} MB" if number >= 1 << 20 else f"{number:,} bytes"
 
 
 def write_file(path: Path, write: Callable[[IO[bytes]], Any]) -> None:

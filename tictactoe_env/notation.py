@@ -143,7 +143,9 @@ def parse_cells(text: str, rules: Rules) -> list[int]:
         if name in known:
             cells.append(known[name])
         elif rules.gravity and name in columns:
-            cells.append(_landing(columns[name], rules, cells))
+            column = range(columns[name], rules.cells, rules.cols)
+            free = [cell for cell in column if cell not in cells]
+            cells.append(max(free, default=column[0]))
         elif rules.gravity and name.lower() not in known:
             letters = f'"a" to "{[*columns][-1]}"'
             raise ValueError(f"a move is a column, {letters}, or a cell such as a1, got {name!r}")
@@ -208,9 +210,8 @@ def check_move(board: Boards, cell: int, rules: Rules, is_column: bool = False) 
         refused = f"column {letters[cell % rules.cols]} is full"
         names = " ".join(letters[column] for column in np.flatnonzero(rules.open_columns(legal)))
     else:
-        refused = f"{cell_text(cell, rules)} is not legal"
-        if board[cell]:
-            refused = f"{cell_text(cell, rules)} is taken"
+        what = "taken" if board[cell] else "not legal"
+        refused = f"{cell_text(cell, rules)} is {what}"
         names = game_text(np.flatnonzero(legal).tolist(), rules)
     side = side_to_move(board)
     raise IllegalMoveError(f'{refused} in "{text}" ({side} to move, legal: {names})')
@@ -220,13 +221,8 @@ def _how_ended(board: Boards, rules: Rules) -> str:
     """How a game has ended on a board (cells,), such as "X has won"; "" while it goes on."""
     for side, marks in zip(SIDES, rules.to_bits(board), strict=True):
         if rules.has_line(int(marks)):
-            winner = side
-            if rules.line_result != WIN:
-                winner = other_side(side)
-            return f"{winner} has won"
-    if not rules.legal_cells(board).any():
-        return "a draw"
-    return ""
+            return f"{side if rules.line_result == WIN else other_side(side)} has won"
+    return "" if rules.legal_cells(board).any() else "a draw"
 
 
 def named_cell(text: str, rules: Rules, board: Boards | None = None) -> int | None:
@@ -238,15 +234,9 @@ def named_cell(text: str, rules: Rules, board: Boards | None = None) -> int | No
     """
     from tictactoe_env.answers import named_move  # imported here because few players speak
 
-    columns: dict[str, int] = {}
-    taken: list[int] = []
-    if rules.gravity:
-        columns = columns_by_name(rules)
-        columns |= {str(column + 1): column for column in range(rules.cols)}
-    if board is not None:
-        taken = np.flatnonzero(board).tolist()
-    moves = dict(cells_by_name(rules))
-    moves |= {name: _landing(column, rules, taken) for name, column in columns.items()}
+    shown = np.zeros(rules.cells, dtype=np.int8) if board is None else board
+    columns = landings(shown, rules)
+    moves = cells_by_name(rules) | columns
     if board is None:
         name = named_move(text, moves, columns)
     else:
@@ -256,7 +246,13 @@ def named_cell(text: str, rules: Rules, board: Boards | None = None) -> int | No
     return moves.get(name or "")
 
 
-def _landing(column: int, rules: Rules, taken: Sequence[int]) -> int:
-    """The lowest free cell of a column, or its top cell if there is none."""
-    cells = range(column, rules.cells, rules.cols)
-    return max((cell for cell in cells if cell not in taken), default=column)
+def landings(board: Boards, rules: Rules) -> dict[str, int]:
+    """Where a piece lands on a board (cells,), by the letter and the number of each column.
+
+    A full column stands for its top cell. Empty where pieces do not fall.
+    """
+    if not rules.gravity:
+        return {}
+    cells = rules.landing(rules.legal_cells(board)).tolist()
+    names = [*columns_by_name(rules), *map(str, range(1, rules.cols + 1))]
+    return dict(zip(names, cells + cells, strict=True))

@@ -54,8 +54,6 @@ ONE = 2.0**1000  # chances that are floats are numbers of 1 / ONE, and so reach 
 TAKEN, LINE, FULL = -1, -2, -3  # how a move ends the game; positions are numbers from 0
 ENDS = (TAKEN, LINE, FULL)
 WORTHS = {LINE: 1, FULL: 0}  # of ends, for the side that makes the move
-LOSSES = ((True, TAKEN), (False, LINE))  # whether the player moves, and how that ends the game
-REFUSED, NOT_PROVEN = 1, 3  # exit codes
 # What is raised where a value has another form than the one that is described.
 WRONG_FORM = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 Moves = Mapping[int, float]  # the probability of each cell that is chosen, from 0 row by row
@@ -112,13 +110,9 @@ class Game:
                 line = [(row + down * step, col + right * step) for step in range(k)]
                 if set(line) <= set(where):
                     lines.append(sum(bits[one] for one in line))
-        turns = 4
         both = [bit << 64 | bit for bit in bits.values()]
-        below = [0] * self.cells
-        if gravity:
-            turns = 1
-            below = both[cols:] + [0] * cols
-        images = symmetries(rows, cols, turns)
+        below = both[cols:] + [0] * cols if gravity else [0] * self.cells
+        images = symmetries(rows, cols, 1 if gravity else 4)
         if not is_canonical:
             images = images[:1]
         self.marks: dict[str, list[Mark]] = {}
@@ -153,9 +147,7 @@ class Game:
 
     def replies(self, ply: int) -> int:
         """A number that every number of legal moves after so many moves divides."""
-        if self.gravity:
-            return lcm(*range(1, self.cols + 1))
-        return self.cells - ply
+        return lcm(*range(1, self.cols + 1)) if self.gravity else self.cells - ply
 
     def images(self, position: int) -> list[int]:
         """A position under the symmetries of the board, as it is first."""
@@ -175,10 +167,8 @@ class Game:
         found = []
         for cell in cells:
             mark = marks[cell]
-            what = self.end(position, mark)
-            if what is None:
-                what = min(map(or_, images, mark.images))
-            found.append(what)
+            end = self.end(position, mark)
+            found.append(min(map(or_, images, mark.images)) if end is None else end)
         return found
 
     def end(self, position: int, mark: Mark) -> int | None:
@@ -189,9 +179,7 @@ class Game:
         for line in mark.lines:
             if marked & line == line:
                 return LINE
-        if marked.bit_count() == self.cells:
-            return FULL
-        return None
+        return FULL if marked.bit_count() == self.cells else None
 
     # Perfect play, on boards of up to 12 cells.
 
@@ -204,13 +192,9 @@ class Game:
     def worths(self, position: int) -> dict[int, int]:
         """The value of each legal move for the side that makes it."""
         cells = self.free(position)
-        found = {}
-        for cell, after in zip(cells, self.after(position, cells), strict=True):
-            if after in WORTHS:
-                found[cell] = WORTHS[after]
-            else:
-                found[cell] = -self.value(after)
-        return found
+        after = self.after(position, cells)
+        worths = [WORTHS[one] if one in WORTHS else -self.value(one) for one in after]
+        return dict(zip(cells, worths, strict=True))
 
     def best(self, position: int) -> list[int]:
         """The legal moves that keep the value of a position."""
@@ -246,7 +230,7 @@ def is_legal(position: int, mark: Mark) -> bool:
     return not position & mark.cell and (not mark.below or bool(position & mark.below))
 
 
-def symmetries(rows: int, cols: int, turns: int = 4) -> list[list[int]]:
+def symmetries(rows: int, cols: int, turns: int) -> list[list[int]]:
     """The cells in the order of each turn and mirror image of a board, as they are first."""
     found: list[list[int]] = []
     board = [[*range(row * cols, row * cols + cols)] for row in range(rows)]
@@ -317,13 +301,12 @@ class Meeting:
     def following(self, positions: list[int], most: float) -> list[int]:
         """Add the positions of a ply. Returns those of the next; Refused if both exceed `most`."""
         own = self.moves_at(len(self.plies))
-        moves: Iterator[Iterable[int]] = map(self.game.free, positions)
         if own:
             self.decisions.update(zip(positions, self.decide(positions), strict=True))
-            moves = map(self.decisions.__getitem__, positions)
         found: dict[int, int] = {}  # one object for each position, which saves memory
         followed = {}
-        for position, cells in zip(positions, moves, strict=True):
+        for position in positions:
+            cells = self.decisions[position] if own else self.game.free(position)
             after = self.game.after(position, cells)
             followed[position] = [found.setdefault(one, one) for one in after]
             if len(positions) + len(found) > most + len(ENDS):  # which may be found too
@@ -351,9 +334,8 @@ class Meeting:
         futures: dict[int, Outlook] = {}
         for ply in reversed(range(len(self.plies))):
             own = self.moves_at(ply)
-            futures |= {TAKEN: lost._replace(illegal=one), LINE: lost, FULL: drawn}
-            if own:
-                futures[LINE] = won
+            line = won if own else lost
+            futures |= {TAKEN: lost._replace(illegal=one), LINE: line, FULL: drawn}
             before = {}
             for position, after in self.plies[ply].items():
                 shares: Collection[float] = [1] * len(after)
@@ -370,9 +352,7 @@ class Meeting:
 
     def result(self, best: Callable[[int], list[int]] | None = None) -> dict[str, Fraction]:
         """The chances to win, draw and lose, and to lose by an illegal move: see `outlook`."""
-        outlook = self.start
-        if best:
-            outlook = self.outlook(best)
+        outlook = self.outlook(best) if best else self.start
         return {name: getattr(outlook, name) for name in NAMES}
 
     def loses(self, line: list[str]) -> bool:
@@ -395,7 +375,7 @@ class Meeting:
                     return False
             [end] = game.after(position, [cell])
             if end in ENDS:
-                return ply + 1 == len(line) and (own, end) in LOSSES
+                return ply + 1 == len(line) and end == (TAKEN if own else LINE)
             position |= marks[cell].images[0]
         return False
 
@@ -413,9 +393,7 @@ def mean(futures: list[Outlook], shares: Collection[float], own: bool, divide: A
         return divide(sum(map(mul, shares, values)), total)
 
     nearest, worst, risk, *chances = zip(*futures, strict=True)
-    against: Callable[[Iterable[float]], float] = max
-    if own:
-        against = drawn
+    against: Callable[[Iterable[float]], float] = drawn if own else max
     return Outlook(min(nearest) + 1, against(worst), against(risk), *map(drawn, chances))
 
 
@@ -665,9 +643,7 @@ def is_near(exact: Fraction, stated: Any, name: str) -> bool:
         return False
     if "worst_case_value" in name or "limit_vs_random" in name:
         return True
-    if stated == 0:
-        return exact < UNDERFLOW
-    return float(exact) > 0
+    return exact < UNDERFLOW if stated == 0 else float(exact) > 0
 
 
 # --- the command line -----------------------------------------------------------------------------
@@ -699,19 +675,14 @@ def main(arguments: list[str] | None = None) -> int:
             refused = True
             continue
         for side, meeting in meetings.items():
-            text = "unbeatable"
-            if meeting.always_wins:
-                text = "wins against everybody"
-            elif meeting.start.nearest < inf:
+            text = "wins against everybody" if meeting.always_wins else "unbeatable"
+            if meeting.start.nearest < inf:
                 text = f"can be beaten in {meeting.start.nearest} moves"
                 beaten = True
-            decisions = f"{len(meeting.decisions):,} decisions"
-            print(f"{printable(path)}: as {side} {text}, {decisions}")
+            print(f"{printable(path)}: as {side} {text}, {len(meeting.decisions):,} decisions")
     if refused:
-        return REFUSED
-    if given.proven and beaten:
-        return NOT_PROVEN
-    return 0
+        return 1
+    return 3 if given.proven and beaten else 0
 
 
 def printable(text: str) -> str:

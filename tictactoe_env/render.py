@@ -19,7 +19,7 @@ from gymnasium.error import DependencyNotInstalled
 from numpy.typing import NDArray
 
 from tictactoe_env.errors import whole_number
-from tictactoe_env.notation import MARKS, board_text, cell_text, game_text
+from tictactoe_env.notation import MARKS, board_text, cell_text, columns_by_name, game_text
 from tictactoe_env.rules import SIDES, Boards, GameState, Rules, game_state
 
 _GAME_COLUMNS = 5  # boards side by side in the picture of a game
@@ -40,7 +40,6 @@ _CROSS = ((0.27 + 0.27j, 0.73 + 0.73j), (0.73 + 0.27j, 0.27 + 0.73j))  # strokes
 ANSI_COLOURS = {"X": "\033[1;38;5;39m", "O": "\033[1;38;5;208m", ".": "\033[2m"}
 ANSI_RESET = "\033[0m"
 
-_Points = NDArray[np.complex128]  # x + yi
 _THICKNESS = {"tile": 0.0, "X": 0.13, "O": 0.13, "line": 0.05, "text": 0.9}  # of strokes, in units
 
 
@@ -69,7 +68,7 @@ def ansi(
         longest += 1
     width = max(4, longest)
     margin = len(str(rules.rows))
-    letters = "".join(f" {_column(col, rules)}".ljust(width) for col in range(rules.cols))
+    letters = "".join(f" {letter}".ljust(width) for letter in columns_by_name(rules))
     lines = [" " * margin + "  " + letters]
     for row in range(rules.rows):
         cells = range(row * rules.cols, (row + 1) * rules.cols)
@@ -203,8 +202,8 @@ def _shapes(
     middle = complex(size / 2, size / 2)  # of a cell, from its corner on
     above = complex(size / 2, -margin / 2)
     before = complex(-margin / 2, size / 2)
-    for col, corner in enumerate(corners[: rules.cols]):
-        yield _text(LABEL, corner + above, _column(col, rules), size / 48)
+    for letter, corner in zip(columns_by_name(rules), corners[: rules.cols], strict=True):
+        yield _text(LABEL, corner + above, letter, size / 48)
     for row, corner in enumerate(corners[:: rules.cols], 1):
         yield _text(LABEL, corner + before, str(row), size / 48)
     colours = [_shade(value) for value in values]
@@ -228,10 +227,8 @@ def _shapes(
 
 def _mark(mark: str, at: complex, size: int, rules: Rules) -> _Shape:
     """An X or an O on the cell with this corner."""
-    if rules.gravity:
-        return _Shape(mark, COLOURS[mark], at, size, is_piece=True)
-    strokes = {"X": _CROSS, "O": ()}
-    return _Shape(mark, COLOURS[mark], at, size, strokes[mark])
+    strokes = _CROSS if mark == "X" and not rules.gravity else ()
+    return _Shape(mark, COLOURS[mark], at, size, strokes, is_piece=rules.gravity)
 
 
 def _runs(cells: list[complex]) -> list[list[complex]]:
@@ -240,9 +237,9 @@ def _runs(cells: list[complex]) -> list[list[complex]]:
     for cell in cells[1:]:
         run = runs[-1]
         step = cell - run[-1]
-        steps = {after - before for before, after in pairwise(run)} or {step}
         touches = max(abs(step.real), abs(step.imag)) == 1
-        if touches and steps == {step}:
+        goes_on = len(run) == 1 or step == run[1] - run[0]
+        if touches and goes_on:
             run.append(cell)
         else:
             runs.append([cell])
@@ -265,9 +262,7 @@ def _shade(value: float) -> str:
     """The colour of a tile; the square root makes small values visible."""
     if np.isnan(value):
         return TILE
-    full = _rgb(NEGATIVE)
-    if value > 0:
-        full = _rgb(POSITIVE)
+    full = _rgb(POSITIVE if value > 0 else NEGATIVE)
     share = 0.6 * min(1.0, abs(value)) ** 0.5
     mixed = np.rint((1 - share) * _rgb(TILE) + share * full).astype(int)
     return "#{:02x}{:02x}{:02x}".format(*mixed)
@@ -275,13 +270,7 @@ def _shade(value: float) -> str:
 
 def _number(value: float) -> str:
     """A value as text: two decimals, or three digits from 100 on, and never "-0.00"."""
-    if abs(value) >= 100:
-        return f"{value:.3g}"
-    return f"{round(value, 2) + 0.0:.2f}"
-
-
-def _column(col: int, rules: Rules) -> str:
-    return cell_text(col, rules)[:-1]
+    return f"{value:.3g}" if abs(value) >= 100 else f"{round(value, 2) + 0.0:.2f}"
 
 
 def _checked(
@@ -346,9 +335,7 @@ def _end(game: GameState) -> str:
     """What a caption says of the last move of a game; "" while the game goes on."""
     if game.ended != "line":
         return {"full": ": a draw", "illegal": " is illegal"}.get(game.ended, "")
-    if game.winner == SIDES[(len(game.moves) - 1) % 2]:
-        return " wins"
-    return " loses"
+    return " wins" if game.winner == SIDES[(len(game.moves) - 1) % 2] else " loses"
 
 
 def _caption(text: str, x: float, y: float, size: int) -> str:
@@ -400,7 +387,7 @@ def _cover(shape: _Shape) -> tuple[tuple[slice, slice], NDArray[np.float32]]:
     return (slice(top, bottom), slice(left, right)), share[..., None].astype(np.float32)
 
 
-def _distance(shape: _Shape, pixels: _Points) -> NDArray[np.float64]:
+def _distance(shape: _Shape, pixels: NDArray[np.complex128]) -> NDArray[np.float64]:
     """The distance of the pixels (height, width) from a shape; negative inside."""
     kind, _, at, unit, strokes, _, is_piece = shape
     middle = pixels - (at + unit * (0.5 + 0.5j))

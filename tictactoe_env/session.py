@@ -18,7 +18,13 @@ from tictactoe_env.errors import printable
 from tictactoe_env.exact.positions import can_enumerate
 from tictactoe_env.games.analysis import analyse, turning_point
 from tictactoe_env.games.game import PERSON, Game, Participant
-from tictactoe_env.notation import cell_text, columns_by_name
+from tictactoe_env.notation import (
+    cell_text,
+    cells_by_name,
+    columns_by_name,
+    game_text,
+    landings,
+)
 from tictactoe_env.opponents import make_opponent
 from tictactoe_env.policy import Policy, sample
 from tictactoe_env.render import ansi
@@ -43,9 +49,9 @@ class Talk:
         A ValueError of `understand` is shown, and the question is asked again. Raises EOFError at
         the end of the input.
         """
+        if default:
+            question = f"{question} [{default}]"
         while True:
-            if default:
-                question = f"{question} [{default}]"
             self.say(question, "bold", end=" ")
             line = sys.stdin.readline()
             if not line or not sys.stdin.isatty():  # a terminal shows what is typed
@@ -193,7 +199,8 @@ class GameSession:
 
         Where pieces fall, "b" and "5" are columns, and a command of this letter is typed whole.
         """
-        cells = self._cells_by_text(board)
+        numbers = {str(cell + 1): cell for cell in range(self.rules.cells)}
+        cells = cells_by_name(self.rules) | (landings(board, self.rules) or numbers)
         firsts = {word[0]: word for word in reversed([*self.commands]) if word[0] not in cells}
         word = ({"?": "help"} | firsts).get(text.lower(), text.lower())
         if word in self.commands:
@@ -204,23 +211,10 @@ class GameSession:
         cell = cells[word]
         legal = self.rules.legal_cells(board)
         if not legal[cell]:
-            known = " ".join(self._names(np.flatnonzero(legal)))
+            known = game_text(np.flatnonzero(legal).tolist(), self.rules)
             what = "taken" if board[cell] else "not legal"
             raise ValueError(f"{cell_text(cell, self.rules)} is {what}; legal are {known}")
         return cell
-
-    def _cells_by_text(self, board: Boards) -> dict[str, int]:
-        """The cells by their names and numbers, or where pieces fall by names and columns."""
-        names = {name: cell for cell, name in enumerate(self._names(range(self.rules.cells)))}
-        if not self.rules.gravity:
-            return names | {str(cell + 1): cell for cell in names.values()}
-        landing = self.rules.landing(self.rules.legal_cells(board)).tolist()
-        letters = columns_by_name(self.rules)
-        return names | {
-            text: landing[column]
-            for letter, column in letters.items()
-            for text in (letter, str(column + 1))
-        }
 
     def hint(self, board: Boards) -> str:
         """A sentence with the best moves."""
@@ -238,13 +232,8 @@ class GameSession:
 
     def any_of(self, cells: Iterable[int]) -> str:
         """The names of cells, such as "a1, b2 or c3"."""
-        *names, last = self._names(cells)
-        if not names:
-            return last
-        return f"{', '.join(names)} or {last}"
-
-    def _names(self, cells: Iterable[int]) -> list[str]:
-        return [cell_text(int(cell), self.rules) for cell in cells]
+        *names, last = [cell_text(cell, self.rules) for cell in cells]
+        return f"{', '.join(names)} or {last}" if names else last
 
     @property
     def _moves(self) -> str:

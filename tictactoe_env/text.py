@@ -163,20 +163,12 @@ class TextPolicy:
         self.batch = whole_number(batch, "batch", 1)
         if not isinstance(symmetric, bool):
             raise ValueError(f"symmetric must be True or False, got {symmetric!r:.200}")
-        self._is_symmetric = symmetric
+        self.plays_symmetrically = symmetric
         self._forms = canonical_forms(rules, symmetric)
-        self.file: Path | None = None
-        self.answers: dict[str, str] = {}
-        if file is not None:
-            self.file = _writable(file)
-            self.answers = _kept(self.file)
+        self.file = None if file is None else _writable(file)
+        self.answers = {} if self.file is None else _kept(self.file)
         self._unreadable = set[str]()
         self._illegal = set[str]()
-
-    @property
-    def plays_symmetrically(self) -> bool:
-        """Whether it is asked about one image of symmetric boards."""
-        return self._is_symmetric
 
     @property
     def unreadable(self) -> int:
@@ -214,9 +206,7 @@ class TextPolicy:
         for first in range(0, len(prompts), self.batch):
             part = prompts[first : first + self.batch]
             answers = self.ask(part)
-            texts = []
-            if _is_list(answers):
-                texts = [*answers]
+            texts = [*answers] if _is_list(answers) else []
             if len(texts) != len(part) or not all(isinstance(one, str) for one in texts):
                 got = " ".join(repr(texts or answers).split())
                 raise ValueError(f"ask must return {len(part)} texts in a list, got {got:.200}")
@@ -411,9 +401,7 @@ class TextEnv(gym.Wrapper, gym.utils.RecordConstructorArgs):
             self._info = None
             return self._seen(), float(self._config.reward_table[ILLEGAL]), True, False, info
         _, reward, terminated, truncated, info = self.env.step(move)
-        self._info = info
-        if terminated or truncated:
-            self._info = None
+        self._info = None if terminated or truncated else info
         return self._seen(), reward, terminated, truncated, info
 
     def _check(self, action: str, move: int | None) -> None:

@@ -25,8 +25,8 @@ from apps.web.requests import HUMAN
 from apps.web.work import Json, Processes, TooSlowError, is_heavy, is_large
 from tictactoe_env.certificates.content import Certificate
 from tictactoe_env.exact.positions import can_enumerate
-from tictactoe_env.games.game import Game, Participant
-from tictactoe_env.games.store import LARGEST, LISTED, GameStore
+from tictactoe_env.games.game import LARGEST, Game, Participant
+from tictactoe_env.games.store import LISTED, GameStore
 from tictactoe_env.notation import board_text
 from tictactoe_env.rules import Rules
 

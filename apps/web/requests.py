@@ -6,8 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tictactoe_env.games.game import Game, rules_of
-from tictactoe_env.games.store import LARGEST
+from tictactoe_env.games.game import LARGEST, Game, rules_of
 from tictactoe_env.notation import replay
 from tictactoe_env.rules import MAX_BITS, GameState, Rules, game_state
 

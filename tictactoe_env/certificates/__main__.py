@@ -14,16 +14,11 @@ from tictactoe_env.certificates.content import Certificate
 from tictactoe_env.errors import in_one_line, printable
 from tictactoe_env.exact.proof import Limit, ProofLimitError
 
-PROVEN_HELP = (
-    "also ask whether the players can be beaten: the exit code is 0 if none can, as any side that "
-    "its certificate states, 3 if one can, and 1 if a certificate is refused"
-)
-
 
 def main(
     arguments: Sequence[str] | None = None, prog: str = "python -m tictactoe_env.certificates"
 ) -> int:
-    """Verify certificates. Returns the exit code, see `exit_code`. prog: its name in errors."""
+    """Verify certificates. Returns the exit code, as the help says. prog: the name in errors."""
     parser = argparse.ArgumentParser(
         prog=prog,
         description="Compute every result of certificates again from the moves in them, and print "
@@ -46,11 +41,20 @@ def main(
         metavar="N",
         help="memory for these positions (default: %(default)s)",
     )
-    parser.add_argument("--proven", action="store_true", help=PROVEN_HELP)
+    parser.add_argument(
+        "--proven",
+        action="store_true",
+        help="also ask whether the players can be beaten: the exit code is 0 if none can, as any "
+        "side that its certificate states, 3 if one can, and 1 if a certificate is refused",
+    )
     given = in_one_line(parser).parse_args(arguments)
     limit = Limit(given.max_positions, given.max_megabytes)
     found = [verified(path, limit) for path in given.paths]
-    return exit_code(found, given.proven)
+    certificates = [certificate for certificate in found if certificate is not None]
+    if len(certificates) < len(found):
+        return 1
+    is_beaten = any(certificate.unbeatable is False for certificate in certificates)
+    return 3 if given.proven and is_beaten else 0
 
 
 def verified(path: str, limit: Limit) -> Certificate | None:
@@ -64,27 +68,12 @@ def verified(path: str, limit: Limit) -> Certificate | None:
             why += "; --max-positions and --max-megabytes set the limit"
         print(printable(f"REFUSED: {why}"), file=sys.stderr)
         return None
-    positions = f"{certificate.decisions:,} positions"
     print(
         f"{certificate.claim}\nverified: {printable(path)} ({certificate.stated.agent}), "
-        f"{positions}: every result follows from the moves; name, seed, configuration and times "
-        "cannot be verified"
+        f"{certificate.decisions:,} positions: every result follows from the moves; name, seed, "
+        "configuration and times cannot be verified"
     )
     return certificate
-
-
-def exit_code(found: Sequence[Certificate | None], proven: bool) -> int:
-    """The exit code of a verifier, as PROVEN_HELP says.
-
-    found: the certificates, None for those that are refused. proven: whether --proven is given; if
-    not, it's 0 or 1.
-    """
-    certificates = [certificate for certificate in found if certificate is not None]
-    if len(certificates) < len(found):
-        return 1
-    if proven and any(certificate.unbeatable is False for certificate in certificates):
-        return 3
-    return 0
 
 
 if __name__ == "__main__":

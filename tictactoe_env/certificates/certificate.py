@@ -48,7 +48,7 @@ from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.exact.values import ROUNDING
 from tictactoe_env.files import json_value, read_file, without_repeats, write_file
-from tictactoe_env.notation import board_text, cell_text, game_text, parse_cells
+from tictactoe_env.notation import board_text, cells_by_name, game_text, parse_cells, replay
 from tictactoe_env.policy import Model, Policy, as_policy, plays_symmetrically
 from tictactoe_env.rules import SIDES, Boards, Rules, game_state
 
@@ -68,12 +68,11 @@ def exact_results(table: TabularPolicy) -> dict[str, SideResults]:
     sides = {}
     for side in SIDES:
         reach = TableReach({side: table}, side, table.rules)
-        limit = best[side]
         sides[side] = replace(
             _results(reach),
             optimal=wins_most(reach),
             vs_minimax=exact_result(table, minimax, side=side),
-            limit_vs_random=limit,
+            limit_vs_random=best[side],
         )
         if seems_to_win(sides[side]) != sides[side].always_wins:
             raise CertificateError(
@@ -176,19 +175,16 @@ def certify_lines(reaches: Mapping[str, BoardReach], stated: Stated) -> Certific
     moves = compressed(moves_text(reaches))
     results = _line_results(reaches)
     one = next(iter(reaches.values()))
-    return Certificate(
-        one.rules, moves, _digest(moves), results, stated, canonical=one.is_symmetric
-    )
+    canonical = one.is_symmetric
+    return Certificate(one.rules, moves, _digest(moves), results, stated, canonical=canonical)
 
 
 def moves_of(table: TabularPolicy) -> dict[str, Any]:
     """The move on each unfinished board, by the board's text; {move: probability} if stochastic."""
-    positions = positions_of(table.rules)
-    names = [cell_text(cell, table.rules) for cell in range(table.rules.cells)]
+    names = [*cells_by_name(table.rules)]
     moves: dict[str, Any] = {}
-    for board, row in zip(positions.boards[positions.unfinished], table.table, strict=True):
+    for text, row in zip(rows_by_text(table.rules), table.table, strict=True):
         cells = np.flatnonzero(row)
-        text = board_text(board, table.rules)
         if len(cells) == 1 and row[cells[0]] == 1:
             moves[text] = names[cells[0]]
         else:
@@ -209,8 +205,8 @@ def table_of(certificate: Certificate) -> TabularPolicy:
             "this certificate has the moves in the positions that the agent can meet, which are no "
             "table: take policy_in(certificate)"
         )
-    rows = _rows_by_text(rules)
-    cells = {cell_text(cell, rules): cell for cell in range(rules.cells)}
+    rows = rows_by_text(rules)
+    cells = cells_by_name(rules)
     if len(moves) != len(rows):
         raise CertificateError(
             f"a certificate for {rules} needs the moves of {len(rows)} positions, this one has "
@@ -230,8 +226,8 @@ def table_of(certificate: Certificate) -> TabularPolicy:
 
 
 @lru_cache(maxsize=4)
-def _rows_by_text(rules: Rules) -> dict[str, int]:
-    """The row of each unfinished position by its text: 12 MB on 3x4."""
+def rows_by_text(rules: Rules) -> dict[str, int]:
+    """The row of each unfinished position by its text, in the order of rows: 12 MB on 3x4."""
     positions = positions_of(rules)
     boards = positions.boards_at(positions.unfinished)
     return {board_text(board, rules): row for row, board in enumerate(boards)}
@@ -331,8 +327,8 @@ def _loses(policy: TabularPolicy | ReachPolicy, side: str, line: Sequence[str]) 
     if end.winner in (side, None) or len(end.moves) + (end.ended == "illegal") != len(cells):
         return False
     own = range(SIDES.index(side), len(cells), 2)  # the plies in which the policy moves
-    boards = {ply: game_state(cells[:ply], policy.rules).board for ply in own}
-    return all(_may_mark(policy, board, cells[ply]) for ply, board in boards.items())
+    boards = replay(end.moves, policy.rules)
+    return all(_may_mark(policy, boards[ply], cells[ply]) for ply in own)
 
 
 def _may_mark(policy: TabularPolicy | ReachPolicy, board: Boards, cell: int) -> bool:
@@ -407,9 +403,8 @@ def read_bytes(file: Path) -> bytes:
     try:
         return read_file(file, MAX_BYTES, CertificateError)
     except FileNotFoundError:
-        runs = sorted(file.parent.glob(f"*/{FILE}"))  # of the folder of a study
         text = f"no certificate at {file}: expected a run's folder or a {FILE}"
-        if runs:
+        if runs := sorted(file.parent.glob(f"*/{FILE}")):  # in the folder of a study
             text += f", such as {runs[0].parent}"
         raise FileNotFoundError(text) from None
 

@@ -138,9 +138,7 @@ class Certificate:
         """False if the player can be beaten; None if it can't as one side, and holds no other."""
         if not all(found.unbeatable for found in self.results.values()):
             return False
-        if len(self.results) < len(SIDES):
-            return None
-        return True
+        return True if len(self.results) == len(SIDES) else None
 
     @property
     def optimal(self) -> bool:
@@ -166,22 +164,26 @@ class Certificate:
         def take(name: str, kind: Any = object, names: Sequence[str] = ()) -> Any:
             return _typed(kind, left.pop(name, _MISSING), name, names)
 
+        def results(side: str) -> SideResults:
+            found: SideResults = take(_entry(side), SideResults, form.of_side)
+            # A certificate of all positions does not state whether every game is won.
+            return found if is_of_reach else replace(found, always_wins=seems_to_win(found))
+
         number = _format(take("format"))
         form = _FORMS[number]
-        sides = SIDES
-        if number == LINES:
-            sides = tuple(take("sides", list))
+        is_of_reach = number == LINES
+        sides = tuple(take("sides", list)) if is_of_reach else SIDES
         if sides not in (SIDES, SIDES[:1], SIDES[1:]):
             raise CertificateError(f'sides must be one or both of ["X", "O"], got {sides!r:.50}')
         found = cls(
             take("board", Rules),
             take("moves", form.moves),
             take("sha256_of_moves", str),
-            {side: form.results(take(_entry(side), SideResults, form.of_side)) for side in sides},
-            Stated(**{name: take(name) for name in _STATED}),
+            {side: results(side) for side in sides},
+            Stated(**{one.name: take(one.name) for one in fields(Stated)}),
             **{name: take(name, kind) for name, kind in form.of_moves.items()},
         )
-        if number == TABLE and found.rules.cells > TABULATED:
+        if not is_of_reach and found.rules.cells > TABULATED:
             raise CertificateError(f"format 1 is for at most {TABULATED} cells, got {found.rules}")
         for name in form.wholes:
             whole = getattr(found, name)
@@ -218,24 +220,19 @@ class Certificate:
         return found
 
 
-_STATED = ("agent", "seed", "config", "versions", "training")
 _RESULT_NAMES = ("win", "draw", "loss", "illegal")  # the other side makes no illegal moves
 
 
 def sides_of(config: Mapping[str, Any], sides: tuple[str, ...] = SIDES) -> tuple[str, ...]:
     """The one of some sides that a configuration names, or all of them."""
-    if config.get("side") in sides:
-        return (config["side"],)
-    return sides
+    return (config["side"],) if config.get("side") in sides else sides
 
 
 def _plain(value: Any) -> Any:
     """A part of the results of a side as a JSON value."""
     if isinstance(value, Result):
         return {name: getattr(value, name) for name in _RESULT_NAMES}
-    if isinstance(value, tuple):
-        return list(value)
-    return value
+    return list(value) if isinstance(value, tuple) else value
 
 
 def _entry(side: str) -> str:
@@ -254,14 +251,13 @@ class _Form(NamedTuple):
     """The entries of a format: the kind of its moves, and what stands beside the common entries.
 
     of_side: the results of a side. wholes: the results of all sides. of_moves: what else is said of
-    the moves, with its kind. results: completes the results of a side.
+    the moves, with its kind.
     """
 
     moves: type
     of_side: Sequence[str]
     wholes: Sequence[str]
     of_moves: Mapping[str, Any]
-    results: Callable[[SideResults], SideResults]
 
 
 _COMMON = ("losing_line", "worst_case_value", "worst_case_loss", "vs_random")
@@ -271,14 +267,12 @@ _FORMS = {
         of_side=("unbeatable", "optimal", *_COMMON, "vs_minimax", "limit_vs_random"),
         wholes=("unbeatable", "optimal"),
         of_moves={"optimal_moves": OptimalShare},
-        results=lambda found: replace(found, always_wins=seems_to_win(found)),
     ),
     LINES: _Form(
         moves=str,
         of_side=("unbeatable", "always_wins", *_COMMON, "positions", "decisions"),
         wholes=("unbeatable",),
         of_moves={"canonical": bool},
-        results=lambda found: found,
     ),
 }
 
@@ -333,9 +327,7 @@ def _typed(kind: Any, value: Any, place: str, names: Sequence[str] = ()) -> Any:
         raise CertificateError(f"{place} must be {expected}, got {reprlib.repr(value)}")
     if kind == _LINE:
         return tuple(value)
-    if kind is float:
-        return float(value)
-    return value
+    return float(value) if kind is float else value
 
 
 def _entries(kind: Any, given: Collection[str]) -> Sequence[str]:

@@ -25,7 +25,7 @@ from tictactoe_env.exact.positions import NO_CELL, Ply
 from tictactoe_env.exact.proof import BoardReach, Limit, Progress
 from tictactoe_env.files import json_value, without_repeats
 from tictactoe_env.notation import board_text
-from tictactoe_env.policy import CanonicalPolicy, Policy, Probs, RandomPolicy
+from tictactoe_env.policy import CanonicalPolicy, Probs, RandomPolicy
 from tictactoe_env.rules import SIDES, Boards, Rules
 from tictactoe_env.symmetry import canonical_forms
 
@@ -47,8 +47,9 @@ class ReachPolicy:
     def __init__(self, reaches: Mapping[str, BoardReach], rules: Rules):
         self.rules = rules
         self.sides = tuple(reaches)
-        self._is_symmetric = all(reach.is_symmetric for reach in reaches.values())
-        self._forms = canonical_forms(rules, self._is_symmetric)
+        # Whether it plays alike on symmetric boards: then proofs of it take canonical positions.
+        self.plays_symmetrically = all(reach.is_symmetric for reach in reaches.values())
+        self._forms = canonical_forms(rules, self.plays_symmetrically)
         decided = [one for reach in reaches.values() for one in _decided(reach)]
         # NONE has no positions, but lets a policy that never moves be concatenated.
         x = np.concatenate([NONE, *(ply.x for ply, _, _ in decided)])
@@ -63,10 +64,6 @@ class ReachPolicy:
             moves = cells.shape[1]
             self._cells[rows, :moves] = cells
             self._shares[rows, :moves] = shares
-
-    def __len__(self) -> int:
-        """The number of positions, of both sides, in which its moves are known."""
-        return len(self._index)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> ReachPolicy:
         memo |= {id(one): one for one in (self._index, self._cells, self._shares)}
@@ -97,11 +94,6 @@ class ReachPolicy:
         if unknown.any():
             probs[unknown] = RandomPolicy(self.rules).probs(boards[unknown])
         return probs
-
-    @property
-    def plays_symmetrically(self) -> bool:
-        """Whether it plays alike on symmetric boards, so proofs of it take canonical positions."""
-        return self._is_symmetric
 
     def _find(self, boards: Boards) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """The rows (B,) of boards (B, cells), -1 for unknown ones, and the cells (B, cells).
@@ -204,9 +196,7 @@ def reaches_of(
     for side in sides:
         recorded = _RecordedPolicy(moves.pop(side), side, rules)
         # The moves of a symmetric policy are those on the canonical boards, each of them once.
-        policy: Policy = recorded
-        if is_symmetric:
-            policy = CanonicalPolicy(recorded, rules)
+        policy = CanonicalPolicy(recorded, rules) if is_symmetric else recorded
         found[side] = BoardReach({side: policy}, side, rules, limit, progress)
         recorded.check_all_used()
     return found
@@ -223,8 +213,7 @@ class _RecordedPolicy:
     def __init__(self, plies: Any, side: str, rules: Rules):
         self.side = side
         self.rules = rules
-        is_right = isinstance(plies, list) and all(isinstance(ply, list) and ply for ply in plies)
-        if not is_right:
+        if not isinstance(plies, list) or not all(isinstance(ply, list) and ply for ply in plies):
             raise CertificateError(f"the moves of {side} must be a list of one list for each ply")
         self._plies = [iter(ply) for ply in plies]  # the decisions of each ply that are left
         self._cells = {str(cell): cell for cell in range(rules.cells)}
@@ -237,9 +226,7 @@ class _RecordedPolicy:
         marks = int(np.count_nonzero(boards[0]))  # on each of the boards
         where = f"of {self.side} with {marks} marks"
         own_ply = marks // 2  # the other side moves in every second ply
-        left: Iterator[Any] = iter(())
-        if own_ply < len(self._plies):
-            left = self._plies[own_ply]
+        left = self._plies[own_ply] if own_ply < len(self._plies) else ()
         decisions = list(islice(left, len(boards)))
         missing = len(boards) - len(decisions)
         if missing:

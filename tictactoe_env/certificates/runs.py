@@ -34,9 +34,7 @@ class _SavedRun(NamedTuple):
 
 def place_of(file: Path) -> Path:
     """The folder of a certificate's run, or the file of one that has no folder of its own."""
-    if file.name == FILE:
-        return file.parent
-    return file
+    return file.parent if file.name == FILE else file
 
 
 def certificates(

@@ -86,9 +86,7 @@ class Stated:
     @property
     def label(self) -> str:
         """The agent, and its preset: "dqn-quick"."""
-        if self.preset is None:
-            return self.agent
-        return f"{self.agent}-{self.preset}"
+        return self.agent if self.preset is None else f"{self.agent}-{self.preset}"
 
 
 def is_name(value: Any) -> bool:
@@ -120,9 +118,7 @@ def _as_stated(value: Any) -> Any:
         return {name_of(name): _as_stated(part) for name, part in value.items()}
     if isinstance(value, (list, tuple)):
         return [_as_stated(part) for part in value]
-    if isinstance(value, str):
-        return printable(value)
-    return value
+    return printable(value) if isinstance(value, str) else value
 
 
 def _check_value(value: Any, place: str, entries: int, depth: int = 0) -> int:

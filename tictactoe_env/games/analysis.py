@@ -17,8 +17,8 @@ import numpy as np
 
 from tictactoe_env.exact.solver import LOST, NO_SCORE, solve
 from tictactoe_env.games.game import Game
-from tictactoe_env.notation import SIDES, cell_text
-from tictactoe_env.rules import Boards, Rules, other_side
+from tictactoe_env.notation import cell_text
+from tictactoe_env.rules import SIDES, Boards, Rules, other_side
 
 # --- exact values ---------------------------------------------------------------------------------
 
@@ -163,8 +163,7 @@ def turning_point(game: Game) -> str:
     """
     if resigned := _resigned(game):
         side, held = resigned
-        what = {1: "won", 0: "a draw"}[held.value]
-        return f"{side} resigned a position that was {what}"
+        return f"{side} resigned a position that was {'won' if held.value else 'a draw'}"
     decisive = next((verdict for verdict in verdicts(game) if verdict.threw_away), None)
     if decisive is None:
         result = {"X": "won for X", "O": "won for O", "draw": "a draw"}[game.result]
@@ -189,6 +188,4 @@ def _resigned(game: Game) -> tuple[str, GameValue] | None:
     side = other_side(game.result)
     if side != SIDES[len(game.moves) % 2]:
         held = held._replace(value=-held.value)
-    if held.value == -1:
-        return None
-    return side, held
+    return None if held.value == -1 else (side, held)

@@ -38,7 +38,7 @@ SQUARE = Rules()
 rules_of = lru_cache(maxsize=256, typed=True)(Rules)  # a Rules object computes its lines once
 MAX_NAME = 100  # characters
 MAX_SOURCE = 1000
-MAX_SEED = 2**63 - 1  # the largest whole number of SQLite
+LARGEST = 2**63 - 1  # the largest whole number of SQLite
 MAX_JSON = 16 << 20  # bytes of a JSON list of games
 MAX_LINE = 64_000  # characters of a game as text; the longest has fewer than 30,000
 
@@ -126,9 +126,8 @@ class Game:
                 raise unknown_name(f"{name} of a game", getattr(self, name), filter(None, known))
         fields: dict[str, Any] = {"time": _utc(self.time)}
         for name, low in (("seed", 0), ("id", 1)):
-            if getattr(self, name) is not None:
-                number = getattr(self, name)
-                fields[name] = whole_number(number, f"{name} of a game", low, MAX_SEED)
+            if (number := getattr(self, name)) is not None:
+                fields[name] = whole_number(number, f"{name} of a game", low, LARGEST)
         moves = tuple(self.moves)
         game = game_state(moves, self.rules)
         fields["ended"], fields["result"] = self._ending(game)
@@ -231,9 +230,8 @@ def _rules_in(fields: dict[str, str], usual: Rules) -> Rules:
     What is not named is as in `usual`; but a board that is named has only what is named with it.
     """
     variant = [f"{name}={fields.pop(name)}" for name in Rules.further_fields() if name in fields]
-    if not variant and "board" not in fields:
-        variant = variant_words(usual)
     if "board" not in fields:
+        variant = variant or variant_words(usual)
         fields.setdefault("k", str(usual.k))
     rows, _, cols = fields.pop("board", f"{usual.rows}x{usual.cols}").partition("x")
     sizes = [_number(rows, "rows"), _number(cols, "cols")]
@@ -252,9 +250,7 @@ def _number(text: str, what: str) -> int:
 def _utc(text: str) -> str:
     """A time as UTC to the second, such as 2026-05-09T07:35:25Z; "" is now."""
     try:
-        when = datetime.now(UTC)
-        if text != "":
-            when = datetime.fromisoformat(text.upper())
+        when = datetime.now(UTC) if text == "" else datetime.fromisoformat(text.upper())
         if when.tzinfo is None:
             raise ValueError("it names no zone")
         return when.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
@@ -274,9 +270,7 @@ def parse_lines(lines: Iterable[str], rules: Rules = SQUARE, source: str = "") -
     with `source`, the name of the file.
     """
     for number, line in enumerate(lines, 1):
-        where = f"line {number}"
-        if source:
-            where += f" of {source}"
+        where = f"line {number} of {source}" if source else f"line {number}"
         if len(line) > MAX_LINE:
             raise ValueError(f"{where}: a game has at most {MAX_LINE:,} characters")
         if line.partition("#")[0].strip():

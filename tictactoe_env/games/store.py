@@ -31,6 +31,7 @@ from typing import Any
 from tictactoe_env.errors import one_of, printable, whole_number
 from tictactoe_env.files import check_file, read_file
 from tictactoe_env.games.game import (
+    LARGEST,
     MAX_JSON,
     MAX_LINE,
     ORIGINS,
@@ -46,7 +47,6 @@ from tictactoe_env.notation import parse_cells, parse_variant, variant_words
 from tictactoe_env.rules import SIZES, Rules
 
 LISTED = tuple(origin for origin in ORIGINS if origin != "training")
-LARGEST = 2**63 - 1  # the largest whole number of SQLite
 _SQLITE = b"SQLite format 3\0"  # the first bytes of its files
 GAMES_AT_ONCE = 1_000  # that `__iter__` reads
 _APPLICATION = 0x58284F29  # "X(O)", the application id of a store of games
@@ -331,8 +331,8 @@ def _game_of(values: dict[str, Any]) -> Game:
     for side in "xo":
         parts = (values.pop(f"{side}_{name}") for name in ("kind", "name", "source"))
         values[side] = Participant(*parts)
-    moves = tuple(parse_cells(" ".join(words[: len(words) - len(variant)]), rules))
-    return Game(rules=rules, moves=moves, **values)
+    moves = parse_cells(" ".join(word for word in words if "=" not in word), rules)
+    return Game(rules=rules, moves=tuple(moves), **values)
 
 
 def read_games(path: str | os.PathLike[str], rules: Rules = SQUARE) -> Iterator[Game]:

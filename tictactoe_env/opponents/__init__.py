@@ -32,8 +32,8 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, lru_cache, partial
-from importlib import import_module
 from pathlib import Path
+from pkgutil import resolve_name
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -44,7 +44,6 @@ from tictactoe_env.rules import Rules, checked_rules
 if TYPE_CHECKING:
     from tictactoe_env.certificates.content import Certificate
 
-_GROUP = "tictactoe_env.opponents"
 SELF = "self"
 BEST_RESPONSE = "best-response"
 LATEST = "latest:"
@@ -293,10 +292,10 @@ def parse_pool(text: str) -> list[tuple[str, float]]:
             pairs.append((name, float(weight)))
         except ValueError:
             pairs.append((part.strip(), 1.0))
-    if not all(name for name, _ in pairs):
+    names, weights = zip(*pairs, strict=True)
+    if not all(names):
         raise ValueError(f"opponents must be written as name:weight,name:weight, got {text!r}")
-    weights = checked_weights([weight for _, weight in pairs])
-    return [(name, weight) for (name, _), weight in zip(pairs, weights, strict=True)]
+    return [*zip(names, checked_weights(weights), strict=True)]
 
 
 def is_trained(spec: Any, rules: Rules | None = None) -> bool:
@@ -393,7 +392,7 @@ def description(name: str) -> str:
     if name not in registered_names():
         return built_in().get(name, "")
     try:
-        factory = _registered.get(name) or _loaded(name)
+        factory = _factory(name)
     except ValueError as error:
         return str(error)
     where = "this program" if name in _registered else _entry_points()[name].value
@@ -416,8 +415,7 @@ def known_names(folders: Iterable[str | os.PathLike[str]] = ("models", "runs")) 
 @cache
 def imported(name: str) -> _Factory:
     """The function that makes a player of `BUILT_IN`, imported now."""
-    module, _, factory = BUILT_IN[name].factory.partition(":")
-    return partial(getattr(import_module(module), factory), **BUILT_IN[name].arguments)
+    return partial(resolve_name(BUILT_IN[name].factory), **BUILT_IN[name].arguments)
 
 
 @cache
@@ -425,7 +423,7 @@ def _entry_points() -> dict[str, Any]:
     """The names that installed packages add; those of this package stay its own."""
     from importlib.metadata import entry_points
 
-    found = {one.name: one for one in entry_points(group=_GROUP)}
+    found = {one.name: one for one in entry_points(group="tictactoe_env.opponents")}
     return {
         name: one
         for name, one in found.items()

@@ -17,12 +17,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tictactoe_env.certificates.certificate import policy_in, read, table_of
+from tictactoe_env.certificates.certificate import policy_in, read, rows_by_text
 from tictactoe_env.certificates.content import Certificate
 from tictactoe_env.certificates.reach import ReachPolicy
-from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.tables import TabularPolicy
-from tictactoe_env.notation import board_text, rules_text
+from tictactoe_env.notation import rules_text
 from tictactoe_env.rules import Rules
 
 FOLDER = Path(__file__).parent / "tables"
@@ -40,10 +39,7 @@ def trained_names(rules: Rules = BOARD) -> tuple[str, ...]:
 @cache
 def trained_policy(name: str, rules: Rules = BOARD) -> TabularPolicy | ReachPolicy:
     """The policy of a name in `trained_names(rules)`."""
-    certificate = certificate_of(name, rules)
-    if rules == BOARD:
-        return table_of(certificate)
-    return policy_in(certificate)
+    return policy_in(certificate_of(name, rules))
 
 
 @cache
@@ -63,9 +59,7 @@ def certificate_of(name: str, rules: Rules = BOARD) -> Certificate:
 
 def ending(rules: Rules) -> str:
     """The end of the names of a board's files."""
-    if rules == BOARD:
-        return TABLE
-    return f"-{rules_text(rules)}.json"
+    return TABLE if rules == BOARD else f"-{rules_text(rules)}.json"
 
 
 def unpack(packed: Mapping[str, Any]) -> Certificate:
@@ -78,8 +72,6 @@ def _file(name: str) -> dict[str, Any]:
     return dict(json.loads(gzip.decompress((FOLDER / f"{name}{TABLE}").read_bytes())))
 
 
-@cache
 def table_boards() -> list[str]:
     """The unfinished positions as text."""
-    positions = positions_of(BOARD)
-    return [board_text(board, BOARD) for board in positions.boards[positions.unfinished]]
+    return [*rows_by_text(BOARD)]
