@@ -160,9 +160,8 @@ class Evaluation:
 
     def __str__(self) -> str:
         """The verdict, and below it a table of the results: a few lines of at most 80 columns."""
-        headline = f"Proven: {self.verdict}"
-        if len(self.sampled) == len(SIDES):
-            headline = "Not proven"
+        is_proven = len(self.sampled) < len(SIDES)
+        headline = f"Proven: {self.verdict}" if is_proven else "Not proven"
         lines = [
             fill(headline, 80, subsequent_indent="  "),
             "",
