@@ -33,7 +33,6 @@ GameStates: TypeAlias = NDArray[np.signedinteger[Any]]
 _State = TypeVar("_State")
 _States = TypeVar("_States")
 _Reply = TypeVar("_Reply")  # an opponent, or several, in the form of the engine
-_View: TypeAlias = tuple[NDArray[Any], NDArray[np.int8]]
 
 
 class GameEngine(Protocol[_State, _Reply]):
@@ -57,7 +56,7 @@ class GameEngine(Protocol[_State, _Reply]):
         game the mask is 1 on all cells.
         """
 
-    def view(self, state: _State, /) -> _View:
+    def view(self, state: _State, /) -> tuple[NDArray[Any], NDArray[np.int8]]:
         """The observation from the learner's seat and the mask (cells,) int8; both are fresh.
 
         The game must be unfinished.
