@@ -127,11 +127,7 @@ class BatchEngine(Protocol[_States, _Reply]):
 
 
 def game_engine(
-    rules: Rules,
-    early_draw: bool,
-    observation: str,
-    symmetric: bool = False,
-    columns: bool = False,
+    rules: Rules, early_draw: bool, observation: str, symmetric: bool = False, columns: bool = False
 ) -> GameEngine[Any, Any]:
     """The engine for one game: by row on boards of up to 10 cells, else by sets of cells.
 
@@ -156,11 +152,7 @@ def game_engine(
 
 
 def batch_engine(
-    rules: Rules,
-    early_draw: bool,
-    observation: str,
-    symmetric: bool = False,
-    columns: bool = False,
+    rules: Rules, early_draw: bool, observation: str, symmetric: bool = False, columns: bool = False
 ) -> BatchEngine[Any, Any]:
     """The engine for many games, with the arguments of `game_engine`."""
     if columns:

@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tictactoe_env.exact.positions import check_enumerable
 from tictactoe_env.rules import DRAW, ILLEGAL, ONGOING, SIDES, Rules
 
 _LOW_CELLS = 8  # cells of the first part; the others are the second, at most 8 on 4x4
@@ -79,9 +78,8 @@ def backward_by_blocks(
     """Ask for the scores of all positions, block by block, from the last ply to the first.
 
     rule: called with each block, the outcomes of its positions, and their scores after each move;
-    it returns the scores of the positions (H, L). Raises ValueError above 16 cells.
+    it returns the scores of the positions (H, L). The board has at most 16 cells.
     """
-    check_enumerable(rules)
     parts = _parts(rules.cells)
     lines = _lines(rules)
     following: dict[tuple[_Counts, _Counts], _Scores] = {}

@@ -264,8 +264,7 @@ def evaluate_side(
     """
     reach = reach_of({side: policy}, side, rules, limit, progress)
     is_best = rules.cells <= TABULATED and wins_most(reach)
-    asked = reach.asked(policy)
-    return SideEvaluation(result_of(reach), best_response(reach), is_best, asked)
+    return SideEvaluation(result_of(reach), best_response(reach), is_best, reach.asked(policy))
 
 
 def evaluate_or_sample(

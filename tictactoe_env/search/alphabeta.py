@@ -194,26 +194,24 @@ class _Search:
         self.count_node()
         moves = self.ordered_moves(own & self.full, own_threats, free, forced or free)
         if moves is None:
-            best = low = high = WIN_SCORE
-        else:
-            best = -WIN_SCORE
-            negamax = self.negamax
-            bound = alpha
-            for move, after in moves:
-                marks = own | move.images
-                score = -negamax(other, marks, other_threats, after, -beta, -bound, depth - 1)
-                if score > best:
-                    best = score
-                    bound = max(score, bound)
-                    if best >= beta:
-                        self.history[move.cell] += depth * depth
-                        break
-            if best >= beta:
-                low = best
-            else:
-                high = max(best, low)
-            if best > alpha:
-                low = best
+            self.table[key] = (WIN_SCORE, WIN_SCORE)
+            return WIN_SCORE
+        best = -WIN_SCORE
+        negamax = self.negamax
+        bound = alpha
+        for move, after in moves:
+            marks = own | move.images
+            score = -negamax(other, marks, other_threats, after, -beta, -bound, depth - 1)
+            if score > best:
+                best = score
+                bound = max(score, bound)
+                if best >= beta:
+                    self.history[move.cell] += depth * depth
+                    break
+        if best < beta:
+            high = max(best, low)
+        if best > alpha:
+            low = best
         self.table[key] = (low, high)
         return best
 
