@@ -205,8 +205,9 @@ class DescentGraph(Graph):
         """Count `above` of all nodes anew, from the visits of a graph that was loaded."""
         for node in self.nodes.values():
             node.above = 0
-        for node in [node for node in self.nodes.values() if node.visits]:
-            for child in self.children(node) if node.result is None else ():
+        passed = [node for node in self.nodes.values() if node.visits and node.result is None]
+        for node in passed:
+            for child in self.children(node):
                 child.above += node.visits
 
 
