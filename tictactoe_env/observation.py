@@ -67,8 +67,4 @@ def last_move(before: Boards, after: Boards, seat: int) -> int | None:
     Between them the learner, with the mark `seat`, has moved, and possibly the opponent after it.
     """
     new = np.flatnonzero(before != after)
-    replies = new[after[new] == -seat]
-    for moves in (replies, new):
-        if len(moves):
-            return int(moves[-1])
-    return None
+    return max(new.tolist(), key=lambda cell: (after[cell] != seat, cell), default=None)

@@ -112,9 +112,7 @@ class Rules:
         if (bits := self.rows * (self.cols + 1)) > MAX_BITS:
             needs = f"needs rows * (cols + 1) = {bits} bits, more than {MAX_BITS}"
             raise ValueError(f"a board of {size} {needs}; use a smaller one, for example 7x8")
-        k = self.k
-        if k is None and size == "3x3":
-            k = 3
+        k = 3 if self.k is None and size == "3x3" else self.k
         if k is None:
             possible = " to ".join(f"{size}x{k}" for k in sorted({min(3, longest), longest}))
             raise ValueError(f"{size} does not say how many win: write {possible}, or give k")
@@ -142,18 +140,16 @@ class Rules:
     @property
     def variant(self) -> dict[str, Any]:
         """The fields beside the sizes that do not have their defaults; none on a plain board."""
-        further = self.further_fields().items()
-        return {
-            name: getattr(self, name) for name, plain in further if getattr(self, name) != plain
-        }
+        plain = self.further_fields()
+        values = {name: getattr(self, name) for name in plain}
+        return {name: value for name, value in values.items() if value != plain[name]}
 
     def to_json(self) -> dict[str, Any]:
         """The board as JSON values: the sizes, and what makes it a variant.
 
         So what was written before a field existed is written alike.
         """
-        sizes = {name: getattr(self, name) for name in SIZES}
-        return sizes | self.variant
+        return {name: getattr(self, name) for name in SIZES} | self.variant
 
     @property
     def cells(self) -> int:
@@ -212,9 +208,7 @@ class Rules:
         """
         free = taken ^ self.full
         opened = self.open_cells(taken)
-        if opened is None:
-            return free
-        return free & opened
+        return free if opened is None else free & opened
 
     def floating(self, taken: _Bits) -> Any:
         """The taken cells, as bits, above a free one, where gravity allows none: int, or (B,)."""
@@ -226,7 +220,7 @@ class Rules:
         """The taken cells, as bits, of which each may have been marked last: int, or (B,)."""
         if not self.gravity:
             return taken
-        return taken & (taken << (self.cols + 1) ^ self.full)
+        return taken & (taken << self.row_bits ^ self.full)
 
     @property
     def line_result(self) -> int:
@@ -274,28 +268,24 @@ class Rules:
         found = np.array([one for one in distinct if self._keeps_the_law(one)], dtype=np.intp)
         after_each_other = {tuple(one) for first in found for one in first[found].tolist()}
         if len(after_each_other) > len(found):
-            raise ValueError(
-                f"the symmetries of {self} must be a group, got {found.tolist()!r:.99}"
-            )
+            got = repr(found.tolist())
+            raise ValueError(f"the symmetries of {self} must be a group, got {got:.99}")
         found.setflags(write=False)
         return found
 
     def _keeps_the_law(self, image: tuple[int, ...]) -> bool:
         """True if an image of the board, given as its cells, has the same lines and moves."""
         lines = {frozenset(line) for line in self.lines}
+        if {frozenset(image[cell] for cell in line) for line in lines} != lines:
+            return False
         marked = np.eye(self.cells + 1, self.cells, -1, dtype=np.int8)  # nothing, and each cell
         moves = self.legal_cells(marked)[:, image]
-        keeps_lines = {frozenset(image[cell] for cell in line) for line in lines} == lines
-        return keeps_lines and bool((self.legal_cells(marked[:, image]) == moves).all())
+        return np.array_equal(self.legal_cells(marked[:, image]), moves)
 
     def is_dead(self, x: _Bits, o: _Bits) -> Any:
         """True if every line has marks of both sides, so nobody can complete one: or (B,) bool."""
-        open_to_x = self.has_line(o ^ self.full)
-        open_to_o = self.has_line(x ^ self.full)
-        is_open = open_to_x | open_to_o
-        if isinstance(is_open, np.ndarray):
-            return ~is_open
-        return not is_open
+        is_open = self.has_line(x ^ self.full) | self.has_line(o ^ self.full)
+        return ~is_open if isinstance(is_open, np.ndarray) else not is_open
 
     def is_over(self, x: _Bits, o: _Bits, early_draw: bool = False) -> Any:
         """True if a game is finished, whoever has moved last: bool, or (B,) bool."""
@@ -324,8 +314,8 @@ class Rules:
     @cached_property
     def lines_through(self) -> dict[int, tuple[int, ...]]:
         """The bitboards of the lines through each cell, by its bit."""
-        every = self.line_bits
-        return {bit: tuple(line for line in every if line & bit) for bit in self.cell_bits}
+        lines = self.line_bits
+        return {bit: tuple(line for line in lines if line & bit) for bit in self.cell_bits}
 
     @cached_property
     def strides(self) -> list[int]:
@@ -339,9 +329,7 @@ class Rules:
         """The number of bits from cell to cell of a line; 0 unless it is one, and k cells."""
         places = sorted(self.cell_bits[cell].bit_length() for cell in line)
         steps = {after - before for before, after in pairwise(places)} or {1}
-        if len(steps) > 1 or len(line) != self.k:
-            return 0
-        return steps.pop()
+        return steps.pop() if len(steps) == 1 and len(line) == self.k else 0
 
     @cached_property
     def straight_lines(self) -> dict[int, int]:
@@ -368,9 +356,7 @@ class Rules:
         for step, firsts in self.straight_lines.items():
             shifts = [stride * step for stride in self.strides]
             everywhere = reduce(lambda line, shift: line & line >> shift, shifts, self.full)
-            if everywhere == firsts:
-                firsts = 0
-            found.append((shifts, firsts))
+            found.append((shifts, 0 if everywhere == firsts else firsts))
         return found
 
     @final
@@ -403,10 +389,9 @@ class Rules:
     def to_cells(self, marks: NDArray[np.uint64]) -> Boards:
         """1 on the cells that are set, else 0: (B, cells) int8 of bitboards (B,) uint64."""
         as_bytes = np.ascontiguousarray(marks, dtype="<u8")[..., None].view(np.uint8)
-        bits = np.unpackbits(
-            as_bytes, axis=-1, count=self.rows * (self.cols + 1), bitorder="little"
-        )
-        grid = bits.reshape(*marks.shape, self.rows, self.cols + 1)[..., : self.cols]
+        count = self.rows * self.row_bits
+        bits = np.unpackbits(as_bytes, axis=-1, count=count, bitorder="little")
+        grid = bits.reshape(*marks.shape, self.rows, self.row_bits)[..., : self.cols]
         return grid.reshape(*marks.shape, self.cells).view(np.int8)
 
     # --- on boards --------------------------------------------------------------------------------
@@ -511,9 +496,7 @@ class GameState(NamedTuple):
     @property
     def mover(self) -> str | None:
         """The side to move, "X" or "O"; None once the game has ended."""
-        if self.ended:
-            return None
-        return SIDES[len(self.moves) % 2]
+        return None if self.ended else SIDES[len(self.moves) % 2]
 
     @property
     def board(self) -> Boards:
@@ -526,9 +509,7 @@ class GameState(NamedTuple):
     @property
     def line(self) -> tuple[int, ...]:
         """The cells of the complete lines, in order; () if there is none."""
-        if self.ended != "line":
-            return ()
-        return self.rules.winning_cells(self.board)
+        return self.rules.winning_cells(self.board) if self.ended == "line" else ()
 
 
 def game_state(cells: Sequence[int], rules: Rules, early_draw: bool = False) -> GameState:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tictactoe_env.rules import Boards, Rules
+from tictactoe_env.rules import Boards, Rules, to_move
 
 _PART_BITS = 11  # of a bitboard that are looked up at once; 2,048 entries stay in the fastest cache
 _Marks = NDArray[np.uint64]
@@ -26,10 +26,8 @@ def canonical_forms(rules: Rules, is_symmetric: bool = True) -> _CanonicalForms:
 
     is_symmetric: if False, every position is its own canonical form.
     """
-    permutations = rules.symmetries
-    if not is_symmetric:
-        permutations = permutations[:1]  # the identity
-    return _CanonicalForms(rules, permutations)
+    identity = rules.symmetries[:1]
+    return _CanonicalForms(rules, rules.symmetries if is_symmetric else identity)
 
 
 class _CanonicalForms:
@@ -128,14 +126,10 @@ class Orientations:
     def keys_after(self, board: Boards) -> dict[int, int]:
         """The key of the position after each legal move on a board (cells,): {cell: key}."""
         x, o = (self.marks(board, mark) for mark in (1, -1))
-        x_moves = int(board.sum()) == 0
-        keys = {}
-        for cell in np.flatnonzero(self.rules.legal_cells(board)).tolist():
-            if x_moves:
-                keys[cell] = self.key(x | self.cells[cell], o)
-            else:
-                keys[cell] = self.key(x, o | self.cells[cell])
-        return keys
+        legal = np.flatnonzero(self.rules.legal_cells(board)).tolist()
+        if to_move(board) > 0:
+            return {cell: self.key(x | self.cells[cell], o) for cell in legal}
+        return {cell: self.key(x, o | self.cells[cell]) for cell in legal}
 
     def key(self, own: int, other: int) -> int:
         """The canonical form as a number: equal if and only if two positions are symmetric."""

@@ -33,7 +33,6 @@ GameStates: TypeAlias = NDArray[np.signedinteger[Any]]
 _State = TypeVar("_State")
 _States = TypeVar("_States")
 _Reply = TypeVar("_Reply")  # an opponent, or several, in the form of the engine
-_View: TypeAlias = tuple[NDArray[Any], NDArray[np.int8]]
 
 
 class GameEngine(Protocol[_State, _Reply]):
@@ -57,7 +56,7 @@ class GameEngine(Protocol[_State, _Reply]):
         game the mask is 1 on all cells.
         """
 
-    def view(self, state: _State, /) -> _View:
+    def view(self, state: _State, /) -> tuple[NDArray[Any], NDArray[np.int8]]:
         """The observation from the learner's seat and the mask (cells,) int8; both are fresh.
 
         The game must be unfinished.
@@ -128,11 +127,7 @@ class BatchEngine(Protocol[_States, _Reply]):
 
 
 def game_engine(
-    rules: Rules,
-    early_draw: bool,
-    observation: str,
-    symmetric: bool = False,
-    columns: bool = False,
+    rules: Rules, early_draw: bool, observation: str, symmetric: bool = False, columns: bool = False
 ) -> GameEngine[Any, Any]:
     """The engine for one game: by row on boards of up to 10 cells, else by sets of cells.
 
@@ -157,11 +152,7 @@ def game_engine(
 
 
 def batch_engine(
-    rules: Rules,
-    early_draw: bool,
-    observation: str,
-    symmetric: bool = False,
-    columns: bool = False,
+    rules: Rules, early_draw: bool, observation: str, symmetric: bool = False, columns: bool = False
 ) -> BatchEngine[Any, Any]:
     """The engine for many games, with the arguments of `game_engine`."""
     if columns:

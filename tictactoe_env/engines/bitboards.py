@@ -110,9 +110,8 @@ class _Bitboards:
         """1 on the cells of the set, else 0: (..., cells) of sets (...)."""
         if self.cells == _PART and len(sets) > 512:  # more rows than a cache holds
             packed = sets.astype("<u2").view(np.uint8).ravel()
-            return (
-                np.unpackbits(packed, bitorder="little").view(np.int8).reshape(*sets.shape, _PART)
-            )
+            found = np.unpackbits(packed, bitorder="little").view(np.int8)
+            return found.reshape(*sets.shape, _PART)
         if self.is_one_part:
             return self._rows.take(sets, axis=0)
         as_bytes = np.ascontiguousarray(sets, dtype="<i8")[..., None].view(np.uint8)
@@ -143,8 +142,7 @@ class _Bitboards:
         counts[:-1] *= beyond
         rest = wanted - np.add.reduce(counts[:-1], axis=0, dtype=np.uint8)
         first = np.add.reduce(beyond, axis=0, dtype=np.int64) << 4
-        cells = self._nth.take(((sets >> first & _ONES) << 4) + rest) + first
-        return cells
+        return self._nth.take(((sets >> first & _ONES) << 4) + rest) + first
 
     def draw_moves(
         self, legal: _Sets, uniforms: NDArray[np.float64], moving: NDArray[np.bool_]

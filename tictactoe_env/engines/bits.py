@@ -16,13 +16,7 @@ from numpy import ndarray
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from tictactoe_env.engines.bitboards import (
-    BYTE,
-    bitboards_of,
-    cell_bytes,
-    line_table,
-    nth_cells,
-)
+from tictactoe_env.engines.bitboards import BYTE, bitboards_of, cell_bytes, line_table, nth_cells
 from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.observation import observation_space
@@ -76,7 +70,7 @@ class _BitEngine:
 
 
 class BitGames(_BitEngine):
-    """Many games at a time: states are int64 (4, B)."""
+    """A `BatchEngine`, whose states are int64 (4, B)."""
 
     def __init__(self, rules: Rules, early_draw: bool, observation: str):
         super().__init__(rules, early_draw, observation)
@@ -308,7 +302,7 @@ State = tuple[int, int, int]  # the learner's marks, the opponent's, the learner
 
 
 class BitGame(_BitEngine):
-    """One game at a time, on Python integers."""
+    """A `GameEngine` on Python integers."""
 
     def __init__(self, rules: Rules, early_draw: bool, observation: str):
         super().__init__(rules, early_draw, observation)

@@ -98,6 +98,5 @@ class ColumnBitGames(ColumnGames):
         for shift in self._rows:  # all rows onto the first
             found |= found >> shift
         as_bytes = found[:, None].view(np.uint8)
-        return np.unpackbits(as_bytes, axis=1, count=self._rules.cols, bitorder="little").view(
-            np.int8
-        )
+        bits = np.unpackbits(as_bytes, axis=1, count=self._rules.cols, bitorder="little")
+        return bits.view(np.int8)

@@ -66,9 +66,9 @@ class _RowTables:
         rows = np.tile(np.arange(size), 2)
         seats = np.repeat([0, 1], size)
         children = positions.children[rows]
-        states = np.arange(2 * size)
+        illegal = np.arange(2 * size, 4 * size)
         self.children = np.where(
-            children >= 0, children + (seats * size)[:, None], (states + 2 * size)[:, None]
+            children >= 0, children + (seats * size)[:, None], illegal[:, None]
         )
         self.moves = self.children
         self.masks = self.legal
@@ -115,17 +115,14 @@ class _RowEngine:
 
 
 class RowGames(_RowEngine):
-    """Many games at a time; states are intp (B,)."""
+    """A `BatchEngine`, whose states are intp (B,)."""
 
     def __init__(self, rules: Rules, early_draw: bool, observation: str, symmetric: bool = False):
         super().__init__(rules, early_draw, observation, symmetric)
         self._moves = self.tables.moves.ravel()
 
     def start(self, boards: Boards, seats: NDArray[np.int8], results: Any = ONGOING) -> States:
-        """States (B,) of boards (B, cells) int8; `seats` (B,) int8 are the learner's marks.
-
-        results (B,): how these games stand, by default unfinished.
-        """
+        """States (B,) of boards (B, cells) int8; `seats` (B,) int8 are the learner's marks."""
         results = np.asarray(results)
         copies = (seats < 0) + 2 * (results == ILLEGAL) + 4 * (results == OPPONENT_ILLEGAL)
         return positions_of(self.rules).rows(boards) + copies * self.tables.size
@@ -139,12 +136,7 @@ class RowGames(_RowEngine):
         rng: Generator,
         waiting: Numbers | None = None,
     ) -> tuple[States, NDArray[np.int8]]:
-        """States (B,) and fresh results (B,) after the learner's moves and the opponents' replies.
-
-        A move onto a taken cell is illegal and ends the game. which (B,): the opponent of each
-        game, an index into the policies given to `prepare`. waiting: the finished games; their
-        state and result are undefined afterwards, and callers overwrite them.
-        """
+        """States (B,) and results (B,) after the learner's moves and the opponents' replies."""
         # States after an illegal move are not in this table: "clip" gives them any successor.
         states = self._moves.take(states * self.rules.cells + cells, mode="clip")
         return self.begin(states, replies, which, rng)
@@ -157,11 +149,7 @@ class RowGames(_RowEngine):
         rng: Generator,
         same_board: bool = False,
     ) -> tuple[States, NDArray[np.int8]]:
-        """States (B,) and results (B,) after the opponents' moves, where it is their turn.
-
-        same_board: whether all games have the same board. A policy that has no table is then asked
-        only if it was asked for another board the last time.
-        """
+        """States (B,) and results (B,) after the opponents' moves, where it is their turn."""
         after = replies.draw(states, which, rng.random(len(states)))
         return after, self.tables.result.take(after)
 
@@ -267,7 +255,7 @@ def _alias_table(
 
 
 class RowGame(_RowEngine):
-    """One game at a time; a state is an int."""
+    """A `GameEngine`, whose state is an int."""
 
     def __init__(self, rules: Rules, early_draw: bool, observation: str, symmetric: bool = False):
         super().__init__(rules, early_draw, observation, symmetric)
@@ -293,10 +281,6 @@ class RowGame(_RowEngine):
     ) -> tuple[int, int, NDArray[Any], NDArray[np.int8]]:
         """State, result, observation and mask after the learner's move and the opponent's reply.
 
-        cell: None at the start of a game, where only the opponent moves, if it is its turn. A move
-        onto a taken cell is illegal and ends the game. The game must be unfinished. A reply is
-        drawn with one number in [0, 1). reply: None if the caller moves for both sides; then the
-        learner has the other seat in the new state, and the result is that of the side that moved.
         The lines of `view` are repeated here: the call would take 3 % of a step.
         """
         if cell is not None:

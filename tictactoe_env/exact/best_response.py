@@ -10,13 +10,7 @@ from tictactoe_env.exact.match import board_of
 from tictactoe_env.exact.positions import NO_CELL
 from tictactoe_env.exact.proof import Limit, Progress, Reach, reach_of
 from tictactoe_env.exact.provable import to_be_met
-from tictactoe_env.exact.values import (
-    ROUNDING,
-    EndValues,
-    plies_to_loss,
-    values_of,
-    worst_outcomes,
-)
+from tictactoe_env.exact.values import ROUNDING, EndValues, plies_to_loss, values_of, worst_outcomes
 from tictactoe_env.policy import Model, Policy
 from tictactoe_env.rules import SIDES, Rules, mark_of
 from tictactoe_env.symmetry import canonical_forms
@@ -105,9 +99,7 @@ def _shortest_lost_game(reach: Reach) -> tuple[int, ...] | None:
         after = np.where(ply.legal[at], distances[children], 0.0)  # an illegal move ends the game
         is_nearer = after == distances[row] - 1
         move = int(np.argmax(ply.possible[at] & is_nearer))  # the first of them
-        cell = move
-        if ply.cells is not None:
-            cell = int(ply.cells[at, move])
+        cell = move if ply.cells is None else int(ply.cells[at, move])
         if cell == NO_CELL:
             break
         if reach.is_symmetric:

@@ -16,8 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tictactoe_env.exact.positions import check_enumerable
-from tictactoe_env.rules import DRAW, ILLEGAL, ONGOING, SIDES, Rules, other_side
+from tictactoe_env.rules import DRAW, ILLEGAL, ONGOING, SIDES, Rules
 
 _LOW_CELLS = 8  # cells of the first part; the others are the second, at most 8 on 4x4
 _Counts = tuple[int, int]  # marks of X and of O
@@ -53,14 +52,12 @@ class Block:
             np.bitwise_or.outer(self._parts[0].bits[side][self.high], low[self.low])
             for side, low in enumerate(self._parts[1].bits)
         )
-        by_side = {"X": lines[x], "O": lines[o]}
-        to_move = by_side[self.side]
-        moved_last = by_side[other_side(self.side)]
-        without_line = ONGOING
-        if self.ply == sum(len(part.cells) for part in self._parts):
-            without_line = DRAW
-        by_last = np.where(moved_last > 0, moved_last, np.int8(without_line))
-        return np.where(to_move > 0, np.int8(ILLEGAL), by_last)
+        own, other = (x, o) if self.side == "X" else (o, x)
+        is_full = self.ply == sum(len(part.cells) for part in self._parts)
+        without_line = np.int8(DRAW if is_full else ONGOING)
+        by_last = lines[other]
+        by_last = np.where(by_last > 0, by_last, without_line)
+        return np.where(lines[own] > 0, np.int8(ILLEGAL), by_last)
 
     def after(self, following: dict[tuple[_Counts, _Counts], _Scores]) -> After:
         """The scores after each move; following: those of the next ply, by their groups."""
@@ -81,9 +78,8 @@ def backward_by_blocks(
     """Ask for the scores of all positions, block by block, from the last ply to the first.
 
     rule: called with each block, the outcomes of its positions, and their scores after each move;
-    it returns the scores of the positions (H, L). Raises ValueError above 16 cells.
+    it returns the scores of the positions (H, L). The board has at most 16 cells.
     """
-    check_enumerable(rules)
     parts = _parts(rules.cells)
     lines = _lines(rules)
     following: dict[tuple[_Counts, _Counts], _Scores] = {}
@@ -132,12 +128,8 @@ class _Part:
         if not len(places):
             return None
         x, o = group
-        if side == "X":
-            to = (x + 1, o)
-            after = codes[places] + 3**digit
-        else:
-            to = (x, o + 1)
-            after = codes[places] + 2 * 3**digit
+        to = (x + 1, o) if side == "X" else (x, o + 1)
+        after = codes[places] + (1 if side == "X" else 2) * 3**digit
         return _Move(to, places, np.searchsorted(self.codes[to], after))
 
 

@@ -160,9 +160,8 @@ class Evaluation:
 
     def __str__(self) -> str:
         """The verdict, and below it a table of the results: a few lines of at most 80 columns."""
-        headline = f"Proven: {self.verdict}"
-        if len(self.sampled) == len(SIDES):
-            headline = "Not proven"
+        is_proven = len(self.sampled) < len(SIDES)
+        headline = f"Proven: {self.verdict}" if is_proven else "Not proven"
         lines = [
             fill(headline, 80, subsequent_indent="  "),
             "",
@@ -265,8 +264,7 @@ def evaluate_side(
     """
     reach = reach_of({side: policy}, side, rules, limit, progress)
     is_best = rules.cells <= TABULATED and wins_most(reach)
-    asked = reach.asked(policy)
-    return SideEvaluation(result_of(reach), best_response(reach), is_best, asked)
+    return SideEvaluation(result_of(reach), best_response(reach), is_best, reach.asked(policy))
 
 
 def evaluate_or_sample(

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from tictactoe_env.exact.positions import EndRow, positions_of
 from tictactoe_env.exact.proof import Limit, Progress, Reach, TableReach, reach_of
 from tictactoe_env.exact.provable import to_be_met
+from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.exact.values import values_of
 from tictactoe_env.model_env import boards_of
 from tictactoe_env.policy import Model, Policy
@@ -96,9 +97,7 @@ def result_of(reach: Reach) -> Result:
         illegal=illegal["X"],
         illegal_other=illegal["O"],
     )
-    if reach.side == "X":
-        return of_x
-    return of_x.other_side
+    return of_x if reach.side == "X" else of_x.other_side
 
 
 def _pass_on(
@@ -136,13 +135,12 @@ def action_values(
     """
     rules = board_of(rules, policy, opponent)
     positions = positions_of(rules)
-    start = 0
-    if board is not None:
-        one_board = np.asarray(board)[None]  # a batch of one
-        start = int(positions.rows(one_board)[0])
+    if board is None:
+        board = np.zeros(rules.cells, dtype=np.int8)
+    start = int(positions.rows(np.asarray(board)[None])[0])
     if positions.is_over[start]:
         raise ValueError("a finished board has no moves: give an unfinished one")
-    players = {side: policy, other_side(side): opponent}
+    players = {side: tabulate(policy, rules), other_side(side): tabulate(opponent, rules)}
     values = values_of(TableReach(players, side, rules, everywhere=True))
     children = positions.children[start]
     return np.where(children >= 0, values[children], np.nan)

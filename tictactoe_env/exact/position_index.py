@@ -76,21 +76,19 @@ def _places(numbers: Marks, wanted: Marks) -> tuple[NDArray[np.intp], NDArray[np
 class MoveSets:
     """Sets of moves, by position.
 
-    x, o: the bitboards (N,) uint64 of the positions, sorted by X's and then by O's. moves: (N,)
-    bitboards. Positions may be given in any order; those that come twice get the moves of both.
+    x, o, moves: (B,) bitboards. Positions may be given in any order; those that come twice get the
+    moves of both.
     """
 
     def __init__(self, rules: Rules, x: Marks, o: Marks, moves: Marks):
         self.rules = rules
-        self.x, self.o = distinct(x, o, rules)
-        self._index = PositionIndex(self.x, self.o, rules)
-        self._found = np.zeros(len(self.x) + 1, dtype=np.uint64)  # the last: for no position
-        np.bitwise_or.at(self._found, self._index.find(x, o), moves)
-        self.moves: Marks = self._found[:-1]
+        self._index = PositionIndex(*distinct(x, o, rules), rules)
+        self._moves = np.zeros(len(self._index) + 1, dtype=np.uint64)  # the last: for no position
+        np.bitwise_or.at(self._moves, self._index.find(x, o), moves)
 
     def bits(self, x: Marks, o: Marks) -> Marks:
         """The moves in positions (B,) as bitboards (B,); 0 for a position that is not there."""
-        return self._found[self._index.find(x, o)]
+        return self._moves[self._index.find(x, o)]
 
 
 def distinct(x: Marks, o: Marks, rules: Rules) -> tuple[Marks, Marks]:

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from enum import IntEnum
 from functools import cached_property, lru_cache
-from itertools import accumulate, pairwise
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -128,9 +127,7 @@ class Ply(NamedTuple):
     @property
     def possible(self) -> NDArray[np.bool_]:
         """The moves that can be made: (B, M), every legal one, or those that a policy may make."""
-        if self.probs is None:
-            return self.legal
-        return self.probs > 0
+        return self.legal if self.probs is None else self.probs > 0
 
     @property
     def bytes(self) -> int:
@@ -161,7 +158,6 @@ class Positions:
 
     codes: (N,) int64 ternary codes. ply: (N,) int8 marks on the board. is_over: (N,) bool.
     outcome_x: (N,) int8, +1 where X has won, -1 where O has, else 0.
-    ply_starts: (cells + 2,) first row of each ply.
     """
 
     def __init__(self, rules: Rules):
@@ -184,18 +180,15 @@ class Positions:
         for ply in range(rules.cells + 1):
             codes = layers[ply]
             x, o = self._bits(codes)
-            if ply % 2 == 0:  # O has moved last
-                result = rules.result(o, x)
-                outcome.append(-OUTCOME_NUMBERS.take(result))
-                digit = 1
-            else:
-                result = rules.result(x, o)
-                outcome.append(OUTCOME_NUMBERS.take(result))
-                digit = 2
+            x_moves = ply % 2 == 0
+            result = rules.result(o, x) if x_moves else rules.result(x, o)
+            of_last = OUTCOME_NUMBERS.take(result)
+            outcome.append(-of_last if x_moves else of_last)
             goes_on = result == ONGOING
             over.append(~goes_on)
             going = codes[goes_on]
             legal = rules.legal(x | o)[goes_on]
+            digit = 1 if x_moves else 2
             for power, bit in zip(self.powers.tolist(), rules.cell_bits, strict=True):
                 movable = going[(legal & bit) != 0]
                 seen[movable + power * digit] = True
@@ -205,9 +198,8 @@ class Positions:
         self.codes = np.concatenate(layers)
         self.is_over = np.concatenate(over)
         self.outcome_x = np.concatenate(outcome)
-        sizes = [len(layer) for layer in layers[: rules.cells + 1]]
-        self.ply = np.repeat(np.arange(rules.cells + 1, dtype=np.int8), sizes)
-        self.ply_starts = np.array([0, *accumulate(sizes)])
+        sizes = [len(layer) for layer in over]
+        self.ply = np.repeat(np.arange(len(sizes), dtype=np.int8), sizes)
         self._row_of_code = np.full(3**rules.cells, -1, dtype=np.int32)
         self._row_of_code[self.codes] = np.arange(len(self.codes), dtype=np.int32)
 
@@ -227,19 +219,14 @@ class Positions:
 
     def going(self, early_draw: bool) -> NDArray[np.intp]:
         """Rows of the unfinished positions; early_draw: of those in which a line can be made."""
-        rows = self.unfinished
-        if early_draw:
-            rows = rows[~self.is_dead[rows]]
-        return rows
+        return np.flatnonzero(self.results("X", early_draw) == ONGOING)
 
     def results(self, side: str, early_draw: bool = False) -> NDArray[np.int8]:
         """The `Outcome` of each position for a side: (N,) int8, ONGOING, WIN, DRAW or LOSS.
 
         early_draw: a game in which nobody can make a line is drawn.
         """
-        is_over = self.is_over
-        if early_draw:
-            is_over = is_over | self.is_dead
+        is_over = self.is_over | self.is_dead if early_draw else self.is_over
         outcome = self.outcome_x * np.int8(mark_of(side))
         found = np.where(is_over, np.int8(DRAW), np.int8(ONGOING))
         found[outcome > 0] = WIN
@@ -290,23 +277,21 @@ class Positions:
         found = []
         x, o = self._bits(self.codes)
         moves = np.where(self.is_over, 0, self.rules.legal(x | o))
+        digits = np.where(self.x_to_move, 1, 2)
         for power, bit in zip(self.powers, self.rules.cell_bits, strict=True):
             legal = (moves & bit) != 0
-            after = np.where(legal, self.codes + np.where(self.x_to_move, 1, 2) * power, 0)
+            after = np.where(legal, self.codes + digits * power, 0)
             found.append(np.where(legal, self._row_of_code[after], np.int32(NO_CHILD)))
         return np.stack(found, axis=1)
 
     @cached_property
     def plies(self) -> list[Ply]:
         """The unfinished positions by ply."""
-        ends = np.searchsorted(self.unfinished, self.ply_starts)
-        every = []
-        for number, (first, last) in enumerate(pairwise(ends[:-1])):
-            rows = self.unfinished[first:last]
-            every.append(
-                Ply(number, SIDES[number % 2], rows, *self.bits(rows), self.children[rows])
-            )
-        return every
+        starts = np.searchsorted(self.ply[self.unfinished], range(1, self.rules.cells))
+        return [
+            Ply(number, SIDES[number % 2], rows, *self.bits(rows), self.children[rows])
+            for number, rows in enumerate(np.split(self.unfinished, starts))
+        ]
 
     # --- symmetries -------------------------------------------------------------------------------
 
@@ -367,10 +352,8 @@ def _starts_of(rules: Rules, early_draw: bool) -> _Starts:
     marks = np.where(positions.x_to_move[rows], 1, -1).astype(np.int8)
     count = len(rows)
     x_count = int((marks > 0).sum())
-    first = np.zeros(3, dtype=np.intp)
-    last = np.zeros(3, dtype=np.intp)
-    for mark, ends in {0: (0, count), 1: (0, x_count), -1: (x_count, count)}.items():
-        first[mark], last[mark] = ends
+    first = np.array([0, 0, x_count])  # for any side, X, and O, whose mark is the last index, -1
+    last = np.array([count, x_count, count])
     return _Starts(rows, marks, first, last)
 
 

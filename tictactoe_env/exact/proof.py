@@ -26,7 +26,7 @@ from tictactoe_env.actions import checked_probs
 from tictactoe_env.errors import whole_number
 from tictactoe_env.exact.position_index import PositionIndex, distinct, fits_one_number
 from tictactoe_env.exact.positions import NO_CELL, NO_CHILD, TABULATED, EndRow, Ply, positions_of
-from tictactoe_env.exact.tables import TabularPolicy, tabulate
+from tictactoe_env.exact.tables import TabularPolicy
 from tictactoe_env.policy import (
     CanonicalPolicy,
     Model,
@@ -38,7 +38,7 @@ from tictactoe_env.policy import (
     plays_symmetrically,
     possible_cells,
 )
-from tictactoe_env.rules import DRAW, LOSS, SIDES, WIN, Rules, mark_of, other_side
+from tictactoe_env.rules import DRAW, LOSS, SIDES, WIN, Rules
 from tictactoe_env.symmetry import canonical_forms
 
 POSITIONS_AT_ONCE = 1 << 17  # so that arrays (B, cells) stay small
@@ -114,10 +114,6 @@ class Reach:
         """The number of positions in which the policy has to move."""
         return sum(len(ply.x) for ply in self.plies if ply.side == self.side)
 
-    def outcome_of(self, side: str) -> NDArray[np.int8]:
-        """The outcome of each position for a side: (N,) int8, -1 lost, +1 won, else 0."""
-        return self.outcome_x * np.int8(mark_of(side))
-
     def asked(self, policy: Policy | Model) -> int:
         """The number of positions for which the policy was asked, or looked up if it is a table.
 
@@ -136,23 +132,20 @@ class TableReach(Reach):
 
     A policy that is no table is asked for the positions that it can meet, ply by ply.
     everywhere: whether all unfinished positions belong to it, also those that the players cannot
-    meet; then each policy is asked for all positions at once. progress: called after each ply.
+    meet. progress: called after each ply.
     """
 
     def __init__(
         self,
-        players: Mapping[str, Policy | Model],
+        players: Mapping[str, Policy],
         side: str,
         rules: Rules,
         everywhere: bool = False,
         progress: Progress | None = None,
     ):
         positions = positions_of(rules)
-        asked = {one: as_policy(player, rules) for one, player in players.items()}
         tables = {
-            one: tabulate(player, rules).by_row()
-            for one, player in asked.items()
-            if everywhere or keeps(player, TabularPolicy)
+            one: player.by_row() for one, player in players.items() if keeps(player, TabularPolicy)
         }
         self.side = side
         self.rules = rules
@@ -167,16 +160,13 @@ class TableReach(Reach):
             if not met.all():
                 parts = (ply.rows, ply.x, ply.o, ply.children)
                 ply = Ply(ply.number, ply.side, *(part[met] for part in parts))
-            possible = ply.legal
             if ply.side in tables:
                 ply = ply._replace(probs=tables[ply.side].take(ply.rows, axis=0))
-            elif ply.side in asked and len(ply.x):
+            elif ply.side in players and len(ply.x):
                 boards = positions.boards[ply.rows]
-                probs = checked_probs(asked[ply.side].probs(boards), boards.shape, True)
+                probs = checked_probs(players[ply.side].probs(boards), boards.shape, True)
                 ply = _with_probs(ply, probs)
-            if ply.probs is not None:
-                possible = ply.legal & (ply.probs > 0)
-            reached[ply.children[possible]] = True
+            reached[ply.children[ply.legal & ply.possible]] = True
             self.plies.append(ply)
             if progress is not None and len(ply.x):
                 progress(side, ply.number + 1, int((reached & ~self.is_over).sum()))
@@ -274,9 +264,7 @@ class BoardReach(Reach):
         # The last entry is that of NO_CELL, which is no legal cell.
         bits = np.array([*self.rules.cell_bits, 0], dtype=np.uint64)[cells]
         side = SIDES[number % 2]
-        by_side = {"X": x, "O": o}
-        own = by_side[side]
-        other = by_side[other_side(side)]
+        own, other = (x, o) if side == "X" else (o, x)
         after = own[:, None] | bits
         ends = _ROW_AFTER[side].take(self.rules.result(after, other[:, None]))
         if probs is not None or not self.rules.all_free_are_legal:
@@ -285,9 +273,8 @@ class BoardReach(Reach):
             ends[probs == 0] = NO_CHILD
         goes_on = ends == 0
         others = np.broadcast_to(other[:, None], after.shape)[goes_on]
-        following = {side: after[goes_on], other_side(side): others}
-        after_x = following["X"]
-        after_o = following["O"]
+        moved = after[goes_on]
+        after_x, after_o = (moved, others) if side == "X" else (others, moved)
         if self.is_symmetric:
             after_x, after_o, _ = canonical_forms(self.rules).find(after_x, after_o)
         rows = slice(first, first + len(x))
@@ -328,9 +315,7 @@ class BoardReach(Reach):
 
 def checked_limit(limit: Limit | None) -> Limit:
     """The limit, or the default one. Raises ValueError for numbers that are none or too small."""
-    if limit is None:
-        return Limit()
-    positions, megabytes = limit
+    positions, megabytes = Limit() if limit is None else limit
     return Limit(
         whole_number(positions, "positions of a proof", 1, _MAX_ROWS),
         whole_number(megabytes, "megabytes of a proof", 1),

@@ -63,9 +63,7 @@ def provable(policy: Policy | Model, rules: Rules, symmetric: bool | None = None
     _refuse(reason_to_vary(policy))
     is_small = rules.cells <= TABULATED
     if is_believed(policy):
-        if is_small:
-            return tabulate(policy, rules)
-        return policy
+        return tabulate(policy, rules) if is_small else policy
     asked = _Asked(policy)
     if is_small:
         found: Policy = tabulate(asked, rules)
@@ -96,9 +94,7 @@ def to_be_met(
     if is_believed(policy):
         yield policy
         return
-    share = _SHARE
-    if is_small:
-        share = 1
+    share = 1 if is_small else _SHARE
     if keeps(policy, CanonicalPolicy):  # remains one, so that symmetric positions are one
         asked = _Asked(policy.policy, share)
         yield CanonicalPolicy(asked, rules)
@@ -117,9 +113,7 @@ def reason_to_vary(policy: Any) -> str:
     if said is not None:
         return str(said)
     inner = getattr(policy, "policy", None)
-    if inner is None:
-        return ""
-    return reason_to_vary(inner)
+    return "" if inner is None else reason_to_vary(inner)
 
 
 def is_believed(policy: Any) -> bool:
@@ -229,9 +223,7 @@ def _difference(policy: Policy, calls: Sequence[Boards], first: Probs, is_whole:
         return _changed("asked in another order", in_order)
     by_one = is_other[len(in_parts) :].sum()
     most = max(1, len(alone) // _SHARE_ALONE)
-    if by_one > most:
-        return _changed("asked for single boards", by_one)
-    return ""
+    return _changed("asked for single boards", by_one) if by_one > most else ""
 
 
 def _asked(policy: Policy, calls: Sequence[Boards]) -> Probs:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from tictactoe_env.exact.positions import Ply, backward
 from tictactoe_env.exact.proof import Reach
+from tictactoe_env.rules import mark_of
 
 ROUNDING = 1e-12  # error of a result, a sum of some thousand float64 terms; never of what is proven
 
@@ -89,8 +90,8 @@ def _after_moves(ply: Ply, after: _Values, reach: Reach, ends: EndValues) -> _Va
 
 def _of_finished(reach: Reach, ends: EndValues) -> _Values:
     """The values (N,) of the finished positions of a reach; those of the others mean nothing."""
-    own_outcome = reach.outcome_of(reach.side)
-    values = np.full(len(own_outcome), ends.draw)
-    values[own_outcome > 0] = ends.win
-    values[own_outcome < 0] = ends.loss
+    outcome = reach.outcome_x * mark_of(reach.side)
+    values = np.full(len(outcome), ends.draw)
+    values[outcome > 0] = ends.win
+    values[outcome < 0] = ends.loss
     return values

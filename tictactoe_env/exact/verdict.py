@@ -23,9 +23,7 @@ class Proven(NamedTuple):
         """The proof in a word or two, such as "unbeatable"; "" for a player that can be beaten."""
         if self.always_wins:
             return "wins against everybody"
-        if self.unbeatable:
-            return "unbeatable"
-        return ""
+        return "unbeatable" if self.unbeatable else ""
 
 
 def verdict(sides: Mapping[str, Proven], games: bool = True) -> str:

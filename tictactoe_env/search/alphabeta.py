@@ -39,14 +39,12 @@ import numpy as np
 from tictactoe_env.errors import not_negative, one_of, whole_number
 from tictactoe_env.exact.positions import ENUMERABLE
 from tictactoe_env.policy import Probs, equally_likely, of_each_board
-from tictactoe_env.rules import DRAW, LOSS, OUTCOME_NUMBERS, WIN, Boards, Rules, to_move
+from tictactoe_env.rules import OUTCOME_NUMBERS, WIN, Boards, Rules, to_move
 from tictactoe_env.symmetry import Orientations
 
 WIN_SCORE = 1_000_000  # of a proven win; estimates are smaller
-_SCORES = {WIN: WIN_SCORE, DRAW: 0, LOSS: -WIN_SCORE}  # of the results
 _UNKNOWN = (-WIN_SCORE, WIN_SCORE)  # the bounds of a position that was not searched
 CLOCK_NODES = 64  # positions between two checks of the clock
-_TIES = ("random", "first")
 _EXACT = ", exact: win 1, draw 0, loss -1"
 _ESTIMATED = (
     ": proven win 1, proven loss -1, in between an estimate from the lines that are still open to "
@@ -76,14 +74,12 @@ class SearchPolicy:
     """
 
     def __init__(self, rules: Rules, ties: str = "random", depth: int = 0, seconds: float = 0.0):
-        one_of("way to break ties", ties, _TIES)
+        one_of("way to break ties", ties, ("random", "first"))
         self.rules = rules
         self.ties = ties
         self.seconds = not_negative(seconds, "seconds")
         self.depth = whole_number(depth, "depth", 0)
-        self._ahead = self.depth  # 0: no limit
-        if self.seconds and not self.depth:
-            self._ahead = rules.cells
+        self._ahead = rules.cells if self.seconds and not depth else self.depth  # 0: no limit
         if rules.cells > ENUMERABLE and not self._ahead:
             raise ValueError(f"{rules} is too large to search to its end: give depth or seconds")
         lines_win = rules.line_result == WIN and rules.all_free_are_legal
@@ -117,9 +113,7 @@ class SearchPolicy:
         full = 4 ** (self.rules.k - 1)
 
         def value(score: int) -> float:
-            if abs(score) == WIN_SCORE:
-                return score / WIN_SCORE
-            return score / (abs(score) + full)
+            return score / (WIN_SCORE if abs(score) == WIN_SCORE else abs(score) + full)
 
         def values(board: Boards) -> dict[int, float]:
             scores = self.search.scores(board, self._ahead, self.seconds, exact=True)
@@ -139,15 +133,13 @@ class _Search:
     def __init__(self, rules: Rules):
         self.rules = rules
         self.full = rules.full
-        self.line_score = _SCORES[rules.line_result]
+        self.line_score = WIN_SCORE * int(OUTCOME_NUMBERS[rules.line_result])
         self.orientations = Orientations(rules)
         self.key = self.orientations.key
-        bits = rules.cell_bits
-        images = self.orientations.cells
-        self.lines = [sum(bits[cell] for cell in line) for line in rules.lines]
+        self.lines = rules.line_bits
         moves = [
-            _Move(cell, bit, images[cell], tuple(line for line in self.lines if line & bit))
-            for cell, bit in enumerate(bits)
+            _Move(cell, bit, self.orientations.cells[cell], rules.lines_through[bit])
+            for cell, bit in enumerate(rules.cell_bits)
         ]
         self.moves = sorted(moves, key=lambda move: -len(move.lines))
         # The estimate of an open line, by the number of marks on it.
@@ -202,26 +194,24 @@ class _Search:
         self.count_node()
         moves = self.ordered_moves(own & self.full, own_threats, free, forced or free)
         if moves is None:
-            best = low = high = WIN_SCORE
-        else:
-            best = -WIN_SCORE
-            negamax = self.negamax
-            bound = alpha
-            for move, after in moves:
-                marks = own | move.images
-                score = -negamax(other, marks, other_threats, after, -beta, -bound, depth - 1)
-                if score > best:
-                    best = score
-                    bound = max(score, bound)
-                    if best >= beta:
-                        self.history[move.cell] += depth * depth
-                        break
-            if best >= beta:
-                low = best
-            else:
-                high = max(best, low)
-            if best > alpha:
-                low = best
+            self.table[key] = (WIN_SCORE, WIN_SCORE)
+            return WIN_SCORE
+        best = -WIN_SCORE
+        negamax = self.negamax
+        bound = alpha
+        for move, after in moves:
+            marks = own | move.images
+            score = -negamax(other, marks, other_threats, after, -beta, -bound, depth - 1)
+            if score > best:
+                best = score
+                bound = max(score, bound)
+                if best >= beta:
+                    self.history[move.cell] += depth * depth
+                    break
+        if best < beta:
+            high = max(best, low)
+        if best > alpha:
+            low = best
         self.table[key] = (low, high)
         return best
 
@@ -253,10 +243,7 @@ class _Search:
             live = after & free & ~bit
             if live & (live - 1):
                 return None
-            if live:
-                quick.append((move, after))
-            else:
-                quiet.append((move, after))
+            (quick if live else quiet).append((move, after))
         if len(quiet) > 1:
             history = self.history
             quiet.sort(key=lambda pair: -history[pair[0].cell])
@@ -294,26 +281,26 @@ class _Search:
         """
         mark = int(to_move(board))
         own, other = (self.orientations.marks(board, one) for one in (mark, -mark))
-        moves = self.legal_moves(own, other)
+        legal = self.rules.legal_cells(board)
+        moves = [move for move in self.moves if legal[move.cell]]
         if not depth:
             return self.root(own, other, moves, self.rules.cells, exact)
         if not exact:
             moves = self.urgent(own, other, moves)
         found = dict.fromkeys((move.cell for move in moves), 0)
         proven = self.table
-        self.table = {}
         self.history = [0] * self.rules.cells
         self.deadline = self.clock() + (seconds or math.inf)
         try:
             for ahead in range(1, min(depth, int((board == 0).sum())) + 1):
                 self.table = {}  # bounds of another depth are no bounds
                 scores = self.root(own, other, moves, ahead, exact)
-                is_lost = max(scores.values()) == -WIN_SCORE
-                if is_lost and ahead > 1 and not exact:
+                best = max(scores.values())
+                if best == -WIN_SCORE and ahead > 1 and not exact:
                     break
                 found = scores
                 moves.sort(key=lambda move: -scores[move.cell])
-                if is_lost or max(scores.values()) == WIN_SCORE:
+                if abs(best) == WIN_SCORE:
                     break
         except _TimeUpError:
             pass
@@ -330,11 +317,6 @@ class _Search:
                 if found:
                     return found
         return moves
-
-    def legal_moves(self, own: int, other: int) -> list[_Move]:
-        """The legal moves, those on the most lines first."""
-        legal = self.rules.legal((own | other) & self.full)
-        return [move for move in self.moves if legal & move.bit]
 
     def root(
         self, own: int, other: int, moves: Sequence[_Move], depth: int, exact: bool = False

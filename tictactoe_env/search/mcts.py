@@ -60,9 +60,7 @@ class Node:
     @property
     def mean(self) -> float:
         """Successes per visit; -1 without a visit."""
-        if not self.visits:
-            return -1.0
-        return self.total / self.visits
+        return self.total / self.visits if self.visits else -1.0
 
 
 class Graph:
@@ -141,9 +139,7 @@ class Graph:
     def count(self, path: list[Node]) -> None:
         """Add a visit and the successes of the last position to all positions of a playout."""
         last = path[-1]
-        result = last.result
-        if result is None:
-            result = self.rollout(last)
+        result = self.rollout(last) if last.result is None else last.result
         success_x, success_o = self.successes[result]
         taken = (path[0].x | path[0].o) & self.rules.full
         x_moved = taken.bit_count() % 2 == 1
@@ -209,8 +205,9 @@ class DescentGraph(Graph):
         """Count `above` of all nodes anew, from the visits of a graph that was loaded."""
         for node in self.nodes.values():
             node.above = 0
-        for node in [node for node in self.nodes.values() if node.visits]:
-            for child in self.children(node) if node.result is None else ():
+        passed = [node for node in self.nodes.values() if node.visits and node.result is None]
+        for node in passed:
+            for child in self.children(node):
                 child.above += node.visits
 
 
