@@ -25,9 +25,7 @@ def checked_actions(actions: str, rules: Rules) -> str:
 def legal_actions(boards: Boards, rules: Rules, actions: str = "cells") -> NDArray[np.bool_]:
     """The legal actions (B, n) on boards (B, cells): cells, or columns."""
     legal = rules.legal_cells(boards)
-    if actions == "columns":
-        return rules.open_columns(legal)
-    return legal
+    return rules.open_columns(legal) if actions == "columns" else legal
 
 
 def on_cells(

@@ -86,9 +86,7 @@ def snapshot(
         return policy
     if rules.cells <= TABULATED:
         table = tabulate(policy, rules)
-        if table is policy:
-            return _copy_of(table)
-        return table
+        return _copy_of(table) if table is policy else table
     from tictactoe_env.frozen import frozen_copy  # imported here because few environments need it
 
     try:
@@ -187,9 +185,7 @@ class Responder:
         """The player and its weight."""
         if self.weight == 0:
             return []
-        if self.player is None:
-            return [(_RANDOM, self.weight)]
-        return [(self.player, self.weight)]
+        return [(_RANDOM if self.player is None else self.player, self.weight)]
 
 
 @dataclass(frozen=True)

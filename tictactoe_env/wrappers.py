@@ -162,9 +162,7 @@ class VectorMaskInObservation(_MaskGiver, VectorWrapper):
     ) -> tuple[dict[str, Any], dict[str, Any]]:
         """Reset `env`; games outside `options["reset_mask"]` keep their masks."""
         started = (options or {}).get("reset_mask")
-        if started is None:
-            started = np.ones(self.num_envs, bool)
-        started = np.array(started)
+        started = np.ones(self.num_envs, bool) if started is None else np.array(started)
         observations, infos = self.env.reset(seed=seed, options=options)
         self._masks = self._read_masks(infos, started)
         return self._joined(observations, self._masks.copy()), infos

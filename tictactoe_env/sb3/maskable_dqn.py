@@ -232,9 +232,7 @@ class MaskableDQN(DQN):
         """Reward plus the discounted value of the best legal next action: (B, 1)."""
         with torch.no_grad():
             next_values = self.q_net_target(replay_data.next_observations)
-            choice = next_values
-            if self.double_q:
-                choice = self.q_net(replay_data.next_observations)
+            choice = self.q_net(replay_data.next_observations) if self.double_q else next_values
             best = masked(choice, replay_data.next_action_masks).argmax(dim=1, keepdim=True)
             next_value = next_values.gather(1, best)
             return replay_data.rewards + (1 - replay_data.dones) * self.gamma * next_value
