@@ -22,7 +22,6 @@ from tictactoe_env.rules import SIZES, Boards, Rules, to_move
 from tictactoe_env.starts import ExploringStarts
 from tictactoe_env.symmetry import images
 
-_SIDE_CHOICES = (*SIDES, "random", "alternate")
 RENDER_MODES = ("human", "ansi", "rgb_array")
 _REWARDS = {"win": 1, "draw": 0, "loss": -1, "illegal": -1}
 _REWARD_OF = ("win", "draw", "loss", "illegal", "win")  # of each `Outcome` but ONGOING
@@ -60,7 +59,7 @@ class Config:
         return cls(rules=Rules.among(arguments), **others)
 
     def __post_init__(self) -> None:
-        one_of("side", self.side, _SIDE_CHOICES)
+        one_of("side", self.side, (*SIDES, "random", "alternate"))
         one_of("treatment of illegal moves", self.illegal, ("lose", "raise"))
         one_of("observation", self.observation, OBSERVATIONS)
         checked_actions(self.actions, self.rules)

@@ -26,7 +26,6 @@ from tictactoe_env.policy import Uniforms
 from tictactoe_env.pool import Pool
 from tictactoe_env.rules import ILLEGAL, ONGOING, OUTCOME_NUMBERS, Boards, mark_of, to_move
 
-_NO_OPTIONS: Mapping[str, Any] = {}
 _OUTCOME = tuple(OUTCOME_NUMBERS)  # of a result: np.int8
 ZERO = np.int8(0)
 ONE = np.int8(1)
@@ -271,7 +270,7 @@ class TicTacToeEnv(BaseEnv, gym.Env[NDArray[Any], np.int64]):
         Raises ValueError, changing nothing, for a wrong seed or wrong options.
         """
         self._check_open()
-        given = _NO_OPTIONS
+        given: Mapping[str, Any] = {}
         pool = self._pool
         replies = self._replies
         if seed is not None or options is not None:

@@ -53,7 +53,6 @@ from tictactoe_env.rules import Rules, checked_rules
 
 _RANDOM = RandomPolicy()
 _COPIES: WeakKeyDictionary[TabularPolicy, TabularPolicy] = WeakKeyDictionary()
-_REPLACE = ("mixed", "oldest", "random")
 PROOF_POSITIONS = 30_000_000  # of the proof for a best response, unless its name says another
 _Member = TypeVar("_Member")
 
@@ -139,7 +138,7 @@ class Snapshots:
 
     def __post_init__(self) -> None:
         whole_number(self.keep, "keep, the number of snapshots,", 1)
-        one_of("way to replace a snapshot", self.replace, _REPLACE)
+        one_of("way to replace a snapshot", self.replace, ("mixed", "oldest", "random"))
 
     @property
     def pairs(self) -> list[tuple[Policy, float]]:

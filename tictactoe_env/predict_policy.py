@@ -33,23 +33,21 @@ class PredictPolicy:
     and MaskablePPO have; a model without one, such as a DQN, plays its predicted action either way.
     learned_on_images: True if the model learned with symmetric=True, as its observation space or
     its environment says. It must be asked about images: `as_policy` turns boards, and moves back.
-    normalizer: an object whose `normalize_obs` the observations go through before the model; by
-    default the `VecNormalize` of the model's environment, if it has one. A model that was trained
-    behind one and is loaded without an environment needs it here, or plays otherwise than it did.
+    normalizer: the `VecNormalize` of the model's environment, by which the observations go to the
+    model; None without one. A model that was trained behind one and is loaded without its
+    environment plays otherwise than it did.
     While the model has an environment of this package, board and symmetry are those of it. Raises
     ValueError for a model of another board, for one that plays behind a wrapper that `model_env`
     does not know, and for one whose `predict` returns a state, as that of RecurrentPPO does: its
     moves depend on the moves before, so they are no policy.
     """
 
-    def __init__(
-        self, model: Any, rules: Rules, deterministic: bool = True, normalizer: Any = None
-    ):
+    def __init__(self, model: Any, rules: Rules, deterministic: bool = True):
         self.model = model
         self.rules = rules
         self.deterministic = deterministic
         find = getattr(model, "get_vec_normalize_env", None)
-        self.normalizer = find() if normalizer is None and callable(find) else normalizer
+        self.normalizer: Any = find() if callable(find) else None
         space = getattr(model, "observation_space", None)
         self.learned_on_images = isinstance(space, ImageBox)
         env = model_env.env_of(model)

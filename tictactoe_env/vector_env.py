@@ -425,8 +425,7 @@ class TicTacToeVectorEnv(BaseEnv, VectorEnv[NDArray[Any], NDArray[np.intp], NDAr
         `render`. Any other method is called once, and its result repeated. Raises AttributeError if
         there is no such name.
         """
-        names_here = {"board": "boards"}
-        found = getattr(self, names_here.get(name, name))
+        found = getattr(self, "boards" if name == "board" else name)
         if callable(found):
             found = found(*args, **kwargs)
         if name in ("action_masks", "board") or (name == "render" and found is not None):
