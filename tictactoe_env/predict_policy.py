@@ -174,17 +174,13 @@ class _FrozenNormalizer:
 def _likely_board(shape: tuple[int, ...] | None, actions: int) -> str:
     """The board of a model of these observations and actions, as an error shows it."""
     rows = cols = 4  # an example, where nothing tells
-    falls = False
     if shape and len(shape) > 1:
         rows, cols = shape[-2:]
-        falls = actions == cols
     elif shape and actions in (shape[0], shape[0] // 2):  # cells
-        if isqrt(actions) ** 2 == actions:
-            rows = cols = isqrt(actions)
+        rows = cols = isqrt(actions)
     elif shape:
         rows, cols = shape[0] // 2 // actions, actions
-        falls = True
-    law = ", gravity=True" if falls else ""
+    law = ", gravity=True" if actions == cols else ""
     return f"Rules({rows}, {cols}, {min(rows, cols, 4)}{law})"
 
 
