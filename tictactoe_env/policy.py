@@ -120,12 +120,7 @@ class FunctionPolicy:
         self.observation = observation
         self.symmetric = symmetric
         self.actions = checked_actions(actions, self.rules)
-        self._varies = varies
-
-    @property
-    def varies(self) -> str | None:
-        """What its author says, see `exact.provable`; None if that is nothing."""
-        return self._varies
+        self.varies = varies
 
     @property
     def learned_on_images(self) -> bool:
