@@ -156,8 +156,8 @@ class PredictPolicy:
 class _FrozenNormalizer:
     """The values to which a normalizer now maps -1, 0 and 1 in each entry of an observation.
 
-    The normalizer treats each entry on its own, as `VecNormalize` does. zeros: observations (1,
-    ...) of zeros.
+    The normalizer treats each entry on its own, as `VecNormalize` does, of which a copy cannot be
+    copied again. zeros: observations (1, ...) of zeros.
     """
 
     def __init__(self, normalizer: Any, zeros: NDArray[Any]):
