@@ -165,12 +165,10 @@ class MaskableDQN(DQN):
             observation, state, episode_start, deterministic=True, action_masks=action_masks
         )
         if not deterministic:
-            count = np.size(actions)
-            if action_masks is None:
-                action_masks = np.ones((count, self.action_space.n), dtype=np.bool_)
-            masks = checked_masks(action_masks, count, int(self.action_space.n))
-            explored = self.random_actions(masks)
-            explores = self.explores(observation, count)
+            shape = (np.size(actions), int(self.action_space.n))
+            masks = np.ones(shape) if action_masks is None else np.reshape(action_masks, shape)
+            explored = self.random_actions(masks.astype(np.bool_))
+            explores = self.explores(observation, len(explored))
             actions = np.where(explores, explored, actions.ravel()).reshape(actions.shape)
         return actions, state
 
