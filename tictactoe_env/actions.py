@@ -10,14 +10,13 @@ from numpy.typing import NDArray
 from tictactoe_env.errors import one_of
 from tictactoe_env.rules import Boards, Rules
 
-ACTIONS = ("cells", "columns")  # columns on boards on which pieces fall
 SUM_TOLERANCE = 1e-5  # largest error of a row's sum that is accepted: float32 softmaxes have less
 _SUM_ROUNDING = 1e-14  # largest error of a row's sum that is not corrected: float64 rounding
 
 
 def checked_actions(actions: str, rules: Rules) -> str:
     """The given word. Raises ValueError for an unknown one, and for columns without gravity."""
-    if one_of("actions", actions, ACTIONS) == "columns" and not rules.gravity:
+    if one_of("actions", actions, ("cells", "columns")) == "columns" and not rules.gravity:
         raise ValueError('actions="columns" needs pieces that fall: give gravity=True')
     return actions
 
@@ -25,9 +24,7 @@ def checked_actions(actions: str, rules: Rules) -> str:
 def legal_actions(boards: Boards, rules: Rules, actions: str = "cells") -> NDArray[np.bool_]:
     """The legal actions (B, n) on boards (B, cells): cells, or columns."""
     legal = rules.legal_cells(boards)
-    if actions == "columns":
-        return rules.open_columns(legal)
-    return legal
+    return rules.open_columns(legal) if actions == "columns" else legal
 
 
 def on_cells(

@@ -51,9 +51,8 @@ class BaseEnv:
     @property
     def sides(self) -> tuple[str, ...]:
         """The sides that the learner plays by the argument `side`: ("X",), ("O",) or both."""
-        if self.config.side in SIDES:
-            return (self.config.side,)
-        return SIDES
+        side = self.config.side
+        return (side,) if side in SIDES else SIDES
 
     @property
     def symmetric(self) -> bool:

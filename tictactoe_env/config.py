@@ -20,8 +20,8 @@ from tictactoe_env.notation import SIDES, board_text, check_move, parse_board, p
 from tictactoe_env.observation import OBSERVATIONS
 from tictactoe_env.rules import SIZES, Boards, Rules, to_move
 from tictactoe_env.starts import ExploringStarts
+from tictactoe_env.symmetry import images
 
-_SIDE_CHOICES = (*SIDES, "random", "alternate")
 RENDER_MODES = ("human", "ansi", "rgb_array")
 _REWARDS = {"win": 1, "draw": 0, "loss": -1, "illegal": -1}
 _REWARD_OF = ("win", "draw", "loss", "illegal", "win")  # of each `Outcome` but ONGOING
@@ -59,7 +59,7 @@ class Config:
         return cls(rules=Rules.among(arguments), **others)
 
     def __post_init__(self) -> None:
-        one_of("side", self.side, _SIDE_CHOICES)
+        one_of("side", self.side, (*SIDES, "random", "alternate"))
         one_of("treatment of illegal moves", self.illegal, ("lose", "raise"))
         one_of("observation", self.observation, OBSERVATIONS)
         checked_actions(self.actions, self.rules)
@@ -105,9 +105,7 @@ class Config:
 
     def action_space(self) -> gym.spaces.Discrete:
         """A new space of the actions in one game."""
-        if self.by_column:
-            return gym.spaces.Discrete(self.rules.cols)
-        return gym.spaces.Discrete(self.rules.cells)
+        return gym.spaces.Discrete(self.rules.cols if self.by_column else self.rules.cells)
 
     def start_mask(self) -> NDArray[np.bool_]:
         """The legal first actions on `start_board`: (n,) for n actions."""
@@ -124,8 +122,6 @@ class Config:
         """The cells of a board (cells,) in the order in which a learner sees them."""
         if not self.symmetric:
             return np.arange(self.rules.cells)
-        from tictactoe_env.symmetry import images  # imported here because few need it
-
         return images(board[None], self.rules)[1][0]
 
     # --- boards to start from ---------------------------------------------------------------------
@@ -238,6 +234,4 @@ def picture_of(mode: str | None) -> Callable[..., Any] | None:
         return None
     from tictactoe_env import render  # imported here because most users never draw
 
-    if mode == "ansi":
-        return render.ansi
-    return render.rgb_array
+    return render.ansi if mode == "ansi" else render.rgb_array

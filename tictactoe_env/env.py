@@ -26,7 +26,6 @@ from tictactoe_env.policy import Uniforms
 from tictactoe_env.pool import Pool
 from tictactoe_env.rules import ILLEGAL, ONGOING, OUTCOME_NUMBERS, Boards, mark_of, to_move
 
-_NO_OPTIONS: Mapping[str, Any] = {}
 _OUTCOME = tuple(OUTCOME_NUMBERS)  # of a result: np.int8
 ZERO = np.int8(0)
 ONE = np.int8(1)
@@ -236,7 +235,6 @@ class TicTacToeEnv(BaseEnv, gym.Env[NDArray[Any], np.int64]):
         )
         self._last_action = int(config.action_space().n) - 1
         self._rewards = config.reward_table.tolist()
-        self._ongoing_reward = self._rewards[ONGOING]
         self._state: GameState | None = None
         self._before: GameState | None = None  # the state before the last step, for render()
         self._uniforms = Uniforms(self.np_random)
@@ -272,7 +270,7 @@ class TicTacToeEnv(BaseEnv, gym.Env[NDArray[Any], np.int64]):
         Raises ValueError, changing nothing, for a wrong seed or wrong options.
         """
         self._check_open()
-        given = _NO_OPTIONS
+        given: Mapping[str, Any] = {}
         pool = self._pool
         replies = self._replies
         if seed is not None or options is not None:
@@ -350,7 +348,7 @@ class TicTacToeEnv(BaseEnv, gym.Env[NDArray[Any], np.int64]):
         if not self._running:
             self._refuse()
         if type(action) is not int or not 0 <= action <= self._last_action:  # excludes bool
-            action = self._whole(action)
+            action = whole_number(action, "an action", 0, self._last_action)
         before = self._state
         game = self._game
         side = self._side
@@ -366,18 +364,12 @@ class TicTacToeEnv(BaseEnv, gym.Env[NDArray[Any], np.int64]):
             self.render()
         info = {"action_mask": mask, "side": side, "outcome": ZERO, "illegal_move": ZERO}
         if result == ONGOING:
-            return observation, self._ongoing_reward, False, False, info
+            return observation, 0.0, False, False, info
         self._running = False
         info["outcome"] = _OUTCOME[result]
         if result >= ILLEGAL:
             info["illegal_move"] = ONE
         return observation, self._rewards[result], True, False, info
-
-    def _whole(self, action: Any) -> int:
-        is_number = isinstance(action, np.integer) and not isinstance(action, np.timedelta64)
-        if is_number and 0 <= action <= self._last_action:
-            return int(action)
-        return whole_number(action, "an action", 0, self._last_action)
 
     def _refuse(self) -> NoReturn:
         """Raise what is wrong where no game is running."""
@@ -393,9 +385,7 @@ class TicTacToeEnv(BaseEnv, gym.Env[NDArray[Any], np.int64]):
         `action_space.sample` takes int8 only: `info["action_mask"]`.
         """
         mask = self._game.view(self._started())[1]
-        if not self._running:
-            return np.ones(len(mask), dtype=bool)
-        return mask.astype(bool)
+        return mask.astype(bool) if self._running else np.ones(len(mask), dtype=bool)
 
     def get_keys_to_action(self) -> dict[tuple[int, ...], int]:
         """The action of each key for `gymnasium.utils.play`, on boards of up to 9 cells.
@@ -438,9 +428,7 @@ class TicTacToeEnv(BaseEnv, gym.Env[NDArray[Any], np.int64]):
         board = self.board
         before = self._game.board(self._before)
         picture = draw(board, self.rules, last=last_move(before, board, int(self._side)))
-        if self._window is None:
-            return picture
-        return self._window.show(picture)
+        return picture if self._window is None else self._window.show(picture)
 
     def close(self) -> None:
         """Close the environment; a later reset or step raises ClosedEnvironmentError."""

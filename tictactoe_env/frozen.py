@@ -51,10 +51,7 @@ def frozen_copy(player: Any) -> Any:
             used += _checked(type(player).__qualname__, type(one).__qualname__, one)
         if isinstance(one, str):
             names.add(one)
-        if isinstance(one, types.FunctionType):
-            used.append(one)
-        else:
-            used.append(type(one))
+        used.append(one if isinstance(one, types.FunctionType) else type(one))
     _check_all(used, names)
     return copied
 
@@ -122,12 +119,11 @@ def _used(function: types.FunctionType) -> Iterator[Any]:
         for module in _arguments(function.__code__, "IMPORT_NAME"):
             if not _is_installed(module):
                 _refuse(name, module)
-        for argument in inspect.signature(function, follow_wrapped=False).parameters.values():
-            if argument.default is not argument.empty:
-                used[argument.name] = argument.default
+        arguments = inspect.signature(function, follow_wrapped=False).parameters.values()
+        used |= {one.name: one.default for one in arguments if one.default is not one.empty}
         used |= vars(function)
-        for variable in names & function.__globals__.keys():
-            used[variable] = function.__globals__[variable]
+        found = function.__globals__
+        used |= {variable: found[variable] for variable in names & found.keys()}
     for variable, value in used.items():
         yield from _checked(name, variable, value)
         if isinstance(value, type):
@@ -166,11 +162,7 @@ def _checked(name: str, variable: str, value: Any) -> Iterator[Any]:
             yield from _checked(name, variable, one)
     if isinstance(value, types.BuiltinMethodType):
         value = value.__self__  # a module, if it is a function
-    if isinstance(value, types.ModuleType):
-        may_change = not _is_installed(value.__name__)
-    else:
-        may_change = not _is_constant(value)
-    if may_change:
+    if not _is_constant(value):
         _refuse(name, variable)
     used = getattr(value, "__func__", value)
     if isinstance(used, (types.FunctionType, type)):
@@ -188,10 +180,10 @@ def _is_constant(value: Any) -> bool:
     """True if a deep copy is the same value: a number, a text, a function, a tuple of them."""
     if isinstance(value, (type, types.FunctionType)):
         return True  # looked at itself
+    if isinstance(value, types.ModuleType):
+        return _is_installed(value.__name__)
     is_method = isinstance(value, types.MethodType)
-    owner = value
-    if is_method:
-        owner = value.__self__
+    owner = value.__self__ if is_method else value
     is_own = any(_own_classes(type(owner)))
     if isinstance(value, _SHARING) or (is_method and is_own):
         return False
@@ -241,7 +233,5 @@ def _is_installed(module: str | None) -> bool:
         spec = importlib.util.find_spec(package)
     except ValueError:  # made by hand
         return False
-    if spec is None:
-        return False
-    places = [spec.origin or "", *(spec.submodule_search_locations or ())]
+    places = [spec.origin or "", *(spec.submodule_search_locations or ())] if spec else []
     return any(not _INSTALLED.isdisjoint(Path(place).parts) for place in places)

@@ -63,9 +63,7 @@ def boards_of(player: Any) -> set[Rules]:
     if isinstance(own, Rules):
         return {own}
     env = env_of(player)
-    if env is None:
-        return set()
-    return _boards(env)
+    return set() if env is None else _boards(env)
 
 
 def _boards(env: Any) -> set[Rules]:
@@ -134,9 +132,7 @@ def changed_by(layer: Any) -> str:
     """The class of an environment or wrapper if it is not known, else ""."""
     kind: type = type(layer)
     is_patched = not _PASSING.isdisjoint(vars(layer))
-    if is_patched or not _is_known(kind):
-        return kind.__name__
-    return ""
+    return kind.__name__ if is_patched or not _is_known(kind) else ""
 
 
 @lru_cache(maxsize=256)

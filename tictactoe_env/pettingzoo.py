@@ -40,16 +40,7 @@ from tictactoe_env.config import BOARD_OPTIONS, RENDER_MODES, Config
 from tictactoe_env.env import TicTacToeEnv
 from tictactoe_env.errors import one_of, unknown_name, whole_number
 from tictactoe_env.observation import observation_space, observe
-from tictactoe_env.rules import (
-    DRAW,
-    ILLEGAL,
-    LOSS,
-    ONGOING,
-    OUTCOME_NUMBERS,
-    WIN,
-    Boards,
-    Outcome,
-)
+from tictactoe_env.rules import OUTCOME_NUMBERS, Boards, Outcome
 
 __all__ = ["AGENTS", "TicTacToeAECEnv", "env", "raw_env"]
 
@@ -57,9 +48,9 @@ ENV_ID = "tictactoe_env/TicTacToe-v0"
 AGENTS = ("player_1", "player_2")
 """The names of the players: X, who moves first on the empty board, and O."""
 _MARKS = {"player_1": 1, "player_2": -1}
-_BY_MARK = {1: "player_1", -1: "player_2"}
 _OTHER = {"player_1": "player_2", "player_2": "player_1"}
-_ENDS = {1: WIN, 0: DRAW, -1: LOSS}  # the result of the side that has moved, by its outcome
+# The result of the side that has moved, by its outcome.
+_ENDS = {1: Outcome.WIN, 0: Outcome.DRAW, -1: Outcome.LOSS}
 
 
 class TicTacToeAECEnv(AECEnv):  # type: ignore[misc,unused-ignore]
@@ -167,9 +158,7 @@ class TicTacToeAECEnv(AECEnv):  # type: ignore[misc,unused-ignore]
         self, observation: str = "planes", max_cycles: int | None = None, **arguments: Any
     ):
         super().__init__()
-        self.max_cycles = max_cycles
-        if max_cycles is not None:
-            self.max_cycles = whole_number(max_cycles, "max_cycles", 1)
+        self.max_cycles = None if max_cycles is None else whole_number(max_cycles, "max_cycles", 1)
         self.game = TicTacToeEnv(opponent=None, observation=observation, **arguments)
         self.rules = self.game.rules
         self.render_mode = self.game.render_mode
@@ -205,11 +194,11 @@ class TicTacToeAECEnv(AECEnv):  # type: ignore[misc,unused-ignore]
         seen, info = self.game.reset(seed=seed, options=options)
         self._moves = 0
         self.agents = list(AGENTS)
-        self.agent_selection = _BY_MARK[int(info["side"])]
+        self.agent_selection = AGENTS[0] if info["side"] > 0 else AGENTS[1]
         self._seen = (self.agent_selection, seen, info["action_mask"])
         self._skip_agent_selection: str | None = None
         self._cumulative_rewards = dict.fromkeys(AGENTS, 0.0)
-        self._report(self.agent_selection, ONGOING)
+        self._report(self.agent_selection, Outcome.ONGOING)
 
     def step(self, action: Any) -> None:
         """Mark a cell for `agent_selection`. The action of an agent whose game is over is None."""
@@ -222,9 +211,9 @@ class TicTacToeAECEnv(AECEnv):  # type: ignore[misc,unused-ignore]
             return
         seen, _, is_over, _, info = self.game.step(action)
         self._moves += 1
-        result = ONGOING
+        result = Outcome.ONGOING
         if info["illegal_move"]:
-            result = ILLEGAL
+            result = Outcome.ILLEGAL
         elif is_over:
             result = _ENDS[int(info["outcome"])]
         self._report(agent, result)
@@ -232,18 +221,18 @@ class TicTacToeAECEnv(AECEnv):  # type: ignore[misc,unused-ignore]
         self.agent_selection = _OTHER[agent]
         self._seen = (_OTHER[agent], seen, info["action_mask"])
 
-    def _report(self, agent: str, result: int) -> None:
+    def _report(self, agent: str, result: Outcome) -> None:
         """Set what both agents are told after a move of `agent`."""
-        results = {agent: result, _OTHER[agent]: Outcome(result).of_other_side}
+        results = {agent: result, _OTHER[agent]: result.of_other_side}
         late = self.max_cycles is not None and self._moves >= 2 * self.max_cycles
         self.rewards = {name: self._reward_table[results[name]] for name in AGENTS}
-        self.terminations = dict.fromkeys(AGENTS, result != ONGOING)
-        self.truncations = dict.fromkeys(AGENTS, result == ONGOING and late)
+        self.terminations = dict.fromkeys(AGENTS, result != Outcome.ONGOING)
+        self.truncations = dict.fromkeys(AGENTS, result == Outcome.ONGOING and late)
         self.infos = {
             name: {
                 "side": np.int8(_MARKS[name]),
                 "outcome": OUTCOME_NUMBERS[results[name]],
-                "illegal_move": np.int8(result == ILLEGAL),
+                "illegal_move": np.int8(result == Outcome.ILLEGAL),
             }
             for name in AGENTS
         }

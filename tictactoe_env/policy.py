@@ -21,6 +21,7 @@ from tictactoe_env.actions import (
 from tictactoe_env.errors import one_of
 from tictactoe_env.observation import OBSERVATIONS, observe
 from tictactoe_env.rules import Boards, Rules, check_unfinished, checked_rules
+from tictactoe_env.symmetry import on_images
 
 Probs = NDArray[np.float64]
 _Kind = TypeVar("_Kind")
@@ -119,12 +120,7 @@ class FunctionPolicy:
         self.observation = observation
         self.symmetric = symmetric
         self.actions = checked_actions(actions, self.rules)
-        self._varies = varies
-
-    @property
-    def varies(self) -> str | None:
-        """What its author says, see `exact.provable`; None if that is nothing."""
-        return self._varies
+        self.varies = varies
 
     @property
     def learned_on_images(self) -> bool:
@@ -135,7 +131,7 @@ class FunctionPolicy:
         """Probabilities (B, cells) of unfinished boards (B, cells)."""
         boards = np.asarray(boards, dtype=np.int8)
         if self.symmetric:
-            return _on_images(self._probs, boards, self.rules)
+            return on_images(self._probs, boards, self.rules)
         return self._probs(boards)
 
     def _probs(self, boards: Boards) -> Probs:
@@ -206,13 +202,7 @@ class CanonicalPolicy:
 
     def probs(self, boards: Boards) -> Probs:
         """Probabilities (B, cells) on unfinished boards (B, cells)."""
-        return _on_images(self.policy.probs, np.asarray(boards, dtype=np.int8), self.rules)
-
-
-def _on_images(find: Callable[[Boards], Any], boards: Boards, rules: Rules) -> Probs:
-    from tictactoe_env.symmetry import on_images  # imported here because random play needs no image
-
-    return on_images(find, boards, rules)
+        return on_images(self.policy.probs, np.asarray(boards, dtype=np.int8), self.rules)
 
 
 def plays_symmetrically(policy: Any) -> bool:
@@ -262,13 +252,9 @@ def stated(policy: Any, name: str) -> Any:
     own = getattr(policy, "__dict__", {})
     if name in own:
         maker = next(one for one in classes if "__init__" in vars(one))
-        if maker is object or keeps(policy, maker):
-            return own[name]
-        return None
+        return own[name] if maker is object or keeps(policy, maker) else None
     owner = next((one for one in classes if name in vars(one)), None)
-    if owner is None or not keeps(policy, owner):
-        return None
-    return getattr(policy, name)
+    return getattr(policy, name) if owner and keeps(policy, owner) else None
 
 
 def as_policy(

@@ -53,7 +53,6 @@ from tictactoe_env.rules import Rules, checked_rules
 
 _RANDOM = RandomPolicy()
 _COPIES: WeakKeyDictionary[TabularPolicy, TabularPolicy] = WeakKeyDictionary()
-_REPLACE = ("mixed", "oldest", "random")
 PROOF_POSITIONS = 30_000_000  # of the proof for a best response, unless its name says another
 _Member = TypeVar("_Member")
 
@@ -86,9 +85,7 @@ def snapshot(
         return policy
     if rules.cells <= TABULATED:
         table = tabulate(policy, rules)
-        if table is policy:
-            return _copy_of(table)
-        return table
+        return _copy_of(table) if table is policy else table
     from tictactoe_env.frozen import frozen_copy  # imported here because few environments need it
 
     try:
@@ -141,7 +138,7 @@ class Snapshots:
 
     def __post_init__(self) -> None:
         whole_number(self.keep, "keep, the number of snapshots,", 1)
-        one_of("way to replace a snapshot", self.replace, _REPLACE)
+        one_of("way to replace a snapshot", self.replace, ("mixed", "oldest", "random"))
 
     @property
     def pairs(self) -> list[tuple[Policy, float]]:
@@ -187,9 +184,7 @@ class Responder:
         """The player and its weight."""
         if self.weight == 0:
             return []
-        if self.player is None:
-            return [(_RANDOM, self.weight)]
-        return [(self.player, self.weight)]
+        return [(_RANDOM if self.player is None else self.player, self.weight)]
 
 
 @dataclass(frozen=True)

@@ -31,33 +31,29 @@ class PredictPolicy:
     deterministic: whether the action of `predict(deterministic=True)` has probability 1. Otherwise
     the probabilities are those of the model's action distribution, which the policies of PPO, A2C
     and MaskablePPO have; a model without one, such as a DQN, plays its predicted action either way.
-    symmetric: True if the model learned with symmetric=True, as its observation space or its
-    environment says. It must be asked about images: `as_policy` turns boards, and moves back.
-    normalizer: an object whose `normalize_obs` the observations go through before the model; by
-    default the `VecNormalize` of the model's environment, if it has one. A model that was trained
-    behind one and is loaded without an environment needs it here, or plays otherwise than it did.
+    learned_on_images: True if the model learned with symmetric=True, as its observation space or
+    its environment says. It must be asked about images: `as_policy` turns boards, and moves back.
+    normalizer: the `VecNormalize` of the model's environment, by which the observations go to the
+    model; None without one. A model that was trained behind one and is loaded without its
+    environment plays otherwise than it did.
     While the model has an environment of this package, board and symmetry are those of it. Raises
     ValueError for a model of another board, for one that plays behind a wrapper that `model_env`
     does not know, and for one whose `predict` returns a state, as that of RecurrentPPO does: its
     moves depend on the moves before, so they are no policy.
     """
 
-    def __init__(
-        self, model: Any, rules: Rules, deterministic: bool = True, normalizer: Any = None
-    ):
+    def __init__(self, model: Any, rules: Rules, deterministic: bool = True):
         self.model = model
         self.rules = rules
         self.deterministic = deterministic
         find = getattr(model, "get_vec_normalize_env", None)
-        if normalizer is None and callable(find):
-            normalizer = find()
-        self.normalizer = normalizer
+        self.normalizer: Any = find() if callable(find) else None
+        space = getattr(model, "observation_space", None)
+        self.learned_on_images = isinstance(space, ImageBox)
         env = model_env.env_of(model)
         if env is not None:
             model_env.check_env(env, rules)
-        space = getattr(model, "observation_space", None)
-        shows_images = env is not None and model_env.plays_on_images(env)
-        self.symmetric = isinstance(space, ImageBox) or shows_images
+            self.learned_on_images |= model_env.plays_on_images(env)
         shapes = {name: observation_space(rules, name).shape for name in OBSERVATIONS}
         self._shape = getattr(space, "shape", shapes["flat"])
         self._dtype = getattr(space, "dtype", np.float32)
@@ -70,10 +66,8 @@ class PredictPolicy:
                 f"{shapes}: name its board, {example}, or say how it plays by a FunctionPolicy"
             )
         self.observation = known[self._shape]
-        self.actions = "cells"
-        if rules.gravity and actions == rules.cols:
-            self.actions = "columns"
-        elif actions != rules.cells:
+        self.actions = "columns" if rules.gravity and actions == rules.cols else "cells"
+        if self.actions == "cells" and actions != rules.cells:
             raise ValueError(
                 f"the model has {actions} actions, but {rules} has {rules.cells}: name its board, "
                 f"{example}"
@@ -100,11 +94,6 @@ class PredictPolicy:
         vars(copied).update(copy.deepcopy(given, memo))
         return copied
 
-    @property
-    def learned_on_images(self) -> bool:
-        """True if the model learned with symmetric=True, see `as_policy`."""
-        return self.symmetric
-
     def probs(self, boards: Boards) -> NDArray[np.float64]:
         """Probabilities (B, cells). ValueError if the model predicts no cell."""
         boards = np.asarray(boards, dtype=np.int8)
@@ -121,9 +110,7 @@ class PredictPolicy:
         """The observations that the model gets of these boards (B, cells), normalized: (B, ...)."""
         seen = observe(boards, self.rules, self.observation)
         seen = seen.reshape(len(boards), *self._shape).astype(self._dtype)
-        if self.normalizer is None:
-            return seen
-        return self.normalizer.normalize_obs(seen)
+        return seen if self.normalizer is None else self.normalizer.normalize_obs(seen)
 
     def _check_masks(self, env: Any) -> None:
         """Raise ValueError unless the masks that some games give now are the legal moves."""
@@ -131,7 +118,7 @@ class PredictPolicy:
         if any(env.get_attr("closed", some)):
             return
         boards = np.stack(env.get_attr("board", some))
-        if self.symmetric:
+        if self.learned_on_images:
             boards, _ = images(boards, self.rules)
         legal = legal_actions(boards, self.rules, self.actions)
         wrong = (np.stack(env.env_method("action_masks", indices=some)) != legal).any(axis=1)
@@ -154,9 +141,8 @@ class PredictPolicy:
 
     def _masks(self, function: Any, boards: Boards) -> dict[str, NDArray[np.bool_]]:
         """The legal actions as an argument of a function, if it takes masks."""
-        if not _takes_masks(function):
-            return {}
-        return {"action_masks": legal_actions(boards, self.rules, self.actions)}
+        legal = legal_actions(boards, self.rules, self.actions)
+        return {"action_masks": legal} if _takes_masks(function) else {}
 
     def _distribution(self, network: Any, boards: Boards) -> NDArray[np.float64]:
         """The probabilities that a network of Stable-Baselines3 gives its actions: (B, cells)."""
@@ -170,8 +156,8 @@ class PredictPolicy:
 class _FrozenNormalizer:
     """The values to which a normalizer now maps -1, 0 and 1 in each entry of an observation.
 
-    The normalizer treats each entry on its own, as `VecNormalize` does. zeros: observations (1,
-    ...) of zeros.
+    The normalizer treats each entry on its own, as `VecNormalize` does, of which a copy cannot be
+    copied again. zeros: observations (1, ...) of zeros.
     """
 
     def __init__(self, normalizer: Any, zeros: NDArray[Any]):
@@ -188,30 +174,23 @@ class _FrozenNormalizer:
 def _likely_board(shape: tuple[int, ...] | None, actions: int) -> str:
     """The board of a model of these observations and actions, as an error shows it."""
     rows = cols = 4  # an example, where nothing tells
-    falls = False
     if shape and len(shape) > 1:
         rows, cols = shape[-2:]
-        falls = actions == cols
     elif shape and actions in (shape[0], shape[0] // 2):  # cells
-        if isqrt(actions) ** 2 == actions:
-            rows = cols = isqrt(actions)
+        rows = cols = isqrt(actions)
     elif shape:
         rows, cols = shape[0] // 2 // actions, actions
-        falls = True
-    board = f"{rows}, {cols}, {min(rows, cols, 4)}"
-    if falls:
-        board += ", gravity=True"
-    return f"Rules({board})"
+    law = ", gravity=True" if actions == cols else ""
+    return f"Rules({rows}, {cols}, {min(rows, cols, 4)}{law})"
 
 
 def _network(model: Any) -> Any:
     """The policy by which an algorithm of Stable-Baselines3 predicts; other models themselves."""
-    policy = getattr(model, "policy", None)
-    classes = type(model).__mro__
-    owner = next((one for one in classes if "predict" in vars(one)), None)
-    is_own = owner is None or owner.__module__.partition(".")[0] not in _ALGORITHMS
+    owner = next((one for one in type(model).__mro__ if "predict" in vars(one)), object)
+    is_own = owner.__module__.partition(".")[0] not in _ALGORITHMS
     if is_own or "predict" in getattr(model, "__dict__", {}):
         return model
+    policy = getattr(model, "policy", None)
     return policy if callable(getattr(policy, "predict", None)) else model
 
 

@@ -209,14 +209,10 @@ class TicTacToeVectorEnv(BaseEnv, VectorEnv[NDArray[Any], NDArray[np.intp], NDAr
             plays_o = (games + self._begun[games]) % 2
         else:
             plays_o = np.full(count, mark_of(side) < 0, dtype=np.intp)
-        which = pool.draw(rng, count)
-        if first_opponent:
-            which += first_opponent
-        starts = self._starts
-        if "board" in given:
-            starts = self._starts_from(given["board"])
+        which = pool.draw(rng, count) + first_opponent
         same_board = "board" in given or self.config.start == "empty"
         if same_board:
+            starts = self._starts_from(given["board"]) if "board" in given else self._starts
             states = starts.take(plays_o, axis=-1)
         else:
             seats = (1 - 2 * plays_o).astype(np.int8)
@@ -255,9 +251,7 @@ class TicTacToeVectorEnv(BaseEnv, VectorEnv[NDArray[Any], NDArray[np.intp], NDAr
         cells = self._cells(actions)
         mode = self.autoreset_mode
         games = self._games
-        waiting = None
-        if mode is not AutoresetMode.SAME_STEP:
-            waiting = self._over.nonzero()[0]
+        waiting = None if mode is AutoresetMode.SAME_STEP else self._over.nonzero()[0]
         if waiting is not None and len(waiting) and mode is AutoresetMode.DISABLED:
             raise ResetNeeded(f"the games {waiting.tolist()} are over: reset them by reset_mask")
         if self.config.illegal == "raise":
@@ -309,7 +303,9 @@ class TicTacToeVectorEnv(BaseEnv, VectorEnv[NDArray[Any], NDArray[np.intp], NDAr
         _set_rows(final_obs, over, observations[count:])
         _set_rows(final_masks, over, masks[count:])
         final_seats[over] = seats[count:]
-        infos = _infos(masks[:count], seats[:count], None, np.ones(count, dtype=bool))
+        every = np.ones(count, dtype=bool)
+        ongoing = np.zeros(count, dtype=np.int8)
+        infos = _infos(masks[:count], seats[:count], ongoing, every)
         infos.update(
             final_obs=final_obs,
             _final_obs=finished,
@@ -429,8 +425,7 @@ class TicTacToeVectorEnv(BaseEnv, VectorEnv[NDArray[Any], NDArray[np.intp], NDAr
         `render`. Any other method is called once, and its result repeated. Raises AttributeError if
         there is no such name.
         """
-        names_here = {"board": "boards"}
-        found = getattr(self, names_here.get(name, name))
+        found = getattr(self, "boards" if name == "board" else name)
         if callable(found):
             found = found(*args, **kwargs)
         if name in ("action_masks", "board") or (name == "render" and found is not None):
@@ -485,15 +480,9 @@ def _array_of(
 
 
 def _infos(masks: Any, seats: Any, results: Any, rows: NDArray[np.bool_]) -> dict[str, Any]:
-    """The keys of a single environment's info, with `rows` (B,) as their valid rows.
-
-    results: (B,), or None if all games are unfinished.
-    """
-    if results is None:
-        outcome, illegal = np.zeros((2, len(rows)), dtype=np.int8)
-    else:
-        outcome = OUTCOME_NUMBERS.take(results)
-        illegal = (results >= ILLEGAL).view(np.int8)
+    """The keys of a single environment's info, with `rows` (B,) as their valid rows."""
+    outcome = OUTCOME_NUMBERS.take(results)
+    illegal = (results >= ILLEGAL).view(np.int8)
     infos = {"action_mask": masks, "side": seats, "outcome": outcome, "illegal_move": illegal}
     return infos | {f"_{name}": rows for name in infos}
 

@@ -29,8 +29,6 @@ from tictactoe_env.errors import one_of
 
 __all__ = ["MaskInObservation", "VectorMaskInObservation"]
 
-_MASK_DTYPES = ("int8", "bool", "float32")
-
 
 class _MaskGiver:
     """The keys of the observation and the mask, and the mask of the last observation."""
@@ -162,9 +160,7 @@ class VectorMaskInObservation(_MaskGiver, VectorWrapper):
     ) -> tuple[dict[str, Any], dict[str, Any]]:
         """Reset `env`; games outside `options["reset_mask"]` keep their masks."""
         started = (options or {}).get("reset_mask")
-        if started is None:
-            started = np.ones(self.num_envs, bool)
-        started = np.array(started)
+        started = np.ones(self.num_envs, bool) if started is None else np.array(started)
         observations, infos = self.env.reset(seed=seed, options=options)
         self._masks = self._read_masks(infos, started)
         return self._joined(observations, self._masks.copy()), infos
@@ -204,9 +200,9 @@ class VectorMaskInObservation(_MaskGiver, VectorWrapper):
 
 
 def _dtype_name(dtype: DTypeLike) -> str:
-    """The name of the mask's dtype; ValueError unless it is one of MASK_DTYPES."""
+    """The name of the mask's dtype; ValueError unless it is a known one."""
     name = dtype if isinstance(dtype, str) else np.dtype(dtype).name
-    return one_of("dtype of a mask", name, _MASK_DTYPES)
+    return one_of("dtype of a mask", name, ("int8", "bool", "float32"))
 
 
 def _converted(mask: Any, space: gym.Space[Any]) -> NDArray[Any]:

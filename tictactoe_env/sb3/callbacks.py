@@ -70,9 +70,7 @@ class _EveryNSteps(BaseCallback):
 
     def player(self) -> Policy:
         """The model's policy as it is now."""
-        made: Any = self.model
-        if self.policy is not None:
-            made = self.policy(self.model)
+        made = self.model if self.policy is None else self.policy(self.model)
         return as_policy(made, self._board, self.deterministic, self._symmetric)
 
     def _init_callback(self) -> None:
@@ -271,10 +269,8 @@ class ExactEvaluation(_EveryNSteps):
 
     def _line(self, judgement: _Judgement, is_best: bool, at_end: bool) -> str:
         found = judgement.evaluation
-        when = f"{judgement.steps:,} steps"
-        if at_end:
-            when += ", the end"
-        parts = [when]
+        when = ", the end" if at_end else ""
+        parts = [f"{judgement.steps:,} steps{when}"]
         for side in self._judged():
             result = _result(found, side)
             rates = f"{100 * result.win:.2f} won, {100 * result.draw:.2f} drawn"
@@ -283,10 +279,7 @@ class ExactEvaluation(_EveryNSteps):
                 lost += f" ({100 * result.illegal:.2f} illegal)"
             parts.append(f"{side} %: {rates}, {lost}")
         judged = {side: one for side, one in found.proven.items() if side in self._judged()}
-        if judged:
-            parts.append(verdict(judged, games=False))
-        else:
-            parts.append("sampled")
+        parts.append(verdict(judged, games=False) if judged else "sampled")
         if is_best:
             parts.append("best so far")
         if self._is_reached:

@@ -52,9 +52,7 @@ class MaskableReplayBuffer(ReplayBuffer):
             next_observations = self._seen(self.observations, following, normalizer)
         else:
             next_observations = self._seen(self.next_observations, indices, normalizer)
-        ends = _rows(self.dones, indices)
-        if self.handle_timeout_termination:
-            ends = ends * (1 - _rows(self.timeouts, indices))
+        ends = _rows(self.dones, indices) * (1 - _rows(self.timeouts, indices))
         rewards = self._normalize_reward(_rows(self.rewards, indices), normalizer)
         return MaskableReplayBufferSamples(
             observations=self._seen(self.observations, indices, normalizer),

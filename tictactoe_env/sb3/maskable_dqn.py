@@ -165,12 +165,10 @@ class MaskableDQN(DQN):
             observation, state, episode_start, deterministic=True, action_masks=action_masks
         )
         if not deterministic:
-            count = np.size(actions)
-            if action_masks is None:
-                action_masks = np.ones((count, self.action_space.n), dtype=np.bool_)
-            masks = checked_masks(action_masks, count, int(self.action_space.n))
-            explored = self.random_actions(masks)
-            explores = self.explores(observation, count)
+            shape = (np.size(actions), int(self.action_space.n))
+            masks = np.ones(shape) if action_masks is None else np.reshape(action_masks, shape)
+            explored = self.random_actions(masks.astype(np.bool_))
+            explores = self.explores(observation, len(explored))
             actions = np.where(explores, explored, actions.ravel()).reshape(actions.shape)
         return actions, state
 
@@ -232,9 +230,7 @@ class MaskableDQN(DQN):
         """Reward plus the discounted value of the best legal next action: (B, 1)."""
         with torch.no_grad():
             next_values = self.q_net_target(replay_data.next_observations)
-            choice = next_values
-            if self.double_q:
-                choice = self.q_net(replay_data.next_observations)
+            choice = self.q_net(replay_data.next_observations) if self.double_q else next_values
             best = masked(choice, replay_data.next_action_masks).argmax(dim=1, keepdim=True)
             next_value = next_values.gather(1, best)
             return replay_data.rewards + (1 - replay_data.dones) * self.gamma * next_value

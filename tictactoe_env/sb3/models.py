@@ -46,9 +46,7 @@ def check_observations(policy: Policy, env: VecEnv, seen: Any) -> None:
     policy that is not a `PredictPolicy`, and in environments without boards.
     """
     boards = attributes(env, "board")
-    asked = policy
-    if keeps(policy, CanonicalPolicy):
-        asked = policy.policy
+    asked = policy.policy if keeps(policy, CanonicalPolicy) else policy
     if seen is None or boards is None or not keeps(asked, PredictPolicy):
         return
     shown = np.stack(boards)
