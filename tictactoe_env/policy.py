@@ -120,7 +120,12 @@ class FunctionPolicy:
         self.observation = observation
         self.symmetric = symmetric
         self.actions = checked_actions(actions, self.rules)
-        self.varies = varies
+        self._varies = varies
+
+    @property
+    def varies(self) -> str | None:
+        """The argument; it is said of `function`, so a class with `probs` of its own says nothing."""
+        return self._varies
 
     @property
     def learned_on_images(self) -> bool:
