@@ -188,9 +188,7 @@ def proven(
     that is wrong or beyond the limit.
     """
     path = path_of(spec, rules, "agent")
-    stated = None
-    if is_trained(spec, rules):
-        stated = facts_of(spec, rules).stated
+    stated = facts_of(spec, rules).stated if is_trained(spec, rules) else None
     if path is not None:
         certificate = read(path)
         if certificate.rules != rules:

@@ -115,9 +115,7 @@ def play(
     rules = board_of(specs, board, gravity)
     if seed is None:
         seed = secrets.randbelow(MAX_SEED)
-    kind = ""
-    if values is not None:
-        kind = next(iter(values), OWN)
+    kind = "" if values is None else next(iter(values), OWN)
     shown = {"values": kind, "learn": learn}
     talk = Talk(Console())
     with GameStore(store or default_store()) as saved, ExitStack() as running:
@@ -182,9 +180,7 @@ def serve(
     """
     with explained("play.py", "web"):
         server = importlib.import_module("apps.web.server")
-    rules = None
-    if board or gravity:
-        rules = board_of([], board, gravity)
+    rules = board_of([], board, gravity) if board or gravity else None
     server.serve(store or default_store(), port, rules)
 
 

@@ -24,13 +24,13 @@ with explained("train.py", "train"):
         experiment_of,
         general_line,
         plain_options,
-        saved_config,
     )
     from apps.terminal.study_table import parse_seeds
     from apps.terminal.variation import Variant, parse_varied, variants_of
     from tictactoe_env.exact.evaluation import UNTIL
     from training.cluster import cluster_address
     from training.options import Count
+    from training.run_files import read_config_file
 
 Agent = Annotated[str, Parameter(help="the agent to train", required=False)]
 Until = Annotated[
@@ -85,7 +85,7 @@ def agent_of(arguments: list[str]) -> str:
     first, _, run = arguments[0].partition("=")
     run = run or "".join(arguments[1:2])
     if first == "--resume" and run:
-        return str(saved_config(Path(run))["agent"])
+        return str(read_config_file(Path(run))["agent"])
     if first.startswith("-"):
         names = ", ".join(TRAINABLE)
         raise ValueError(f"name the agent first ({names}), or the run in --resume RUN; got {first}")
@@ -126,7 +126,7 @@ def resume_run(
         resume: its folder; only --steps may change, and --until has to be given again; a trie also
             learns the games played with it, and the games of --learn-from
     """
-    saved = saved_config(resume)
+    saved = read_config_file(resume)
     name = str(saved["agent"])
     if agent not in ("", name):
         raise ValueError(f"{resume} is a run of {name}, not of {agent}")

@@ -27,12 +27,11 @@ from tictactoe_env.games.game import Game
 from tictactoe_env.games.store import GameStore
 from tictactoe_env.rules import Rules
 from training import learned
+from training.checkpoint import MODEL
 
 TRIE = "trie"  # the agent of the learner
 LEARNER_FOLDER = Path(LEARNER_ID)
 LEARNER_RULES = Rules()
-LEARNER_OPTIONS = {"steps": 0, "untried": "draw"}
-MODEL = "model.safetensors"
 
 
 class Pupil:
@@ -149,4 +148,4 @@ def make_learner(folder: Path) -> None:
 def _beginner() -> Any:
     """The learner of a trie that has seen no game."""
     module: Any = agents.module(TRIE)
-    return module.begin(module.Config(**LEARNER_OPTIONS))
+    return module.begin(module.Config(steps=0, untried="draw"))

@@ -94,11 +94,9 @@ def evenly(items: Sequence[Any], most: int | None) -> list[Any]:
 
 def _player_of_model(path: Path, saved: Mapping[str, Any], arrays: Arrays) -> Policy:
     """The player of a model that a run has kept."""
-    module: Any = agents.module(saved["agent"])
-    player: Policy = module.player(
-        read_config(module.Config, saved["config"], path / CONFIG), arrays
-    )
-    return player
+    module = agents.module(saved["agent"])
+    config = read_config(module.Config, saved["config"], path / CONFIG)
+    return module.player(config, arrays)
 
 
 class Rounds(NamedTuple):

@@ -80,9 +80,7 @@ class CommandLine:
 
     def print_help(self) -> None:
         """Print a section for each program, with the options that are in no section before it."""
-        shown = list(self.programs.values())
-        if not self.is_whole:
-            shown = [self.programs[""]]
+        shown = [*self.programs.values()] if self.is_whole else [self.programs[""]]
         known: set[str] = set()
         for place, program in enumerate(shown):
             own = [one for one in parameters_of(program) if one.name not in known]

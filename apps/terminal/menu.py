@@ -128,9 +128,7 @@ class Menu:
         question = f"How many {unit_of(agent)} at most, or Enter for those of the agent?"
 
         def understand(text: str) -> str:
-            if not text:
-                return ""
-            return str(number(1, 10**12)(text))
+            return str(number(1, 10**12)(text)) if text else ""
 
         steps = self._ask(question, understand)
         words = [agent, "--board", rules_text(self.rules), "--until", "unbeatable"]

@@ -114,9 +114,7 @@ def _thought(thoughts: Thoughts, cell: int) -> str:
     if thoughts.values is None:
         return f"{100 * (thoughts.probs[cell] or 0):.0f} %"
     value = thoughts.values[cell]
-    if value is None:
-        return "?"
-    return number(value)
+    return "?" if value is None else number(value)
 
 
 def number(value: float) -> str:

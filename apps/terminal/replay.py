@@ -46,21 +46,15 @@ class Replay:
         is_end = at == len(game.moves)
         board = game.boards[min(at, len(game.boards) - 1)]  # an illegal move adds none
         last = game.moves[at - 1] if at > 0 else None
-        taken = ""
-        if is_end and game.ended == "illegal":
-            taken = side_of(at - 1)
-        exact = None
-        if values and self.verdicts and not is_end:
-            exact = analyse(board, game.rules)
+        taken = side_of(at - 1) if is_end and game.ended == "illegal" else ""
+        exact = analyse(board, game.rules) if values and self.verdicts and not is_end else None
         heading = Text()
         if game.id:
             heading.append(f"game {game.id}, ")
         heading.append(f"{local_time(game)[:DATE]}, {game.rules}: ")
         heading.append(versus(game.x.name, game.o.name))
         drawn = picture(board, game.rules, console, last, taken, exact=exact)
-        end = []
-        if is_end:
-            end = [Text(result_text(game), "bold"), Text(what_decided(game))]
+        end = [Text(result_text(game), "bold"), Text(what_decided(game))] if is_end else []
         return Group(heading, drawn, self.sentence(at), *end)
 
     def sentence(self, at: int) -> Text:

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import agents
-from apps.terminal.experiments import Experiment, continued, experiment_of, saved_config
+from apps.terminal.experiments import Experiment, continued, experiment_of
 from tictactoe_env.opponents import parse_pool, split_options
+from training.run_files import read_config_file
 from training.selfplay import RIVAL
 
 if TYPE_CHECKING:
@@ -89,10 +90,10 @@ def saved_pair(
 ) -> Pair:
     """The two of a resumed run. The steps that were typed are those of both."""
     other = folder.with_name(str(saved["rival"]))
-    saved_other = saved_config(other)
+    saved_other = read_config_file(other)
     if saved_other.get("rival_of") != folder.name:
         raise ValueError(f"{other} was not trained with {folder}: was one of them renamed?")
-    steps = {name: typed[name] for name in ("steps",) if name in typed}
+    steps = {"steps": typed["steps"]} if "steps" in typed else {}
     rival_module = agents.module(saved_other["agent"])
     second = continued(rival_module, other, saved_other, steps)
     return continued(module, folder, saved, typed), second

@@ -12,7 +12,6 @@ from tictactoe_env.notation import replay
 from tictactoe_env.rules import MAX_BITS, GameState, Rules, game_state
 
 MAX_SEED = 2**53  # JavaScript represents every whole number up to this one exactly
-HUMAN = "human"
 
 Side = Literal["X", "O"]
 Result = Literal["X", "O", "draw"]
