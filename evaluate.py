@@ -248,10 +248,7 @@ def compare_with_model(folder: Path, certificate: Certificate, limit: Limit) -> 
 
 
 def show_position(
-    *agents: Agent,
-    position: str,
-    board: Board = None,
-    gravity: Gravity = False,
+    *agents: Agent, position: str, board: Board = None, gravity: Gravity = False
 ) -> None:
     """Print what the agents think of one position.
 
@@ -265,10 +262,7 @@ def show_position(
 
 
 def show_trees(
-    *agents: Agent,
-    tree: OneOrNone[Count],
-    board: Board = None,
-    gravity: Gravity = False,
+    *agents: Agent, tree: OneOrNone[Count], board: Board = None, gravity: Gravity = False
 ) -> None:
     """Print the moves of the agents as a tree.
 

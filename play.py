@@ -120,7 +120,7 @@ def play(
     talk = Talk(Console())
     with GameStore(store or default_store()) as saved, ExitStack() as running:
         if not (x or o or games or program):
-            menu.Menu(rules, talk, saved, seed, train, delay, **shown).run()
+            menu.Menu(rules, talk, saved, seed, train, delay, shown).run()
             return
         if program and x and o:
             raise ValueError("--program takes the place of a player: leave --x or --o out")
@@ -133,12 +133,7 @@ def play(
         session.play_all(games or 1, seed)
 
 
-def watch(
-    *,
-    replay: Count,
-    delay: Delay = None,
-    store: Store = None,
-) -> None:
+def watch(*, replay: Count, delay: Delay = None, store: Store = None) -> None:
     """Show a saved game.
 
     Args:
@@ -148,12 +143,7 @@ def watch(
         replays.watch(games.get(replay), Talk(Console()), delay)
 
 
-def list_games(
-    *,
-    list: OneOrNone[Count],
-    player: str | None = None,
-    store: Store = None,
-) -> None:
+def list_games(*, list: OneOrNone[Count], player: str | None = None, store: Store = None) -> None:
     """List the newest saved games.
 
     Args:

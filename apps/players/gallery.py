@@ -274,13 +274,9 @@ class Gallery:
         way: the parts of an id; only the folders that it names are searched.
         """
         for name, folder in self.folders.items():
-            if way is None:
-                found = certificates(folder)
-            elif way[0] == name:
-                found = certificates(folder, way[1:])
-            else:
+            if way is not None and way[0] != name:
                 continue
-            for path in found:
+            for path in certificates(folder, None if way is None else way[1:]):
                 place = place_of(path)
                 id = "/".join((name, *place.relative_to(folder).parts))
                 yield Player(id, RUN, place=place, stamp=pupil.stamp_of(path))

@@ -92,12 +92,7 @@ class Pupil:
 
 def learned_text(games: int) -> str:
     """A number of games that a run has learned from, in words."""
-    if games == 0:
-        counted = "no game"
-    elif games == 1:
-        counted = "1 game"
-    else:
-        counted = f"{games:,} games"
+    counted = {0: "no game", 1: "1 game"}.get(games, f"{games:,} games")
     return f"learned from {counted} played here"
 
 

@@ -93,7 +93,7 @@ def watch(game: Game, talk: Talk, delay: float | None = None) -> None:
     """
     with talk.console.status("evaluating every move"):
         replay = Replay(game)
-    if talk.is_terminal and sys.stdin.isatty():
+    if talk.console.is_terminal and sys.stdin.isatty():
         _watch_by_keys(replay, talk, delay)
         return
     for at in range(len(game.moves) + 1):

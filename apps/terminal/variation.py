@@ -27,8 +27,6 @@ from training.charts import Curve, compare
 from training.files import write_csv
 from training.options import options_of, typed
 
-FORM = "OPTION=VALUE,VALUE"
-
 
 class Variant(NamedTuple):
     """One combination of values. label: such as "discount=0.9", "" if nothing is varied."""
@@ -58,7 +56,7 @@ def parse_varied(text: str) -> tuple[str, tuple[str, ...]]:
     separator = ";" if ";" in listed else ","
     values = tuple(value.strip() for value in listed.split(separator))
     if not name or not all(values):
-        raise ValueError(f"expected {FORM}, such as discount=0.75,0.9, got {text!r}")
+        raise ValueError(f"expected OPTION=VALUE,VALUE, such as discount=0.75,0.9, got {text!r}")
     if len({*values}) < len(values):
         raise ValueError(f"expected each value of {name} once, got {text!r}")
     return name.strip().lstrip("-").replace("-", "_"), values

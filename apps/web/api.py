@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from io import BytesIO
 from typing import Annotated, Any
 
@@ -48,20 +49,20 @@ SUMMARY = (
 """The attributes of an `Entry` that a list shows."""
 
 
+@dataclass(eq=False)
 class Api:
     """The endpoints, and what they share.
 
     Each request has a thread; heavy work (see `apps.web.work.is_heavy`) is done in processes.
+    further: boards to play on, besides those of the page.
     """
 
-    def __init__(
-        self, store: GameStore, gallery: Gallery, processes: Processes, board: Rules | None
-    ):
-        self.store = store
-        self.gallery = gallery
-        self.processes = processes
-        self.further = [] if board is None else [board]
-        self.proofs: dict[str, Json] = {}  # by the sha256 of a certificate, or the id of a player
+    store: GameStore
+    gallery: Gallery
+    processes: Processes
+    further: Sequence[Rules]
+    # By the sha256 of a certificate, or the id of a player.
+    proofs: dict[str, Json] = field(default_factory=dict)
 
     def run(self, heavy: bool, function: Callable[..., Any], *asked: Any) -> Any:
         """Call a function, in a process if it is heavy, else in the thread of the request."""
