@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from types import MappingProxyType
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import numpy as np
@@ -54,7 +53,7 @@ class Menu:
     seed: int
     train: Callable[[list[str]], int]
     delay: float | None = None
-    shown: Mapping[str, Any] = MappingProxyType({})
+    shown: Mapping[str, Any] = field(default_factory=dict)
 
     def run(self) -> None:
         """Ask and do what is chosen. Raises EOFError at the end of the input."""
