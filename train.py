@@ -130,7 +130,7 @@ def resume_run(
     name = str(saved["agent"])
     if agent not in ("", name):
         raise ValueError(f"{resume} is a run of {name}, not of {agent}")
-    experiments = rivals.resumed(agents.module(name), resume, saved, options)
+    experiments = rivals.resumed(resume, saved, options)
     learn_from = options.get("learn_from", "")
     return train_all(experiments, until, resume, export_sb3, is_resumed=True, learn_from=learn_from)
 

@@ -189,10 +189,9 @@ def experiment_of(module: Any, options: Mapping[str, Any]) -> Experiment:
     return Experiment(module, module.Config(**chosen), preset)
 
 
-def continued(
-    module: Any, folder: Path, saved: Mapping[str, Any], options: Mapping[str, Any]
-) -> Experiment:
+def continued(folder: Path, saved: Mapping[str, Any], options: Mapping[str, Any]) -> Experiment:
     """The agent of a run to be continued; ValueError if more than its `steps` would change."""
+    module: Any = agents.module(saved["agent"])
     before = read_config(module.Config, saved["config"], folder / "config.json")
     chosen = options_in(module, options)
     chosen.pop("learn_from", None)  # more games
