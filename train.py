@@ -26,7 +26,7 @@ with explained("train.py", "train"):
         plain_options,
     )
     from apps.terminal.study_table import parse_seeds
-    from apps.terminal.variation import Variant, parse_varied, variants_of
+    from apps.terminal.variation import parse_varied, variants_of
     from tictactoe_env.exact.evaluation import UNTIL
     from training.cluster import cluster_address
     from training.options import Count
@@ -246,12 +246,9 @@ def study(
     experiment = experiment_of(module, options)
     rivals.refuse_half(experiment)
     name = experiment.name
-    if vary:
-        variants = variants_of(module, options, list(map(parse_varied, vary)))
-        folder = out or Path("runs") / f"{name}-vary"
-    else:
-        variants = [Variant({}, experiment)]
-        folder = out or Path("runs") / f"{name}-study"
+    variants = variants_of(module, options, [parse_varied(text) for text in vary or ()])
+    kind = "vary" if vary else "study"
+    folder = out or Path("runs") / f"{name}-{kind}"
     with explained("train.py", "cluster" if cluster else "train"):
         return train_seeds(folder, name, variants, seeds, until, cluster, jobs)
 

@@ -67,8 +67,9 @@ def variants_of(
 ) -> list[Variant]:
     """All combinations of the values of varied options, beside the options that were typed.
 
-    Any option of the agent can be varied, and its board and preset. Raises ValueError for another
-    option, for one that is given twice, and for a value that the agent refuses.
+    Any option of the agent can be varied, and its board and preset; if nothing is, there is one
+    variant without values. Raises ValueError for another option, for one that is given twice, and
+    for a value that the agent refuses.
     """
     names = [name for name, _ in varied]
     variants = []
