@@ -28,7 +28,7 @@ with explained("evaluate.py", "play"):
     from apps.players.titles import id_of
     from apps.terminal import report
     from apps.terminal.battle import battle as play_games
-    from apps.terminal.command_line import CommandLine, Flag, OneOrNone, read_by
+    from apps.terminal.command_line import CommandLine, Flag, Gravity, OneOrNone, read_by
     from apps.terminal.examine import MET, examine, remembers, tree_text
     from apps.terminal.report import PipedConsole
     from apps.terminal.talk import Seconds
@@ -69,7 +69,6 @@ Board = Annotated[
         help="rows, columns and marks in a row (default: those of the first run, or 3x3x3)",
     ),
 ]
-Gravity = Annotated[Flag, Parameter(help="pieces fall, as in Connect Four")]
 Json = Annotated[Path | None, Parameter(help="also write all results to this JSON file")]
 Games = Annotated[
     Count | None,

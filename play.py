@@ -21,7 +21,7 @@ with explained("play.py", "play"):
     from apps.players.titles import id_of
     from apps.terminal import menu
     from apps.terminal import replay as replays
-    from apps.terminal.command_line import CommandLine, Flag, OneOrNone, read_by
+    from apps.terminal.command_line import CommandLine, Gravity, OneOrNone, read_by
     from apps.terminal.game import TerminalSession, default_store, seats_of
     from apps.terminal.talk import Seconds, Talk
     from tictactoe_env.errors import printable
@@ -50,7 +50,6 @@ Board = Annotated[
         help="rows, columns, marks in a row (default: those of the first run that plays, or 3x3x3)",
     ),
 ]
-Gravity = Annotated[Flag, Parameter(help="pieces fall, as in Connect Four")]
 Store = Annotated[
     Path | None,
     Parameter(

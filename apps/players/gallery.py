@@ -276,7 +276,7 @@ class Gallery:
         for name, folder in self.folders.items():
             if way is not None and way[0] != name:
                 continue
-            for path in certificates(folder, None if way is None else way[1:]):
+            for path in certificates(folder, way and way[1:]):
                 place = place_of(path)
                 id = "/".join((name, *place.relative_to(folder).parts))
                 yield Player(id, RUN, place=place, stamp=pupil.stamp_of(path))
@@ -322,8 +322,9 @@ def _run_entry(player: Player, games: object) -> Entry:
         is_small = found.rules.cells <= QUICK_CELLS
         if is_small:
             verify(found)
-        is_pupil = pupil.learns(place, found.stated.agent)
-        count = pupil.Pupil(place).games if is_pupil else None
+        count = None
+        if pupil.learns(place, found.stated.agent):
+            count = pupil.Pupil(place).games
         facts = replace(found, moves={})
         return Entry(player, facts, is_small, sha256_of(place), learned=count)
     except (ValueError, OSError) as error:

@@ -46,6 +46,7 @@ from training.options import expected_of, typed
 Program = Callable[..., Any]
 Item = TypeVar("Item")
 Flag = Annotated[bool, Parameter(show_default=False)]
+Gravity = Annotated[Flag, Parameter(help="pieces fall, as in Connect Four")]
 OneOrNone = Annotated[list[Item], Parameter(consume_multiple=(0, 1), n_tokens=1)]
 """A list of the value that is typed, or of none: --tree 3 or --tree."""
 HELP = ("--help", "-h")

@@ -271,4 +271,6 @@ def entry_text(value: float | str) -> str:
     """A text as it is, a whole number in full, any other number with four significant digits."""
     if isinstance(value, str):
         return value
-    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.4g}"
+    if float(value).is_integer():
+        return f"{value:,.0f}"
+    return f"{value:,.4g}"

@@ -47,14 +47,18 @@ class Replay:
         board = game.boards[min(at, len(game.boards) - 1)]  # an illegal move adds none
         last = game.moves[at - 1] if at > 0 else None
         taken = side_of(at - 1) if is_end and game.ended == "illegal" else ""
-        exact = analyse(board, game.rules) if values and self.verdicts and not is_end else None
+        exact = None
+        if values and self.verdicts and not is_end:
+            exact = analyse(board, game.rules)
         heading = Text()
         if game.id:
             heading.append(f"game {game.id}, ")
         heading.append(f"{local_time(game)[:DATE]}, {game.rules}: ")
         heading.append(versus(game.x.name, game.o.name))
         drawn = picture(board, game.rules, console, last, taken, exact=exact)
-        end = [Text(result_text(game), "bold"), Text(what_decided(game))] if is_end else []
+        end = []
+        if is_end:
+            end = [Text(result_text(game), "bold"), Text(what_decided(game))]
         return Group(heading, drawn, self.sentence(at), *end)
 
     def sentence(self, at: int) -> Text:

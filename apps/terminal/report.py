@@ -176,7 +176,9 @@ def rates_text(rates: Rates | None) -> list[str]:
 
 def decimals(number: float) -> str:
     """A number with four decimals; one above 0 that would look like 0 as a power of ten."""
-    return f"{number:.1g}" if 0 < number < 0.00005 else f"{number:.4f}"
+    if 0 < number < 0.00005:
+        return f"{number:.1g}"
+    return f"{number:.4f}"
 
 
 # --- several agents, and sampled games ----------------------------------------------------------

@@ -85,7 +85,7 @@ def saved_pair(folder: Path, saved: Mapping[str, Any], typed: Mapping[str, Any])
     saved_other = read_config_file(other)
     if saved_other.get("rival_of") != folder.name:
         raise ValueError(f"{other} was not trained with {folder}: was one of them renamed?")
-    steps = {"steps": typed["steps"]} if "steps" in typed else {}
+    steps = {name: value for name, value in typed.items() if name == "steps"}
     return continued(folder, saved, typed), continued(other, saved_other, steps)
 
 

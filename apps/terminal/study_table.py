@@ -91,7 +91,9 @@ def spread(values: Sequence[float], digits: int = 0, scale: float = 1) -> str:
         return ""
     points = min(values), statistics.median(values), max(values)
     low, middle, high = (f"{scale * value:,.{digits}f}" for value in points)
-    return middle if low == high else f"{middle} ({low} to {high})"
+    if low == high:
+        return middle
+    return f"{middle} ({low} to {high})"
 
 
 def table(found: Rows, goals: Sequence[str]) -> tuple[list[str], list[list[str]]]:

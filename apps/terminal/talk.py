@@ -130,7 +130,9 @@ def _key(seconds: float | None) -> str:
 def _windows_key(seconds: float | None) -> str:
     import msvcrt
 
-    end = float("inf") if seconds is None else time.monotonic() + seconds
+    end = float("inf")
+    if seconds is not None:
+        end = time.monotonic() + seconds
     while not msvcrt.kbhit():  # type: ignore[attr-defined,unused-ignore]
         if time.monotonic() >= end:
             return ""

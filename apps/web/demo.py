@@ -104,7 +104,9 @@ def table(entry: Entry) -> Json:
         ]
         for row, board in zip(model.q_values(boards), boards, strict=True)
     ]
-    is_new = model.is_new(boards) if hasattr(model, "is_new") else np.zeros(len(boards), bool)
+    is_new = np.zeros(len(boards), bool)
+    if hasattr(model, "is_new"):
+        is_new = model.is_new(boards)
     return {
         "moves": moves,
         "values": values,
