@@ -28,7 +28,7 @@ with explained("evaluate.py", "play"):
     from apps.players.titles import id_of
     from apps.terminal import report
     from apps.terminal.battle import battle as play_games
-    from apps.terminal.command_line import CommandLine, Flag, OneOrNone, read_by
+    from apps.terminal.command_line import CommandLine, Flag, Gravity, OneOrNone, read_by
     from apps.terminal.examine import MET, examine, remembers, tree_text
     from apps.terminal.report import PipedConsole
     from apps.terminal.talk import Seconds
@@ -69,7 +69,6 @@ Board = Annotated[
         help="rows, columns and marks in a row (default: those of the first run, or 3x3x3)",
     ),
 ]
-Gravity = Annotated[Flag, Parameter(help="pieces fall, as in Connect Four")]
 Json = Annotated[Path | None, Parameter(help="also write all results to this JSON file")]
 Games = Annotated[
     Count | None,
@@ -188,9 +187,7 @@ def proven(
     that is wrong or beyond the limit.
     """
     path = path_of(spec, rules, "agent")
-    stated = None
-    if is_trained(spec, rules):
-        stated = facts_of(spec, rules).stated
+    stated = facts_of(spec, rules).stated if is_trained(spec, rules) else None
     if path is not None:
         certificate = read(path)
         if certificate.rules != rules:
@@ -250,10 +247,7 @@ def compare_with_model(folder: Path, certificate: Certificate, limit: Limit) -> 
 
 
 def show_position(
-    *agents: Agent,
-    position: str,
-    board: Board = None,
-    gravity: Gravity = False,
+    *agents: Agent, position: str, board: Board = None, gravity: Gravity = False
 ) -> None:
     """Print what the agents think of one position.
 
@@ -267,10 +261,7 @@ def show_position(
 
 
 def show_trees(
-    *agents: Agent,
-    tree: OneOrNone[Count],
-    board: Board = None,
-    gravity: Gravity = False,
+    *agents: Agent, tree: OneOrNone[Count], board: Board = None, gravity: Gravity = False
 ) -> None:
     """Print the moves of the agents as a tree.
 

@@ -21,7 +21,7 @@ with explained("play.py", "play"):
     from apps.players.titles import id_of
     from apps.terminal import menu
     from apps.terminal import replay as replays
-    from apps.terminal.command_line import CommandLine, Flag, OneOrNone, read_by
+    from apps.terminal.command_line import CommandLine, Gravity, OneOrNone, read_by
     from apps.terminal.game import TerminalSession, default_store, seats_of
     from apps.terminal.talk import Seconds, Talk
     from tictactoe_env.errors import printable
@@ -50,7 +50,6 @@ Board = Annotated[
         help="rows, columns, marks in a row (default: those of the first run that plays, or 3x3x3)",
     ),
 ]
-Gravity = Annotated[Flag, Parameter(help="pieces fall, as in Connect Four")]
 Store = Annotated[
     Path | None,
     Parameter(
@@ -115,14 +114,12 @@ def play(
     rules = board_of(specs, board, gravity)
     if seed is None:
         seed = secrets.randbelow(MAX_SEED)
-    kind = ""
-    if values is not None:
-        kind = next(iter(values), OWN)
+    kind = "" if values is None else next(iter(values), OWN)
     shown = {"values": kind, "learn": learn}
     talk = Talk(Console())
     with GameStore(store or default_store()) as saved, ExitStack() as running:
         if not (x or o or games or program):
-            menu.Menu(rules, talk, saved, seed, train, delay, **shown).run()
+            menu.Menu(rules, talk, saved, seed, train, delay, shown).run()
             return
         if program and x and o:
             raise ValueError("--program takes the place of a player: leave --x or --o out")
@@ -135,12 +132,7 @@ def play(
         session.play_all(games or 1, seed)
 
 
-def watch(
-    *,
-    replay: Count,
-    delay: Delay = None,
-    store: Store = None,
-) -> None:
+def watch(*, replay: Count, delay: Delay = None, store: Store = None) -> None:
     """Show a saved game.
 
     Args:
@@ -150,12 +142,7 @@ def watch(
         replays.watch(games.get(replay), Talk(Console()), delay)
 
 
-def list_games(
-    *,
-    list: OneOrNone[Count],
-    player: str | None = None,
-    store: Store = None,
-) -> None:
+def list_games(*, list: OneOrNone[Count], player: str | None = None, store: Store = None) -> None:
     """List the newest saved games.
 
     Args:
@@ -182,9 +169,7 @@ def serve(
     """
     with explained("play.py", "web"):
         server = importlib.import_module("apps.web.server")
-    rules = None
-    if board or gravity:
-        rules = board_of([], board, gravity)
+    rules = board_of([], board, gravity) if board or gravity else None
     server.serve(store or default_store(), port, rules)
 
 

@@ -24,13 +24,13 @@ with explained("train.py", "train"):
         experiment_of,
         general_line,
         plain_options,
-        saved_config,
     )
     from apps.terminal.study_table import parse_seeds
-    from apps.terminal.variation import Variant, parse_varied, variants_of
+    from apps.terminal.variation import parse_varied, variants_of
     from tictactoe_env.exact.evaluation import UNTIL
     from training.cluster import cluster_address
     from training.options import Count
+    from training.run_files import read_config_file
 
 Agent = Annotated[str, Parameter(help="the agent to train", required=False)]
 Until = Annotated[
@@ -85,7 +85,7 @@ def agent_of(arguments: list[str]) -> str:
     first, _, run = arguments[0].partition("=")
     run = run or "".join(arguments[1:2])
     if first == "--resume" and run:
-        return str(saved_config(Path(run))["agent"])
+        return str(read_config_file(Path(run))["agent"])
     if first.startswith("-"):
         names = ", ".join(TRAINABLE)
         raise ValueError(f"name the agent first ({names}), or the run in --resume RUN; got {first}")
@@ -126,11 +126,11 @@ def resume_run(
         resume: its folder; only --steps may change, and --until has to be given again; a trie also
             learns the games played with it, and the games of --learn-from
     """
-    saved = saved_config(resume)
+    saved = read_config_file(resume)
     name = str(saved["agent"])
     if agent not in ("", name):
         raise ValueError(f"{resume} is a run of {name}, not of {agent}")
-    experiments = rivals.resumed(agents.module(name), resume, saved, options)
+    experiments = rivals.resumed(resume, saved, options)
     learn_from = options.get("learn_from", "")
     return train_all(experiments, until, resume, export_sb3, is_resumed=True, learn_from=learn_from)
 
@@ -246,12 +246,9 @@ def study(
     experiment = experiment_of(module, options)
     rivals.refuse_half(experiment)
     name = experiment.name
-    if vary:
-        variants = variants_of(module, options, list(map(parse_varied, vary)))
-        folder = out or Path("runs") / f"{name}-vary"
-    else:
-        variants = [Variant({}, experiment)]
-        folder = out or Path("runs") / f"{name}-study"
+    variants = variants_of(module, options, [parse_varied(text) for text in vary or ()])
+    kind = "vary" if vary else "study"
+    folder = out or Path("runs") / f"{name}-{kind}"
     with explained("train.py", "cluster" if cluster else "train"):
         return train_seeds(folder, name, variants, seeds, until, cluster, jobs)
 

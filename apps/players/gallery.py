@@ -7,7 +7,6 @@ no id can reach a file that is not listed.
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,20 +15,13 @@ from pathlib import Path
 
 import agents
 from apps.players import pupil, titles
-from apps.players.seat import Seat, seat_at
+from apps.players.seat import Seat, seat_at, sha256_of
 from apps.players.titles import BOARDS, GROUPS, LEARNER, LEARNER_ID, PLAYERS, title_of
 from tictactoe_env import opponents
-from tictactoe_env.certificates.certificate import (
-    FILE,
-    certify,
-    check_digest,
-    read,
-    read_bytes,
-    verify,
-)
+from tictactoe_env.certificates.certificate import certify, check_digest, read, verify
 from tictactoe_env.certificates.content import Certificate
 from tictactoe_env.certificates.runs import FOLDERS, certificates, newest_run, place_of
-from tictactoe_env.certificates.stated import CertificateError, name_of
+from tictactoe_env.certificates.stated import CertificateError, Stated, name_of
 from tictactoe_env.errors import printable, unknown_name
 from tictactoe_env.exact.positions import ENUMERABLE
 from tictactoe_env.games.game import Participant
@@ -72,16 +64,17 @@ class Entry:
     @cached_property
     def title(self) -> str:
         """The title that people call it by."""
-        if self.facts is None:
-            return title_of(self.id)
-        return title_of(self.id, self.facts.stated)
+        return title_of(self.id, self.stated)
+
+    @property
+    def stated(self) -> Stated | None:
+        """What its certificate states of its training."""
+        return None if self.facts is None else self.facts.stated
 
     @property
     def agent(self) -> str:
         """The trained agent, or the name without options."""
-        if self.facts is None:
-            return self.player.name
-        return self.facts.stated.agent
+        return self.player.name if self.stated is None else self.stated.agent
 
     @property
     def broken(self) -> bool:
@@ -95,10 +88,8 @@ class Entry:
             return PLAYERS[self.id]
         if self.kind == RUN:
             return "run"
-        if self.kind == TRAINED and self.unbeatable:
-            return "proven"
         if self.kind == TRAINED:
-            return "beatable"
+            return "proven" if self.unbeatable else "beatable"
         if self.agent in {*PLAYERS, *titles.WITH_OPTIONS}:
             return "strong"
         return "other"
@@ -139,9 +130,7 @@ class Entry:
     @property
     def side(self) -> str:
         """The only side that it was trained to play; "" for both."""
-        if self.facts is None:
-            return ""
-        return self.facts.only
+        return "" if self.facts is None else self.facts.only
 
     @property
     def results(self) -> str:
@@ -153,12 +142,10 @@ class Entry:
     @property
     def method(self) -> str:
         """The method of its preset, in a sentence; "" without a preset."""
-        if self.facts is None:
+        if self.stated is None or self.stated.preset is None:
             return ""
-        presets = agents.presets(self.facts.stated.agent)
-        if self.facts.stated.preset not in presets:
-            return ""
-        return presets[self.facts.stated.preset].sentence
+        preset = agents.presets(self.stated.agent).get(self.stated.preset)
+        return "" if preset is None else preset.sentence
 
     @property
     def rules(self) -> Rules | None:
@@ -189,9 +176,7 @@ class Entry:
     @property
     def participant(self) -> Participant:
         """The player as the game store names it; a run has the sha256 of its certificate."""
-        kind = AGENT
-        if self.player.place is not None:
-            kind = RUN
+        kind = AGENT if self.player.place is None else RUN
         return Participant(kind, self.id, self.sha256)
 
     def plays(self, rules: Rules) -> bool:
@@ -289,13 +274,9 @@ class Gallery:
         way: the parts of an id; only the folders that it names are searched.
         """
         for name, folder in self.folders.items():
-            if way is None:
-                found = certificates(folder)
-            elif way[0] == name:
-                found = certificates(folder, way[1:])
-            else:
+            if way is not None and way[0] != name:
                 continue
-            for path in found:
+            for path in certificates(folder, way and way[1:]):
                 place = place_of(path)
                 id = "/".join((name, *place.relative_to(folder).parts))
                 yield Player(id, RUN, place=place, stamp=pupil.stamp_of(path))
@@ -344,9 +325,8 @@ def _run_entry(player: Player, games: object) -> Entry:
         count = None
         if pupil.learns(place, found.stated.agent):
             count = pupil.Pupil(place).games
-        file = place / FILE if place.is_dir() else place
-        sha256 = hashlib.sha256(read_bytes(file)).hexdigest()
-        return Entry(player, replace(found, moves={}), is_small, sha256, learned=count)
+        facts = replace(found, moves={})
+        return Entry(player, facts, is_small, sha256_of(place), learned=count)
     except (ValueError, OSError) as error:
         shown = player._replace(id=printable(player.id))
         return Entry(shown, reason=printable(error)[:300])

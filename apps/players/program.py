@@ -180,7 +180,7 @@ class CheckedPlayer(TextPolicy):
     more may come. If something is wrong, no answer since the last check is kept.
     """
 
-    def __init__(self, program: Program, file: Path | None = None):
+    def __init__(self, program: Program, file: Path | None):
         super().__init__(program, program.rules, prompt=program.line, file=file, batch=1)
         self.program = program
         self._first: tuple[str, str] | None = None  # position and answer

@@ -27,12 +27,11 @@ from tictactoe_env.games.game import Game
 from tictactoe_env.games.store import GameStore
 from tictactoe_env.rules import Rules
 from training import learned
+from training.checkpoint import MODEL
 
 TRIE = "trie"  # the agent of the learner
 LEARNER_FOLDER = Path(LEARNER_ID)
 LEARNER_RULES = Rules()
-LEARNER_OPTIONS = {"steps": 0, "untried": "draw"}
-MODEL = "model.safetensors"
 
 
 class Pupil:
@@ -93,12 +92,7 @@ class Pupil:
 
 def learned_text(games: int) -> str:
     """A number of games that a run has learned from, in words."""
-    if games == 0:
-        counted = "no game"
-    elif games == 1:
-        counted = "1 game"
-    else:
-        counted = f"{games:,} games"
+    counted = {0: "no game", 1: "1 game"}.get(games, f"{games:,} games")
     return f"learned from {counted} played here"
 
 
@@ -149,4 +143,4 @@ def make_learner(folder: Path) -> None:
 def _beginner() -> Any:
     """The learner of a trie that has seen no game."""
     module: Any = agents.module(TRIE)
-    return module.begin(module.Config(**LEARNER_OPTIONS))
+    return module.begin(module.Config(steps=0, untried="draw"))

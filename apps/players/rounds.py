@@ -2,13 +2,14 @@
 
 players = players_of({"dqn-0": "runs/dqn-0"}, Rules())
 rounds = played(players, Rules(), Limit())
-rounds.x, rounds.standings
+rounds.x, rounds.sentences
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
+from dataclasses import dataclass
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -94,25 +95,55 @@ def evenly(items: Sequence[Any], most: int | None) -> list[Any]:
 
 def _player_of_model(path: Path, saved: Mapping[str, Any], arrays: Arrays) -> Policy:
     """The player of a model that a run has kept."""
-    module: Any = agents.module(saved["agent"])
-    player: Policy = module.player(
-        read_config(module.Config, saved["config"], path / CONFIG), arrays
-    )
-    return player
+    module = agents.module(saved["agent"])
+    config = read_config(module.Config, saved["config"], path / CONFIG)
+    return module.player(config, arrays)
 
 
-class Rounds(NamedTuple):
-    """The exact games of all players. x: (P, Q), the mean result of each X against each O."""
+@dataclass(frozen=True)
+class Rounds:
+    """The exact games of all players.
 
+    x: (P, Q), the mean result of each X against each O. lost: the shortest game that each player
+    can lose, by side: "" if none, "?" beyond the limit.
+    """
+
+    players: Sequence[Player]
     as_x: Sequence[Player]
     as_o: Sequence[Player]
     x: NDArray[np.float64]
+    lost: Sequence[Mapping[str, str]]
 
-    @property
+    @cached_property
     def standings(self) -> Standings | None:
         """Who beats whom; None unless all play both sides."""
-        play_both = all(player.sides == SIDES for player in (*self.as_x, *self.as_o))
+        play_both = all(player.sides == SIDES for player in self.players)
         return Standings(self.x) if play_both else None
+
+    @property
+    def sentences(self) -> list[str]:
+        """How many can be beaten, what was forgotten, a circle, and what the ratings say wrong."""
+        beatable = sum(any(games.values()) for games in self.lost)
+        found = [f"{beatable} of {len(self.players)} can be beaten."]
+        standings = self.standings
+        if standings is None:
+            return [*found, "Not all play both sides, so there is no score, rating or circle."]
+        forgotten, pairs = standings.forgotten([player.run for player in self.players])
+        if pairs:
+            found.append(
+                f"Forgetting: a later policy loses to an earlier one in {forgotten:,} of {pairs:,} "
+                "pairs of a run, over both seats."
+            )
+        circle = standings.circle()
+        if circle is None:
+            found.append("No three beat each other in a circle.")
+        else:
+            a, b, c = (self.players[number].name for number in circle)
+            found.append(f"A circle: {a} beats {b}, which beats {c}, which beats {a}.")
+        wrong, decided = standings.misjudged()
+        if decided:
+            found.append(f"Elo ratings order {wrong:,} of {decided:,} decided pairs the wrong way.")
+        return found
 
 
 def played(players: Sequence[Player], rules: Rules, limit: Limit) -> Rounds:
@@ -127,39 +158,18 @@ def played(players: Sequence[Player], rules: Rules, limit: Limit) -> Rounds:
         raise ValueError("nobody has learned the other side: add a run or an agent that plays it")
     if rules.cells <= TABULATED:
         tables = [[tabulate(one.policy, rules) for one in side] for side in (as_x, as_o)]
-        return Rounds(as_x, as_o, payoffs(*tables).x)
-    values = [[exact_result(x.policy, o.policy, rules, limit).value for o in as_o] for x in as_x]
-    return Rounds(as_x, as_o, np.array(values))
+        x = payoffs(*tables).x
+    else:
+        pairs = [[exact_result(one.policy, o.policy, rules, limit) for o in as_o] for one in as_x]
+        x = np.array([[pair.value for pair in row] for row in pairs])
+    lost = [_lost_games(player, rules, limit) for player in players]
+    return Rounds(players, as_x, as_o, x, lost)
 
 
-def lost_games(player: Player, rules: Rules, limit: Limit) -> dict[str, str]:
+def _lost_games(player: Player, rules: Rules, limit: Limit) -> dict[str, str]:
     """The shortest game that a player can lose, by side: "" if none, "?" beyond the limit."""
     try:
         found = best_responses(player.policy, rules, limit)
     except ProofLimitError:
         return dict.fromkeys(player.sides, "?")
     return {side: game_text(found[side].losing_line or (), rules) for side in player.sides}
-
-
-def sentences(
-    players: Sequence[Player], lost: Sequence[Mapping[str, str]], standings: Standings | None
-) -> list[str]:
-    """How many can be beaten, what was forgotten, a circle, and what the ratings say wrong."""
-    beatable = sum(any(games.values()) for games in lost)
-    found = [f"{beatable} of {len(players)} can be beaten."]
-    if standings is None:
-        return [*found, "Not all play both sides, so there is no score, rating or circle."]
-    forgotten, pairs = standings.forgotten([player.run for player in players])
-    if pairs:
-        found.append(f"Forgetting: a later policy loses to an earlier one in {forgotten:,} of "
-                     f"{pairs:,} pairs of a run, over both seats.")  # fmt: skip
-    circle = standings.circle()
-    if circle is None:
-        found.append("No three beat each other in a circle.")
-    else:
-        first, second, third = (players[number].name for number in circle)
-        found.append(f"A circle: {first} beats {second}, which beats {third}, which beats {first}.")
-    wrong, decided = standings.misjudged()
-    if decided:
-        found.append(f"Elo ratings order {wrong:,} of {decided:,} decided pairs the wrong way.")
-    return found

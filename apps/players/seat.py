@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import agents
-from apps.players.pupil import LEARNER_FOLDER, LEARNER_RULES, MODEL, Pupil, learns
+from apps.players.pupil import LEARNER_FOLDER, LEARNER_RULES, Pupil, learns
 from apps.players.titles import LEARNER, LEARNER_ID
 from tictactoe_env.certificates.certificate import FILE, read, read_bytes
 from tictactoe_env.certificates.reach import ReachPolicy
@@ -27,6 +27,7 @@ from tictactoe_env.opponents import RUN, TRAINED, Player, resolve
 from tictactoe_env.policy import Policy, RandomPolicy, keeps, sample
 from tictactoe_env.rules import Boards, Rules, side_to_move
 from tictactoe_env.trained.packed import facts_of
+from training.checkpoint import MODEL
 from training.values import FILE as VALUES
 from training.values import MEANING, read_values
 
@@ -102,16 +103,12 @@ class Seat:
     @property
     def policy(self) -> Policy | None:
         """The moves that it makes now; a pupil's change with every game that it learns."""
-        if self.pupil is not None:
-            return self.pupil.policy()
-        return self._policy
+        return self._policy if self.pupil is None else self.pupil.policy()
 
     @property
     def model(self) -> Any:
         """The player's own values are asked of this object, if it has any."""
-        if self._model is not None:
-            return self._model
-        return self.policy
+        return self.policy if self._model is None else self._model
 
     @property
     def name(self) -> str:
@@ -267,16 +264,21 @@ def _run_seat(player: Player, rules: Rules) -> Seat:
         return Seat(Participant("run", name), rules, pupil=Pupil(path))
     policy = player.policy(rules)
     certificate = read(path)
-    file = path / FILE if path.is_dir() else path
-    participant = Participant("run", name, hashlib.sha256(read_bytes(file)).hexdigest())
+    participant = Participant("run", name, sha256_of(path))
     if isinstance(policy, ReachPolicy) and (path / MODEL).exists():
         with suppress(ModuleNotFoundError):
             return Seat(participant, rules, agents.load(path))
     if learns(path, certificate.stated.agent):
         return Seat(participant, rules, pupil=Pupil(path))
-    if file.name == FILE:
-        policy = with_values(policy, file.with_name(VALUES), certificate.sha256_of_moves)
+    if path.is_dir():
+        policy = with_values(policy, path / VALUES, certificate.sha256_of_moves)
     return Seat(participant, rules, policy)
+
+
+def sha256_of(place: Path) -> str:
+    """The digest of the certificate of a run, or of a certificate without one."""
+    file = place / FILE if place.is_dir() else place
+    return hashlib.sha256(read_bytes(file)).hexdigest()
 
 
 def with_values(policy: Any, file: Path, sha256_of_moves: str) -> Any:

@@ -24,6 +24,7 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from inspect import BoundArguments
 from operator import attrgetter
 from typing import Annotated, Any, NoReturn, TypeVar, get_args, get_origin
@@ -45,6 +46,7 @@ from training.options import expected_of, typed
 Program = Callable[..., Any]
 Item = TypeVar("Item")
 Flag = Annotated[bool, Parameter(show_default=False)]
+Gravity = Annotated[Flag, Parameter(help="pieces fall, as in Connect Four")]
 OneOrNone = Annotated[list[Item], Parameter(consume_multiple=(0, 1), n_tokens=1)]
 """A list of the value that is typed, or of none: --tree 3 or --tree."""
 HELP = ("--help", "-h")
@@ -55,6 +57,7 @@ def read_by(parse: Callable[[str], Any]) -> Parameter:
     return Parameter(converter=lambda kind, tokens: parse(tokens[-1].value), accepts_keys=False)
 
 
+@dataclass(frozen=True)
 class CommandLine:
     """The programs of a command, each by the option that chooses it; "" is for all other words.
 
@@ -62,27 +65,16 @@ class CommandLine:
     is_whole: --help shows the options of all programs.
     """
 
-    def __init__(
-        self,
-        prog: str,
-        programs: Mapping[str, Program],
-        usage: str,
-        description: str = "",
-        epilog: str = "",
-        is_whole: bool = True,
-    ):
-        self.prog = prog
-        self.programs = programs
-        self.usage = usage
-        self.description = description
-        self.epilog = epilog
-        self.is_whole = is_whole
+    prog: str
+    programs: Mapping[str, Program]
+    usage: str
+    description: str = ""
+    epilog: str = ""
+    is_whole: bool = True
 
     def print_help(self) -> None:
         """Print a section for each program, with the options that are in no section before it."""
-        shown = list(self.programs.values())
-        if not self.is_whole:
-            shown = [self.programs[""]]
+        shown = [*self.programs.values()] if self.is_whole else [self.programs[""]]
         known: set[str] = set()
         for place, program in enumerate(shown):
             own = [one for one in parameters_of(program) if one.name not in known]

@@ -46,9 +46,7 @@ def examine(seats: Mapping[str, Seat], text: str, rules: Rules, console: Console
     """
     board = parse_board(text, rules)
     check_move(board, int(np.argmax(rules.legal_cells(board))), rules)
-    exact = None
-    if can_enumerate(rules):
-        exact = analyse(board, rules)
+    exact = analyse(board, rules) if can_enumerate(rules) else None
     side = side_to_move(board)
     heading = f'"{board_text(board, rules)}" on {rules}: {side} to move'
     if exact is not None:
@@ -89,19 +87,13 @@ def _value_text(thoughts: Thoughts | None, cell: int) -> str:
     if thoughts is None or thoughts.values is None:
         return NONE
     value = thoughts.values[cell]
-    if value is None:
-        return NONE
-    return f"{value + 0.0:+.4f}"
+    return NONE if value is None else f"{value + 0.0:+.4f}"
 
 
 def _worth_text(exact: Analysis | None, cell: int) -> str:
     """The exact worth of a move, in words."""
-    if exact is None:
-        return NONE
-    worth = exact.moves[cell]
-    if worth is None:
-        return NONE
-    return worth.text
+    worth = None if exact is None else exact.moves[cell]
+    return NONE if worth is None else worth.text
 
 
 # --- the game tree --------------------------------------------------------------------------------
@@ -154,9 +146,7 @@ def _lines(policy: Policy, now: GameState, depth: int, side: str) -> Iterator[st
         return
     is_own = side in ("both", MET, now.mover)
     legal = rules.legal_cells(board)
-    probs = legal
-    if is_own:
-        probs = policy.probs(board[None])[0]
+    probs = policy.probs(board[None])[0] if is_own else legal
     shown = probs >= LEAST
     memory: Any = None
     if side == MET:
@@ -166,10 +156,7 @@ def _lines(policy: Policy, now: GameState, depth: int, side: str) -> Iterator[st
     if rules.cells <= TABULATED:
         worths = analyse(board, rules).moves
     for cell in np.flatnonzero(shown).tolist():
-        indent = "  " * ply
-        share = ""
-        if is_own:
-            share = f"{100 * probs[cell]:.1f} %"
+        share = f"{100 * probs[cell]:.1f} %" if is_own else ""
         worth = worths[cell]
         text = ""
         if not legal[cell]:
@@ -178,7 +165,7 @@ def _lines(policy: Policy, now: GameState, depth: int, side: str) -> Iterator[st
             text = worth.text
         if memory is not None:
             text = f"{text:<24}{_games_text(memory.results[cell], memory.proven[cell])}"
-        move = f"{indent}{ply + 1}. {now.mover} {cell_text(cell, rules)}"
+        move = f"{'  ' * ply}{ply + 1}. {now.mover} {cell_text(cell, rules)}"
         yield f"{move}{share:>9}   {text}".rstrip()
         yield from _lines(policy, game_state([*now.moves, cell], rules), depth, side)
 

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from tictactoe_env.rules import Rules
 
 SHOWN = 15  # positions that are printed
-HEADINGS = ("position", "has moved", "in games %", "expected result")
 
 
 def show(a: Policy, b: Policy, rules: Rules, games: int, file: Path, console: Console) -> None:
@@ -54,7 +53,7 @@ def show(a: Policy, b: Policy, rules: Rules, games: int, file: Path, console: Co
         for number in most_frequent
         if weights[number] > 0
     ]
-    print_table(HEADINGS, rows, console)
+    print_table(("position", "has moved", "in games %", "expected result"), rows, console)
     discount = afterstates.config.discount
     say(
         f"for the side that has moved: win 1, draw 0, loss -1, times {discount:g} for each later "

@@ -86,9 +86,8 @@ def command_line(
     names = ", ".join(presets) or "none"
     if presets and is_whole:
         names = f"\n{listed(presets)}"
-    size = "of any size"
-    if module.Config.CELLS <= TABULATED:
-        size = f"of at most {module.Config.CELLS} cells"
+    cells = module.Config.CELLS
+    size = f"of at most {cells} cells" if cells <= TABULATED else "of any size"
     epilog = f"boards of {module.AGENT}: {size}\npresets of {module.AGENT}: {names}"
     return CommandLine(
         "train.py", with_options(programs, options), USAGE, epilog=epilog, is_whole=is_whole
@@ -144,13 +143,6 @@ def listed(sentences: Mapping[str, str]) -> str:
     return "\n".join(lines)
 
 
-def saved_config(folder: Path) -> dict[str, Any]:
-    """The content of a run's config.json: agent, config, versions. DamagedFileError for another."""
-    from training.run_files import read_config_file
-
-    return read_config_file(folder)
-
-
 class Experiment(NamedTuple):
     """An agent to train: its module, its configuration, and the name of its preset."""
 
@@ -161,9 +153,7 @@ class Experiment(NamedTuple):
     @property
     def name(self) -> str:
         """The name of the agent, followed by that of the preset if there is one."""
-        if self.preset:
-            return f"{self.module.AGENT}-{self.preset}"
-        return str(self.module.AGENT)
+        return f"{self.module.AGENT}-{self.preset}" if self.preset else str(self.module.AGENT)
 
 
 def plain_options(module: Any, typed: Mapping[str, Any]) -> dict[str, Any]:
@@ -199,10 +189,9 @@ def experiment_of(module: Any, options: Mapping[str, Any]) -> Experiment:
     return Experiment(module, module.Config(**chosen), preset)
 
 
-def continued(
-    module: Any, folder: Path, saved: Mapping[str, Any], options: Mapping[str, Any]
-) -> Experiment:
+def continued(folder: Path, saved: Mapping[str, Any], options: Mapping[str, Any]) -> Experiment:
     """The agent of a run to be continued; ValueError if more than its `steps` would change."""
+    module: Any = agents.module(saved["agent"])
     before = read_config(module.Config, saved["config"], folder / "config.json")
     chosen = options_in(module, options)
     chosen.pop("learn_from", None)  # more games

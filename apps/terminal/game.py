@@ -22,7 +22,7 @@ from tictactoe_env.games.analysis import analyse
 from tictactoe_env.games.game import PERSON, Game
 from tictactoe_env.games.store import GameStore, StoreError
 from tictactoe_env.notation import SIDES, cell_text
-from tictactoe_env.rules import Boards, Rules, game_state, other_side
+from tictactoe_env.rules import Boards, Rules, game_state, other_side, side_to_move
 from tictactoe_env.session import GameSession, who
 
 
@@ -164,8 +164,7 @@ class TerminalSession(GameSession):
 
     def _thinker(self, board: Boards) -> Seat:
         """The seat whose values are shown: the side to move, or its opponent if a person moves."""
-        plies = int((board != 0).sum())
-        side = SIDES[plies % 2]
+        side = side_to_move(board)
         if self.seats[side].is_person:
             side = other_side(side)
         return self.seats[side]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import numpy as np
@@ -38,6 +39,7 @@ class BackToMenu(Exception):
     """Raised by an answer that takes back what is being asked for."""
 
 
+@dataclass
 class Menu:
     """Asks what to do until "quit" is chosen. seed: of the first game; each further game adds 1.
 
@@ -45,23 +47,13 @@ class Menu:
     play. shown: values and learn of each `TerminalSession`.
     """
 
-    def __init__(
-        self,
-        rules: Rules,
-        talk: Talk,
-        store: GameStore,
-        seed: int,
-        train: Callable[[list[str]], int],
-        delay: float | None = None,
-        **shown: Any,
-    ):
-        self.rules = rules
-        self.talk = talk
-        self.store = store
-        self.seed = seed
-        self.train = train
-        self.delay = delay
-        self.shown = shown
+    rules: Rules
+    talk: Talk
+    store: GameStore
+    seed: int
+    train: Callable[[list[str]], int]
+    delay: float | None = None
+    shown: Mapping[str, Any] = field(default_factory=dict)
 
     def run(self) -> None:
         """Ask and do what is chosen. Raises EOFError at the end of the input."""
@@ -128,9 +120,7 @@ class Menu:
         question = f"How many {unit_of(agent)} at most, or Enter for those of the agent?"
 
         def understand(text: str) -> str:
-            if not text:
-                return ""
-            return str(number(1, 10**12)(text))
+            return str(number(1, 10**12)(text)) if text else ""
 
         steps = self._ask(question, understand)
         words = [agent, "--board", rules_text(self.rules), "--until", "unbeatable"]
@@ -164,10 +154,8 @@ class Menu:
         side = self._ask("Your side, X moves first: X, O or random?", one_of(*SIDES, "random"), "X")
         if side == "random":
             side = SIDES[int(np.random.default_rng(self.seed).integers(2))]
-        if side == "X":
-            self._play(PERSON, opponent)
-        else:
-            self._play(opponent, PERSON)
+        x, o = (PERSON, opponent) if side == "X" else (opponent, PERSON)
+        self._play(x, o)
 
     def _play(self, x: str, o: str, games: int = 1, delay: float = 0.0) -> None:
         seats = seats_of((x, o), self.rules, self.talk)

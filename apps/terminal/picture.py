@@ -45,9 +45,7 @@ def picture(
         if mark == 0:
             cells.append(_free_cell(cell, rules, thoughts, exact) if legal[cell] else Text(""))
         else:
-            is_won = cell in won
-            is_last = cell == last
-            cells.append(_marked_cell(MARKS[mark], is_won, is_last, taken))
+            cells.append(_marked_cell(MARKS[mark], cell in won, cell == last, taken))
     longest = max(len(line) for cell in cells for line in cell.plain.split("\n"))
     next_odd = longest + 1 + longest % 2  # a mark stands in the middle
     is_wide = 4 + 6 * rules.cols <= console.width
@@ -114,9 +112,7 @@ def _thought(thoughts: Thoughts, cell: int) -> str:
     if thoughts.values is None:
         return f"{100 * (thoughts.probs[cell] or 0):.0f} %"
     value = thoughts.values[cell]
-    if value is None:
-        return "?"
-    return number(value)
+    return "?" if value is None else number(value)
 
 
 def number(value: float) -> str:

@@ -22,6 +22,8 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
+from tensorboard.compat.proto.event_pb2 import Event
+from tensorboard.summary.writer.record_writer import RecordWriter
 
 from apps.terminal.report import say
 from tictactoe_env.errors import printable
@@ -91,11 +93,7 @@ class Display:
             self._live.update(Group(self._bar, Text(text)))
 
     def show(
-        self,
-        row: Row,
-        results: Evaluation,
-        policy: BoardPlayer,
-        scalars: Numbers | None = None,
+        self, row: Row, results: Evaluation, policy: BoardPlayer, scalars: Numbers | None = None
     ) -> None:
         """Show an evaluation, and write it for TensorBoard. row: its row of metrics.csv."""
         steps = row["steps"]
@@ -153,11 +151,6 @@ class Events:
     """
 
     def __init__(self, folder: Path):
-        from tensorboard.compat.proto.event_pb2 import Event
-        from tensorboard.summary.writer.record_writer import RecordWriter
-
-        self._event = Event
-        self._records = RecordWriter
         self._has_failed = False
         name = f"events.out.tfevents.{time.time():010.0f}.{socket.gethostname()}.{os.getpid()}"
         self.path = folder / f"{name}.{time.monotonic_ns()}"
@@ -165,7 +158,7 @@ class Events:
 
     def add(self, numbers: Mapping[str, float], steps: int) -> None:
         """Add numbers by name."""
-        event = self._event(wall_time=time.time(), step=steps)
+        event = Event(wall_time=time.time(), step=steps)
         for name, number in numbers.items():
             event.summary.value.add(tag=name, simple_value=number)
         self._write(event)
@@ -175,7 +168,7 @@ class Events:
             return
         try:
             with open(self.path, "ab") as file:
-                self._records(file).write(event.SerializeToString())
+                RecordWriter(file).write(event.SerializeToString())
         except OSError as error:
             self._has_failed = True
             text = (

@@ -46,9 +46,7 @@ class Replay:
         is_end = at == len(game.moves)
         board = game.boards[min(at, len(game.boards) - 1)]  # an illegal move adds none
         last = game.moves[at - 1] if at > 0 else None
-        taken = ""
-        if is_end and game.ended == "illegal":
-            taken = side_of(at - 1)
+        taken = side_of(at - 1) if is_end and game.ended == "illegal" else ""
         exact = None
         if values and self.verdicts and not is_end:
             exact = analyse(board, game.rules)
@@ -99,7 +97,7 @@ def watch(game: Game, talk: Talk, delay: float | None = None) -> None:
     """
     with talk.console.status("evaluating every move"):
         replay = Replay(game)
-    if talk.is_terminal and sys.stdin.isatty():
+    if talk.console.is_terminal and sys.stdin.isatty():
         _watch_by_keys(replay, talk, delay)
         return
     for at in range(len(game.moves) + 1):

@@ -132,9 +132,7 @@ def _result_rows(found: Certificate) -> Iterator[list[str]]:
 
 def _say_positions(found: Certificate, console: Console) -> None:
     """Print how many positions the proof of each side has covered."""
-    equal = ""
-    if found.canonical:
-        equal = ", symmetric ones counted once"
+    equal = ", symmetric ones counted once" if found.canonical else ""
     for side, one in found.results.items():
         met = f"{one.positions:,} positions and moves in {one.decisions:,} of them"
         say(f"proof as {side}: it can meet {met}{equal}", console)
@@ -242,9 +240,7 @@ def print_cross_table(results: CrossTable, console: Console) -> None:
         meaning += f"; {margin_text(sampled)}"
     say(f"\n{how} of each as X (rows) against each as O (columns)", console)
     say(meaning, console)
-    rows = []
-    for name, row in results.items():
-        rows.append([name, *map(_win_draw_loss, row.values())])
+    rows = [[name, *map(_win_draw_loss, row.values())] for name, row in results.items()]
     print_table(["X \\ O", *next(iter(results.values()), {})], rows, console)
 
 

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import agents
-from apps.terminal.experiments import Experiment, continued, experiment_of, saved_config
+from apps.terminal.experiments import Experiment, continued, experiment_of
 from tictactoe_env.opponents import parse_pool, split_options
+from training.run_files import read_config_file
 from training.selfplay import RIVAL
 
 if TYPE_CHECKING:
@@ -47,17 +48,11 @@ def new_pair(module: Any, rival: str, typed: Mapping[str, Any]) -> Pair:
     other learns one side, the other side. Raises ValueError for one that has no snapshots.
     """
     first = experiment_of(module, {"opponents": RIVAL, **typed})
-    config, rival_module = first.config, agents.module(rival)
+    config = first.config
     side = {"X": "O", "O": "X"}.get(config.learned_side, "both")
-    given = {name: typed[name] for name in SHARED if name in typed}
-    given = {
-        "opponents": RIVAL,
-        "seed": config.seed + 1,
-        "side": side,
-        **given,
-        **config.rules.to_json(),
-    }
-    second = experiment_of(rival_module, given)
+    own = {"opponents": RIVAL, "seed": config.seed + 1, "side": side}
+    shared = {name: typed[name] for name in SHARED if name in typed}
+    second = experiment_of(agents.module(rival), {**own, **shared, **config.rules.to_json()})
     for experiment in (first, second):
         if not meets_rival(experiment):
             raise ValueError(
@@ -68,34 +63,30 @@ def new_pair(module: Any, rival: str, typed: Mapping[str, Any]) -> Pair:
 
 
 def resumed(
-    module: Any, folder: Path, saved: Mapping[str, Any], typed: Mapping[str, Any]
+    folder: Path, saved: Mapping[str, Any], typed: Mapping[str, Any]
 ) -> tuple[Experiment, ...]:
     """The learner of a run to be continued, or the two that were trained against each other.
 
     Raises ValueError for the second of two, since the first continues both.
     """
     if "rival" in saved:
-        return saved_pair(module, folder, saved, typed)
+        return saved_pair(folder, saved, typed)
     if "rival_of" in saved:
         first = folder.with_name(str(saved["rival_of"]))
         raise ValueError(f"{folder} was trained with its rival: --resume {first} continues both")
-    experiment = continued(module, folder, saved, typed)
+    experiment = continued(folder, saved, typed)
     refuse_half(experiment)
     return (experiment,)
 
 
-def saved_pair(
-    module: Any, folder: Path, saved: Mapping[str, Any], typed: Mapping[str, Any]
-) -> Pair:
+def saved_pair(folder: Path, saved: Mapping[str, Any], typed: Mapping[str, Any]) -> Pair:
     """The two of a resumed run. The steps that were typed are those of both."""
     other = folder.with_name(str(saved["rival"]))
-    saved_other = saved_config(other)
+    saved_other = read_config_file(other)
     if saved_other.get("rival_of") != folder.name:
         raise ValueError(f"{other} was not trained with {folder}: was one of them renamed?")
-    steps = {name: typed[name] for name in ("steps",) if name in typed}
-    rival_module = agents.module(saved_other["agent"])
-    second = continued(rival_module, other, saved_other, steps)
-    return continued(module, folder, saved, typed), second
+    steps = {name: value for name, value in typed.items() if name == "steps"}
+    return continued(folder, saved, typed), continued(other, saved_other, steps)
 
 
 def runs_of(pair: tuple[Experiment, ...], folder: Path, until: str) -> Rivals:

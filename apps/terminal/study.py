@@ -88,8 +88,8 @@ def train(
     console = Console()
     runs = [(variant, seed) for variant in variants for seed in seeds]
     calls = [call_of(folder, variant, seed, until) for variant, seed in runs]
-    for _, _, config, *_ in calls:
-        check_goal(config, until)
+    for variant in variants:
+        check_goal(variant.experiment.config, until)
     check_folder(folder, calls)
     for place in {folder, *(folder / variant.folder for variant in variants)}:
         place.mkdir(parents=True, exist_ok=True)
@@ -102,26 +102,28 @@ def train(
         with trainer.warnings_on(console):
             ending = enumerate(results(train_run, calls, cluster, jobs), 1)
             for ended, (number, (rows, error)) in ending:
+                variant, seed = runs[number]
                 if error:
                     text = f"failed: {printable(error)}"
                 else:
                     metrics[number] = rows
-                    text = result_text(rows[-1], calls[number][2])
-                variant, seed = runs[number]
+                    text = result_text(rows[-1], variant.experiment.config)
                 said = f"{variant.label} seed {seed}: {text}".strip()
                 report.say(f"{said}   [{ended} of {len(runs)}]", console)
     except KeyboardInterrupt:
         is_stopped = True
-    found = [(variant, dict[int, list[Row]]()) for variant in variants]
-    for number in sorted(metrics):
-        found[number // len(seeds)][1][runs[number][1]] = metrics[number]
+    trained = [(*runs[number], metrics[number]) for number in sorted(metrics)]
+    found = [
+        (variant, {seed: rows for one, seed, rows in trained if one is variant})
+        for variant in variants
+    ]
     write_tables(folder, name, found, len(seeds), until, console)
     report.say(f"saved: {folder}", console)
     missing = [run for number, run in enumerate(runs) if number not in metrics]
     missed = [
-        runs[number]
-        for number in sorted(metrics)
-        if not facts(metrics[number], calls[number][2], until)["reached"]
+        (variant, seed)
+        for variant, seed, rows in trained
+        if not facts(rows, variant.experiment.config, until)["reached"]
     ]
     if missing:
         print(f"train.py: the same command continues {listed(missing)}", file=sys.stderr)

@@ -20,7 +20,6 @@ from training.options import typed
 
 Seconds = Annotated[float, Field(ge=0, le=3600)]
 Show = Callable[[RenderableType], None]
-Read = Callable[[float | None], str]
 
 # What terminals send for an arrow, in their two modes; and Windows, after \0 or \xe0.
 NAMES = {"\x1b[D": "left", "\x1b[C": "right", "\x1bOD": "left", "\x1bOC": "right"}
@@ -41,18 +40,13 @@ class Talk(session.Talk):
         """Print a text or a picture, see `report.say`."""
         say(text, self.console, style, end)
 
-    @property
-    def is_terminal(self) -> bool:
-        """True if a person sees the output at once."""
-        return self.console.is_terminal
-
     @contextmanager
     def in_place(self) -> Iterator[Show]:
         """A function that shows each picture in place of the last one.
 
         If the output is not a terminal, the pictures are printed one below the other.
         """
-        if not self.is_terminal:
+        if not self.console.is_terminal:
             yield self.say
             return
         with Live(console=self.console, auto_refresh=False) as live:
@@ -100,7 +94,7 @@ def seconds(text: str) -> float:
 
 
 @contextmanager
-def keys() -> Iterator[Read]:
+def keys() -> Iterator[Callable[[float | None], str]]:
     """A function that reads the last key that was typed: a character, "left" or "right".
 
     It waits for so many seconds, or for ever, and returns "" without a key. Raises EOFError at the

@@ -195,8 +195,7 @@ def show_play(runs: tuple[Run, ...], console: Console) -> None:
         (run,) = runs
         player = run.best_player
         battle.example_of(player, run.side, run.name, console)
-        values = progress.first_moves(player, run.side)
-        if values:
+        if values := progress.first_moves(player, run.side):
             report.say(values, console)
         return
     players = {run.name: run.best_player for run in runs}
@@ -261,8 +260,7 @@ def end(runs: tuple[Run, ...], console: Console) -> int:
 def more_steps(runs: tuple[Run, ...]) -> list[str]:
     """The option that doubles the steps, if all runs have made theirs."""
     made = [run.record.last["steps"] for run in runs]
-    have_made_theirs = all(run.record.last["steps"] >= run.config.steps for run in runs)
-    if not have_made_theirs:
+    if any(run.record.last["steps"] < run.config.steps for run in runs):
         return []
     return ["--steps", str(2 * max(made) or 1_000)]
 

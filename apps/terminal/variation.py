@@ -27,8 +27,6 @@ from training.charts import Curve, compare
 from training.files import write_csv
 from training.options import options_of, typed
 
-FORM = "OPTION=VALUE,VALUE"
-
 
 class Variant(NamedTuple):
     """One combination of values. label: such as "discount=0.9", "" if nothing is varied."""
@@ -58,7 +56,7 @@ def parse_varied(text: str) -> tuple[str, tuple[str, ...]]:
     separator = ";" if ";" in listed else ","
     values = tuple(value.strip() for value in listed.split(separator))
     if not name or not all(values):
-        raise ValueError(f"expected {FORM}, such as discount=0.75,0.9, got {text!r}")
+        raise ValueError(f"expected OPTION=VALUE,VALUE, such as discount=0.75,0.9, got {text!r}")
     if len({*values}) < len(values):
         raise ValueError(f"expected each value of {name} once, got {text!r}")
     return name.strip().lstrip("-").replace("-", "_"), values
@@ -69,8 +67,9 @@ def variants_of(
 ) -> list[Variant]:
     """All combinations of the values of varied options, beside the options that were typed.
 
-    Any option of the agent can be varied, and its board and preset. Raises ValueError for another
-    option, for one that is given twice, and for a value that the agent refuses.
+    Any option of the agent can be varied, and its board and preset; if nothing is, there is one
+    variant without values. Raises ValueError for another option, for one that is given twice, and
+    for a value that the agent refuses.
     """
     names = [name for name, _ in varied]
     variants = []

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from io import BytesIO
 from typing import Annotated, Any
 
@@ -21,16 +22,14 @@ from apps.players.gallery import Entry, Gallery
 from apps.players.pupil import teach
 from apps.players.titles import BOARDS, GROUPS, LEARNER_ID, story_of, unit_of
 from apps.web import requests, work
-from apps.web.requests import HUMAN
 from apps.web.work import Json, Processes, TooSlowError, is_heavy, is_large
 from tictactoe_env.certificates.content import Certificate
 from tictactoe_env.exact.positions import can_enumerate
-from tictactoe_env.games.game import LARGEST, Game, Participant
+from tictactoe_env.games.game import LARGEST, PERSON, Game, Participant
 from tictactoe_env.games.store import LISTED, GameStore
 from tictactoe_env.notation import board_text
 from tictactoe_env.rules import Rules
 
-PERSON = Participant(HUMAN, HUMAN)
 MOST_NAMES = 1_000  # of players that a search finds
 MOST_LETTERS = 1_000  # of a text that is drawn as a code
 SUMMARY = (
@@ -50,20 +49,20 @@ SUMMARY = (
 """The attributes of an `Entry` that a list shows."""
 
 
+@dataclass(eq=False)
 class Api:
     """The endpoints, and what they share.
 
     Each request has a thread; heavy work (see `apps.web.work.is_heavy`) is done in processes.
+    further: boards to play on, besides those of the page.
     """
 
-    def __init__(
-        self, store: GameStore, gallery: Gallery, processes: Processes, board: Rules | None
-    ):
-        self.store = store
-        self.gallery = gallery
-        self.processes = processes
-        self.further = [] if board is None else [board]
-        self.proofs: dict[str, Json] = {}  # by the sha256 of a certificate, or the id of a player
+    store: GameStore
+    gallery: Gallery
+    processes: Processes
+    further: Sequence[Rules]
+    # By the sha256 of a certificate, or the id of a player.
+    proofs: dict[str, Json] = field(default_factory=dict)
 
     def run(self, heavy: bool, function: Callable[..., Any], *asked: Any) -> Any:
         """Call a function, in a process if it is heavy, else in the thread of the request."""
@@ -77,9 +76,8 @@ class Api:
         """Every agent that can be chosen, and the boards of the page and of the runs."""
         entries = self.gallery.entries()
         boards = boards_of(entries, self.further)
-        agents = [summary(entry, boards) for entry in entries]
         return {
-            "agents": agents,
+            "agents": [summary(entry, boards) for entry in entries],
             "groups": groups(),
             "boards": [board.to_json() for board in boards],
         }
@@ -94,12 +92,11 @@ class Api:
         key = entry.sha256 or entry.id
         if key not in self.proofs:
             try:
-                proven = proof(self.run(True, entry.certificate))
-                learned = {
+                self.proofs[key] = {
+                    **proof(self.run(True, entry.certificate)),
                     "steps": work.growth(entry),
                     "history": self.run(True, work.history, entry),
                 }
-                self.proofs[key] = {**proven, **learned}
             except (ValueError, TooSlowError) as error:
                 self.proofs[key] = {"certificate": None, "reason": str(error)[:500]}
         return {**described(entry), **self.proofs[key]}
@@ -126,9 +123,7 @@ class Api:
         player = self.gallery.player(asked.agent, game.rules)
         if game.ended:
             raise ValueError(f"the game is over on {board_text(game.board, game.rules)!r}")
-        seed = None
-        if asked.seed is not None:
-            seed = (asked.seed, len(game.moves))
+        seed = None if asked.seed is None else (asked.seed, len(game.moves))
         heavy = is_heavy(player, game.rules)
         return {"cell": self.run(heavy, work.move, player, game.rules, game.board, seed)}
 
@@ -180,11 +175,11 @@ class Api:
     def names_with(self, search: str) -> list[str]:
         """The names of players in the store with a text in the name or in the title."""
         wanted = search.strip().casefold()
-        found = []
-        for name in self.store.players():
-            title = self.gallery.title(name)
-            if wanted in f"{name}\n{title}".casefold():
-                found.append(name)
+        found = [
+            name
+            for name in self.store.players()
+            if wanted in f"{name}\n{self.gallery.title(name)}".casefold()
+        ]
         return found[:MOST_NAMES]
 
     def game(self, id: Annotated[int, Path(ge=1, le=LARGEST)]) -> Json:
@@ -195,11 +190,8 @@ class Api:
         """A game as JSON values, with the titles of its players."""
         values: Json = {**game.as_json(), "cells": game.moves}
         for side, player in (("x", game.x), ("o", game.o)):
-            if player.kind == HUMAN and player.name != HUMAN:
-                title = player.name
-            else:
-                title = self.gallery.title(player.name)
-            values[side]["title"] = title
+            has_name = player.kind == "human" and player.name != PERSON
+            values[side]["title"] = player.name if has_name else self.gallery.title(player.name)
         return values
 
     def keep(self, asked: requests.GameAsked) -> Json:
@@ -208,13 +200,12 @@ class Api:
         Returns its number, and what became of it for each player that learns.
         """
         ids = (asked.x, asked.o)
-        agents = {id: self.gallery.entry(id) for id in ids if id != HUMAN}
-        x, o = (agents[id].participant if id in agents else PERSON for id in ids)
+        agents = {id: self.gallery.entry(id) for id in ids if id != PERSON}
+        person = Participant("human", PERSON)
+        x, o = (agents[id].participant if id in agents else person for id in ids)
         game = asked.game(x=x, o=o, side=asked.side, seed=asked.seed)
         id = self.store.add(game)
-        learned: dict[str, str] = {}
-        if asked.learn:
-            learned = self.learn(game, agents.values(), has_person=HUMAN in ids)
+        learned = self.learn(game, agents.values(), PERSON in ids) if asked.learn else {}
         return {"id": id, "learned": learned}
 
     def learn(self, game: Game, agents: Iterable[Entry], has_person: bool) -> dict[str, str]:

@@ -73,12 +73,7 @@ def tables(gallery: Gallery) -> Json:
             texts[key] = Verdict(0, 0, "X", before, after, threw_away=False).text
     return {
         "agents": [
-            {
-                **described(one),
-                **proof(one.certificate()),
-                "steps": growth(one),
-                "boards": boards,
-            }
+            {**described(one), **proof(one.certificate()), "steps": growth(one), "boards": boards}
             for one in entries
         ],
         "groups": [one for one in groups() if one["id"] in {entry.group for entry in entries}],
@@ -112,11 +107,10 @@ def table(entry: Entry) -> Json:
     is_new = np.zeros(len(boards), bool)
     if hasattr(model, "is_new"):
         is_new = model.is_new(boards)
-    new = "".join(map(str, is_new.astype(int)))
     return {
         "moves": moves,
         "values": values,
-        "new": new,
+        "new": "".join(map(str, is_new.astype(int))),
         "meaning": model.meaning,
         "scale": getattr(model, "scale", (-1.0, 1.0)),
     }

@@ -11,12 +11,7 @@ from tictactoe_env.notation import replay
 from tictactoe_env.rules import MAX_BITS, GameState, Rules, game_state
 
 MAX_SEED = 2**53  # JavaScript represents every whole number up to this one exactly
-HUMAN = "human"
 
-Side = Literal["X", "O"]
-Result = Literal["X", "O", "draw"]
-Ending = Literal["", "line", "full", "early", "illegal", "resigned"]
-ValueKind = Literal["own", "expected"]
 Size = Annotated[int, Field(ge=1, le=MAX_BITS)]
 Cell = Annotated[int, Field(ge=0, lt=MAX_BITS)]
 
@@ -64,7 +59,7 @@ class AnalysisAsked(Position):
     """
 
     agent: str | None = None
-    values: ValueKind = "own"
+    values: Literal["own", "expected"] = "own"
     truth: bool = False
 
 
@@ -81,7 +76,7 @@ class FinishedAsked(Position):
     ended, result: they follow from the moves, unless it is "early", "illegal" or "resigned".
     """
 
-    ended: Ending = ""
+    ended: Literal["", "line", "full", "early", "illegal", "resigned"] = ""
     result: Literal["X", "O", "draw", ""] = ""
 
     def game(self, **fields: Any) -> Game:
@@ -105,7 +100,7 @@ class GameAsked(FinishedAsked):
 
     x: str
     o: str
-    side: Side | None = None
+    side: Literal["X", "O"] | None = None
     learn: bool = True
     seed: Annotated[int, Field(ge=0, le=LARGEST)] | None = None
 
@@ -124,4 +119,4 @@ class GamesAsked(BaseModel):
     before: Annotated[int, Field(ge=1, le=LARGEST)] | None = None
     search: Annotated[str, Field(max_length=100)] | None = None
     people: bool | None = None
-    result: Result | None = None
+    result: Literal["X", "O", "draw"] | None = None

@@ -38,7 +38,6 @@ MOST_CONNECTIONS = 256
 REQUEST_SECONDS = 5  # in which a connection must bring its next request as a whole
 MAX_BODY = 8_192  # bytes of a request
 PAGES = ("/", "/games", "/games/{id}", "/agents", "/agents/{id:path}")
-REFUSED: dict[int | str, Any] = {"default": {"description": 'A refusal, {"error": reason}'}}
 
 
 def application(
@@ -59,11 +58,12 @@ def application(
         redoc_url=None,
         exception_handlers=HANDLERS,
         max_body_size=MAX_BODY,
-        responses=REFUSED,
+        responses={"default": {"description": 'A refusal, {"error": reason}'}},
     )
     app.middleware("http")(guard)
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=NAMES)
-    api = Api(store, gallery or Gallery(), processes or Processes(), board)
+    further = [] if board is None else [board]
+    api = Api(store, gallery or Gallery(), processes or Processes(), further)
     for method, path, endpoint in (
         ("POST", "/api/move", api.move),
         ("POST", "/api/analysis", api.analysis),

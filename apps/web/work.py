@@ -18,7 +18,7 @@ import numpy as np
 from anyio import CapacityLimiter
 
 from apps.players.gallery import Entry
-from apps.players.rounds import lost_games, played, players_of, sentences
+from apps.players.rounds import played, players_of
 from apps.players.seat import TABLE_CELLS, VALUES_FOLDER, Seat, Thoughts, seat_at
 from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.exact.proof import Limit
@@ -189,9 +189,8 @@ def history(entry: Entry) -> Json | None:
     if any(player.sides != SIDES for player in players):
         return None
     rounds = played(players, rules, Limit())
-    lost = [lost_games(player, rules, Limit()) for player in players]
     return {
         "steps": [player.steps for player in players],
         "x": rounds.x.round(3).tolist(),
-        "said": sentences(players, lost, rounds.standings),
+        "said": rounds.sentences,
     }

@@ -26,7 +26,7 @@ export class Board {
     const count = (length, make) => Array.from({ length }, (_, n) => make(n));
     this.cells = count(rows * cols, (cell) => this.makeCell(cell));
     const row = (n) => html`
-      <div class="row" role=${choose && "row"}>${this.cells.slice(n * cols, (n + 1) * cols)}</div>`;
+      <div role=${choose && "row"}>${this.cells.slice(n * cols, (n + 1) * cols)}</div>`;
     this.cells.forEach((one, cell) => one.style.setProperty("--row", Math.floor(cell / cols)));
     this.strike = html`<svg class="strike" viewBox=${`0 0 ${cols} ${rows}`} aria-hidden="true"/>`;
     this.grid = html`

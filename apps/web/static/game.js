@@ -4,8 +4,7 @@ import { session } from "./memory.js";
 import { gameState, other, sideOf } from "./rules.js";
 import { HUMAN, boardKey } from "./words.js";
 
-const SEEDS = 2 ** 32;
-const anySeed = () => crypto.getRandomValues(new Uint32Array(1))[0] % SEEDS;
+const anySeed = () => crypto.getRandomValues(new Uint32Array(1))[0];
 
 export class Game {
   /**

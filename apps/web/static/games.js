@@ -4,7 +4,7 @@ import { Board } from "./board.js";
 import { agents, game, games } from "./data.js";
 import { fill, html, markIcon, showAddress } from "./dom.js";
 import { Replay } from "./replay.js";
-import { SIDES, agentPath, boardKey, boardName, capital, gamePath, plural } from "./words.js";
+import { HUMAN, SIDES, agentPath, boardKey, boardName, capital, gamePath, plural } from "./words.js";
 import { endText } from "./rules.js";
 
 const timeFormat = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
@@ -108,7 +108,7 @@ export async function gamePage([id], _, signal) {
   const [found, { agents: known }] = await Promise.all([game(id, signal), agents(signal)]);
   const here = (side) => {
     const { kind, name } = found[side.toLowerCase()];
-    return kind !== "human" && known.find((agent) => agent.id === name && !agent.broken);
+    return kind !== HUMAN && known.find((agent) => agent.id === name && !agent.broken);
   };
   const players = Object.fromEntries(SIDES.map((side) => [side, here(side) || null]));
   const who = (side) => {
@@ -118,7 +118,7 @@ export async function gamePage([id], _, signal) {
       : found[side.toLowerCase()].title;
     return html`<span class="player">${markIcon(side)}${name}</span>`;
   };
-  const seats = { X: players.X?.id ?? "human", O: players.O?.id ?? "human" };
+  const seats = { X: players.X?.id ?? HUMAN, O: players.O?.id ?? HUMAN };
   const head = html`
     <h1 tabindex="-1">Game ${id}</h1>
     <p class="lead">${who("X")}<span>against</span>${who("O")}</p>

@@ -1,10 +1,9 @@
 // How a run got stronger: its losses against random moves over the steps of its training.
 
 import { html, markIcon } from "./dom.js";
-import { capital, percent } from "./words.js";
+import { capital, compact, percent } from "./words.js";
 
 const [WIDTH, HEIGHT] = [100, 60];
-const compact = (count) => count.toLocaleString("en", { notation: "compact" }); // "20M"
 
 /** A chart for each side, or null if there is no record of the training. */
 export function growthChart(steps, sides, unit) {

@@ -1,9 +1,7 @@
 // The history of a run: which of its policies beats which, as a map of all pairs.
 
 import { html } from "./dom.js";
-import { capital } from "./words.js";
-
-const compact = (count) => count.toLocaleString("en", { notation: "compact" });
+import { capital, compact } from "./words.js";
 
 /** The map, or null if the run has kept no policies that can be compared. */
 export function historyChart(history, unit) {

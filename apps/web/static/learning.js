@@ -9,7 +9,6 @@ const LEARNER = "runs/learner"; // learns from every game of a person, once it h
 
 export class Learning {
   element = html`<div class="box" hidden></div>`;
-  isOn = true;
 
   /** players: see `Players`. rules: the board that they play on. */
   show(players, rules) {

@@ -29,6 +29,7 @@ export const plays = ({ boards }, board) => boards.some((one) => boardKey(one) =
 export const whereIt = ({ boards, where }) => (boards.length === 1 ? boardName(boards[0]) : where);
 
 export const capital = (text) => text.slice(0, 1).toUpperCase() + text.slice(1);
+export const compact = (count) => count.toLocaleString("en", { notation: "compact" }); // "20M"
 export const plural = (count, word) =>
   `${count.toLocaleString("en")} ${word}${count === 1 ? "" : "s"}`;
 /** Sentences of texts, without those that are empty. */
@@ -47,10 +48,8 @@ export const anyOf = (words) =>
 
 export const percent = (share) =>
   `${share > 0 && share < 0.005 ? "<1" : Math.round(100 * share)}\u00a0%`;
-export const signed = (value, digits = 2) =>
-  Math.abs(value) < 0.5 * 10 ** -digits
-    ? (0).toFixed(digits)
-    : (value > 0 ? "+" : "−") + Math.abs(value).toFixed(digits);
+export const signed = (value) =>
+  Math.abs(value) < 0.005 ? "0.00" : (value > 0 ? "+" : "−") + Math.abs(value).toFixed(2);
 
 /** The worth of a move in three short words: "wins now", "loses in 1". */
 export const shortly = ({ text }) =>
