@@ -36,6 +36,7 @@ with explained("evaluate.py", "play"):
     from tictactoe_env.certificates.certificate import certify, policy_in, read, verify
     from tictactoe_env.certificates.content import Certificate
     from tictactoe_env.certificates.stated import Stated, name_of
+    from tictactoe_env.certificates.trained import facts_of
     from tictactoe_env.errors import printable
     from tictactoe_env.exact.evaluation import evaluate
     from tictactoe_env.exact.positions import TABULATED, can_enumerate
@@ -52,7 +53,6 @@ with explained("evaluate.py", "play"):
     )
     from tictactoe_env.rules import Rules
     from tictactoe_env.search.mcts import MCTSPolicy
-    from tictactoe_env.trained.packed import facts_of
     from training.options import Count, Natural
 
 GAMES = 1000  # games of a sampled result, of agents that meet too many positions for a proof

@@ -24,14 +24,14 @@ from apps.players.seat import VALUES_FOLDER
 from benchmarks.results import ROOT, RUNS, SETTINGS, Setting
 from tictactoe_env.certificates.certificate import FILE, read, table_of, verify
 from tictactoe_env.certificates.content import Certificate
-from tictactoe_env.files import write_file
-from tictactoe_env.trained.packed import (
+from tictactoe_env.certificates.trained import (
     BOARD,
     FOLDER,
     TABLE,
     ending,
     table_boards,
 )
+from tictactoe_env.files import write_file
 from training.checkpoint import load_model
 from training.metrics import FILE as METRICS
 from training.metrics import GROWTH, Row, read_metrics, write_metrics

@@ -34,11 +34,11 @@ from apps.players.gallery import Gallery
 from apps.web import demo
 from tictactoe_env import Rules, TabularPolicy
 from tictactoe_env.certificates.certificate import certify, read, verify, write
+from tictactoe_env.certificates.trained import certificate_of
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.games import Game, GameStore, Participant
 from tictactoe_env.policy import one_hot
-from tictactoe_env.trained.packed import certificate_of
 from training.metrics import write_metrics
 from training.values import OwnValues, checked, write_values
 

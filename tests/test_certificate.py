@@ -18,6 +18,7 @@ from tictactoe_env.certificates.certificate import (
     load_policy,
     read,
 )
+from tictactoe_env.certificates.trained import certificate_of
 from tictactoe_env.exact.evaluation import evaluate
 from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
@@ -25,7 +26,6 @@ from tictactoe_env.notation import parse_cell
 from tictactoe_env.opponents import make_opponent
 from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.rules import Rules
-from tictactoe_env.trained.packed import certificate_of
 
 RECTANGLE, ROW = Rules(2, 3, 3), Rules(1, 4, 3)  # draws: both sides have all results
 

@@ -11,10 +11,10 @@ from apps.players.pupil import teach
 from apps.players.titles import LEARNER_ID, PLAYERS
 from tictactoe_env import RandomPolicy, Rules, TabularPolicy
 from tictactoe_env.certificates.certificate import CertificateError, certify, write
+from tictactoe_env.certificates.trained import trained_names
 from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.games import Game
 from tictactoe_env.opponents import untrained_names
-from tictactoe_env.trained.packed import trained_names
 
 LISTED = trained_names()
 SMALL = Rules(2, 3, 2)

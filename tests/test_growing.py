@@ -14,12 +14,11 @@ from sample_players import fixed_table
 from text_cases import refuses
 
 from tictactoe_env import Rules, TicTacToeEnv, TicTacToeVectorEnv
-from tictactoe_env.certificates import Certificate, CertificateError, certify, write
+from tictactoe_env.certificates import Certificate, CertificateError, certify, trained, write
 from tictactoe_env.exact import MinimaxPolicy
 from tictactoe_env.games import Game, GameStore
 from tictactoe_env.games.game import json_text, parse_json
 from tictactoe_env.notation import parse_size, rules_text
-from tictactoe_env.trained import packed
 
 RECTANGLE = Rules(2, 3, 2)
 CONTENT = certify(MinimaxPolicy(RECTANGLE), "perfect").to_json()
@@ -31,7 +30,7 @@ import tictactoe_env
 from tictactoe_env import Rules, TicTacToeVectorEnv, certificates
 from tictactoe_env.games import Game, GameStore, read_games
 from tictactoe_env.games.game import json_text
-from tictactoe_env.trained import packed
+from tictactoe_env.certificates import trained
 
 assert Path(tictactoe_env.__file__).parent.parent == Path.cwd()
 assert Rules().variant == {}
@@ -41,13 +40,13 @@ for path in before.glob("*.certificate.json"):
     assert not found.rules.wrapped
     certificates.verify(found)
     certificates.write(found, after / path.name)
-for name in packed.trained_names():
-    content = packed.certificate_of(name).to_json()
+for name in trained.trained_names():
+    content = trained.certificate_of(name).to_json()
     (after / f"{name}.packed").write_text(json.dumps(content))
 for rules in (Rules(4, 4, 4), Rules(5, 5, 4)):
-    for name in packed.trained_names(rules):
-        found = packed.certificate_of(name, rules)
-        certificates.write(found, after / (name + packed.ending(rules)))
+    for name in trained.trained_names(rules):
+        found = trained.certificate_of(name, rules)
+        certificates.write(found, after / (name + trained.ending(rules)))
 lines = [f"{one.line()}\\n" for one in read_games(before / "games.txt")]
 (after / "games.txt").write_text("".join(lines))
 (after / "games.json").write_text(json_text(read_games(before / "games.json")))
@@ -87,12 +86,12 @@ def test_a_version_with_a_further_field_reads_all_documents_and_writes_them_alik
             assert rows_of(after / path.name) == rows_of(path)
         else:
             assert (after / path.name).read_bytes() == path.read_bytes(), path.name
-    larger = list(packed.FOLDER.glob("*.json"))
+    larger = list(trained.FOLDER.glob("*.json"))
     assert larger
     for path in larger:
         assert (after / path.name).read_bytes() == path.read_bytes(), path.name
-    for name in packed.trained_names():
-        known = json.dumps(packed.certificate_of(name).to_json())
+    for name in trained.trained_names():
+        known = json.dumps(trained.certificate_of(name).to_json())
         assert (after / f"{name}.packed").read_text() == known
 
 

@@ -16,6 +16,7 @@ from tictactoe_env import Rules, TicTacToeEnv, TicTacToeVectorEnv, make_opponent
 from tictactoe_env import evaluate as evaluate_policy
 from tictactoe_env.certificates import certificate
 from tictactoe_env.certificates.runs import MAX_DEPTH, agents_with_runs, newest_run
+from tictactoe_env.certificates.trained import trained_names
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.exact.tables import TabularPolicy
@@ -33,7 +34,6 @@ from tictactoe_env.pool import Pool, make_pool
 from tictactoe_env.predict_policy import PredictPolicy
 from tictactoe_env.search.alphabeta import SearchPolicy
 from tictactoe_env.search.mcts import MCTSPolicy
-from tictactoe_env.trained.packed import trained_names
 
 RECTANGLE = Rules(2, 3, 2)
 content = lru_cache(lambda agent, rules: certificate.certify(RandomPolicy(), agent, rules))

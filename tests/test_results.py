@@ -11,7 +11,7 @@ from benchmarks.results import PACKAGED, PAGE, SETTINGS, package_row, put
 from benchmarks.trained import pack
 from tictactoe_env import RandomPolicy, Rules
 from tictactoe_env.certificates.certificate import certify
-from tictactoe_env.trained.packed import certificate_of, facts_of, trained_names, unpack
+from tictactoe_env.certificates.trained import certificate_of, facts_of, trained_names, unpack
 
 
 def test_every_agent_and_every_preset_on_3x3_is_an_entry():

@@ -10,8 +10,8 @@ from apps.players.gallery import Gallery
 from apps.players.titles import id_of, results_of, story_of, title_of
 from tictactoe_env import RandomPolicy, Rules
 from tictactoe_env.certificates.certificate import certify, write
+from tictactoe_env.certificates.trained import facts_of, trained_names
 from tictactoe_env.opponents import register_opponent, unregister_opponent
-from tictactoe_env.trained.packed import facts_of, trained_names
 
 TITLES = {
     "human": "a person",

@@ -12,14 +12,14 @@ from apps.players.seat import VALUES_FOLDER
 from benchmarks.trained import MOST_CHECKS
 from tictactoe_env import Rules, TabularPolicy, evaluate, make_opponent
 from tictactoe_env.certificates.certificate import table_of, verify
-from tictactoe_env.opponents.__main__ import main
-from tictactoe_env.trained.packed import (
+from tictactoe_env.certificates.trained import (
     FOLDER,
     certificate_of,
     facts_of,
     trained_names,
     trained_policy,
 )
+from tictactoe_env.opponents.__main__ import main
 from training.metrics import GROWTH, read_metrics
 
 AGENTS = {

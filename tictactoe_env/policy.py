@@ -124,7 +124,7 @@ class FunctionPolicy:
 
     @property
     def varies(self) -> str | None:
-        """The argument; it is said of `function`, so a class with `probs` of its own says nothing."""
+        """The argument. It is said of `function`: a class with `probs` of its own says nothing."""
         return self._varies
 
     @property

@@ -22,13 +22,13 @@ from tictactoe_env.certificates.certificate import certify, check_digest, read, 
 from tictactoe_env.certificates.content import Certificate
 from tictactoe_env.certificates.runs import FOLDERS, certificates, newest_run, place_of
 from tictactoe_env.certificates.stated import CertificateError, Stated, name_of
+from tictactoe_env.certificates.trained import facts_of, trained_names
 from tictactoe_env.errors import printable, unknown_name
 from tictactoe_env.exact.positions import ENUMERABLE
 from tictactoe_env.games.game import Participant
 from tictactoe_env.opponents import AGENT, RUN, TRAINED, Player
 from tictactoe_env.rules import MAX_BITS, Rules
 from tictactoe_env.search.mcts import MCTSPolicy
-from tictactoe_env.trained import packed
 from training import learned
 
 QUICK_CELLS = 9  # of boards on which a certificate is verified when it is listed, in 20 ms
@@ -233,7 +233,7 @@ class Gallery:
         """All entries: built in, registered, trained, then runs by id, broken ones included."""
         names = dict.fromkeys([*PLAYERS, *opponents.untrained_names()])
         untrained = [name for name in names if not opponents.is_trained(name)]
-        named = map(opponents.named_player, [*untrained, *packed.trained_names()])
+        named = map(opponents.named_player, [*untrained, *trained_names()])
         runs = [self._entry(player) for player in self._runs()]
         runs.sort(key=lambda entry: (entry.kind, entry.id))
         return [*(self._entry(player) for player in named if player is not None), *runs]
@@ -287,7 +287,7 @@ class Gallery:
     def _entry(self, player: Player) -> Entry:
         """The entry of a player; that of a run is read again if it has changed."""
         if player.kind == TRAINED:
-            facts = packed.facts_of(player.id)
+            facts = facts_of(player.id)
             return Entry(player, facts, sha256=facts.sha256_of_moves)
         if player.place is None:
             return Entry(player)

@@ -18,6 +18,7 @@ from apps.players.pupil import LEARNER_FOLDER, LEARNER_RULES, Pupil, learns
 from apps.players.titles import LEARNER, LEARNER_ID
 from tictactoe_env.certificates.certificate import FILE, read, read_bytes
 from tictactoe_env.certificates.reach import ReachPolicy
+from tictactoe_env.certificates.trained import facts_of
 from tictactoe_env.exact.match import action_values
 from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.exact.solver import MinimaxPolicy
@@ -26,7 +27,6 @@ from tictactoe_env.games.game import MAX_NAME, PERSON, Participant
 from tictactoe_env.opponents import RUN, TRAINED, Player, resolve
 from tictactoe_env.policy import Policy, RandomPolicy, keeps, sample
 from tictactoe_env.rules import Boards, Rules, side_to_move
-from tictactoe_env.trained.packed import facts_of
 from training.checkpoint import MODEL
 from training.values import FILE as VALUES
 from training.values import MEANING, read_values

@@ -18,6 +18,7 @@ from typing import NamedTuple
 import agents
 from tictactoe_env.certificates.content import Certificate
 from tictactoe_env.certificates.stated import Stated
+from tictactoe_env.certificates.trained import facts_of
 from tictactoe_env.exact.verdict import verdict
 from tictactoe_env.games.game import PERSON
 from tictactoe_env.opponents import (
@@ -29,7 +30,6 @@ from tictactoe_env.opponents import (
     split_options,
 )
 from tictactoe_env.rules import Rules
-from tictactoe_env.trained.packed import facts_of
 
 BOARDS = (
     Rules(),

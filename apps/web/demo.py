@@ -22,9 +22,9 @@ from apps.players.gallery import Entry, Gallery
 from apps.web.api import described, groups, proof
 from apps.web.refusals import STATIC
 from apps.web.work import Json, growth
+from tictactoe_env.certificates.trained import BOARD, table_boards
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.games.analysis import GameValue, Verdict
-from tictactoe_env.trained.packed import BOARD, table_boards
 
 # They are slow to tabulate.
 SEARCHES = ("search", "search-depth=4", "mcts-playouts=50", "mcts-playouts=1000")

@@ -128,7 +128,7 @@ class Player(NamedTuple):
     def policy(self, rules: Rules) -> Policy:
         """The player on a board. Raises ValueError if it cannot be made."""
         if self.kind == TRAINED:
-            from tictactoe_env.trained.packed import trained_policy
+            from tictactoe_env.certificates.trained import trained_policy
 
             return trained_policy(self.id, rules)
         if self.place is None:
@@ -157,7 +157,7 @@ class Player(NamedTuple):
         Raises CertificateError, a ValueError, for a damaged file.
         """
         if self.kind == TRAINED:
-            from tictactoe_env.trained.packed import certificate_of
+            from tictactoe_env.certificates.trained import certificate_of
 
             return certificate_of(self.id)
         if self.place is None or not self.place.exists():
@@ -302,7 +302,7 @@ def is_trained(spec: Any, rules: Rules | None = None) -> bool:
     """True if a text names a trained agent of this package that plays on this board."""
     if not isinstance(spec, str) or (spec in BUILT_IN and spec != "mcts"):
         return False
-    from tictactoe_env.trained.packed import BOARD, trained_names
+    from tictactoe_env.certificates.trained import BOARD, trained_names
 
     return spec in trained_names(rules or BOARD)
 
@@ -402,7 +402,7 @@ def description(name: str) -> str:
 def known_names(folders: Iterable[str | os.PathLike[str]] = ("models", "runs")) -> list[str]:
     """The names that an error lists: built in, trained, registered, newest runs, and paths."""
     from tictactoe_env.certificates.runs import agents_with_runs
-    from tictactoe_env.trained.packed import trained_names
+    from tictactoe_env.certificates.trained import trained_names
 
     return [
         *untrained_names(),

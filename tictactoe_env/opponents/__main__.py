@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from tictactoe_env.certificates.certificate import certify
 from tictactoe_env.certificates.content import Certificate
 from tictactoe_env.certificates.stated import name_of
+from tictactoe_env.certificates.trained import facts_of, trained_names
 from tictactoe_env.errors import printable
 from tictactoe_env.opponents import (
     BUILT_IN,
@@ -22,7 +23,6 @@ from tictactoe_env.opponents import (
     untrained_names,
 )
 from tictactoe_env.rules import SIDES, Rules
-from tictactoe_env.trained.packed import facts_of, trained_names
 
 _NOTES = """\
 Options follow a name, as in search-depth=4-ties=first. A player that was

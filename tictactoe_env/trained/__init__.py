@@ -3,6 +3,6 @@
 Each has its certificate.
 """
 
-from tictactoe_env.trained.packed import certificate_of, trained_names, trained_policy
+from tictactoe_env.certificates.trained import certificate_of, trained_names, trained_policy
 
 __all__ = ["certificate_of", "trained_names", "trained_policy"]

@@ -3,9 +3,9 @@
     make_opponent("trie", Rules())      # plays by these moves; needs NumPy only
     certificate_of("trie")              # its certificate, which `certificate.verify` checks again
 
-For 3x3 the file is `tables/NAME.json.gz`: the certificate of a training run with its moves as a
-list, in the order of `Positions.unfinished`, without the positions. For a larger board it is the
-certificate itself, such as `tables/NAME-4x4x4.json`.
+For 3x3 the file is `NAME.json.gz` in `trained/tables`: the certificate of a training run with its
+moves as a list, in the order of `Positions.unfinished`, without the positions. For a larger board
+it is the certificate itself, such as `NAME-4x4x4.json`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tictactoe_env.exact.tables import TabularPolicy
 from tictactoe_env.notation import rules_text
 from tictactoe_env.rules import Rules
 
-FOLDER = Path(__file__).parent / "tables"
+FOLDER = Path(__file__).parents[1] / "trained" / "tables"
 BOARD = Rules(3, 3, 3)
 TABLE = ".json.gz"
 
