@@ -45,9 +45,8 @@ def main(arguments: list[str] | None = None) -> int:
     if not typed.tag:
         checks += [nothing_unreleased, no_unreleased_note, dated_today, clean_tree, new_tag]
         checks += [own_remote]
-        checks += (
-            [] if typed.quick else [distributions, wheel_and_sdist_tests, pythons, documentation]
-        )
+        if not typed.quick:
+            checks += [distributions, wheel_and_sdist_tests, pythons, documentation]
     missing = [] if typed.tag in (None, f"v{facts.own_version()}") else [wrong_tag(typed.tag)]
     for check in checks:
         found = list(check())
