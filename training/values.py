@@ -100,12 +100,7 @@ class ValuedTable(ValuedPolicy):
 
     moves_by_values = True
 
-    def __init__(
-        self,
-        rules: Rules,
-        values: NDArray[np.floating[Any]],
-        worth: Scale = UNNAMED,
-    ):
+    def __init__(self, rules: Rules, values: NDArray[np.floating[Any]], worth: Scale = UNNAMED):
         best = one_hot(values.argmax(axis=1), rules.cells)
         super().__init__(rules, best, OwnValues(values, *worth))
 
