@@ -23,7 +23,7 @@ from tictactoe_env.search.mcts import PLAYOUTS, DescentGraph, Graph, Node, meani
 from training.learner import Arrays, Learner, State
 from training.options import BoardConfig, Count, NotNegative, Share, option
 from training.search_space import Range
-from training.values import OwnValues, ValuedPolicy
+from training.values import OwnValues, ValuedPolicy, bests
 
 AGENT = "mcts"
 TITLE = "Grown search tree"
@@ -160,8 +160,7 @@ def table_of(graph: Graph) -> TabularPolicy:
         first = one_hot(values.argmax(axis=1), graph.rules.cells)
         return TabularPolicy(graph.rules, first)
     values = np.where(legal, np.nan_to_num(means, nan=-1.0), -np.inf)
-    best = values == values.max(axis=1, keepdims=True)
-    return TabularPolicy(graph.rules, best / best.sum(axis=1, keepdims=True))
+    return TabularPolicy(graph.rules, bests(values))
 
 
 def own_values(graph: Graph) -> OwnValues:

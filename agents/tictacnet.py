@@ -188,18 +188,14 @@ class Network:
         """The weights of a saved model."""
         parts = []
         for number in range(len(self.shapes)):
-            parts.append(model[f"{number}/weights"].ravel())
-            parts.append(model[f"{number}/biases"])
+            parts += [model[f"{number}/weights"].ravel(), model[f"{number}/biases"]]
         return np.concatenate(parts)
 
     def values(self, weights: Weights, rows: Any) -> Weights:
         """Values of the cells (B, cells) at rows (B,); without meaning in finished positions."""
         blocks = np.split(self.boards, range(BLOCK, len(self.boards), BLOCK))
-        parts = []
-        for boards in blocks:
-            *_, values = self._forward(weights, boards)
-            parts.append(values)
-        return np.concatenate(parts).ravel()[self.moves[rows]]
+        values = np.concatenate([self._forward(weights, boards)[-1] for boards in blocks])
+        return values.ravel()[self.moves[rows]]
 
     def policy(self, weights: Weights) -> ValuedTable:
         """The greedy policy, which may make illegal moves."""

@@ -34,7 +34,7 @@ from training.learned import GamesLearner, teach
 from training.learner import Arrays
 from training.options import BoardConfig, Count, Natural, Share, option
 from training.search_space import Range
-from training.values import OwnValues, ValuedPolicy
+from training.values import OwnValues, ValuedPolicy, bests
 
 AGENT = "trie"
 TITLE = "Game memory"
@@ -202,7 +202,7 @@ class Trie:
         """The moves of the best score in play, equally likely: (U, cells)."""
         untried = UNTRIED_IN_PLAY[self.config.untried]
         scores = np.where(np.array(self.visits) > 0, self.score, untried)
-        return _best_of(np.where(self.children >= 0, scores[self.children], -np.inf))
+        return bests(np.where(self.children >= 0, scores[self.children], -np.inf))
 
     def own_values(self) -> OwnValues:
         """The mean result of the games through each move; 1 or -1 only where that is proven."""
@@ -253,7 +253,7 @@ class SequenceTrie(Trie):
     def tree(self) -> SequenceTree:
         """The player itself."""
         scores = [self.scores(row, node) for node, row in enumerate(self.rows)]
-        probs = _best_of(np.array(scores))
+        probs = bests(np.array(scores))
         return SequenceTree(self.config.rules, self.rows, list(self.edges), probs)
 
 
@@ -340,12 +340,6 @@ def averaged(tree: SequenceTree) -> TabularPolicy:
 # --- the player and the learner ------------------------------------------------------------------
 
 TREES = {"last": Trie, "draw": Trie, "tophep": SequenceTrie}
-
-
-def _best_of(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The moves of the best score in each row, equally likely."""
-    best = scores == scores.max(axis=1, keepdims=True)
-    return best / best.sum(axis=1, keepdims=True)
 
 
 class Memory(NamedTuple):

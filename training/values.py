@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.tables import TabularPolicy
 from tictactoe_env.files import write_file
-from tictactoe_env.policy import one_hot
+from tictactoe_env.policy import Probs, one_hot
 from tictactoe_env.rules import Boards, Rules
 
 FILE = "values.npz"
@@ -109,6 +109,12 @@ class ValuedTable(ValuedPolicy):
         above = self.own.values - np.nanmax(self.own.values, axis=1, keepdims=True)
         weights = np.nan_to_num(np.exp(above / temperature, dtype=np.float64))
         return TabularPolicy(self.rules, weights / weights.sum(axis=1, keepdims=True))
+
+
+def bests(scores: NDArray[np.float64]) -> Probs:
+    """The moves of the best score in each row (B, cells), equally likely."""
+    best = scores == scores.max(axis=1, keepdims=True)
+    return best / best.sum(axis=1, keepdims=True)
 
 
 def checked(own: OwnValues, rules: Rules) -> OwnValues:
