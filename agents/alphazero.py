@@ -171,12 +171,8 @@ class Network(torch.nn.Module):
 
 def predict(network: Network, boards: Boards) -> Prediction:
     """The outputs of a network for boards (B, cells), as arrays."""
-
-    def columns(planes: torch.Tensor) -> torch.Tensor:
-        """Both outputs as one tensor (B, cells + 1), since `scores_of` takes one."""
-        return torch.column_stack(network(planes))
-
-    outputs = scores_of(columns, boards, network.rules)
+    # Both outputs as one tensor (B, cells + 1), since `scores_of` takes one.
+    outputs = scores_of(lambda planes: torch.column_stack(network(planes)), boards, network.rules)
     return Prediction(outputs[:, :-1], outputs[:, -1])
 
 

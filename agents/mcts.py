@@ -131,16 +131,13 @@ def graph_of(config: Config, model: Arrays) -> Graph:
     """The graph of saved arrays, with a new random generator."""
     graph = empty_graph(config)
     boards = graph.rules.to_boards(model["x"], model["o"])
-    results = model["result"].tolist()
-    visits = model["visits"].tolist()
-    totals = model["total"].tolist()
-    for number, board in enumerate(boards):
+    numbers = (model[name].tolist() for name in ("result", "visits", "total"))
+    for board, result, visits, total in zip(boards, *numbers, strict=True):
         x = graph.orientations.marks(board, 1)
         o = graph.orientations.marks(board, -1)
-        result = results[number]
         node = Node(x, o, None if result == UNFINISHED else result)
-        node.visits = visits[number]
-        node.total = totals[number]
+        node.visits = visits
+        node.total = total
         graph.nodes[graph.orientations.key(x, o)] = node
     if isinstance(graph, DescentGraph):
         graph.count_above()

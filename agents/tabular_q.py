@@ -134,8 +134,6 @@ class TabularQ(PoolLearner):
     def round(self) -> None:
         """Play a round of games to their ends and learn from them."""
         is_x = np.arange(self.config.games) % 2 == 0
-        opponents = self.pool.opponents()
-        which = opponents.pool.draw(self.rng, len(is_x))
 
         def choose(rows: Rows) -> Rows:  # epsilon-greedy by the mean of the tables
             values = self.values.mean(axis=0)[self.after[rows]]
@@ -145,7 +143,7 @@ class TabularQ(PoolLearner):
             numbers = self.rng.random(len(rows))
             return draw(allowed.cumsum(axis=1).T, numbers)  # ties at random
 
-        moves, results = play_games(choose, is_x, opponents, which, self.rng)
+        moves, results = play_games(choose, is_x, self.pool.opponents(), self.rng)
         self.learn(moves, results)
         self.played += len(is_x)
         self.steps += sum(len(made.games) for made in moves)

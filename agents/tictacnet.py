@@ -171,10 +171,9 @@ class Network:
         """New weights, with a variance of 2 / inputs for ReLU (He et al. 2015), else half of it."""
         weights: Weights = np.zeros(size_of(self.shapes), dtype=np.float32)
         for layer in layers_of(weights, self.shapes):
-            weights_in = layer[:-1]  # without the biases
-            inputs, units = weights_in.shape
-            spread = np.sqrt(self.hidden.gain / inputs)
-            weights_in[:] = rng.normal(size=(inputs, units)) * spread
+            weights_in = layer[:-1]  # (inputs, units), without the biases
+            spread = np.sqrt(self.hidden.gain / len(weights_in))
+            weights_in[:] = rng.normal(size=weights_in.shape) * spread
         return weights
 
     def model(self, weights: Weights) -> Arrays:
@@ -321,15 +320,13 @@ class TicTacNet(PoolLearner):
         count = int(is_random.sum())
         starts[is_random] = rng.choice(self.positions.unfinished, size=count)
         epsilon = self.epsilon
-        opponents = self.pool.opponents()
-        which = opponents.pool.draw(rng, config.games)
 
         def choose(rows: Rows) -> Rows:  # epsilon-greedy, over all cells
             explores = rng.random(len(rows)) < epsilon
             random = rng.integers(config.rules.cells, size=len(rows))
             return np.where(explores, random, best[rows])
 
-        moves, results = play_games(choose, is_x, opponents, which, rng, starts)
+        moves, results = play_games(choose, is_x, self.pool.opponents(), rng, starts)
         self._store(moves, results)
         self.steps += sum(len(made.games) for made in moves)
         self._learn()

@@ -427,8 +427,8 @@ class TrieLearner(GamesLearner):
         """The moves of a game against an opponent. draws: a number in [0, 1) for each move."""
         trie = self.trie
         epsilon = self.config.epsilon
-        parities = {"both": self.steps % 2, "X": 0, "O": 1}
-        own_parity = parities[self.config.side]  # of the number of marks before its moves
+        # Of the number of marks before its moves.
+        own_parity = {"both": self.steps % 2, "X": 0, "O": 1}[self.config.side]
         node = 0
         row = 0
         cells = []

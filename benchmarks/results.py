@@ -30,7 +30,7 @@ from apps.terminal.report import cross_table, exact_rates
 from apps.terminal.study import train_run
 from apps.terminal.study_table import spread
 from tictactoe_env.certificates.certificate import FILE, certify, read, table_of
-from tictactoe_env.certificates.content import Certificate, sides_of
+from tictactoe_env.certificates.content import Certificate
 from tictactoe_env.certificates.stated import package_versions
 from tictactoe_env.errors import printable
 from tictactoe_env.notation import SIDES
@@ -74,7 +74,7 @@ class Setting:
     @property
     def sides(self) -> tuple[str, ...]:
         """The sides that it is trained to play."""
-        return sides_of(dict(self.config(0)))
+        return self.config(0).learned_sides
 
     def is_saved_in(self, folder: Path, seed: int) -> bool:
         """True if a finished run has this configuration; options that are new have their default.
@@ -123,11 +123,6 @@ READY = ("search", "mcts-playouts=1000", "minimax", "random")
 # --- training -----------------------------------------------------------------------------------
 
 
-def folder_of(setting: Setting, seed: int) -> Path:
-    """The folder of a run."""
-    return RUNS / f"{setting.name}-{seed}"
-
-
 def train_all(
     settings: Sequence[Setting], seeds: int, jobs: int = 1
 ) -> dict[str, list[Certificate]]:
@@ -137,7 +132,9 @@ def train_all(
     removed.
     """
     wanted = [
-        (setting, seed, folder_of(setting, seed)) for seed in range(seeds) for setting in settings
+        (setting, seed, RUNS / f"{setting.name}-{seed}")
+        for seed in range(seeds)
+        for setting in settings
     ]
     calls = []
     failed = []

@@ -271,17 +271,17 @@ def play_games(
     choose: Callable[[Rows], Rows],
     is_x: NDArray[np.bool_],
     opponents: Opponents,
-    which: Rows,
     rng: np.random.Generator,
     starts: Rows | None = None,
 ) -> tuple[list[Moves], Rows]:
     """Play G games against opponents: the learner's moves at each ply, and its results (G,).
 
     choose: the learner's moves, from positions (B,) to cells (B,). is_x: whether the learner is X,
-    for each game (G,). which: the opponents (G,), as indices into the pool. starts: (G,), by
-    default the empty board. A result is 1, 0 or -1; who makes an illegal move loses.
+    for each game (G,). opponents: one is drawn for each game. starts: (G,), by default the empty
+    board. A result is 1, 0 or -1; who makes an illegal move loses.
     """
     positions = opponents.positions
+    which = opponents.pool.draw(rng, len(is_x))
     moves: list[Moves] = []
     was_own = np.zeros(len(is_x), dtype=bool)  # whether the learner made the last move
 
