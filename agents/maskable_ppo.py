@@ -150,8 +150,7 @@ class BoardPolicy(MaskableActorCriticPolicy):
         """
         planes = obs.float()
         boards, which, cells = self.canonical.distinct(planes)
-        features = self.features_extractor(boards)
-        latent_policy, latent_value = self.mlp_extractor(features)
+        latent_policy, latent_value = self.mlp_extractor(self.features_extractor(boards))
         logits = self.action_net(latent_policy).index_select(0, which).gather(1, cells)
         values = self.value_net(latent_value).index_select(0, which)
         logits = logits.masked_fill(self.opening.drawn(planes)[:, None], 0.0)

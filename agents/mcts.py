@@ -122,9 +122,8 @@ class MCTS(Learner):
 
 def empty_graph(config: Config) -> Graph:
     """A graph without positions."""
-    kind = PLAYOUTS[config.playout]
     rng = random.Random(config.seed)
-    return kind(config.rules, rng, config.exploration, config.draws)
+    return PLAYOUTS[config.playout](config.rules, rng, config.exploration, config.draws)
 
 
 def graph_of(config: Config, model: Arrays) -> Graph:
@@ -152,12 +151,11 @@ def table_of(graph: Graph) -> TabularPolicy:
     positions = positions_of(graph.rules)
     means = own_values(graph).values
     legal = positions.children[positions.unfinished] >= 0
-    if isinstance(graph, DescentGraph):
-        values = np.where(legal, np.nan_to_num(means, nan=0.0), -np.inf)
-        first = one_hot(values.argmax(axis=1), graph.rules.cells)
-        return TabularPolicy(graph.rules, first)
-    values = np.where(legal, np.nan_to_num(means, nan=-1.0), -np.inf)
-    return TabularPolicy(graph.rules, bests(values))
+    is_by_descent = isinstance(graph, DescentGraph)
+    unvisited = 0.0 if is_by_descent else -1.0
+    values = np.where(legal, np.nan_to_num(means, nan=unvisited), -np.inf)
+    first = one_hot(values.argmax(axis=1), graph.rules.cells)
+    return TabularPolicy(graph.rules, first if is_by_descent else bests(values))
 
 
 def own_values(graph: Graph) -> OwnValues:

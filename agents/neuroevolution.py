@@ -634,8 +634,7 @@ class Evolution(Learner):
         """Compute the moves of the networks from `first` on, play the league, judge them."""
         self.moves[first:] = self.layout.moves(self.networks[first:])
         games = self.games.league(self.moves)
-        row = [len(self.history), *games.results, *games.lengths.tolist()]
-        self.history.append(row)
+        self.history.append([len(self.history), *games.results, *games.lengths.tolist()])
         if self.config.fitness == "exact":
             self._judge_from(first)
         else:

@@ -274,9 +274,7 @@ class TicTacNet(PoolLearner):
     def scheduled(self) -> int:
         """The moves that the schedules have made; with sides in turn each side begins anew."""
         length = self.config.anneal_steps
-        if self.config.sides_in_turn:
-            return self.steps % length
-        return min(self.steps, length)
+        return self.steps % length if self.config.sides_in_turn else min(self.steps, length)
 
     @property
     def epsilon(self) -> float:
@@ -395,8 +393,7 @@ class TicTacNet(PoolLearner):
     def _by_move(self, moves: Rows, numbers: NDArray[Any]) -> NDArray[Any]:
         """The sums (C, cells) of numbers (K,) by the outputs (K,) of their moves."""
         boards = self.network.boards
-        sums = np.bincount(moves, numbers, minlength=boards.size)
-        return sums.reshape(boards.shape)
+        return np.bincount(moves, numbers, minlength=boards.size).reshape(boards.shape)
 
     def _step(self, gradient: Weights) -> None:
         """Make a step of the optimizer."""

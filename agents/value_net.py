@@ -164,8 +164,8 @@ class Afterstates:
         """The results of games through positions (B,), with their weights and returns (B,)."""
         which = self.index[rows]  # from 1; 0 for no class
         classes = len(self.classes)
-        games: Floats = np.bincount(which, weights, minlength=classes + 1)
-        sums: Floats = np.bincount(which, weights * returns, minlength=classes + 1)
+        games: NDArray[Any] = np.bincount(which, weights, minlength=classes + 1)
+        sums: NDArray[Any] = np.bincount(which, weights * returns, minlength=classes + 1)
         return Results(games[1:], sums[1:])
 
     def outputs(self, network: nn.Module) -> Floats:

@@ -64,14 +64,6 @@ class LateRewards(NoLosses):
         return observations, late, dones, infos
 
 
-class UnmaskedUpdate(MaskableRolloutBuffer):
-    """Forgets the masks between the moves and the update."""
-
-    def _get_samples(self, *arguments: Any, **keywords: Any) -> Any:
-        found = super()._get_samples(*arguments, **keywords)
-        return found._replace(action_masks=torch.ones_like(found.action_masks))
-
-
 class EndlessAdvantages(MaskableRolloutBuffer):
     """Lets generalized advantages run over the end of a game."""
 
@@ -81,29 +73,26 @@ class EndlessAdvantages(MaskableRolloutBuffer):
         super().compute_returns_and_advantage(last_values, np.zeros_like(dones))
 
 
-class LostProbabilities(MaskableRolloutBuffer):
-    """Gives all moves the same old log-probability."""
+def with_samples(buffer: Any, name: str, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:
+    """A class of buffers that changes the tensor of this name in its samples."""
 
-    def _get_samples(self, *arguments: Any, **keywords: Any) -> Any:
-        found = super()._get_samples(*arguments, **keywords)
-        mean = found.old_log_prob.mean()
-        return found._replace(old_log_prob=torch.full_like(found.old_log_prob, mean))
+    class Changed(buffer):
+        def _get_samples(self, *arguments: Any, **keywords: Any) -> Any:
+            found = super()._get_samples(*arguments, **keywords)
+            return found._replace(**{name: change(getattr(found, name))})
 
-
-class UnmaskedTarget(MaskableReplayBuffer):
-    """Forgets which moves are legal after a transition."""
-
-    def _get_samples(self, *arguments: Any, **keywords: Any) -> Any:
-        found = super()._get_samples(*arguments, **keywords)
-        return found._replace(next_action_masks=torch.ones_like(found.next_action_masks))
+    return Changed
 
 
-class EndlessTarget(MaskableReplayBuffer):
-    """Forgets that games end, so that a target goes on with the values of finished boards."""
+def all_the_mean(tensor: torch.Tensor) -> torch.Tensor:
+    """A tensor of the same shape, filled with the mean."""
+    return torch.full_like(tensor, tensor.mean().item())
 
-    def _get_samples(self, *arguments: Any, **keywords: Any) -> Any:
-        found = super()._get_samples(*arguments, **keywords)
-        return found._replace(dones=torch.zeros_like(found.dones))
+
+LostProbabilities = with_samples(MaskableRolloutBuffer, "old_log_prob", all_the_mean)
+UnmaskedUpdate = with_samples(MaskableRolloutBuffer, "action_masks", torch.ones_like)
+UnmaskedTarget = with_samples(MaskableReplayBuffer, "next_action_masks", torch.ones_like)
+EndlessTarget = with_samples(MaskableReplayBuffer, "dones", torch.zeros_like)
 
 
 class Library(NamedTuple):

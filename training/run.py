@@ -225,8 +225,7 @@ class Run:
         It should stop at the goal `until`, and after Ctrl-C. The checkpoint is written then, after
         the last step, and when it is due.
         """
-        results = self.judge()
-        is_over = results.reached(self.until, self.side) or self.is_interrupted
+        is_over = self.judge().reached(self.until, self.side) or self.is_interrupted
         has_made_its_steps = self.learner.steps >= self.config.steps
         if is_over or has_made_its_steps or self.is_checkpoint_due:
             self.save()

@@ -287,9 +287,10 @@ def play_games(
 
     def move(games: Rows, rows: Rows) -> Rows:
         own = positions.x_to_move[rows] == is_x[games]
+        others = ~own
         cells = np.empty(len(games), dtype=np.intp)
         cells[own] = choose(rows[own])
-        cells[~own] = opponents.move(which[games[~own]], rows[~own], rng)
+        cells[others] = opponents.move(which[games[others]], rows[others], rng)
         moves.append(Moves(games[own], rows[own], cells[own]))
         was_own[games] = own
         return cells
