@@ -58,11 +58,6 @@ class Config(BoardConfig):
 SEARCH = {"exploration": Range(0.2, 4.0, log=True), "draws": Range(0.2, 0.8)}
 
 
-def begin(config: Config) -> MCTS:
-    """A new search."""
-    return MCTS(config)
-
-
 def player(config: Config, model: Arrays) -> ValuedPolicy:
     """The player of a saved graph."""
     graph = graph_of(config, model)
@@ -173,3 +168,6 @@ def own_values(graph: Graph) -> OwnValues:
     children = positions.children[positions.unfinished]
     values = np.where(children >= 0, means[positions.canonical[children]], np.nan)
     return OwnValues(values, meaning(graph.draws), 0.0, 1.0)
+
+
+begin = MCTS

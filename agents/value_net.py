@@ -437,10 +437,7 @@ def expected_results(afterstates: Afterstates, x: Policy, o: Policy) -> Results:
     is_legal = positions.children >= 0
     illegal = np.where(is_legal, 0, probs).sum(axis=1)
     probs = np.where(is_legal, probs, 0)
-    plies = [
-        np.flatnonzero((positions.ply == ply) & ~positions.is_over)
-        for ply in range(positions.rules.cells)
-    ]
+    plies = [ply.rows for ply in positions.plies]
     reached = np.zeros(len(positions))  # the probability that a game goes through each position
     reached[0] = 1
     for rows in plies:

@@ -132,8 +132,7 @@ def drawings() -> dict[str, str]:
     fork = parse_board("X../.O./..X", rules)
     names = ("random", "minimax-slip=0.5", "search-depth=1", "minimax")
     chances = {name: make_opponent(name, rules).probs(fork[None])[0] for name in names}
-    corners = program("own_player")["CornersFirst"]()
-    line = best_responses(corners, rules)["O"].losing_line
+    line = best_responses(program("own_player")["CornersFirst"](), rules)["O"].losing_line
     return {
         "lesson": in_a_row(board, lesson),
         "opponents": in_a_row(fork, chances),
