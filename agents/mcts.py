@@ -23,7 +23,7 @@ from tictactoe_env.search.mcts import PLAYOUTS, DescentGraph, Graph, Node, meani
 from training.learner import Arrays, Learner, State
 from training.options import BoardConfig, Count, NotNegative, Share, option
 from training.search_space import Range
-from training.values import OwnValues, ValuedPolicy, bests
+from training.values import OwnValues, Scale, ValuedPolicy, bests
 
 AGENT = "mcts"
 TITLE = "Grown search tree"
@@ -167,7 +167,7 @@ def own_values(graph: Graph) -> OwnValues:
             means[row] = node.mean
     children = positions.children[positions.unfinished]
     values = np.where(children >= 0, means[positions.canonical[children]], np.nan)
-    return OwnValues(values, meaning(graph.draws), 0.0, 1.0)
+    return OwnValues(values, Scale(meaning(graph.draws), 0.0, 1.0))
 
 
 begin = MCTS

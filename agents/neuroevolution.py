@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from tictactoe_env.exact.positions import NO_CHILD, positions_of
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.exact.values import EndValues
+from tictactoe_env.observation import observe
 from tictactoe_env.opponents import make_opponent, parse_pool
 from tictactoe_env.policy import Policy, draw, one_hot
 from tictactoe_env.rules import (
@@ -221,9 +222,8 @@ class SeenPositions:
         starts = np.searchsorted(positions.ply[self.rows], marks)
         self.plies = [slice(start, end) for start, end in pairwise(starts)]
 
-        own = positions.boards[self.rows] * np.where(x_moves, 1, -1)[:, None]
-        planes = [own > 0, own < 0] if encoding == "planes" else [own]
-        with_ones = np.concatenate([*planes, np.ones((self.size, 1))], axis=1)
+        observed = observe(positions.boards[self.rows], rules, encoding).reshape(self.size, -1)
+        with_ones = np.column_stack([observed, np.ones(self.size)])
         self.inputs: Weights = with_ones.astype(np.float32)
         self._index = seen.index[positions.unfinished]
         self._cells = seen.cells[positions.unfinished]

@@ -34,7 +34,7 @@ from training.learned import GamesLearner, teach
 from training.learner import Arrays
 from training.options import BoardConfig, Count, Natural, Share, option
 from training.search_space import Range
-from training.values import OwnValues, ValuedPolicy, bests
+from training.values import OwnValues, Scale, ValuedPolicy, bests
 
 AGENT = "trie"
 TITLE = "Game memory"
@@ -212,7 +212,7 @@ class Trie:
         means = means.clip(-UNPROVEN, UNPROVEN)
         values = np.where(proven != 0, -proven, means)[self.children]
         meaning = "mean result of its games: win 1, draw 0, loss -1; 1 or -1 only if proven"
-        return OwnValues(values, meaning, known=visits[self.positions.unfinished] > 0)
+        return OwnValues(values, Scale(meaning), known=visits[self.positions.unfinished] > 0)
 
 
 # --- the original player, by sequence ------------------------------------------------------------

@@ -156,9 +156,8 @@ class Afterstates:
         self.classes = seen.rows[1:]  # without the empty board, which is the first
         self.index = np.maximum(seen.index, 0)
         boards = positions.boards[self.classes]
-        planes = observe(boards, config.rules, "planes", has_moved[self.classes])
-        self.planes = planes.reshape(len(boards), -1)
-        self.inputs = torch.as_tensor(self.planes, dtype=torch.float32, device=device)
+        self.planes = observe(boards, config.rules, "flat", has_moved[self.classes])
+        self.inputs = torch.as_tensor(self.planes, device=device)
 
     def results(self, rows: Rows, weights: Floats, returns: Floats) -> Results:
         """The results of games through positions (B,), with their weights and returns (B,)."""

@@ -88,7 +88,7 @@ def pack(certificate: Certificate) -> dict[str, Any]:
 def write_rounded(player: Any, certificate: Certificate, path: Path) -> None:
     """Write the own values of a player."""
     own = player.own
-    unit = (own.high - own.low) / STEPS
+    unit = (own.scale.high - own.scale.low) / STEPS
     rounded = own._replace(values=(np.round(own.values / unit) * unit).astype(np.float32))
     write_values(rounded, certificate.sha256_of_moves, path)
 
