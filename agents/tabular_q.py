@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tictactoe_env.exact.positions import NO_CHILD, positions_of
-from tictactoe_env.policy import draw
+from tictactoe_env.policy import sample
 from training.learner import Arrays
 from training.options import BoardConfig, Count, Kept, Positive, Rewards, Share, option
 from training.search_space import Range
@@ -140,8 +140,7 @@ class TabularQ(PoolLearner):
             is_best = values == values.max(axis=1, keepdims=True)
             explores = self.rng.random((len(rows), 1)) < self.epsilon
             allowed = np.where(explores, values > -np.inf, is_best)
-            numbers = self.rng.random(len(rows))
-            return draw(allowed.cumsum(axis=1).T, numbers)  # ties at random
+            return sample(allowed.astype(np.float64), self.rng)  # ties at random
 
         moves, results = play_games(choose, is_x, self.pool.opponents(), self.rng)
         self.learn(moves, results)
