@@ -96,7 +96,10 @@ EndlessTarget = with_samples(MaskableReplayBuffer, "dones", torch.zeros_like)
 
 
 class Library(NamedTuple):
-    """A correct training, and the faults to plant in it, each as keywords of `train`."""
+    """A correct training, and the faults to plant in it, each as keywords of `train`.
+
+    games: played at a time. steps, options: of the algorithm.
+    """
 
     algorithm: Any
     games: int

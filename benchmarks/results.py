@@ -222,13 +222,11 @@ def draw_cross(found: Mapping[str, Mapping[str, Mapping[str, float]]], path: Pat
     """Draw all players as X against all as O; a star marks those who have not learned that side."""
     values = [[one["win"] - one["loss"] for one in row.values()] for row in found.values()]
     learned = {setting.name: setting.sides for setting in PACKAGED}
-    names: dict[str, list[str]] = {"X": [], "O": []}
-    for name in found:
-        for side, shown in names.items():
-            shown.append(name)
-            if side not in learned.get(name, SIDES):
-                shown[-1] += " *"
-    heat_map(values, names["X"], names["O"], path)
+    as_x, as_o = (
+        [name if side in learned.get(name, SIDES) else f"{name} *" for name in found]
+        for side in SIDES
+    )
+    heat_map(values, as_x, as_o, path)
 
 
 # --- the command ----------------------------------------------------------------------------------
