@@ -263,7 +263,7 @@ class Rollout(MaskableRolloutBuffer):
         super().__init__(*arguments, **options)
 
     def get(  # type: ignore[override]
-        self, batch_size: int | None = None
+        self, batch_size: int
     ) -> Generator[MaskableRolloutBufferSamples, None, None]:
         """Minibatches of all moves, in a new order at each call."""
         if not self.generator_ready:
@@ -271,9 +271,8 @@ class Rollout(MaskableRolloutBuffer):
                 setattr(self, name, self.swap_and_flatten(getattr(self, name)))
             self.generator_ready = True
         order = self.rng.permutation(self.buffer_size * self.n_envs)
-        size = len(order) if batch_size is None else batch_size
-        for start in range(0, len(order), size):
-            yield self._get_samples(order[start : start + size])
+        for start in range(0, len(order), batch_size):
+            yield self._get_samples(order[start : start + batch_size])
 
 
 def build(config: Config) -> MaskablePPO:

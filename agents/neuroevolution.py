@@ -54,7 +54,7 @@ from training.options import (
     Share,
     option,
 )
-from training.perceptron import ACTIVATIONS, Weights, layers_of, size_of
+from training.perceptron import ACTIVATIONS, Weights, layers_of
 from training.search_space import Range
 from training.symmetry import Representatives
 
@@ -392,7 +392,7 @@ class Layout:
         if config.scaled:
             scales[0] = 1 / np.sqrt((cells + 1) / 2)  # about half of the inputs are not zero
             scales[1] = 1 / np.sqrt(max(hidden, 1))
-        sizes = [size_of([shape]) for shape in self.shapes]
+        sizes = [inputs * units for inputs, units in self.shapes]
         self.scale: Weights = np.repeat(scales, sizes)
 
     def first(self, count: int, rng: np.random.Generator) -> Weights:

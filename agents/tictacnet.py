@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from tictactoe_env.exact.positions import NO_CHILD, positions_of
 from training.learner import Arrays
 from training.options import BoardConfig, Count, Layers, Positive, Rewards, Share, option
-from training.perceptron import ACTIVATIONS, Weights, layers_of, size_of
+from training.perceptron import ACTIVATIONS, Weights, layers_of
 from training.search_space import Range
 from training.selfplay import OPPONENTS, Moves, PoolLearner, Rows, TrainingPool, play_games
 from training.symmetry import Representatives
@@ -169,7 +169,8 @@ class Network:
 
     def draw(self, rng: np.random.Generator) -> Weights:
         """New weights, with a variance of 2 / inputs for ReLU (He et al. 2015), else half of it."""
-        weights: Weights = np.zeros(size_of(self.shapes), dtype=np.float32)
+        size = sum(inputs * units for inputs, units in self.shapes)
+        weights: Weights = np.zeros(size, dtype=np.float32)
         for layer in layers_of(weights, self.shapes):
             weights_in = layer[:-1]  # (inputs, units), without the biases
             spread = np.sqrt(self.hidden.gain / len(weights_in))
