@@ -171,12 +171,8 @@ class Network(torch.nn.Module):
 
 def predict(network: Network, boards: Boards) -> Prediction:
     """The outputs of a network for boards (B, cells), as arrays."""
-
-    def columns(planes: torch.Tensor) -> torch.Tensor:
-        """Both outputs as one tensor (B, cells + 1), since `scores_of` takes one."""
-        return torch.column_stack(network(planes))
-
-    outputs = scores_of(columns, boards, network.rules)
+    # Both outputs as one tensor (B, cells + 1), since `scores_of` takes one.
+    outputs = scores_of(lambda planes: torch.column_stack(network(planes)), boards, network.rules)
     return Prediction(outputs[:, :-1], outputs[:, -1])
 
 
@@ -205,9 +201,7 @@ def search(
     rng: draws the Gumbel noise of self-play; without it there is no noise.
     """
     legal = network.rules.legal_cells(boards)
-    noise = np.zeros(boards.shape)
-    if rng is not None:
-        noise = rng.gumbel(size=boards.shape)
+    noise = np.zeros(boards.shape) if rng is None else rng.gumbel(size=boards.shape)
     tree = Tree(len(boards), simulations + 1, network.rules)
     every_tree = np.arange(len(boards))
     add_node(tree, network, every_tree, 0, boards)
@@ -529,8 +523,7 @@ class AlphaZero(Learner):
         optimizer = torch.optim.Adam(self.student.parameters(), rate)
         losses = []
         for _ in range(config.updates):
-            batch = self.batch_of(examples)
-            losses.append(self.update(batch, optimizer))
+            losses.append(self.update(self.batch_of(examples), optimizer))
             self.follow()
         policy_loss, value_loss = np.mean(losses, axis=0).tolist()
         self.losses = {"policy_loss": policy_loss, "value_loss": value_loss}

@@ -244,12 +244,7 @@ class MoveBuffer(MaskableReplayBuffer):
             name: getattr(self, name)[: self.size()].astype(dtype)
             for name, dtype in self.SAVED.items()
         }
-        return {
-            "moves": moves,
-            "position": self.pos,
-            "full": self.full,
-            "rng": self.rng,
-        }
+        return {"moves": moves, "position": self.pos, "full": self.full, "rng": self.rng}
 
     def load_state_dict(self, state: State) -> None:
         """Continue from the `state_dict` of a buffer of the same size."""

@@ -150,8 +150,7 @@ class BoardPolicy(MaskableActorCriticPolicy):
         """
         planes = obs.float()
         boards, which, cells = self.canonical.distinct(planes)
-        features = self.features_extractor(boards)
-        latent_policy, latent_value = self.mlp_extractor(features)
+        latent_policy, latent_value = self.mlp_extractor(self.features_extractor(boards))
         logits = self.action_net(latent_policy).index_select(0, which).gather(1, cells)
         values = self.value_net(latent_value).index_select(0, which)
         logits = logits.masked_fill(self.opening.drawn(planes)[:, None], 0.0)
@@ -264,7 +263,7 @@ class Rollout(MaskableRolloutBuffer):
         super().__init__(*arguments, **options)
 
     def get(  # type: ignore[override]
-        self, batch_size: int | None = None
+        self, batch_size: int
     ) -> Generator[MaskableRolloutBufferSamples, None, None]:
         """Minibatches of all moves, in a new order at each call."""
         if not self.generator_ready:
@@ -272,9 +271,8 @@ class Rollout(MaskableRolloutBuffer):
                 setattr(self, name, self.swap_and_flatten(getattr(self, name)))
             self.generator_ready = True
         order = self.rng.permutation(self.buffer_size * self.n_envs)
-        size = len(order) if batch_size is None else batch_size
-        for start in range(0, len(order), size):
-            yield self._get_samples(order[start : start + size])
+        for start in range(0, len(order), batch_size):
+            yield self._get_samples(order[start : start + batch_size])
 
 
 def build(config: Config) -> MaskablePPO:

@@ -23,7 +23,7 @@ from tictactoe_env.search.mcts import PLAYOUTS, DescentGraph, Graph, Node, meani
 from training.learner import Arrays, Learner, State
 from training.options import BoardConfig, Count, NotNegative, Share, option
 from training.search_space import Range
-from training.values import OwnValues, ValuedPolicy
+from training.values import OwnValues, Scale, ValuedPolicy, bests
 
 AGENT = "mcts"
 TITLE = "Grown search tree"
@@ -56,11 +56,6 @@ class Config(BoardConfig):
 
 
 SEARCH = {"exploration": Range(0.2, 4.0, log=True), "draws": Range(0.2, 0.8)}
-
-
-def begin(config: Config) -> MCTS:
-    """A new search."""
-    return MCTS(config)
 
 
 def player(config: Config, model: Arrays) -> ValuedPolicy:
@@ -122,25 +117,21 @@ class MCTS(Learner):
 
 def empty_graph(config: Config) -> Graph:
     """A graph without positions."""
-    kind = PLAYOUTS[config.playout]
     rng = random.Random(config.seed)
-    return kind(config.rules, rng, config.exploration, config.draws)
+    return PLAYOUTS[config.playout](config.rules, rng, config.exploration, config.draws)
 
 
 def graph_of(config: Config, model: Arrays) -> Graph:
     """The graph of saved arrays, with a new random generator."""
     graph = empty_graph(config)
     boards = graph.rules.to_boards(model["x"], model["o"])
-    results = model["result"].tolist()
-    visits = model["visits"].tolist()
-    totals = model["total"].tolist()
-    for number, board in enumerate(boards):
+    numbers = (model[name].tolist() for name in ("result", "visits", "total"))
+    for board, result, visits, total in zip(boards, *numbers, strict=True):
         x = graph.orientations.marks(board, 1)
         o = graph.orientations.marks(board, -1)
-        result = results[number]
         node = Node(x, o, None if result == UNFINISHED else result)
-        node.visits = visits[number]
-        node.total = totals[number]
+        node.visits = visits
+        node.total = total
         graph.nodes[graph.orientations.key(x, o)] = node
     if isinstance(graph, DescentGraph):
         graph.count_above()
@@ -155,13 +146,11 @@ def table_of(graph: Graph) -> TabularPolicy:
     positions = positions_of(graph.rules)
     means = own_values(graph).values
     legal = positions.children[positions.unfinished] >= 0
-    if isinstance(graph, DescentGraph):
-        values = np.where(legal, np.nan_to_num(means, nan=0.0), -np.inf)
-        first = one_hot(values.argmax(axis=1), graph.rules.cells)
-        return TabularPolicy(graph.rules, first)
-    values = np.where(legal, np.nan_to_num(means, nan=-1.0), -np.inf)
-    best = values == values.max(axis=1, keepdims=True)
-    return TabularPolicy(graph.rules, best / best.sum(axis=1, keepdims=True))
+    is_by_descent = isinstance(graph, DescentGraph)
+    unvisited = 0.0 if is_by_descent else -1.0
+    values = np.where(legal, np.nan_to_num(means, nan=unvisited), -np.inf)
+    first = one_hot(values.argmax(axis=1), graph.rules.cells)
+    return TabularPolicy(graph.rules, first if is_by_descent else bests(values))
 
 
 def own_values(graph: Graph) -> OwnValues:
@@ -178,4 +167,7 @@ def own_values(graph: Graph) -> OwnValues:
             means[row] = node.mean
     children = positions.children[positions.unfinished]
     values = np.where(children >= 0, means[positions.canonical[children]], np.nan)
-    return OwnValues(values, meaning(graph.draws), 0.0, 1.0)
+    return OwnValues(values, Scale(meaning(graph.draws), 0.0, 1.0))
+
+
+begin = MCTS

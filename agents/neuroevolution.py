@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from tictactoe_env.exact.positions import NO_CHILD, positions_of
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.exact.values import EndValues
+from tictactoe_env.observation import observe
 from tictactoe_env.opponents import make_opponent, parse_pool
 from tictactoe_env.policy import Policy, draw, one_hot
 from tictactoe_env.rules import (
@@ -53,7 +54,7 @@ from training.options import (
     Share,
     option,
 )
-from training.perceptron import ACTIVATIONS, Weights, layers_of, size_of
+from training.perceptron import ACTIVATIONS, Weights, layers_of
 from training.search_space import Range
 from training.symmetry import Representatives
 
@@ -66,7 +67,6 @@ STORY = (
 UNIT = "generations"
 GOAL = "unbeatable"
 SMALL = "--league 20 --winners 5 --judge-every 15 --steps 45"
-Fitness = Literal["exact", "football", "punished", "points"]
 MAGNITUDES = (1e-4, 10.0)  # of self-adapted mutations
 # Of a network: the worst one shows where it needs another move.
 SAMPLED_GAMES = 8
@@ -81,16 +81,9 @@ GROUP = 8
 # Values that differ by less are equal, so that the order of summation makes no difference.
 EQUAL = 1e-9
 
-PointsOption = tuple[Finite, Finite, Finite, Finite]
 Floats = NDArray[np.float64]
 Moves = NDArray[np.uint8]
 Rows = NDArray[np.intp]
-
-
-POINTS = {
-    "football": EndValues(win=3, draw=1, loss=0, illegal=0),
-    "punished": EndValues(win=1, draw=1, loss=0, illegal=-10),
-}
 
 
 class Config(BoardConfig):
@@ -100,10 +93,10 @@ class Config(BoardConfig):
     judge_every: Count = option(50, "Generations between two exact evaluations.", rare=True)
     league: Count = option(100, "Number of networks; each plays each other on both sides.")
     winners: Count = option(20, "Number of networks that survive unchanged; below --league.")
-    fitness: Fitness = option(
+    fitness: Literal["exact", "football", "punished", "points"] = option(
         "exact", "Exact result, or points of the league: 3/1/0, 1/1/0/-10, or --game-points."
     )
-    game_points: PointsOption = option(
+    game_points: tuple[Finite, Finite, Finite, Finite] = option(
         (3.0, 1.0, 0.0, 0.0),
         "Points for a win, a draw, a loss and an illegal move, for --fitness points.",
         rare=True,
@@ -182,10 +175,10 @@ class LeagueGames(NamedTuple):
         """The outcomes of each network's games for itself, first those as X: (N, 2 N)."""
         return np.concatenate([self.ends, OF_OTHER_SIDE[self.ends.T]], axis=1)
 
-    def mean_points(self, points: EndValues) -> Floats:
-        """The mean points of each network in its games: (N,)."""
+    def mean_points(self, worth: Floats) -> Floats:
+        """The mean points of each network in its games: (N,). worth: (6,) by `Outcome`."""
         games = 2 * (len(self.ends) - 1)
-        return worth(points)[self.own].sum(axis=1) / games
+        return worth[self.own].sum(axis=1) / games
 
     @property
     def results(self) -> list[int]:
@@ -229,9 +222,8 @@ class SeenPositions:
         starts = np.searchsorted(positions.ply[self.rows], marks)
         self.plies = [slice(start, end) for start, end in pairwise(starts)]
 
-        own = positions.boards[self.rows] * np.where(x_moves, 1, -1)[:, None]
-        planes = [own > 0, own < 0] if encoding == "planes" else [own]
-        with_ones = np.concatenate([*planes, np.ones((self.size, 1))], axis=1)
+        observed = observe(positions.boards[self.rows], rules, encoding).reshape(self.size, -1)
+        with_ones = np.column_stack([observed, np.ones(self.size)])
         self.inputs: Weights = with_ones.astype(np.float32)
         self._index = seen.index[positions.unfinished]
         self._cells = seen.cells[positions.unfinished]
@@ -256,7 +248,9 @@ class Games:
     def __init__(self, seen: SeenPositions, points: EndValues, slip: float):
         self.seen = seen
         self.slip = slip
-        of_x = worth(points)
+        of_x = np.zeros(len(Outcome))
+        of_x[[WIN, OPPONENT_ILLEGAL]] = points.win
+        of_x[[DRAW, LOSS, ILLEGAL]] = points.draw, points.loss, points.illegal
         self.worth = {"X": of_x, "O": of_x[OF_OTHER_SIDE]}  # by outcome for X
 
     def league(self, moves: Moves) -> LeagueGames:
@@ -374,16 +368,6 @@ def _mean(probs: Floats, after: Floats) -> Floats:
     return (probs[:, None] @ after)[:, 0]
 
 
-def worth(points: EndValues) -> Floats:
-    """The points for a game by its `Outcome`: (6,)."""
-    by_outcome = np.zeros(len(Outcome))
-    by_outcome[[WIN, OPPONENT_ILLEGAL]] = points.win
-    by_outcome[DRAW] = points.draw
-    by_outcome[LOSS] = points.loss
-    by_outcome[ILLEGAL] = points.illegal
-    return by_outcome
-
-
 # --- the networks --------------------------------------------------------------------------------
 
 
@@ -402,17 +386,13 @@ class Layout:
         hidden = config.hidden
         inputs = self.seen.inputs.shape[1]
         to_output = hidden + 1 if hidden else 0  # the last one for the bias
-        is_direct = config.direct or hidden == 0
-        direct = inputs if is_direct else 0
+        direct = inputs if config.direct or hidden == 0 else 0
         self.shapes = [(inputs, hidden), (to_output, cells), (direct, cells)]
-        of_hidden = 1.0
-        of_output = 1.0
-        of_direct = 1.0
+        scales = np.ones(len(self.shapes), dtype=np.float32)
         if config.scaled:
-            of_hidden = 1 / np.sqrt((cells + 1) / 2)  # about half of the inputs are not zero
-            of_output = 1 / np.sqrt(max(hidden, 1))
-        scales = np.array([of_hidden, of_output, of_direct], dtype=np.float32)
-        sizes = [size_of([shape]) for shape in self.shapes]
+            scales[0] = 1 / np.sqrt((cells + 1) / 2)  # about half of the inputs are not zero
+            scales[1] = 1 / np.sqrt(max(hidden, 1))
+        sizes = [inputs * units for inputs, units in self.shapes]
         self.scale: Weights = np.repeat(scales, sizes)
 
     def first(self, count: int, rng: np.random.Generator) -> Weights:
@@ -475,12 +455,13 @@ class Evolution(Learner):
         self.config = config
         self.layout = Layout(config)
         self.seen = self.layout.seen
-        exact = EndValues(
-            win=1.0, draw=0.0, loss=-config.loss_penalty, illegal=-config.illegal_penalty
-        )
-        points = {"exact": exact, "points": EndValues(*config.game_points), **POINTS}
-        self.points = points[config.fitness]
-        self.games = Games(self.seen, self.points, config.slip)
+        points = {
+            "exact": EndValues(1.0, 0.0, -config.loss_penalty, -config.illegal_penalty),
+            "football": EndValues(win=3, draw=1, loss=0, illegal=0),
+            "punished": EndValues(win=1, draw=1, loss=0, illegal=-10),
+            "points": EndValues(*config.game_points),
+        }
+        self.games = Games(self.seen, points[config.fitness], config.slip)
         self.rng = np.random.default_rng(config.seed)
         names, self.weights = zip(*parse_pool(config.opponents), strict=True)
         tables = [self.seen.probs(make_opponent(name, config.rules)) for name in names]
@@ -653,12 +634,11 @@ class Evolution(Learner):
         """Compute the moves of the networks from `first` on, play the league, judge them."""
         self.moves[first:] = self.layout.moves(self.networks[first:])
         games = self.games.league(self.moves)
-        row = [len(self.history), *games.results, *games.lengths.tolist()]
-        self.history.append(row)
+        self.history.append([len(self.history), *games.results, *games.lengths.tolist()])
         if self.config.fitness == "exact":
             self._judge_from(first)
         else:
-            self.fitness = games.mean_points(self.points)
+            self.fitness = games.mean_points(self.games.worth["X"])
 
     def _judge_from(self, first: int) -> None:
         """Compute the exact fitness of the networks from `first` on."""

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tictactoe_env.exact.positions import NO_CHILD, positions_of
-from tictactoe_env.policy import draw
+from tictactoe_env.policy import sample
 from training.learner import Arrays
 from training.options import BoardConfig, Count, Kept, Positive, Rewards, Share, option
 from training.search_space import Range
@@ -134,18 +134,15 @@ class TabularQ(PoolLearner):
     def round(self) -> None:
         """Play a round of games to their ends and learn from them."""
         is_x = np.arange(self.config.games) % 2 == 0
-        opponents = self.pool.opponents()
-        which = opponents.pool.draw(self.rng, len(is_x))
 
         def choose(rows: Rows) -> Rows:  # epsilon-greedy by the mean of the tables
             values = self.values.mean(axis=0)[self.after[rows]]
             is_best = values == values.max(axis=1, keepdims=True)
             explores = self.rng.random((len(rows), 1)) < self.epsilon
             allowed = np.where(explores, values > -np.inf, is_best)
-            numbers = self.rng.random(len(rows))
-            return draw(allowed.cumsum(axis=1).T, numbers)  # ties at random
+            return sample(allowed.astype(np.float64), self.rng)  # ties at random
 
-        moves, results = play_games(choose, is_x, opponents, which, self.rng)
+        moves, results = play_games(choose, is_x, self.pool.opponents(), self.rng)
         self.learn(moves, results)
         self.played += len(is_x)
         self.steps += sum(len(made.games) for made in moves)

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from tictactoe_env.exact.positions import NO_CHILD, positions_of
 from training.learner import Arrays
 from training.options import BoardConfig, Count, Layers, Positive, Rewards, Share, option
-from training.perceptron import ACTIVATIONS, Weights, layers_of, size_of
+from training.perceptron import ACTIVATIONS, Weights, layers_of
 from training.search_space import Range
 from training.selfplay import OPPONENTS, Moves, PoolLearner, Rows, TrainingPool, play_games
 from training.symmetry import Representatives
@@ -169,12 +169,12 @@ class Network:
 
     def draw(self, rng: np.random.Generator) -> Weights:
         """New weights, with a variance of 2 / inputs for ReLU (He et al. 2015), else half of it."""
-        weights: Weights = np.zeros(size_of(self.shapes), dtype=np.float32)
+        size = sum(inputs * units for inputs, units in self.shapes)
+        weights: Weights = np.zeros(size, dtype=np.float32)
         for layer in layers_of(weights, self.shapes):
-            weights_in = layer[:-1]  # without the biases
-            inputs, units = weights_in.shape
-            spread = np.sqrt(self.hidden.gain / inputs)
-            weights_in[:] = rng.normal(size=(inputs, units)) * spread
+            weights_in = layer[:-1]  # (inputs, units), without the biases
+            spread = np.sqrt(self.hidden.gain / len(weights_in))
+            weights_in[:] = rng.normal(size=weights_in.shape) * spread
         return weights
 
     def model(self, weights: Weights) -> Arrays:
@@ -188,18 +188,14 @@ class Network:
         """The weights of a saved model."""
         parts = []
         for number in range(len(self.shapes)):
-            parts.append(model[f"{number}/weights"].ravel())
-            parts.append(model[f"{number}/biases"])
+            parts += [model[f"{number}/weights"].ravel(), model[f"{number}/biases"]]
         return np.concatenate(parts)
 
     def values(self, weights: Weights, rows: Any) -> Weights:
         """Values of the cells (B, cells) at rows (B,); without meaning in finished positions."""
         blocks = np.split(self.boards, range(BLOCK, len(self.boards), BLOCK))
-        parts = []
-        for boards in blocks:
-            *_, values = self._forward(weights, boards)
-            parts.append(values)
-        return np.concatenate(parts).ravel()[self.moves[rows]]
+        values = np.concatenate([self._forward(weights, boards)[-1] for boards in blocks])
+        return values.ravel()[self.moves[rows]]
 
     def policy(self, weights: Weights) -> ValuedTable:
         """The greedy policy, which may make illegal moves."""
@@ -279,9 +275,7 @@ class TicTacNet(PoolLearner):
     def scheduled(self) -> int:
         """The moves that the schedules have made; with sides in turn each side begins anew."""
         length = self.config.anneal_steps
-        if self.config.sides_in_turn:
-            return self.steps % length
-        return min(self.steps, length)
+        return self.steps % length if self.config.sides_in_turn else min(self.steps, length)
 
     @property
     def epsilon(self) -> float:
@@ -325,15 +319,13 @@ class TicTacNet(PoolLearner):
         count = int(is_random.sum())
         starts[is_random] = rng.choice(self.positions.unfinished, size=count)
         epsilon = self.epsilon
-        opponents = self.pool.opponents()
-        which = opponents.pool.draw(rng, config.games)
 
         def choose(rows: Rows) -> Rows:  # epsilon-greedy, over all cells
             explores = rng.random(len(rows)) < epsilon
             random = rng.integers(config.rules.cells, size=len(rows))
             return np.where(explores, random, best[rows])
 
-        moves, results = play_games(choose, is_x, opponents, which, rng, starts)
+        moves, results = play_games(choose, is_x, self.pool.opponents(), rng, starts)
         self._store(moves, results)
         self.steps += sum(len(made.games) for made in moves)
         self._learn()
@@ -402,8 +394,7 @@ class TicTacNet(PoolLearner):
     def _by_move(self, moves: Rows, numbers: NDArray[Any]) -> NDArray[Any]:
         """The sums (C, cells) of numbers (K,) by the outputs (K,) of their moves."""
         boards = self.network.boards
-        sums = np.bincount(moves, numbers, minlength=boards.size)
-        return sums.reshape(boards.shape)
+        return np.bincount(moves, numbers, minlength=boards.size).reshape(boards.shape)
 
     def _step(self, gradient: Weights) -> None:
         """Make a step of the optimizer."""

@@ -34,7 +34,7 @@ from training.learned import GamesLearner, teach
 from training.learner import Arrays
 from training.options import BoardConfig, Count, Natural, Share, option
 from training.search_space import Range
-from training.values import OwnValues, ValuedPolicy
+from training.values import OwnValues, Scale, ValuedPolicy, bests
 
 AGENT = "trie"
 TITLE = "Game memory"
@@ -202,7 +202,7 @@ class Trie:
         """The moves of the best score in play, equally likely: (U, cells)."""
         untried = UNTRIED_IN_PLAY[self.config.untried]
         scores = np.where(np.array(self.visits) > 0, self.score, untried)
-        return _best_of(np.where(self.children >= 0, scores[self.children], -np.inf))
+        return bests(np.where(self.children >= 0, scores[self.children], -np.inf))
 
     def own_values(self) -> OwnValues:
         """The mean result of the games through each move; 1 or -1 only where that is proven."""
@@ -212,7 +212,7 @@ class Trie:
         means = means.clip(-UNPROVEN, UNPROVEN)
         values = np.where(proven != 0, -proven, means)[self.children]
         meaning = "mean result of its games: win 1, draw 0, loss -1; 1 or -1 only if proven"
-        return OwnValues(values, meaning, known=visits[self.positions.unfinished] > 0)
+        return OwnValues(values, Scale(meaning), known=visits[self.positions.unfinished] > 0)
 
 
 # --- the original player, by sequence ------------------------------------------------------------
@@ -253,7 +253,7 @@ class SequenceTrie(Trie):
     def tree(self) -> SequenceTree:
         """The player itself."""
         scores = [self.scores(row, node) for node, row in enumerate(self.rows)]
-        probs = _best_of(np.array(scores))
+        probs = bests(np.array(scores))
         return SequenceTree(self.config.rules, self.rows, list(self.edges), probs)
 
 
@@ -342,12 +342,6 @@ def averaged(tree: SequenceTree) -> TabularPolicy:
 TREES = {"last": Trie, "draw": Trie, "tophep": SequenceTrie}
 
 
-def _best_of(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The moves of the best score in each row, equally likely."""
-    best = scores == scores.max(axis=1, keepdims=True)
-    return best / best.sum(axis=1, keepdims=True)
-
-
 class Memory(NamedTuple):
     """What a tree knows of the moves on a board.
 
@@ -433,8 +427,8 @@ class TrieLearner(GamesLearner):
         """The moves of a game against an opponent. draws: a number in [0, 1) for each move."""
         trie = self.trie
         epsilon = self.config.epsilon
-        parities = {"both": self.steps % 2, "X": 0, "O": 1}
-        own_parity = parities[self.config.side]  # of the number of marks before its moves
+        # Of the number of marks before its moves.
+        own_parity = {"both": self.steps % 2, "X": 0, "O": 1}[self.config.side]
         node = 0
         row = 0
         cells = []

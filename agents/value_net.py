@@ -156,9 +156,16 @@ class Afterstates:
         self.classes = seen.rows[1:]  # without the empty board, which is the first
         self.index = np.maximum(seen.index, 0)
         boards = positions.boards[self.classes]
-        planes = observe(boards, config.rules, "planes", has_moved[self.classes])
-        self.planes = planes.reshape(len(boards), -1)
-        self.inputs = torch.as_tensor(self.planes, dtype=torch.float32, device=device)
+        self.planes = observe(boards, config.rules, "flat", has_moved[self.classes])
+        self.inputs = torch.as_tensor(self.planes, device=device)
+
+    def results(self, rows: Rows, weights: Floats, returns: Floats) -> Results:
+        """The results of games through positions (B,), with their weights and returns (B,)."""
+        which = self.index[rows]  # from 1; 0 for no class
+        classes = len(self.classes)
+        games: NDArray[Any] = np.bincount(which, weights, minlength=classes + 1)
+        sums: NDArray[Any] = np.bincount(which, weights * returns, minlength=classes + 1)
+        return Results(games[1:], sums[1:])
 
     def outputs(self, network: nn.Module) -> Floats:
         """The outputs of a network for each class: (C,)."""
@@ -307,12 +314,8 @@ class ValueNet(Learner):
         plies, _ = play_out(path[0], move, positions)
         for ply, (games, rows, cells) in enumerate(plies):
             path[ply + 1, games] = positions.children[rows, cells]
-        classes = len(self.results.games)
-        which = self.afterstates.index[path].ravel()  # from 1; 0 for no class
         returns = self.returns(path, values).ravel()
-        count: NDArray[Any] = np.bincount(which, minlength=classes + 1)
-        sums: NDArray[Any] = np.bincount(which, returns, minlength=classes + 1)
-        return Results(count[1:].astype(np.float64), sums[1:])
+        return self.afterstates.results(path.ravel(), np.ones(path.size), returns)
 
     def returns(self, path: Rows, values: Floats) -> Floats:
         """The discounted result at each position of a path, for the side that had just moved.
@@ -370,10 +373,8 @@ class ValueNet(Learner):
                 is_worse = validation_loss > lowest  # never if nothing is held out
                 if not is_worse:
                     lowest = validation_loss
-                    self.losses = {
-                        "training_loss": float(errors @ probs),
-                        "validation_loss": lowest,
-                    }
+                    training_loss = float(errors @ probs)
+                    self.losses = {"training_loss": training_loss, "validation_loss": lowest}
                     champion = weights_of(self.network)
         load_weights(self.network, champion)
 
@@ -435,10 +436,7 @@ def expected_results(afterstates: Afterstates, x: Policy, o: Policy) -> Results:
     is_legal = positions.children >= 0
     illegal = np.where(is_legal, 0, probs).sum(axis=1)
     probs = np.where(is_legal, probs, 0)
-    plies = [
-        np.flatnonzero((positions.ply == ply) & ~positions.is_over)
-        for ply in range(positions.rules.cells)
-    ]
+    plies = [ply.rows for ply in positions.plies]
     reached = np.zeros(len(positions))  # the probability that a game goes through each position
     reached[0] = 1
     for rows in plies:
@@ -451,10 +449,7 @@ def expected_results(afterstates: Afterstates, x: Policy, o: Policy) -> Results:
         discounted = afterstates.config.discount * onward[after]
         later = np.where(positions.is_over[after], -afterstates.exact[after], discounted)
         returns[rows] = (probs[rows] * later).sum(axis=1) + illegal[rows]
-    classes = len(afterstates.classes)
-    games: NDArray[Any] = np.bincount(afterstates.index, reached, minlength=classes + 1)
-    sums: NDArray[Any] = np.bincount(afterstates.index, reached * returns, minlength=classes + 1)
-    return Results(games[1:], sums[1:])
+    return afterstates.results(np.arange(len(positions)), reached, returns)
 
 
 def match_of(champion: Policy, before: Policy, rules: Rules) -> dict[str, float]:

@@ -12,7 +12,6 @@ good. The search knows the value of each move there, so the share is exact for t
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 from cyclopts import run
@@ -21,28 +20,16 @@ from numpy.typing import NDArray
 import agents
 from tictactoe_env.exact.sampling import sampled_result
 from tictactoe_env.opponents import make_opponent
-from tictactoe_env.policy import Policy, Probs, sample
+from tictactoe_env.policy import sample
 from tictactoe_env.rules import ONGOING, SIDES, Boards, Rules, to_move
 from tictactoe_env.search.alphabeta import SearchPolicy
+from training.selfplay import ExploringPolicy
 
 RULES = Rules(6, 7, 4, gravity=True)
 NAMES = ("random", "search-depth=2", "search-depth=4", "search-depth=6", "mcts-playouts=400")
-OPENING = 4  # random moves at the start of a game
+OPENING = (1.0, 1.0, 1.0, 1.0, 0.0)  # probability of a random move by ply; the last one repeats
 LATE = 20  # free cells, at most
 EMPTY = np.zeros((1, RULES.cells), dtype=np.int8)
-
-
-class AfterOpening(NamedTuple):
-    """A policy that makes random legal moves in the opening."""
-
-    policy: Policy
-
-    def probs(self, boards: Boards) -> Probs:
-        """Probabilities of the moves (B, cells) on boards (B, cells)."""
-        legal = RULES.legal_cells(boards)
-        is_opening = np.count_nonzero(boards, axis=1) < OPENING
-        found = self.policy.probs(boards)
-        return np.where(is_opening[:, None], legal / legal.sum(axis=1, keepdims=True), found)
 
 
 def late_positions(count: int) -> tuple[Boards, NDArray[np.bool_]]:
@@ -78,7 +65,7 @@ def main(folder: Path, *, simulations: int = 0, games: int = 200, late: int = 1_
     print("| against | side | wins, % | draws, % | losses, % |\n| --- | --- | --- | --- | --- |")
     for name, opponent in opponents.items():
         for side in SIDES:
-            players = (AfterOpening(agent), AfterOpening(opponent))
+            players = [ExploringPolicy(one, OPENING, RULES) for one in (agent, opponent)]
             found = sampled_result(*players, RULES, games, side=side)
             rates = [
                 f"{100 * getattr(found.result, rate):.1f} ({100 * low:.1f} to {100 * high:.1f})"

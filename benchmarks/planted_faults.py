@@ -36,7 +36,6 @@ from tictactoe_env.sb3.maskable_buffers import MaskableReplayBuffer
 LIMIT = 0.02  # of the games against random play that O may lose
 GAMES = 100  # of a test by samples
 SMALL = {"net_arch": [128, 128]}
-Train = Callable[..., Evaluation]
 
 
 class NoLosses(VecEnvWrapper):
@@ -65,14 +64,6 @@ class LateRewards(NoLosses):
         return observations, late, dones, infos
 
 
-class UnmaskedUpdate(MaskableRolloutBuffer):
-    """Forgets the masks between the moves and the update."""
-
-    def _get_samples(self, *arguments: Any, **keywords: Any) -> Any:
-        found = super()._get_samples(*arguments, **keywords)
-        return found._replace(action_masks=torch.ones_like(found.action_masks))
-
-
 class EndlessAdvantages(MaskableRolloutBuffer):
     """Lets generalized advantages run over the end of a game."""
 
@@ -82,71 +73,64 @@ class EndlessAdvantages(MaskableRolloutBuffer):
         super().compute_returns_and_advantage(last_values, np.zeros_like(dones))
 
 
-class LostProbabilities(MaskableRolloutBuffer):
-    """Gives all moves the same old log-probability."""
+def with_samples(buffer: Any, name: str, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:
+    """A class of buffers that changes the tensor of this name in its samples."""
 
-    def _get_samples(self, *arguments: Any, **keywords: Any) -> Any:
-        found = super()._get_samples(*arguments, **keywords)
-        mean = found.old_log_prob.mean()
-        return found._replace(old_log_prob=torch.full_like(found.old_log_prob, mean))
+    class Changed(buffer):
+        def _get_samples(self, *arguments: Any, **keywords: Any) -> Any:
+            found = super()._get_samples(*arguments, **keywords)
+            return found._replace(**{name: change(getattr(found, name))})
 
-
-class UnmaskedTarget(MaskableReplayBuffer):
-    """Forgets which moves are legal after a transition."""
-
-    def _get_samples(self, *arguments: Any, **keywords: Any) -> Any:
-        found = super()._get_samples(*arguments, **keywords)
-        return found._replace(next_action_masks=torch.ones_like(found.next_action_masks))
+    return Changed
 
 
-class EndlessTarget(MaskableReplayBuffer):
-    """Forgets that games end, so that a target goes on with the values of finished boards."""
-
-    def _get_samples(self, *arguments: Any, **keywords: Any) -> Any:
-        found = super()._get_samples(*arguments, **keywords)
-        return found._replace(dones=torch.zeros_like(found.dones))
+def all_the_mean(tensor: torch.Tensor) -> torch.Tensor:
+    """A tensor of the same shape, filled with the mean."""
+    return torch.full_like(tensor, tensor.mean().item())
 
 
-def no_change(games: Any) -> Any:
-    """The games as they are."""
-    return games
-
-
-def maskable_ppo(
-    seed: int, steps: int = 98_304, wrapper: Callable[[Any], Any] = no_change, **changes: Any
-) -> Evaluation:
-    """Train MaskablePPO, and evaluate it. wrapper, changes: the faults."""
-    games = TicTacToeVecEnv(256, opponent="minimax-slip=0.3", exploring_starts=0.5)
-    options: dict[str, Any] = {
-        "n_steps": 16, "batch_size": 1024, "learning_rate": 1e-3, "gamma": 1.0, "ent_coef": 0.01,
-    }  # fmt: skip
-    options |= {"policy_kwargs": SMALL, "seed": seed, **changes}
-    model = MaskablePPO("MlpPolicy", wrapper(games), **options)
-    return evaluate(model.learn(steps).policy)  # the wrappers change rewards only
-
-
-def maskable_dqn(
-    seed: int, steps: int = 60_000, wrapper: Callable[[Any], Any] = no_change, **changes: Any
-) -> Evaluation:
-    """Train MaskableDQN, and evaluate it. wrapper, changes: the faults."""
-    games = TicTacToeVecEnv(64, opponent="minimax-slip=0.3", exploring_starts=0.5)
-    options: dict[str, Any] = {
-        "learning_starts": 2_000, "learning_rate": 1e-3, "batch_size": 1024, "gamma": 1.0,
-        "buffer_size": 100_000, "train_freq": 1, "target_update_interval": 2_000,
-        "exploration_fraction": 0.3, "exploration_final_eps": 0.1,
-    }  # fmt: skip
-    options |= {"policy_kwargs": SMALL, "seed": seed, **changes}
-    model = MaskableDQN("MlpPolicy", wrapper(games), **options)
-    return evaluate(model.learn(steps).policy)  # the wrappers change rewards only
+LostProbabilities = with_samples(MaskableRolloutBuffer, "old_log_prob", all_the_mean)
+UnmaskedUpdate = with_samples(MaskableRolloutBuffer, "action_masks", torch.ones_like)
+UnmaskedTarget = with_samples(MaskableReplayBuffer, "next_action_masks", torch.ones_like)
+EndlessTarget = with_samples(MaskableReplayBuffer, "dones", torch.zeros_like)
 
 
 class Library(NamedTuple):
-    """A correct training, and the faults to plant in it, each as keywords of `train`."""
+    """A correct training, and the faults to plant in it, each as keywords of `train`.
 
-    train: Train
+    games: played at a time. steps, options: of the algorithm.
+    """
+
+    algorithm: Any
+    games: int
+    steps: int
+    options: dict[str, Any]
     faults: dict[str, dict[str, Any]]
 
+    def train(
+        self,
+        seed: int,
+        steps: int | None = None,
+        wrapper: Callable[[Any], Any] | None = None,
+        **changes: Any,
+    ) -> Evaluation:
+        """Train, and evaluate. wrapper, changes: the faults."""
+        games: Any = TicTacToeVecEnv(self.games, opponent="minimax-slip=0.3", exploring_starts=0.5)
+        if wrapper is not None:
+            games = wrapper(games)
+        options = {**self.options, "policy_kwargs": SMALL, "seed": seed, **changes}
+        model = self.algorithm("MlpPolicy", games, **options)
+        return evaluate(model.learn(steps or self.steps).policy)  # wrappers change rewards only
 
+
+PPO_OPTIONS = {
+    "n_steps": 16, "batch_size": 1024, "learning_rate": 1e-3, "gamma": 1.0, "ent_coef": 0.01,
+}  # fmt: skip
+DQN_OPTIONS = {
+    "learning_starts": 2_000, "learning_rate": 1e-3, "batch_size": 1024, "gamma": 1.0,
+    "buffer_size": 100_000, "train_freq": 1, "target_update_interval": 2_000,
+    "exploration_fraction": 0.3, "exploration_final_eps": 0.1,
+}  # fmt: skip
 PPO_FAULTS: dict[str, dict[str, Any]] = {
     "old log-probabilities lost": {"rollout_buffer_class": LostProbabilities},
     "mask not applied in the update": {"rollout_buffer_class": UnmaskedUpdate},
@@ -162,8 +146,8 @@ DQN_FAULTS: dict[str, dict[str, Any]] = {
     "rewards one step late": {"wrapper": LateRewards},
 }
 LIBRARIES = {
-    "MaskablePPO": Library(maskable_ppo, PPO_FAULTS),
-    "DQN": Library(maskable_dqn, DQN_FAULTS),
+    "MaskablePPO": Library(MaskablePPO, 256, 98_304, PPO_OPTIONS, PPO_FAULTS),
+    "DQN": Library(MaskableDQN, 64, 60_000, DQN_OPTIONS, DQN_FAULTS),
 }
 
 
@@ -197,9 +181,9 @@ def main(seeds: int = 5, correct: int = 20, only: str | None = None) -> None:
     """
     torch.set_num_threads(1)
     for name in LIBRARIES if only is None else [only]:
-        train, faults = LIBRARIES[name]
+        library = LIBRARIES[name]
         begun = time.process_time()
-        good = [train(seed) for seed in range(correct)]
+        good = [library.train(seed) for seed in range(correct)]
         seconds = (time.process_time() - begun) / correct
         fewest, allowed = min(found.o.win for found in good), allowed_losses(good)
         print(f"\n{name}: {seconds:.1f} processor seconds each; limits of")
@@ -207,8 +191,8 @@ def main(seeds: int = 5, correct: int = 20, only: str | None = None) -> None:
         print("| fault | loses, % | wins, % | by losses | by wins | by 100 games, % |")
         print("| --- | --- | --- | --- | --- | --- |")
         print(row("none", good, fewest, allowed), flush=True)
-        for fault, changes in faults.items():
-            found = [train(seed, **changes) for seed in range(seeds)]
+        for fault, changes in library.faults.items():
+            found = [library.train(seed, **changes) for seed in range(seeds)]
             print(row(fault, found, fewest, allowed), flush=True)
 
 

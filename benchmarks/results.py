@@ -13,8 +13,6 @@ from their checkpoints. Seconds are those of training, with exact evaluations bu
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import os
 import shutil
@@ -32,17 +30,16 @@ from apps.terminal.report import cross_table, exact_rates
 from apps.terminal.study import train_run
 from apps.terminal.study_table import spread
 from tictactoe_env.certificates.certificate import FILE, certify, read, table_of
-from tictactoe_env.certificates.content import Certificate, sides_of
+from tictactoe_env.certificates.content import Certificate
 from tictactoe_env.certificates.stated import package_versions
 from tictactoe_env.errors import printable
-from tictactoe_env.files import write_file
 from tictactoe_env.notation import SIDES
 from tictactoe_env.opponents import make_opponent
 from tictactoe_env.rules import Rules
 from tictactoe_env.trained import certificate_of, trained_names
 from training.charts import heat_map
 from training.cluster import results
-from training.files import MANIFEST, read_json
+from training.files import MANIFEST, read_json, write_bytes, write_csv
 
 ROOT = Path(__file__).parent.parent
 RUNS = Path("runs") / "results"
@@ -77,7 +74,7 @@ class Setting:
     @property
     def sides(self) -> tuple[str, ...]:
         """The sides that it is trained to play."""
-        return sides_of(dict(self.config(0)))
+        return self.config(0).learned_sides
 
     def is_saved_in(self, folder: Path, seed: int) -> bool:
         """True if a finished run has this configuration; options that are new have their default.
@@ -126,11 +123,6 @@ READY = ("search", "mcts-playouts=1000", "minimax", "random")
 # --- training -----------------------------------------------------------------------------------
 
 
-def folder_of(setting: Setting, seed: int) -> Path:
-    """The folder of a run."""
-    return RUNS / f"{setting.name}-{seed}"
-
-
 def train_all(
     settings: Sequence[Setting], seeds: int, jobs: int = 1
 ) -> dict[str, list[Certificate]]:
@@ -140,7 +132,9 @@ def train_all(
     removed.
     """
     wanted = [
-        (setting, seed, folder_of(setting, seed)) for seed in range(seeds) for setting in settings
+        (setting, seed, RUNS / f"{setting.name}-{seed}")
+        for seed in range(seeds)
+        for setting in settings
     ]
     calls = []
     failed = []
@@ -224,28 +218,15 @@ def put(page: str, table: str, rows: Sequence[Sequence[str]]) -> str:
 # --- all against all ----------------------------------------------------------------------------
 
 
-def csv_text(found: Mapping[str, Mapping[str, Mapping[str, float]]]) -> str:
-    """The exact results of each player as X against each as O."""
-    file = io.StringIO()
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(["x", "o", "x_wins", "draws", "o_wins"])
-    for x, row in found.items():
-        for o, one in row.items():
-            writer.writerow([x, o, *(f"{one[rate]:.6f}" for rate in ("win", "draw", "loss"))])
-    return file.getvalue()
-
-
 def draw_cross(found: Mapping[str, Mapping[str, Mapping[str, float]]], path: Path) -> None:
     """Draw all players as X against all as O; a star marks those who have not learned that side."""
     values = [[one["win"] - one["loss"] for one in row.values()] for row in found.values()]
     learned = {setting.name: setting.sides for setting in PACKAGED}
-    names: dict[str, list[str]] = {"X": [], "O": []}
-    for name in found:
-        for side, shown in names.items():
-            shown.append(name)
-            if side not in learned.get(name, SIDES):
-                shown[-1] += " *"
-    heat_map(values, names["X"], names["O"], path)
+    as_x, as_o = (
+        [name if side in learned.get(name, SIDES) else f"{name} *" for name in found]
+        for side in SIDES
+    )
+    heat_map(values, as_x, as_o, path)
 
 
 # --- the command ----------------------------------------------------------------------------------
@@ -257,7 +238,12 @@ def write_package(page: str) -> str:
     contents |= {name: certify(make_opponent(name, Rules()), name) for name in READY}
     players = {name: table_of(content) for name, content in contents.items()}
     found = cross_table(players, exact_rates)
-    write_file(CROSS, lambda file: file.write(csv_text(found).encode()))
+    lines = [
+        [x, o, *(f"{one[rate]:.6f}" for rate in ("win", "draw", "loss"))]
+        for x, row in found.items()
+        for o, one in row.items()
+    ]
+    write_csv(CROSS, ("x", "o", "x_wins", "draws", "o_wins"), lines)
     draw_cross(found, CROSS.with_suffix(".svg"))
     presets = {setting.name for setting in PACKAGED if setting.preset}
     rows = [package_row(name, one) for name, one in contents.items() if name not in presets]
@@ -278,17 +264,15 @@ def main(
     os.chdir(ROOT)
     page = PAGE.read_text(encoding="utf-8")
     settings = [setting for setting in SETTINGS if not only or setting.name in only]
-    trained = {}
     if seeds:
         trained = train_all(settings, seeds, jobs)
-    for setting in settings:
-        if setting.name in trained:
+        for setting in settings:
             row = seeds_row(setting, trained[setting.name])
             print(" | ".join(row))
             page = put(page, "presets" if setting.preset else "agents", [row])
     if not only:
         page = write_package(page)
-    write_file(PAGE, lambda file: file.write(page.encode()))
+    write_bytes(PAGE, page.encode())
     print(f"{PAGE}, with {package_versions()}")
 
 

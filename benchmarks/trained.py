@@ -13,9 +13,8 @@ from __future__ import annotations
 import gzip
 import json
 import sys
-from functools import partial
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
@@ -24,15 +23,9 @@ from apps.players.seat import VALUES_FOLDER
 from benchmarks.results import ROOT, RUNS, SETTINGS, Setting
 from tictactoe_env.certificates.certificate import FILE, read, table_of, verify
 from tictactoe_env.certificates.content import Certificate
-from tictactoe_env.certificates.trained import (
-    BOARD,
-    FOLDER,
-    TABLE,
-    ending,
-    table_boards,
-)
-from tictactoe_env.files import write_file
+from tictactoe_env.certificates.trained import BOARD, FOLDER, TABLE, ending, table_boards
 from training.checkpoint import load_model
+from training.files import write_bytes
 from training.metrics import FILE as METRICS
 from training.metrics import GROWTH, Row, read_metrics, write_metrics
 from training.values import write_values
@@ -95,7 +88,7 @@ def pack(certificate: Certificate) -> dict[str, Any]:
 def write_rounded(player: Any, certificate: Certificate, path: Path) -> None:
     """Write the own values of a player."""
     own = player.own
-    unit = (own.high - own.low) / STEPS
+    unit = (own.scale.high - own.scale.low) / STEPS
     rounded = own._replace(values=(np.round(own.values / unit) * unit).astype(np.float32))
     write_values(rounded, certificate.sha256_of_moves, path)
 
@@ -148,7 +141,7 @@ def main() -> int:
         if old.name.partition(".")[0] in names:
             old.unlink()
     for path, data in written.items():
-        write_file(path, partial(_write, data))
+        write_bytes(path, data)
     for path, (player, certificate) in players.items():
         write_rounded(player, certificate, path)
     for path, rows in growths.items():
@@ -159,10 +152,6 @@ def main() -> int:
             file=sys.stderr,
         )
     return 1 if missing else 0
-
-
-def _write(data: bytes, file: IO[bytes]) -> None:
-    file.write(data)
 
 
 if __name__ == "__main__":

@@ -48,6 +48,7 @@ from tictactoe_env.trained import certificate_of
 from training.charts import growth
 from training.learner import evaluations
 from training.metrics import row_of
+from training.record import Record
 from training.values import ValuedTable, read_values
 
 HERE = Path(__file__).parent
@@ -131,8 +132,7 @@ def drawings() -> dict[str, str]:
     fork = parse_board("X../.O./..X", rules)
     names = ("random", "minimax-slip=0.5", "search-depth=1", "minimax")
     chances = {name: make_opponent(name, rules).probs(fork[None])[0] for name in names}
-    corners = program("own_player")["CornersFirst"]()
-    line = best_responses(corners, rules)["O"].losing_line
+    line = best_responses(program("own_player")["CornersFirst"](), rules)["O"].losing_line
     return {
         "lesson": in_a_row(board, lesson),
         "opponents": in_a_row(fork, chances),
@@ -156,11 +156,8 @@ def write_curve(path: Path) -> None:
     """Draw the exact results over the training of docs/stable_baselines3.md until it's optimal."""
     judged = program("stable_baselines3", 'stop_at="optimal"')["exact"].evaluations
     rows = [row_of(one.steps, 0, one.evaluation, Rules()) for one in judged]
-    reached: dict[str, int] = {}
-    for row in rows:
-        for goal in ("unbeatable", "optimal"):
-            if row[f"{goal}_x"] and row[f"{goal}_o"]:
-                reached.setdefault(goal, row["steps"])
+    first = Record(Rules(), "both", rows).first_reached
+    reached = {goal: time["steps"] for goal, time in first.items()}
     growth(rows, Rules(), path, "MaskablePPO of Stable-Baselines3, seed 0", reached)
 
 

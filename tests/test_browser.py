@@ -40,7 +40,7 @@ from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.games import Game, GameStore, Participant
 from tictactoe_env.policy import one_hot
 from training.metrics import write_metrics
-from training.values import OwnValues, checked, write_values
+from training.values import OwnValues, Scale, checked, write_values
 
 expect.set_options(timeout=30_000)  # milliseconds; a busy machine is slow
 pytestmark = pytest.mark.browser
@@ -83,7 +83,8 @@ def folder(tmp_path_factory):
     write_metrics(runs / "strong" / "metrics.csv", [{"steps": n, **figures} for n in (0, 10)])
     values = np.full(BOARDS.shape, 0.4)
     values[:, 2], known = np.nan, np.zeros(len(BOARDS), dtype=bool)
-    own = checked(OwnValues(values, "success: win 1, draw 0.5, loss 0", 0.0, 1.0, known), SQUARE)
+    scale = Scale("success: win 1, draw 0.5, loss 0", 0.0, 1.0)
+    own = checked(OwnValues(values, scale, known), SQUARE)
     write_values(own, weak.sha256_of_moves, runs / "weak" / "values.npz")
     with GameStore(folder / "games.db") as store:
         store.add_many([THROWN, TAKEN])

@@ -36,7 +36,7 @@ def test_arrays_come_back_to_the_bit(path):
         "none": np.zeros((0, 9), dtype=np.int32),
         "signs": np.array([-0.0, np.nan, 1e-310]),
     }
-    write_arrays(path, arrays)
+    write_arrays(path, arrays, {})
     for name, array in read_arrays(path).items():
         expected = arrays.pop(name)
         assert (array.shape, array.dtype) == (expected.shape, expected.dtype)

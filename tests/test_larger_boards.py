@@ -101,7 +101,7 @@ def test_live_values_are_those_of_the_table_on_small_boards(monkeypatch):
     live = module.player(config, model)
     found = np.where(BOARDS == 0, live.q_values(BOARDS), np.nan)
     assert np.allclose(found, table.values, atol=1e-5, equal_nan=True)
-    assert (live.meaning, live.scale) == (table.meaning, (table.low, table.high))
+    assert (live.meaning, *live.scale) == table.scale
 
 
 # --- the training ---------------------------------------------------------------------------------

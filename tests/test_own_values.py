@@ -19,17 +19,17 @@ from tictactoe_env.notation import parse_board
 from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.rules import Rules
 from tictactoe_env.search.mcts import MCTSPolicy
-from training.values import OwnValues, checked, read_values, reward_scale, write_values
+from training.values import OwnValues, Scale, checked, read_values, reward_scale, write_values
 
 RULES = Rules(2, 3, 2)
 POSITIONS = positions_of(RULES)
 BOARDS = POSITIONS.boards[POSITIONS.unfinished]
 TABLE = fixed_table(RULES)
-ABOUT = {"meaning": "expected reward: win 2, draw 0, loss -1", "low": -1.0, "high": 2.0}
+SCALE = Scale("expected reward: win 2, draw 0, loss -1", low=-1.0, high=2.0)
 
 
 def some_values(known=None):
-    return OwnValues(np.random.default_rng(0).normal(size=BOARDS.shape), **ABOUT, known=known)
+    return OwnValues(np.random.default_rng(0).normal(size=BOARDS.shape), SCALE, known)
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def test_values_come_back_with_their_meaning(path, known):
     assert np.array_equal(policy.table, TABLE.table)
     expected = np.where(BOARDS == 0, some_values().values, np.nan).astype(np.float32)
     assert np.array_equal(policy.q_values(BOARDS), expected, equal_nan=True)
-    assert (policy.meaning, policy.scale) == (ABOUT["meaning"], (-1.0, 2.0))
+    assert (policy.meaning, policy.scale) == (SCALE.meaning, (-1.0, 2.0))
     assert (policy.is_new(BOARDS[::-1]) == (False if known is None else ~known[::-1])).all()
     assert reward_scale((1.0, 1.0, 1.0))[1:] == (1.0, 2.0)
     with refuses("finished board"):

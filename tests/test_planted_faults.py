@@ -31,7 +31,7 @@ def test_a_fault_changes_what_is_learned(name, fault, correct):
 
 
 def test_a_correct_training_repeats(correct):
-    assert module.maskable_dqn(0, steps=4_096) == correct["DQN"]
+    assert module.LIBRARIES["DQN"].train(0, steps=4_096) == correct["DQN"]
 
 
 def test_a_row_counts_what_each_measure_notices():

@@ -69,6 +69,7 @@ def test_what_is_played_without_exploration_is_answered():
 def test_who_marks_a_taken_cell_has_lost(first, later, results):
     """The opponent always marks a1; the learner is X in the first game and O in the second."""
     opponents = pool_with("self:1", [tabulate(CellPlayer(0), RULES)]).opponents()
-    learner, which = lambda rows: np.where(rows == 0, first, later), np.zeros(2, dtype=int)
-    played = play_games(learner, np.array([True, False]), opponents, which, np.random.default_rng())
-    assert played[1].tolist() == results
+    rng = np.random.default_rng()
+    is_x = np.array([True, False])
+    _, played = play_games(lambda rows: np.where(rows == 0, first, later), is_x, opponents, rng)
+    assert played.tolist() == results

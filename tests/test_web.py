@@ -33,7 +33,7 @@ from tictactoe_env.games.store import GameStore
 from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.rules import Rules
 from training.metrics import write_metrics
-from training.values import OwnValues, checked, write_values
+from training.values import OwnValues, Scale, checked, write_values
 
 SQUARE = {"rows": 3, "cols": 3, "k": 3}
 SMALL = {"rows": 2, "cols": 3, "k": 2}
@@ -62,7 +62,7 @@ def gallery(tmp_path_factory):
     run, shape = run_in(folder, RandomPolicy()), positions_of(rules)
     values = np.where(np.arange(6) == 3, np.nan, 0.25) * np.ones((len(shape.unfinished), 1))
     known = shape.ply[shape.unfinished] != 1
-    own = checked(OwnValues(values, "a guess", 0.0, 2.0, known), rules)
+    own = checked(OwnValues(values, Scale("a guess", 0.0, 2.0), known), rules)
     write_values(own, read(run).sha256_of_moves, run / "values.npz")
     (folder / "models" / "broken.json").write_text("{")
     found = Gallery([folder / "models", folder / "runs"])

@@ -216,10 +216,6 @@ def chart(table: Table, path: Path) -> None:
     write(figure, path)
 
 
-def _root(per_cent: Any) -> Any:
-    return np.sqrt(np.maximum(per_cent, 0))
-
-
 def heat_map(values: ArrayLike, as_x: Sequence[str], as_o: Sequence[str], path: Path) -> None:
     """Draw X's mean results (P, Q): blue where X wins more, red where O does.
 
@@ -247,7 +243,7 @@ def _label(axes: Axes, title: str) -> None:
 
 def _widen_small(axes: Axes) -> None:
     """Scale per cent by their roots, so that 1 % can be told from 0."""
-    axes.set_yscale("function", functions=(_root, np.square))
+    axes.set_yscale("function", functions=(lambda ys: np.sqrt(np.maximum(ys, 0)), np.square))
     highest = max(1, *(np.nanmax(line.get_ydata()) for line in axes.get_lines()))
     ticks = [tick for tick in TICKS if tick <= highest]
     axes.set_yticks(ticks, map(str, ticks))

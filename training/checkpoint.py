@@ -17,14 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from training.files import (
-    MANIFEST,
-    DamagedFileError,
-    Saved,
-    missing_of,
-    read_arrays,
-    write_arrays,
-)
+from training.files import MANIFEST, DamagedFileError, Saved, missing_of, read_arrays, write_arrays
 from training.learner import AgentModule, Arrays, BoardPlayer, Learner
 from training.options import BoardConfig, check_unchanged, read_config
 

@@ -22,7 +22,6 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Self
 
 import numpy as np
@@ -137,9 +136,7 @@ def read_columns(path: Path, first: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def write_arrays(
-    path: Path,
-    arrays: Mapping[str, NDArray[Any]],
-    entries: Mapping[str, Any] = MappingProxyType({}),
+    path: Path, arrays: Mapping[str, NDArray[Any]], entries: Mapping[str, Any]
 ) -> None:
     """Write arrays as safetensors, and entries with their sha256 into a JSON file beside them."""
     data = array_bytes({name: np.asarray(array, order="C") for name, array in arrays.items()})

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tictactoe_env.exact.tables import TabularPolicy
 from tictactoe_env.files import write_file
@@ -92,20 +93,28 @@ class History:
         return cls([Kept(*one) for one in found.items()], every)
 
 
+def packed(policy: TabularPolicy) -> NDArray[Any]:
+    """The moves (U,) uint8 of a deterministic table, the probabilities (U, cells) of another."""
+    moves = policy.table.argmax(axis=1)
+    is_deterministic = (policy.table == one_hot(moves, policy.rules.cells)).all()
+    return moves.astype(np.uint8) if is_deterministic else policy.table
+
+
+def unpacked(array: NDArray[Any], rules: Rules) -> TabularPolicy:
+    """The policy of which this is the `packed` table."""
+    table = one_hot(array.astype(np.intp), rules.cells) if array.ndim == 1 else array
+    return TabularPolicy(rules, table)
+
+
 def arrays_of(policy: BoardPlayer, learner: Learner) -> Arrays:
     """What is kept of a policy: its moves, or the model of its learner if it is no table."""
     if not isinstance(policy, TabularPolicy):
         return {name: array.copy() for name, array in learner.model().items()}
-    moves = policy.table.argmax(axis=1)
-    if (policy.table == one_hot(moves, policy.rules.cells)).all():
-        return {"moves": moves.astype(np.uint8)}
-    return {"probs": policy.table}
+    array = packed(policy)
+    return {"moves" if array.ndim == 1 else "probs": array}
 
 
 def policy_in(arrays: Arrays, rules: Rules, load: Callable[[Arrays], Policy]) -> Policy:
     """The policy that was kept as these arrays. load: makes the player of a model."""
-    if "moves" in arrays:
-        return TabularPolicy(rules, one_hot(arrays["moves"].astype(int), rules.cells))
-    if "probs" in arrays:
-        return TabularPolicy(rules, arrays["probs"])
-    return load(arrays)
+    table = arrays.get("moves", arrays.get("probs"))
+    return load(arrays) if table is None else unpacked(table, rules)

@@ -18,7 +18,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
-from tictactoe_env.files import check_file
 from tictactoe_env.games.game import Game
 from tictactoe_env.games.store import GameStore, read_games
 from tictactoe_env.rules import Rules
@@ -47,12 +46,8 @@ def since(folder: Path, number: int) -> Sequence[Game]:
     # Only a store that is open for writing waits for another process that is creating the file.
     with GameStore(folder / FILE, read_only=not os.access(folder, os.W_OK)) as store:
         newest = store.list(1)
-        if not newest:
-            return []
-        count = (newest[0].id or 0) - number
-        if count <= 0:
-            return []
-        newest_first = store.list(count)
+        count = (newest[0].id or 0) - number if newest else 0
+        newest_first = store.list(max(0, count))
         return newest_first[::-1]
 
 
@@ -84,13 +79,12 @@ def games_in(path: Path, rules: Rules, records: Collection[Mapping[str, Any]] = 
     game store that has grown since is read from where it ended then.
     """
     try:
-        check_file(path)
+        games = list(read_games(path, rules))
     except FileNotFoundError:
         raise FileNotFoundError(
             f"learn_from must be a game store or a text file, there is no file {path}"
         ) from None
     ends = {(record.get("read"), record.get("sha256")) for record in records}
-    games = list(read_games(path, rules))
     known = 0
     digest = hashlib.sha256()
     for number, game in enumerate(games, 1):

@@ -130,6 +130,4 @@ def live_policy(
         opens_at_random=config.opens_at_random,
         **more,
     )
-    if config.symmetry and is_greedy:
-        return SymmetricNetwork(network)
-    return network
+    return SymmetricNetwork(network) if config.symmetry and is_greedy else network

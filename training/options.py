@@ -92,9 +92,7 @@ class BoardConfig(BaseModel):
             first = error.errors()[0]
             name = str(first["loc"][0])
             field = options_of(type(self)).get(name)
-            expected = "no such option"
-            if field:
-                expected = expected_of(field.rebuild_annotation())
+            expected = expected_of(field.rebuild_annotation()) if field else "no such option"
             raise OptionError(f"{name}: expected {expected}, got {first['input']!r}") from None
         if self.rules.cells > self.CELLS:
             raise ValueError(
@@ -132,9 +130,7 @@ class BoardConfig(BaseModel):
     @property
     def learned_sides(self) -> tuple[str, ...]:
         """The sides of `learned_side`: ("X",), ("O",) or both."""
-        if self.learned_side == "both":
-            return SIDES
-        return (self.learned_side,)
+        return SIDES if self.learned_side == "both" else (self.learned_side,)
 
 
 @dataclass(frozen=True)
@@ -231,10 +227,8 @@ def expected_of(kind: Any) -> str:
     schema = adapter(kind).json_schema()
     if schema.get("type") != "array":
         return words
-    values = "values"
-    if "prefixItems" in schema:
-        values = f"{len(schema['prefixItems'])} values"
-    return f"{values} with commas between them, each {words}"
+    count = f"{len(schema['prefixItems'])} " if "prefixItems" in schema else ""
+    return f"{count}values with commas between them, each {words}"
 
 
 _WORDS = {"integer": "a whole number", "number": "a number", "boolean": "true or false"}

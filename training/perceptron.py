@@ -35,11 +35,6 @@ ACTIVATIONS = {
 }
 
 
-def size_of(shapes: Sequence[tuple[int, int]]) -> int:
-    """The number of weights P of layers with these shapes (inputs, units)."""
-    return sum(inputs * units for inputs, units in shapes)
-
-
 def layers_of(weights: Weights, shapes: Sequence[tuple[int, int]]) -> list[Weights]:
     """The layers (..., inputs, units) of networks with weights (..., P), as views of these.
 

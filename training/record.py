@@ -47,9 +47,8 @@ class Record:
 
     def would_improve(self, results: Evaluation) -> bool:
         """True if a model with these results is better than the best one."""
-        if self.best is None:
-            return True
-        return results.rank(self.side) > self.best.results.rank(self.side)
+        best = self.best
+        return best is None or results.rank(self.side) > best.results.rank(self.side)
 
     @property
     def first_reached(self) -> dict[str, dict[str, Any]]:

@@ -225,8 +225,7 @@ class Run:
         It should stop at the goal `until`, and after Ctrl-C. The checkpoint is written then, after
         the last step, and when it is due.
         """
-        results = self.judge()
-        is_over = results.reached(self.until, self.side) or self.is_interrupted
+        is_over = self.judge().reached(self.until, self.side) or self.is_interrupted
         has_made_its_steps = self.learner.steps >= self.config.steps
         if is_over or has_made_its_steps or self.is_checkpoint_due:
             self.save()
@@ -249,15 +248,13 @@ class Run:
         """
         learner = self.learner
         policy = learner.policy()
-        judged = policy
-        if policy.rules.cells <= TABULATED:
-            judged = tabulate(policy, policy.rules)
+        rules = policy.rules
+        judged = tabulate(policy, rules) if rules.cells <= TABULATED else policy
         results = self._judged(judged, progress)
         arrays = arrays_of(judged, learner)
         self.record.history.add(len(self.record.rows), learner.steps, arrays)
-        row = metrics.row_of(learner.steps, self.seconds, results, policy.rules)
-        for name, value in learner.notes().items():
-            row[name] = float(value)
+        row = metrics.row_of(learner.steps, self.seconds, results, rules)
+        row |= {name: float(value) for name, value in learner.notes().items()}
         self.record.rows.append(row)
         if self.record.would_improve(results):
             self.record.best = self._candidate(learner, results)

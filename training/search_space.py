@@ -36,9 +36,7 @@ SearchSpace = Mapping[str, Range | tuple[str, ...]]
 
 def text_of(value: object) -> str:
     """A value of an option as it is typed: 0.00123, 8 or "128,128"."""
-    if isinstance(value, tuple):
-        return ",".join(map(str, value))
-    return str(value)
+    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
 def holds(place: Range | tuple[str, ...], value: object) -> bool:

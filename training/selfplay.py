@@ -23,9 +23,10 @@ from tictactoe_env.exact.proof import Limit
 from tictactoe_env.exact.responses import BestResponsePlayer, response_to_learner
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.opponents import parse_pool
-from tictactoe_env.policy import Policy, Probs, RandomPolicy, draw, one_hot
+from tictactoe_env.policy import Policy, Probs, RandomPolicy, draw
 from tictactoe_env.pool import PROOF_POSITIONS, Pool, Responder, Snapshots, pool_of, taken_out
 from tictactoe_env.rules import SIDES, Boards, Rules
+from training.history import packed, unpacked
 from training.learner import BoardPlayer, Learner, crossed
 
 RIVAL = "rival"
@@ -122,9 +123,7 @@ class TrainingPool:
         self.answered = best, snapshot
         limit = Limit(self.without_rival.responder.positions)
         self.response = response_to_learner(best, self.rules, self.sides, snapshot, limit)
-        if self.response is None:
-            return snapshot
-        return self.response.player
+        return snapshot if self.response is None else self.response.player
 
     def add_rival(self, snapshot: Policy) -> None:
         """Add a snapshot of another learner in the same way."""
@@ -158,7 +157,7 @@ class TrainingPool:
             "rivals": self.rivals.snapshots,
             "answered": self.answered or (),
         }
-        found = {name: [_compact(copy) for copy in copies] for name, copies in kept.items()}
+        found = {name: [_saved(copy) for copy in copies] for name, copies in kept.items()}
         return {**found, "rng": self.rng}
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -177,14 +176,12 @@ class TrainingPool:
         self._opponents = None
 
     def _read(self, saved: Any, from_weights: FromWeights | None) -> Policy:
-        """The snapshot that was saved as a table, or by its weights: see `_compact`."""
-        if isinstance(saved, dict):
-            if from_weights is None:
-                raise ValueError("expected snapshots as tables, got weights of networks")
-            return from_weights(saved)
-        if saved.ndim == 1:
-            saved = one_hot(saved.astype(np.intp), self.rules.cells)
-        return TabularPolicy(self.rules, saved)
+        """The snapshot that was saved as a table, or by its weights."""
+        if not isinstance(saved, dict):
+            return unpacked(saved, self.rules)
+        if from_weights is None:
+            raise ValueError("expected snapshots as tables, got weights of networks")
+        return from_weights(saved)
 
 
 class PoolLearner(Learner):
@@ -236,17 +233,9 @@ class ExploringPolicy(NamedTuple):
         return (1 - epsilon) * self.policy.probs(boards) + epsilon * equal
 
 
-def _compact(player: Any) -> Any:
-    """A snapshot as it is saved: of a deterministic table the moves (U,) uint8.
-
-    Of another table the probabilities (U, cells), of a network its weights by name.
-    """
-    if not isinstance(player, TabularPolicy):
-        return player.weights
-    is_deterministic = bool((player.table.max(axis=1) == 1).all())
-    if is_deterministic:
-        return player.table.argmax(axis=1).astype(np.uint8)
-    return player.table
+def _saved(player: Any) -> Any:
+    """A snapshot as it is saved: a `packed` table, or the weights of a network by name."""
+    return packed(player) if isinstance(player, TabularPolicy) else player.weights
 
 
 class Moves(NamedTuple):
@@ -258,9 +247,7 @@ class Moves(NamedTuple):
 
 
 def play_out(
-    starts: Rows,
-    move: Callable[[Rows, Rows], Rows],
-    positions: Positions,
+    starts: Rows, move: Callable[[Rows, Rows], Rows], positions: Positions
 ) -> tuple[list[Moves], Rows]:
     """Play G games from these positions (G,) to their ends: the moves of each ply, and the ends.
 
@@ -284,17 +271,17 @@ def play_games(
     choose: Callable[[Rows], Rows],
     is_x: NDArray[np.bool_],
     opponents: Opponents,
-    which: Rows,
     rng: np.random.Generator,
     starts: Rows | None = None,
 ) -> tuple[list[Moves], Rows]:
     """Play G games against opponents: the learner's moves at each ply, and its results (G,).
 
     choose: the learner's moves, from positions (B,) to cells (B,). is_x: whether the learner is X,
-    for each game (G,). which: the opponents (G,), as indices into the pool. starts: (G,), by
-    default the empty board. A result is 1, 0 or -1; who makes an illegal move loses.
+    for each game (G,). opponents: one is drawn for each game. starts: (G,), by default the empty
+    board. A result is 1, 0 or -1; who makes an illegal move loses.
     """
     positions = opponents.positions
+    which = opponents.pool.draw(rng, len(is_x))
     moves: list[Moves] = []
     was_own = np.zeros(len(is_x), dtype=bool)  # whether the learner made the last move
 

@@ -11,16 +11,7 @@ from tictactoe_env.exact.tables import TabularPolicy
 from tictactoe_env.notation import parse_cell
 from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.rules import MAX_BITS
-from training.options import (
-    BoardConfig,
-    Count,
-    Kept,
-    Rewards,
-    Share,
-    Size,
-    Threads,
-    option,
-)
+from training.options import BoardConfig, Count, Kept, Rewards, Share, Size, Threads, option
 
 SNAPSHOTS = (
     "Environment steps between two snapshots; used only if self or best-response is an opponent, "
@@ -116,7 +107,7 @@ class TaskConfig(BoardConfig):
 
         The values of a `ValuedTable` stay.
         """
-        if self.opening != RANDOM:
+        if not self.opens_at_random:
             return policy
         changed = copy.copy(policy)
         table = policy.table.copy()

@@ -1,6 +1,6 @@
 """Players that choose the move with the highest value, and the file of a player's own values.
 
-    write_values(OwnValues(values, "expected reward: win 1, draw 0, loss -1"), digest, path)
+    write_values(OwnValues(values, reward_scale((1, 0, -1))), digest, path)
     policy = read_values(path, load_policy(run), digest)
 
 The file names the sha256 of the certificate's moves that it belongs to. On 3x3 it has about 20 kB.
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.tables import TabularPolicy
 from tictactoe_env.files import write_file
-from tictactoe_env.policy import one_hot
+from tictactoe_env.policy import Probs, one_hot
 from tictactoe_env.rules import Boards, Rules
 
 FILE = "values.npz"
@@ -48,14 +48,11 @@ class OwnValues(NamedTuple):
     """The values of the moves in all unfinished positions, with their scale.
 
     values: (U, cells), for the side to move; a move without a value has NaN or an infinity.
-    meaning, low, high: see `Scale`.
     known: (U,) bool, whether the position came up in training; None if the player did not note it.
     """
 
     values: NDArray[Any]
-    meaning: str
-    low: float = -1.0
-    high: float = 1.0
+    scale: Scale
     known: NDArray[np.bool_] | None = None
 
 
@@ -69,8 +66,8 @@ class ValuedPolicy(TabularPolicy):
     def __init__(self, rules: Rules, table: Any, own: OwnValues):
         super().__init__(rules, table)
         self.own = checked(own, rules)
-        self.meaning = self.own.meaning
-        self.scale = (self.own.low, self.own.high)
+        self.meaning = own.scale.meaning
+        self.scale = (own.scale.low, own.scale.high)
 
     def q_values(self, boards: Boards) -> NDArray[np.float32]:
         """The values of the moves (B, cells) on unfinished boards (B, cells), NaN without one."""
@@ -100,20 +97,21 @@ class ValuedTable(ValuedPolicy):
 
     moves_by_values = True
 
-    def __init__(
-        self,
-        rules: Rules,
-        values: NDArray[np.floating[Any]],
-        worth: Scale = UNNAMED,
-    ):
+    def __init__(self, rules: Rules, values: NDArray[np.floating[Any]], worth: Scale = UNNAMED):
         best = one_hot(values.argmax(axis=1), rules.cells)
-        super().__init__(rules, best, OwnValues(values, *worth))
+        super().__init__(rules, best, OwnValues(values, worth))
 
     def softmax(self, temperature: float) -> TabularPolicy:
         """The policy that draws its moves by the softmax of their values over a temperature."""
         above = self.own.values - np.nanmax(self.own.values, axis=1, keepdims=True)
         weights = np.nan_to_num(np.exp(above / temperature, dtype=np.float64))
         return TabularPolicy(self.rules, weights / weights.sum(axis=1, keepdims=True))
+
+
+def bests(scores: NDArray[np.float64]) -> Probs:
+    """The moves of the best score in each row (B, cells), equally likely."""
+    best = scores == scores.max(axis=1, keepdims=True)
+    return best / best.sum(axis=1, keepdims=True)
 
 
 def checked(own: OwnValues, rules: Rules) -> OwnValues:
@@ -140,7 +138,8 @@ def own_in(data: bytes, rules: Rules) -> tuple[OwnValues, dict[str, Any]]:
     if len(bits):
         rows = len(positions_of(rules).unfinished)
         known = np.unpackbits(bits)[:rows].astype(bool)
-    return OwnValues(values, header["meaning"], header["low"], header["high"], known), header
+    scale = Scale(header["meaning"], header["low"], header["high"])
+    return OwnValues(values, scale, known), header
 
 
 def reward_scale(rewards: Sequence[float], discount: float = 1.0) -> Scale:
@@ -161,13 +160,7 @@ def write_values(own: OwnValues, sha256_of_moves: str, path: str | os.PathLike[s
 
     sha256_of_moves: states to which certificate they belong. The same values give the same bytes.
     """
-    header = {
-        "format": FORMAT,
-        "meaning": own.meaning,
-        "low": own.low,
-        "high": own.high,
-        "sha256_of_moves": sha256_of_moves,
-    }
+    header = {"format": FORMAT, **own.scale._asdict(), "sha256_of_moves": sha256_of_moves}
     text = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
     known = np.zeros(0, dtype=bool) if own.known is None else own.known
     bits = np.packbits(known)
