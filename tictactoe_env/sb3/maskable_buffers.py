@@ -56,17 +56,17 @@ class MaskableReplayBuffer(ReplayBuffer):
         rewards = self._normalize_reward(_rows(self.rewards, indices), normalizer)
         return MaskableReplayBufferSamples(
             observations=self._seen(self.observations, indices, normalizer),
-            actions=self.to_torch(_rows(self.actions, indices)),
+            actions=self.to_torch(_rows(self.actions, indices), copy=False),
             next_observations=next_observations,
-            dones=self.to_torch(ends[:, None]),
-            rewards=self.to_torch(rewards[:, None]),
-            next_action_masks=self.to_torch(_rows(self.next_action_masks, indices)),
+            dones=self.to_torch(ends[:, None], copy=False),
+            rewards=self.to_torch(rewards[:, None], copy=False),
+            next_action_masks=self.to_torch(_rows(self.next_action_masks, indices), copy=False),
         )
 
     def _seen(self, stored: Any, indices: NDArray[np.intp], normalizer: Any) -> Any:
         """Stored observations as tensors (B, ...)."""
         normalized: Any = self._normalize_obs(_rows(stored, indices), normalizer)
-        return self.to_torch(normalized)
+        return self.to_torch(normalized, copy=False)
 
     def _get_samples(  # type: ignore[override]
         self, batch_inds: NDArray[np.intp], env: Any = None
@@ -82,7 +82,9 @@ class MaskableDictReplayBuffer(MaskableReplayBuffer, DictReplayBuffer):  # type:
     def _seen(self, stored: Any, indices: NDArray[np.intp], normalizer: Any) -> Any:
         found = {key: _rows(observations, indices) for key, observations in stored.items()}
         normalized: Any = self._normalize_obs(found, normalizer)
-        return {key: self.to_torch(observations) for key, observations in normalized.items()}
+        return {
+            key: self.to_torch(observations, copy=False) for key, observations in normalized.items()
+        }
 
 
 def _rows(stored: NDArray[Any], indices: NDArray[np.intp]) -> NDArray[Any]:
