@@ -9,7 +9,7 @@ import numpy as np
 from oracles.plain_game import Player, plain
 
 from tictactoe_env.exact.positions import positions_of
-from tictactoe_env.exact.tables import tabulate
+from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.policy import one_hot
 from tictactoe_env.starts import ExploringStarts
 
@@ -78,14 +78,15 @@ def fixed_table(rules, seed=0):
     return tabulate(FixedPlayer(seed), rules)
 
 
-def random_probs(rules, rng, spread=1.0):
-    """A random stochastic table (U, cells) with zeros, and with illegal moves."""
+def random_table(rules, seed=0):
+    """A table of arbitrary probabilities, some of them 0, and some of them of illegal moves."""
+    rng = np.random.default_rng(seed)
     boards = positions_of(rules).boards[positions_of(rules).unfinished]
-    probs = rng.gamma(spread, size=boards.shape) * (rng.random(boards.shape) < 0.6)
+    probs = rng.gamma(0.3, size=boards.shape) * (rng.random(boards.shape) < 0.6)
     first_free = (boards == 0).argmax(axis=1)
     empty = probs.sum(axis=1) == 0
     probs[empty] = one_hot(first_free[empty], rules.cells)
-    return probs / probs.sum(axis=1, keepdims=True)
+    return TabularPolicy(rules, probs / probs.sum(axis=1, keepdims=True))
 
 
 def random_boards(rules, count):

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from sample_players import CellPlayer, random_probs
+from sample_players import CellPlayer, random_table
 
 from tictactoe_env.engines import batch_engine, game_engine
 from tictactoe_env.engines.bitboards import bitboards_of
@@ -14,7 +14,6 @@ from tictactoe_env.engines.bits import BitGame, BitGames
 from tictactoe_env.engines.images import ImageGame, ImageGames
 from tictactoe_env.engines.rows import RowGame, RowGames
 from tictactoe_env.exact.positions import positions_of
-from tictactoe_env.exact.tables import TabularPolicy
 from tictactoe_env.policy import Uniforms
 from tictactoe_env.rules import DRAW, ILLEGAL, LOSS, ONGOING, OPPONENT_ILLEGAL, WIN, Rules
 
@@ -132,7 +131,7 @@ def test_one_game_has_the_replies_of_many_with_the_same_numbers(rules):
     rng = np.random.default_rng(SEED)
     one = RowGame(rules, False, "grid")
     many = RowGames(rules, False, "grid")
-    player = TabularPolicy(rules, random_probs(rules, rng))
+    player = random_table(rules)
     boards, seats = every_start(rules)
     waits = ~learner_to_move(boards, seats)
     states = many.start(boards[waits], seats[waits])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 from oracles.plain_game import Player
-from sample_players import FixedPlayer, LineCounter, random_probs
+from sample_players import FixedPlayer, LineCounter, random_table
 from text_cases import refuses
 
 from tictactoe_env import FunctionPolicy, TabularPolicy, snapshot, tabulate
@@ -54,7 +54,7 @@ def first_free(seen, masks):
 def made(kind):
     """A player of a class of the package, on 3x3."""
     arguments = {
-        TabularPolicy: lambda: (SMALL, random_probs(SMALL, np.random.default_rng(0))),
+        TabularPolicy: lambda: (SMALL, random_table(SMALL).table),
         FunctionPolicy: lambda: (first_free, SMALL),
         CanonicalPolicy: lambda: (FixedPlayer(0), SMALL),
         GreedyPolicy: lambda: (FixedPlayer(0),),

@@ -8,11 +8,11 @@ import zlib
 import numpy as np
 import pytest
 from json_certificates import verified
-from sample_players import LineCounter, random_probs
+from sample_players import LineCounter, random_table
 from text_cases import refuses
 
 from tictactoe_env import Rules
-from tictactoe_env.certificates import certificate, lines
+from tictactoe_env.certificates import certificate, reach
 from tictactoe_env.certificates.certificate import (
     CertificateError,
     certify,
@@ -22,7 +22,6 @@ from tictactoe_env.certificates.certificate import (
 )
 from tictactoe_env.certificates.reach import ReachPolicy, decompressed
 from tictactoe_env.exact.proof import BoardReach, Limit, ProofLimitError
-from tictactoe_env.exact.tables import TabularPolicy
 from tictactoe_env.policy import CanonicalPolicy, RandomPolicy, plays_symmetrically
 
 SQUARE = Rules(4, 4, 4)
@@ -104,7 +103,7 @@ def test_a_certificate_of_one_side_says_nothing_of_the_other(given):
 
 def test_several_moves_in_a_position_keep_their_probabilities_to_the_bit():
     rules = Rules(2, 4, 3)
-    player = TabularPolicy(rules, random_probs(rules, np.random.default_rng(1), 0.3))
+    player = random_table(rules)
     loaded = policy_in(certify(player, "some", rules, reach_only=True))
     for side in ("X", "O"):
         boards = met(player, side, rules)
@@ -145,7 +144,7 @@ def test_what_is_wrong_in_a_certificate_is_named(path, name, value, words):
 
 
 def test_text_that_grows_too_large_is_refused(monkeypatch):
-    monkeypatch.setattr(lines, "MAX_TEXT", 1_000)
+    monkeypatch.setattr(reach, "MAX_TEXT", 1_000)
     with refuses("moves", error=CertificateError):
         decompressed(base64.b64encode(zlib.compress(bytes(2_000))).decode())
 
