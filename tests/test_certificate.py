@@ -170,12 +170,6 @@ def test_a_file_that_is_missing_damaged_huge_or_of_another_format_is_refused(tmp
         read(path)
 
 
-def test_a_certificate_of_another_board_is_not_loaded(tmp_path):
-    write_json(stated("random", RECTANGLE), tmp_path / "certificate.json")
-    with refuses(tmp_path, "2x3", "3x3"):
-        load_policy(tmp_path, Rules())
-
-
 def test_the_verdict_speaks_of_the_side_for_which_an_agent_was_not_trained_too():
     for name, only, games in (("dqn-duel-first", "X", 0), ("dqn-duel-second", "O", 1)):
         found = certificate_of(name)

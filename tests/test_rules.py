@@ -97,8 +97,16 @@ def test_the_lines_are_those_found_by_walking_and_so_many(rules):
     assert rules.lines == tuple(sorted(tuple(sorted(line)) for line in plain))
 
 
-def check_as_plain(rules, boards):
-    """Compares the answers of a batch and of single boards with plain ones."""
+@settings(max_examples=60)
+@given(rules_and_boards())
+@example(whole_board((7, 8, 7), 1))
+@example(whole_board((1, 20, 20), -1))
+@example(whole_board((1, 63, 63), 1))
+@example(whole_board((3, 5, 5), 1))  # no column or diagonal has room for five
+@example((Rules(), np.array([[1, 1, 1, -1, 1, -1, -1, 1, -1]], dtype=np.int8)))  # XXX/OXO/OXO
+def test_lines_their_cells_dead_and_full_boards_are_recognised_on_any_board(case):
+    """For a batch and for single boards."""
+    rules, boards = case
 
     def answers(x, o):
         is_full = rules.legal(x | o) == 0
@@ -115,17 +123,6 @@ def check_as_plain(rules, boards):
     lines = lines_of(rules.rows, rules.cols, rules.k)
     full = [line for line in lines if {boards[0, cell] for cell in line} in ({1}, {-1})]
     assert rules.winning_cells(boards[0]) == tuple(sorted(set().union(*full)))
-
-
-@settings(max_examples=60)
-@given(rules_and_boards())
-@example(whole_board((7, 8, 7), 1))
-@example(whole_board((1, 20, 20), -1))
-@example(whole_board((1, 63, 63), 1))
-@example(whole_board((3, 5, 5), 1))  # no column or diagonal has room for five
-@example((Rules(), np.array([[1, 1, 1, -1, 1, -1, -1, 1, -1]], dtype=np.int8)))  # XXX/OXO/OXO
-def test_reach_their_cells_dead_and_full_boards_are_recognised_on_any_board(case):
-    check_as_plain(*case)
 
 
 @settings(max_examples=30)

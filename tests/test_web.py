@@ -224,12 +224,9 @@ BAD_MOVES = [  # changes to MOVE, and what the error names
     ({"values": "onw"}, "'onw'"),
     ({"board": FALLS, "moves": [8]}, "c3"),
 ]
-BAD_GAMES = [  # changes to GAME
-    ({"moves": [0]}, "'a1'"),
-]
 REFUSED = [
     *[("POST move", {**MOVE, **change}, 400, mention) for change, mention in BAD_MOVES],
-    *[("POST games", {**GAME, **change}, 400, mention) for change, mention in BAD_GAMES],
+    ("POST games", {**GAME, "moves": [0]}, 400, "'a1'"),
     *[("POST move", {**MOVE, "agent": id}, 404, repr(id)) for id in ("/etc/passwd", "\ud800")],
     ("POST games", {**GAME, "o": "nobody"}, 404, "'nobody'"),
     ("POST move", b"{", 400, "JSON"),
