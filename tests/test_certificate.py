@@ -160,10 +160,6 @@ def test_a_file_that_is_missing_damaged_huge_or_of_another_format_is_refused(tmp
     path.write_text('{"format": 1, "unbeatable": false, "unbeatable": true}')
     with refuses(path, "repeated", "unbeatable", error=CertificateError):
         read(path)
-    for content in ('{"format": 1, "seconds": 1e999}', "", "{}", "[]", "[" * 100_000):
-        path.write_text(content)
-        with refuses(path, error=CertificateError):
-            read(path)
     with open(path, "wb") as file:
         file.truncate(certificate.MAX_BYTES + 1)
     with refuses(path, "32 MB", error=CertificateError):

@@ -13,9 +13,11 @@ import pettingzoo.test as checks
 import pytest
 from gymnasium.error import ClosedEnvironmentError, ResetNeeded
 from test_contract import INFOS, Alone, Games
+from test_law import Misere
 from text_cases import refuses
 
 from tictactoe_env import TicTacToeEnv
+from tictactoe_env import config as config_module
 from tictactoe_env import pettingzoo as tictactoe
 
 state_checks = importlib.import_module("pettingzoo.test.state_test")  # the module, not its function
@@ -91,6 +93,12 @@ class Seats(Alone):
 @pytest.mark.parametrize("seed", range(14))
 def test_every_game_goes_by_the_rules_and_the_arguments(seed):
     Games(seed, "both", Seats)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_every_game_goes_by_the_law(seed, monkeypatch):
+    monkeypatch.setattr(config_module, "Rules", Misere)
+    Games(seed, "both", Seats, Misere(3, 2, 2))
 
 
 def play(env, cells):

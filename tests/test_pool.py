@@ -18,8 +18,9 @@ from tictactoe_env import (
     Rules,
     TabularPolicy,
     make_opponent,
-    opponents,
+    register_opponent,
     snapshot,
+    unregister_opponent,
 )
 from tictactoe_env.notation import board_text, parse_board
 from tictactoe_env.policy import GreedyPolicy, one_hot
@@ -263,12 +264,13 @@ KEPT = {
 
 
 @pytest.mark.parametrize("kind", KEPT)
-def test_what_a_player_uses_is_copied_with_it_or_it_is_refused(kind, monkeypatch):
+def test_what_a_player_uses_is_copied_with_it_or_it_is_refused(kind, request):
     """A deep copy returns functions and classes as they are."""
     make, is_copied = KEPT[kind]
     boards = np.zeros((1, 16), np.int8)
-    monkeypatch.setitem(opponents._registered, "learner", lambda rules: make())
-    freezes = snapshot, lambda player, rules: make_pool("learner", rules).policies[0]
+    register_opponent("shared", lambda rules: make())
+    request.addfinalizer(lambda: unregister_opponent("shared"))
+    freezes = snapshot, lambda player, rules: make_pool("shared", rules).policies[0]
     for freeze in freezes:
         if is_copied:
             copy = freeze(make(), LARGE)

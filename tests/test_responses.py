@@ -234,8 +234,7 @@ def test_random_starts_are_unfinished_with_every_number_of_marks(rules):
     starts = ExploringStarts(1.0, rules)
     boards, seats = starts(np.ones(3000, dtype=np.int8), np.random.default_rng(0))
     assert (seats == to_move(boards)).all()
-    x, o = rules.to_bits(boards)
-    assert not (rules.has_line(x) | rules.has_line(o)).any()
+    assert not rules.is_over(*rules.to_bits(boards)).any()
     assert np.bincount(np.count_nonzero(boards, axis=1))[: min(12, rules.cells)].min() > 90
 
 
