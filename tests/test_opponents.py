@@ -79,7 +79,8 @@ def test_a_name_stands_for_a_policy_with_its_options(name, kind, attributes):
 
 
 REFUSED = """
-    rnadom             | 'rnadom' 'random'
+    rnadom             | 'rnadom' mean 'random'
+    RANDOM             | 'RANDOM' mean 'random'
     minimax-slip=1.5   | slip 1.5
     search-depht=3     | search 'depht' 'depth'
     search-depth=2-depth=3 | depth search
