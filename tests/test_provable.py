@@ -184,10 +184,10 @@ NO_FUNCTIONS = {
     changing_boards: "changes the boards",
 }
 ASKS = {
-    "evaluate": lambda player, rules: evaluate(player, rules),
-    "exploitability": lambda player, rules: exploitability(player, rules),
+    "evaluate": evaluate,
+    "exploitability": exploitability,
     "certify": lambda player, rules: certify(player, "test", rules),
-    "best_responses": lambda player, rules: best_responses(player, rules),
+    "best_responses": best_responses,
     "exact_result": lambda player, rules: exact_result(RandomPolicy(), player, rules),
 }
 

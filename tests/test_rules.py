@@ -10,7 +10,7 @@ from text_cases import refuses
 import agents
 from tictactoe_env import notation
 from tictactoe_env.games import Game
-from tictactoe_env.rules import Rules, check_unfinished, to_move
+from tictactoe_env.rules import Rules
 
 
 @st.composite
@@ -78,13 +78,6 @@ def test_sizes_that_make_no_board_are_refused():
             Rules(*sizes)
 
 
-def test_a_finished_board_has_no_move():
-    boards = np.array([[0, 1, 0], [-1, 1, 1]])
-    assert check_unfinished(boards[:1], Rules(1, 3, 2)).tolist() == [[0, 1, 0]]
-    with refuses("finished"):
-        check_unfinished(boards, Rules(1, 3, 2))
-
-
 # rows * (cols - k + 1) + cols * (rows - k + 1) + 2 * (rows - k + 1) * (cols - k + 1)
 COUNTS = {(3, 3, 3): 8, (4, 4, 4): 10, (2, 3, 2): 11, (7, 8, 4): 107, (1, 20, 5): 16}
 
@@ -139,9 +132,3 @@ def test_boards_become_bitboards_with_one_free_column_on_the_right_and_boards_ag
         assert marks.tolist() == expected.tolist()
     assert Rules(2, 3, 2).cell_bits == (1, 2, 4, 16, 32, 64)
     assert Rules(2, 3, 2).full == 0b1110111
-
-
-def test_x_moves_first_and_then_they_take_turns():
-    boards = np.tril(np.tile([1, -1, 1, -1, 1, -1], (7, 1)), -1).astype(np.int8)  # after 0, 1, ...
-    assert to_move(boards).tolist() == [1, -1, 1, -1, 1, -1, 1]
-    assert to_move(boards).dtype == np.int8
