@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+from functools import cache
+
 import numpy as np
+from oracles.plain_game import Player, plain
 
 from tictactoe_env.exact.positions import positions_of
-from tictactoe_env.exact.solver import solve
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.policy import one_hot
 from tictactoe_env.starts import ExploringStarts
@@ -75,14 +78,15 @@ def fixed_table(rules, seed=0):
     return tabulate(FixedPlayer(seed), rules)
 
 
-def random_probs(rules, rng, spread=1.0):
-    """A random stochastic table (U, cells) with zeros, and with illegal moves."""
+def random_table(rules, seed=0):
+    """A table of arbitrary probabilities, some of them 0, and some of them of illegal moves."""
+    rng = np.random.default_rng(seed)
     boards = positions_of(rules).boards[positions_of(rules).unfinished]
-    probs = rng.gamma(spread, size=boards.shape) * (rng.random(boards.shape) < 0.6)
+    probs = rng.gamma(0.3, size=boards.shape) * (rng.random(boards.shape) < 0.6)
     first_free = (boards == 0).argmax(axis=1)
     empty = probs.sum(axis=1) == 0
     probs[empty] = one_hot(first_free[empty], rules.cells)
-    return probs / probs.sum(axis=1, keepdims=True)
+    return TabularPolicy(rules, probs / probs.sum(axis=1, keepdims=True))
 
 
 def random_boards(rules, count):
@@ -93,18 +97,26 @@ def random_boards(rules, count):
 
 
 def best_player(rules):
-    """The player that wins most often against random play, by moves that keep what is possible."""
-    positions = positions_of(rules)
-    keeps = solve(rules).optimal(positions.boards[positions.unfinished])
-    table = np.zeros(keeps.shape)
-    for side in (1, -1):
-        wins = (positions.outcome_x == side).astype(float)
-        for number, row in reversed([*enumerate(positions.unfinished)]):
-            children = positions.children[row]
-            if positions.x_to_move[row] == (side == 1):
-                after = np.where(keeps[number], wins[children], -1)
-                table[number, after.argmax()] = 1
-                wins[row] = after.max()
-            else:
-                wins[row] = wins[children[children >= 0]].mean()
-    return TabularPolicy(rules, table)
+    """A player that never loses where it can avoid it, and wins most often at random replies."""
+    game = plain(rules)
+
+    @cache
+    def wins(board, mark):
+        outcome = game.positions[board]
+        if outcome is not None:
+            return Fraction(outcome == mark)
+        is_own = game.mover(board) == mark
+        moves = safe(board) if is_own else game.legal(board)
+        after = [wins(game.after(board, cell), mark) for cell in moves]
+        return max(after) if is_own else sum(after) / len(after)
+
+    def safe(board):
+        moves = game.legal(board)
+        values = [game.value_x[game.after(board, cell)] * game.mover(board) for cell in moves]
+        return [cell for cell, value in zip(moves, values, strict=True) if value >= 0] or moves
+
+    def choice(board):
+        mark = game.mover(board)
+        return {max(safe(board), key=lambda cell: wins(game.after(board, cell), mark)): 1.0}
+
+    return tabulate(Player(choice), rules)

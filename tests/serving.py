@@ -4,9 +4,8 @@ import re
 import subprocess
 import sys
 from contextlib import contextmanager
-from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
+from programs import ROOT
 
 
 @contextmanager

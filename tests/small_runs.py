@@ -26,13 +26,16 @@ def trained(agent, folder, *options, steps=2 * JUDGE_EVERY):
     return train.main([agent, *options])
 
 
+def config_of(agent, options):
+    """The configuration of an agent for options as they are typed."""
+    module = agents.module(agent)
+    _, typed = train.command_line(module, train.PROGRAMS).parse([agent, *options])
+    return train.experiment_of(module, train.plain_options(module, typed.kwargs)).config
+
+
 def small_config(agent, **changes):
     """The configuration of a small run of two or more evaluations."""
-    module = agents.module(agent)
-    arguments = [agent, *options_of_run(agent)]
-    _, typed = train.command_line(module, train.PROGRAMS).parse(arguments)
-    options = train.plain_options(module, typed.kwargs)
-    return train.experiment_of(module, options).config.replace(**changes)
+    return config_of(agent, options_of_run(agent)).replace(**changes)
 
 
 def metrics(folder):

@@ -39,7 +39,7 @@ from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.games import Game, GameStore, Participant
 from tictactoe_env.policy import one_hot
-from training.metrics import write_metrics
+from training.metrics import COLUMNS, write_metrics
 from training.values import OwnValues, Scale, checked, write_values
 
 expect.set_options(timeout=30_000)  # milliseconds; a busy machine is slow
@@ -77,10 +77,8 @@ def folder(tmp_path_factory):
     runs, weak = folder / "runs", certify(FIRST_FREE, "dqn", seed=3)
     write(weak, runs / "weak" / "certificate.json")
     write(certify(PERFECT, "dqn", seed=3), runs / "strong" / "certificate.json")
-    rates = [f"{side}_{rate}" for side in "xo" for rate in ("win", "draw", "loss", "illegal")]
-    goals = [f"{what}_{side}" for side in "xo" for what in ("unbeatable", "optimal")]
-    figures = {**dict.fromkeys(rates, 0.5), **dict.fromkeys(goals, 0), "seconds": 1.0}
-    write_metrics(runs / "strong" / "metrics.csv", [{"steps": n, **figures} for n in (0, 10)])
+    rows = [{**dict.fromkeys(COLUMNS, 0), "steps": steps} for steps in (0, 10)]
+    write_metrics(runs / "strong" / "metrics.csv", rows)
     values = np.full(BOARDS.shape, 0.4)
     values[:, 2], known = np.nan, np.zeros(len(BOARDS), dtype=bool)
     scale = Scale("success: win 1, draw 0.5, loss 0", 0.0, 1.0)

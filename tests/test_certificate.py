@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 from json_certificates import GONE, certified, changed, verified, write_json
-from sample_players import random_probs
+from sample_players import random_table
 from text_cases import refuses
 
 from tictactoe_env import plain_proof
@@ -21,7 +21,7 @@ from tictactoe_env.certificates.certificate import (
 from tictactoe_env.certificates.trained import certificate_of
 from tictactoe_env.exact.evaluation import evaluate
 from tictactoe_env.exact.solver import MinimaxPolicy
-from tictactoe_env.exact.tables import TabularPolicy, tabulate
+from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.notation import parse_cell
 from tictactoe_env.opponents import make_opponent
 from tictactoe_env.policy import RandomPolicy
@@ -30,22 +30,16 @@ from tictactoe_env.rules import Rules
 RECTANGLE, ROW = Rules(2, 3, 3), Rules(1, 4, 3)  # draws: both sides have all results
 
 
-def stochastic(rules):
-    """Arbitrary probabilities, on taken cells too, some of them zero."""
-    return TabularPolicy(rules, random_probs(rules, np.random.default_rng(0), 0.3))
-
-
 @functools.cache
 def stated(name, rules):
-    """The certificate of an opponent or of the stochastic player, not to be changed."""
-    player = stochastic(rules) if name == "stochastic" else make_opponent(name, rules)
-    return certified(player, name, rules)
+    """The certificate of an opponent, not to be changed."""
+    return certified(make_opponent(name, rules), name, rules)
 
 
 @pytest.mark.parametrize("rules", [RECTANGLE, Rules(2, 3, 2)], ids=str)
 def test_a_certificate_gives_the_table_back_to_the_bit_and_is_verified(rules, tmp_path):
-    name, table = "stochastic", stochastic(rules)
-    content = certify(table, name, seed=3, config={"steps": 10}, training={"seconds": 2})
+    table = random_table(rules)
+    content = certify(table, "some", seed=3, config={"steps": 10}, training={"seconds": 2})
     (tmp_path / "certificate.json").write_text("old")
     certificate.write(content, tmp_path / "certificate.json")
     assert [file.name for file in tmp_path.iterdir()] == ["certificate.json"]
@@ -53,7 +47,7 @@ def test_a_certificate_gives_the_table_back_to_the_bit_and_is_verified(rules, tm
     assert text.startswith('{\n "format": 1,\n "agent": "')
     again = read(tmp_path)
     assert again == content == read(tmp_path / "certificate.json")
-    about = {"format": 1, "agent": name, "seed": 3, "config": {"steps": 10}}
+    about = {"format": 1, "agent": "some", "seed": 3, "config": {"steps": 10}}
     about |= {"board": rules.to_json(), "training": {"seconds": 2}}
     found = json.loads(text)
     assert {key: found[key] for key in about} == about
@@ -75,7 +69,7 @@ def test_moves_are_text_and_shares_where_there_is_more_than_one():
     assert set(moves["XO./..."]) == {"c1", "a2", "b2", "c2"}
 
 
-@pytest.mark.parametrize("make", [MinimaxPolicy, stochastic])
+@pytest.mark.parametrize("make", [MinimaxPolicy, random_table])
 def test_an_evaluation_has_the_results_of_a_certificate(make):
     found, evaluation = certify(make(RECTANGLE), "test"), evaluate(make(RECTANGLE))
     assert (found.unbeatable, found.optimal) == (evaluation.unbeatable, evaluation.optimal)
@@ -166,20 +160,10 @@ def test_a_file_that_is_missing_damaged_huge_or_of_another_format_is_refused(tmp
     path.write_text('{"format": 1, "unbeatable": false, "unbeatable": true}')
     with refuses(path, "repeated", "unbeatable", error=CertificateError):
         read(path)
-    for content in ('{"format": 1, "seconds": 1e999}', "", "{}", "[]", "[" * 100_000):
-        path.write_text(content)
-        with refuses(path, error=CertificateError):
-            read(path)
     with open(path, "wb") as file:
         file.truncate(certificate.MAX_BYTES + 1)
     with refuses(path, "32 MB", error=CertificateError):
         read(path)
-
-
-def test_a_certificate_of_another_board_is_not_loaded(tmp_path):
-    write_json(stated("random", RECTANGLE), tmp_path / "certificate.json")
-    with refuses(tmp_path, "2x3", "3x3"):
-        load_policy(tmp_path, Rules())
 
 
 def test_the_verdict_speaks_of_the_side_for_which_an_agent_was_not_trained_too():

@@ -3,12 +3,11 @@
 import importlib.util
 import re
 import sys
-from pathlib import Path
 
 import packaging_facts
 import pytest
+from programs import ROOT
 
-ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 
 

@@ -5,10 +5,10 @@ import re
 import shlex
 import textwrap
 from importlib.util import find_spec
-from pathlib import Path
 
 import doc_pages
 import pytest
+from programs import ROOT
 
 import agents
 import evaluate
@@ -17,7 +17,6 @@ import train
 from tictactoe_env import sb3
 from tictactoe_env.opponents.__main__ import main
 
-ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 LEARNS = r"\.learn\(([\d_]+)"

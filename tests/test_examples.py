@@ -6,8 +6,8 @@ from pathlib import Path
 
 import doc_pages
 import pytest
+from programs import ROOT
 
-ROOT = Path(__file__).parent.parent
 EXAMPLES = ROOT / "examples"
 ECOSYSTEM = ROOT / "tests" / "ecosystem"
 PROGRAMS = sorted({*EXAMPLES.glob("*.py")} - {*EXAMPLES.glob("test_*.py")})

@@ -7,13 +7,11 @@ from sample_players import LineCounter
 from text_cases import refuses
 
 from apps.players.gallery import Gallery
-from apps.players.pupil import teach
 from apps.players.titles import LEARNER_ID, PLAYERS
 from tictactoe_env import RandomPolicy, Rules, TabularPolicy
 from tictactoe_env.certificates.certificate import CertificateError, certify, write
 from tictactoe_env.certificates.trained import trained_names
 from tictactoe_env.exact.solver import MinimaxPolicy
-from tictactoe_env.games import Game
 from tictactoe_env.opponents import untrained_names
 
 LISTED = trained_names()
@@ -38,9 +36,6 @@ def gallery(folders):
     return Gallery([folders / "models", folders / "runs"])
 
 
-EMPTY = np.zeros(25, dtype=np.int8)
-
-
 def ids(gallery):
     return [entry.id for entry in gallery.entries()]
 
@@ -58,10 +53,9 @@ def test_a_certificate_of_lines_is_an_agent_of_its_board(folders):
     assert (entry.rules, entry.unbeatable) == (rules, None)
     assert ("claims" in entry.description, "as X" in entry.description) == (True, True)
     assert entry.certificate() == content
-    first = gallery.entry(entry.id).seat(rules).move(EMPTY[:16], np.random.default_rng(0))
-    assert first == LineCounter(rules).probs(EMPTY[None, :16]).argmax()
-    with refuses("4x4, 4 in a row", "3x3, 3 in a row"):
-        gallery.entry(entry.id).seat(Rules())
+    empty = np.zeros(16, dtype=np.int8)
+    first = gallery.entry(entry.id).seat(rules).move(empty, np.random.default_rng(0))
+    assert first == LineCounter(rules).probs(empty[None]).argmax()
 
 
 def test_the_players_of_the_package_come_first_then_every_run_by_its_place(gallery, folders):
@@ -84,15 +78,6 @@ def test_a_run_plays_on_its_own_board_only_and_latest_is_the_newest_of_an_agent(
     os.utime("runs/dqn-0/certificate.json", (2e9, 2e9))
     assert gallery.entry("latest:dqn", SMALL).seat(SMALL).name == "runs/dqn-0"
     assert gallery.entry("latest:dqn").participant.name == "runs/dqn-0"
-
-
-def test_the_apprentice_is_there_before_its_first_game_and_learns_from_it(gallery):
-    seat = gallery.entry("learner").seat(Rules())
-    assert gallery.entry("learner").certificate().unbeatable is False
-    teach([seat.pupil], Game(moves=(0, 3, 1, 4, 2), origin="human"))
-    gallery.entries()
-    entry = gallery.entry("learner")
-    assert (entry.id, entry.learned, entry.player.place.is_dir()) == ("runs/learner", 1, True)
 
 
 NO_IDS = (

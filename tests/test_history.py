@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from sample_players import CellPlayer, fixed_table, random_probs
+from sample_players import CellPlayer, fixed_table, random_table
 from small_runs import trained
 from text_cases import called, refuses
 
@@ -22,14 +22,9 @@ from training.standings import Standings
 SMALL = Rules(2, 3, 2)
 
 
-def with_chance(rules, seed=0):
-    """A policy with chance in its moves, illegal ones included."""
-    return TabularPolicy(rules, random_probs(rules, np.random.default_rng(seed)))
-
-
 @pytest.mark.parametrize("rules", [Rules(), SMALL], ids=str)
 def test_all_against_all_is_each_pair_by_itself(rules, monkeypatch):
-    as_x = [with_chance(rules, 0), with_chance(rules, 1), tabulate(CellPlayer(0), rules)]
+    as_x = [random_table(rules, 0), random_table(rules, 1), tabulate(CellPlayer(0), rules)]
     as_o = [fixed_table(rules), tabulate(make_opponent("minimax", rules), rules), *as_x]
     monkeypatch.setattr("tictactoe_env.exact.round_robin.MOST_BYTES", 2 * as_x[0].table.nbytes)
     found = payoffs(as_x, as_o)
@@ -71,7 +66,7 @@ def test_a_run_keeps_the_policy_of_each_evaluation(runs):
 
 def test_of_a_player_with_chance_every_probability_is_kept():
     """Also if it has no chance in some positions."""
-    chance = with_chance(SMALL)
+    chance = random_table(SMALL)
     sure = fixed_table(SMALL)
     mixed = chance.table.copy()
     mixed[::2] = sure.table[::2]

@@ -5,8 +5,8 @@ import json
 import sys
 
 import pytest
+from consoles import printed
 from json_certificates import certified
-from rich.console import Console
 from text_cases import HOSTILE, called
 
 import evaluate
@@ -71,11 +71,11 @@ def test_certificates_print_letters_only(place, tmp_path, capsys, monkeypatch):
         assert is_harmless(out + err)
 
 
-def printed(show):
-    """What is printed on a terminal of rich without colours."""
-    file = io.StringIO()
-    show(Console(file=file, width=10_000, force_terminal=True, color_system=None))
-    return file.getvalue()
+TERMINAL = {"width": 10_000, "force_terminal": True}
+
+
+def show_replay(game, console):
+    console.print(Replay(game).picture(4, console))
 
 
 def progress(text, console, is_live):
@@ -102,7 +102,7 @@ SHOWN = {
 @pytest.mark.parametrize("place", SHOWN)
 def test_names_are_shown_as_they_are_on_a_terminal(place):
     for text in HOSTILE:
-        out = printed(lambda console, text=text: SHOWN[place](text, console))
+        out = printed(SHOWN[place], text, **TERMINAL)
         for code in ("\x1b[?25l", "\x1b[?25h", "\x1b[1A", "\x1b[2K", "\r"):  # of rich's own bar
             out = out.replace(code, "")
         assert is_harmless(out)
@@ -116,6 +116,6 @@ def test_the_players_of_a_game_are_shown_as_they_are(text):
         x = Participant("run", text)
         o = Participant("human", text)
         game = Game(x=x, o=o, moves=(0, 1, 3, 2), rules=ROW, ended="line", origin="human")
-        shown = printed(lambda console: console.print(Replay(game).picture(4, console)))
+        shown = printed(show_replay, game, **TERMINAL)
         assert text in shown
         assert is_harmless(shown)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from learners import BOARDS
 from sample_players import random_boards
-from small_runs import metrics
+from small_runs import config_of, metrics
 from text_cases import refuses
 
 import agents
@@ -40,13 +40,6 @@ NETWORKS = pytest.mark.parametrize("agent", list(OPTIONS))
 WITH_TABLES = [a for a in agents.TRAINABLE if agents.module(a).Config.CELLS == TABULATED]
 
 
-def config_of(agent, *options):
-    module = agents.module(agent)
-    words = [agent, *OPTIONS[agent].split(), *options]
-    _, typed = train.command_line(module, train.PROGRAMS).parse(words)
-    return module, train.experiment_of(module, train.plain_options(module, typed.kwargs)).config
-
-
 # --- the limits -----------------------------------------------------------------------------------
 
 
@@ -77,8 +70,8 @@ OPENS = {"symmetry": False, "opening": "random"}
     ("agent", "options"), [*((a, {}) for a in OPTIONS), ("dqn", OPENS), ("maskable_ppo", OPENS)]
 )
 def test_a_network_moves_alike_whatever_boards_are_asked_with_it_and_on_images(agent, options):
-    module, config = config_of(agent)
-    config = config.replace(**options)
+    module = agents.module(agent)
+    config = config_of(agent, OPTIONS[agent].split()).replace(**options)
     player = module.begin(config).policy()
     boards = random_boards(SQUARE, 100)
     probs = player.probs(boards)
@@ -94,7 +87,8 @@ def test_a_network_moves_alike_whatever_boards_are_asked_with_it_and_on_images(a
 
 def test_live_values_are_those_of_the_table_on_small_boards(monkeypatch):
     """The same network, asked for single boards and for all positions of 3x3."""
-    module, config = config_of("dqn", "--rows", "3", "--cols", "3", "--k", "3")
+    module = agents.module("dqn")
+    config = config_of("dqn", OPTIONS["dqn"].split()).replace(rows=3, cols=3, k=3)
     model = module.begin(config).model()
     table = module.player(config, model).own
     monkeypatch.setattr(module, "TABULATED", 0)

@@ -6,13 +6,12 @@ of four cells in a square are a line, and the first cell is never legal. In the 
 same game as its mirror image only. Beside each is a game in plain Python.
 """
 
-from fractions import Fraction
-from functools import cache
 from itertools import combinations, product
 
 import numpy as np
 import pytest
 from oracles.plain_game import PlainGame, Player, lines_of, plain
+from sample_players import best_player
 from test_contract import Games
 from text_cases import refuses
 
@@ -176,30 +175,6 @@ every_game = pytest.mark.parametrize(
 )
 
 
-def most_wins(rules, side):
-    """A player that as this side never loses, and wins as often as possible at random replies."""
-    game = plain(rules)
-    mark = 1 if side == "X" else -1
-
-    @cache
-    def wins(board):
-        if game.positions[board] is not None:
-            return Fraction(game.positions[board] == mark)
-        after = [wins(game.after(board, cell)) for cell in safe(board)]
-        return max(after) if game.mover(board) == mark else sum(after) / len(after)
-
-    def safe(board):
-        is_own = game.mover(board) == mark
-        moves = game.legal(board)
-        kept = [cell for cell in moves if game.value_x[game.after(board, cell)] * mark >= 0]
-        return (kept or moves) if is_own else moves
-
-    def choice(board):
-        return {max(safe(board), key=lambda cell: wins(game.after(board, cell))): 1.0}
-
-    return Player(choice)
-
-
 def test_a_law_is_no_other_law_of_the_same_size():
     falling = Rules(gravity=True), Misere(gravity=True)
     laws = {Rules(), Misere(), *falling, Rules(3, 3)}
@@ -212,6 +187,7 @@ def test_results_best_responses_and_certificates_are_those_of_the_law(rules):
     rng = np.random.default_rng(0)
     random = RandomPolicy()
     perfect = MinimaxPolicy(rules)
+    most_wins = best_player(rules)
     drawn = {board: int(rng.choice(game.legal(board))) for board in game.unfinished}
     fixed = Player(lambda board: {drawn[board]: 1.0})
     fair = game.value_x[game.empty]
@@ -235,10 +211,8 @@ def test_results_best_responses_and_certificates_are_those_of_the_law(rules):
             assert game_state(line, rules).winner == ("O" if side == "X" else "X")
         if (best := best_achievable(rules)[side]) is not None:
             assert best.win >= exact_result(perfect, random, rules, side=side).win - 1e-12
-            assert wins_most(TableReach({side: most_wins(rules, side)}, side, rules))
-            assert best.win == pytest.approx(
-                exact_result(most_wins(rules, side), random, rules, side=side).win
-            )
+            assert wins_most(TableReach({side: most_wins}, side, rules))
+            assert best.win == pytest.approx(exact_result(most_wins, random, side=side).win)
     for reach_only in (False, True):
         for player in (perfect, fixed):
             verify(certify(player, "a player", rules, reach_only=reach_only))

@@ -3,12 +3,10 @@
 import numpy as np
 from text_cases import refuses
 
-from tictactoe_env.rules import Rules
 from training import checkpoint
 from training.files import DamagedFileError
 from training.learner import Learner, evaluations
 from training.options import BoardConfig
-from training.selfplay import TrainingPool
 
 
 class Rounds(Learner):
@@ -27,59 +25,25 @@ class Rounds(Learner):
     model = state = policy = restore = None
 
 
-class Sarsa(Learner):
-    """Has a model, and what it needs to go on: a generator, a counter and an object with both."""
+class Forgetful(Learner):
+    """Has a model, which it names nowhere."""
 
-    MODEL = ("values",)
-    STATE = ("games", "rng", "pool")
     advance = policy = None
 
     def __init__(self):
         self.values = np.zeros(3)
-        self.games = 0
-        self.rng = np.random.default_rng(0)
-        self.pool = TrainingPool("random", Rules())
-
-    def play(self):
-        self.values += self.rng.random(3)
-        self.games += 1
-        self.pool.rng.random()
-
-
-class Forgetful(Sarsa):
-    """Names its model nowhere."""
-
-    MODEL = ()
 
     def model(self):
         return {"values": self.values}
 
 
-def continued(learner, folder):
-    """A new learner that continues this one."""
-    again = type(learner)()
-    checkpoint.save(folder, "sarsa", BoardConfig(), learner)
-    checkpoint.restore(folder, "sarsa", BoardConfig(), again)
-    return again
-
-
-def test_a_learner_continues_with_the_attributes_that_are_named(tmp_path):
-    learner = Sarsa()
-    learner.play()
-    again = continued(learner, tmp_path)
-    learner.play()
-    again.play()
-    assert again.values.tolist() == learner.values.tolist()
-    assert again.games == 2
-    assert again.pool.rng.random() == learner.pool.rng.random()
-
-
 def test_a_learner_that_brings_back_another_model_is_refused(tmp_path):
     """So that no training goes on without it."""
     learner = Forgetful()
-    learner.play()
+    learner.values[:] = 1
+    checkpoint.save(tmp_path, "sarsa", BoardConfig(), learner)
     with refuses("'values'", error=DamagedFileError):
-        continued(learner, tmp_path)
+        checkpoint.restore(tmp_path, "sarsa", BoardConfig(), Forgetful())
 
 
 def test_an_evaluation_follows_every_multiple_and_the_end():

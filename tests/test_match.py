@@ -49,12 +49,6 @@ def test_a_result_is_that_of_plain_enumeration_to_the_last_bit_illegal_moves_inc
     assert exact_result(Player(o), Player(x), rules, side="O") == found.other_side
 
 
-def test_the_other_side_sees_the_same_match():
-    result = Result(0.5, 0.25, 0.25, 0.125, 0.0625)
-    assert result.other_side == Result(0.25, 0.25, 0.5, 0.0625, 0.125)
-    assert (result.value, result.other_side.value) == (0.25, -0.25)
-
-
 FINISHED = np.array([1, 1, 1, -1, -1, 0, 0, 0, 0])
 RANDOM, HALVES = 2 * [RandomPolicy()], 2 * [Player(lambda board: {0: 0.5})]
 

@@ -1,11 +1,9 @@
 """Names that a program or another package adds to the opponents."""
 
-import subprocess
-import sys
-
 import gymnasium as gym
 import numpy as np
 import pytest
+from programs import printed
 from sample_players import CellPlayer
 from text_cases import refuses
 
@@ -110,9 +108,7 @@ def test_an_installed_package_brings_its_opponents_by_entry_points(tmp_path):
     (about / "entry_points.txt").write_text(ENTRY_POINTS)
     (tmp_path / "cautious_players.py").write_text(MODULE)
     script = f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n{PROGRAM}"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    lines = done.stdout.splitlines()
+    lines = printed("-c", script).splitlines()
     assert lines[0] == "3"
     mentions = (["'broken'", "missing"], ["'nothing'", "factory"], ["'cautios'", "'cautious'"])
     for line, some in zip(lines[1:4], mentions, strict=True):

@@ -88,11 +88,6 @@ def test_the_boards_of_a_game_have_one_more_mark_at_each_move_and_come_back_from
         assert (parse_board(board_text(board, rules), rules) == board).all()
 
 
-def test_a_game_reads_as_its_moves():
-    assert parse_game("  b2   a1 ", SQUARE) == [4, 0]
-    assert notation.game_text([4, 0, 8], SQUARE) == "b2 a1 c3"
-
-
 ILLEGAL = cases("""
     3 | b2 b2                         | b2 ".../.X./..." a1 b1 c1 a2 c2
     3 | a1 a2 b1 b2 c1 c2             | "XXX/OO./..."

@@ -1,13 +1,13 @@
 """The notebooks of the documentation are kept as a run of all their cells left them."""
 
 import re
-from pathlib import Path
 
 import nbformat
 import pytest
 from notebooks import executed, outputs
+from programs import ROOT
 
-FOLDER = Path(__file__).parent.parent / "docs" / "notebooks"
+FOLDER = ROOT / "docs" / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 SHOWS = {
     "find_the_lost_game": ["text", "text/html", "data:image/svg+xml", "can be beaten as O"],

@@ -4,10 +4,10 @@ import re
 import types
 from functools import lru_cache, partial
 from importlib import import_module
-from pathlib import Path
 
 import numpy as np
 import pytest
+from programs import ROOT
 from text_cases import cases, refuses
 
 from apps.players.gallery import Gallery
@@ -79,7 +79,8 @@ def test_a_name_stands_for_a_policy_with_its_options(name, kind, attributes):
 
 
 REFUSED = """
-    rnadom             | 'rnadom' 'random'
+    rnadom             | 'rnadom' mean 'random'
+    RANDOM             | 'RANDOM' mean 'random'
     minimax-slip=1.5   | slip 1.5
     search-depht=3     | search 'depht' 'depth'
     search-depth=2-depth=3 | depth search
@@ -168,7 +169,7 @@ def test_every_door_guesses_from_the_same_names(runs, door):
 
 
 def test_a_further_entry_of_the_table_is_an_opponent_in_every_list(monkeypatch):
-    monkeypatch.syspath_prepend(Path(__file__).parent.parent / "docs")
+    monkeypatch.syspath_prepend(ROOT / "docs")
     outer = BuiltIn(
         "tictactoe_env.search.alphabeta:SearchPolicy",
         "prefers the edges",

@@ -12,7 +12,6 @@ import numpy as np
 import pettingzoo.test as checks
 import pytest
 from gymnasium.error import ClosedEnvironmentError, ResetNeeded
-from pettingzoo.utils import turn_based_aec_to_parallel
 from test_contract import INFOS, Alone, Games
 from test_law import Misere
 from text_cases import refuses
@@ -123,19 +122,6 @@ def test_pettingzoos_tests_pass_and_the_only_warning_of_ours_is_for_an_unknown_o
         state_checks.test_state(env, num_cycles=50)
     (ours,) = {str(one.message) for one in caught if "pettingzoo/test/" not in one.filename}
     assert "'options'" in ours
-
-
-def test_as_a_parallel_environment_each_agent_can_always_sample_from_its_mask():
-    env = turn_based_aec_to_parallel(tictactoe.env())
-    rng = np.random.default_rng(0)
-    for _ in range(20):
-        seen, _ = env.reset()
-        while env.agents:
-            masks = {agent: seen[agent]["action_mask"] for agent in env.agents}
-            actions = {name: rng.choice(9, p=mask / mask.sum()) for name, mask in masks.items()}
-            seen, *_, infos = env.step(actions)
-        assert all(one["action_mask"].all() for one in seen.values())
-        assert not any(info["illegal_move"] for info in infos.values())
 
 
 @pytest.mark.parametrize("make", [tictactoe.env, tictactoe.raw_env])

@@ -13,11 +13,10 @@ from fractions import Fraction
 from functools import partial
 from math import inf
 
-import json_certificates
 import pytest
 from fuzz import fuzz_certificates as drawn
 from hypothesis import settings
-from json_certificates import verified
+from json_certificates import certified, verified
 from sample_players import LineCounter
 from text_cases import refuses
 
@@ -29,11 +28,6 @@ from tictactoe_env.rules import Rules
 SMALL = Rules(2, 3, 3)
 SQUARE = Rules(4, 4, 4)
 slow = partial(pytest.param, marks=pytest.mark.slow)
-
-
-def certified(policy, rules, **options):
-    """A certificate as it is read from its file."""
-    return json_certificates.certified(policy, "test", rules, **options)
 
 
 def accepted(content):
@@ -48,7 +42,7 @@ HALF = {"win": Fraction(737, 1260), "draw": Fraction(8, 63), "loss": Fraction(12
 
 
 def test_the_numbers_of_three_by_three_are_those_that_are_known():
-    meetings = accepted(certified(make_opponent("random", Rules()), Rules()))
+    meetings = accepted(certified(make_opponent("random", Rules()), "test"))
     x, o = (meetings[side].result() for side in "XO")
     swapped = {"win": HALF["loss"], "draw": HALF["draw"], "loss": HALF["win"]}
     for found, exact in ((x, HALF), (o, swapped)):
@@ -60,7 +54,7 @@ def test_the_numbers_of_three_by_three_are_those_that_are_known():
 
 
 def test_the_numbers_of_a_player_that_draws_no_moves_are_exact():
-    meetings = accepted(certified(make_opponent("maskable_ppo", Rules()), Rules(), reach_only=True))
+    meetings = accepted(certified(make_opponent("maskable_ppo", Rules()), "test", reach_only=True))
     found = [meetings[side].result()["win"] for side in "XO"]
     assert found == [Fraction(191, 192), Fraction(866, 945)]
 
@@ -107,7 +101,7 @@ def canonical(rules):
 )
 @pytest.mark.parametrize("reach_only", [False, True])
 def test_a_certificate_is_accepted_by_both(make, rules, is_beaten, reach_only):
-    meetings = accepted(certified(make(rules), rules, reach_only=reach_only))
+    meetings = accepted(certified(make(rules), "test", rules, reach_only=reach_only))
     assert any(meeting.start.nearest < inf for meeting in meetings.values()) == is_beaten
 
 
@@ -116,7 +110,7 @@ def test_a_certificate_of_a_board_of_more_than_32_bits_is_accepted_by_both(rules
     """X wins in a few moves there, so that it meets few of the positions."""
     player = LineCounter(rules, (1, 12, 100_000, 0), (0, 10, 10_000, 0))
     for policy in (player, CanonicalPolicy(player, rules)):
-        assert accepted(certified(policy, rules, sides=("X",)))["X"].always_wins
+        assert accepted(certified(policy, "test", rules, sides=("X",)))["X"].always_wins
 
 
 few = settings(max_examples=25)
@@ -135,7 +129,7 @@ def test_as_a_program_it_needs_nothing_but_its_file_and_refuses_in_one_line(
     tmp_path, monkeypatch, capsys
 ):
     monkeypatch.chdir(tmp_path)
-    content = certified(make_opponent("minimax-first", SMALL), SMALL)
+    content = certified(make_opponent("minimax-first", SMALL), "test", SMALL)
     (tmp_path / "true").write_text(json.dumps(content))
     (tmp_path / "false").write_text(json.dumps({**content, "unbeatable": "\n\x1b" * 9_000}))
     (tmp_path / "damaged").write_text("{")
@@ -167,7 +161,7 @@ def asked(content, monkeypatch):
 def test_more_positions_than_are_stated_are_not_followed_and_too_many_must_not_be_stated(
     monkeypatch,
 ):
-    content = certified(LineCounter(Rules()), Rules(), reach_only=True)
+    content = certified(LineCounter(Rules()), "test", Rules(), reach_only=True)
     x, o = (content[side]["positions"] for side in ("as_x", "as_o"))
     for positions in (1, 20, x // 2):
         content["as_x"]["positions"] = positions
@@ -186,7 +180,7 @@ def test_more_positions_than_are_stated_are_not_followed_and_too_many_must_not_b
 
 
 def test_the_limits_of_a_file_and_its_moves_are_kept(tmp_path, monkeypatch):
-    content = certified(LineCounter(SMALL), SMALL, reach_only=True)
+    content = certified(LineCounter(SMALL), "test", SMALL, reach_only=True)
     file = tmp_path / "certificate.json"
     file.write_text(json.dumps(content))
     size = file.stat().st_size

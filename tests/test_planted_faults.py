@@ -3,9 +3,9 @@
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+from programs import ROOT
 
 pytest.importorskip("sb3_contrib")
 
@@ -14,7 +14,6 @@ from tictactoe_env.exact.evaluation import evaluate
 from tictactoe_env.opponents import make_opponent
 from tictactoe_env.rules import Rules
 
-ROOT = Path(__file__).parent.parent
 FAULTS = [(name, fault) for name, one in module.LIBRARIES.items() for fault in one.faults]
 
 

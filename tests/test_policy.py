@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles.plain_game import Player
-from sample_players import random_probs
+from sample_players import random_table
 from text_cases import refuses
 
 from tictactoe_env import TicTacToeEnv, evaluate
@@ -44,11 +44,6 @@ class MaskedModel(Model):
         return action_masks.argmax(axis=1), None
 
 
-def random_table(rules, seed):
-    """A table with arbitrary probabilities, on taken cells too."""
-    return TabularPolicy(rules, random_probs(rules, np.random.default_rng(seed), 0.5))
-
-
 def unfinished(rules):
     return positions_of(rules).boards[positions_of(rules).unfinished]
 
@@ -58,8 +53,8 @@ def boards_of(*texts):
 
 
 MAY_BE_ILLEGAL = {
-    "table": lambda rules: random_table(rules, 1),
-    "greedy": lambda rules: module.GreedyPolicy(random_table(rules, 4)),
+    "table": random_table,
+    "greedy": lambda rules: module.GreedyPolicy(random_table(rules)),
     "predict": lambda rules: PredictPolicy(Model(rules.rows, rules.cols), rules),
 }
 POLICIES = MAY_BE_ILLEGAL | {

@@ -18,8 +18,9 @@ from tictactoe_env import (
     Rules,
     TabularPolicy,
     make_opponent,
-    opponents,
+    register_opponent,
     snapshot,
+    unregister_opponent,
 )
 from tictactoe_env.notation import board_text, parse_board
 from tictactoe_env.policy import GreedyPolicy, one_hot
@@ -47,17 +48,7 @@ def marks_of(env, games):
     return cells
 
 
-class Learner:
-    """A player whose one move changes: what a learner does."""
-
-    def __init__(self, cell):
-        self.cell = cell
-
-    def probs(self, boards):
-        return CellPlayer(self.cell).probs(boards)
-
-
-class Model(Learner):
+class Model(CellPlayer):
     """The same with Stable-Baselines3's predict."""
 
     probs = None
@@ -68,7 +59,7 @@ class Model(Learner):
 
 @pytest.mark.parametrize("num_envs", [1, 5])
 @pytest.mark.parametrize("board", BOARDS, ids=["2x3", "4x4"])
-@pytest.mark.parametrize("kind", [Learner, Model])
+@pytest.mark.parametrize("kind", [CellPlayer, Model])
 def test_a_snapshot_plays_on_as_it_was_on_every_board(num_envs, board, kind):
     env, learner = made(num_envs, "self", side="O", **board), kind(2)
     assert len(set(marks_of(env, 60))) > 3, "random play until there is a snapshot"
@@ -100,7 +91,7 @@ def test_a_snapshot_of_a_player_that_sees_images_moves_on_the_board_as_it_is(num
 def test_the_newest_snapshots_are_kept_and_shared_with_later_opponents(num_envs):
     env = made(num_envs, [["self-keep=2-replace=oldest", 1], ["random", 0]], side="O", k=3)
     for cell in (0, 1, 2):
-        env.add_snapshot(Learner(cell))
+        env.add_snapshot(CellPlayer(cell))
     assert env.self_play == {"keep": 2, "replace": "oldest", "snapshots": 2}
     assert set(marks_of(env, 40)) == {1, 2}
     env.set_opponent([["random", 0], ["self-keep=4", 1]])
@@ -111,28 +102,28 @@ def test_the_newest_snapshots_are_kept_and_shared_with_later_opponents(num_envs)
     env.set_opponent("random")
     assert env.self_play is None
     with refuses('"self"'):
-        env.add_snapshot(Learner(0))
+        env.add_snapshot(CellPlayer(0))
 
 
 def test_a_running_game_goes_on_against_the_snapshot_that_replaces_its_opponent():
     env = made(1, "self-keep=1", side="O", rows=2, cols=3, k=3)
-    env.add_snapshot(Learner(0))
+    env.add_snapshot(CellPlayer(0))
     env.reset()
-    env.add_snapshot(Learner(1))
+    env.add_snapshot(CellPlayer(1))
     env.step(5)
     assert env.board.tolist() == parse_board("XX./..O", Rules(2, 3, 3)).tolist()
     right = types.SimpleNamespace(probs=lambda b: one_hot(np.where(b[:, 2], 3, 2), 6))
     env.reset(options={"opponent": right})  # stays, whatever joins the pool
-    env.add_snapshot(Learner(1))
+    env.add_snapshot(CellPlayer(1))
     env.step(5)
     assert env.board.tolist() == parse_board("..X/X.O", Rules(2, 3, 3)).tolist()
     for keep in (1, 2):  # the second snapshot replaces the first, or stands beside it
         games = made(2, [[f"self-keep={keep}", 1], ["random", 0]], side="O", rows=2, cols=3, k=3)
-        games.add_snapshot(Learner(0))
+        games.add_snapshot(CellPlayer(0))
         games.reset()
         mask = np.array([True, False])
         games.reset(options={"opponent": right, "reset_mask": mask})  # game 0 only
-        games.add_snapshot(Learner(1))
+        games.add_snapshot(CellPlayer(1))
         games.step(np.array([5, 5]))
         expected = [parse_board(text, Rules(2, 3, 3)).tolist() for text in ("..X/X.O", "XX./..O")]
         assert games.boards.tolist()[: 3 - keep] == expected[: 3 - keep]
@@ -141,10 +132,10 @@ def test_a_running_game_goes_on_against_the_snapshot_that_replaces_its_opponent(
 def test_a_running_game_keeps_its_opponent_when_another_one_makes_room():
     env = made(1, "self-keep=2-replace=oldest", side="O", rows=2, cols=3, k=3)
     for cell in (0, 1):
-        env.add_snapshot(Learner(cell))
+        env.add_snapshot(CellPlayer(cell))
     while marks_of(env, 1) != [1]:
         pass
-    env.add_snapshot(Learner(2))  # in place of the first
+    env.add_snapshot(CellPlayer(2))  # in place of the first
     *_, info = env.step(5)
     assert info["illegal_move"], "it knows one move, which it has made"
 
@@ -155,9 +146,9 @@ def test_a_running_game_keeps_its_opponent_when_another_one_makes_room():
 )
 def test_the_way_of_replacing_decides_who_makes_room(replace, shares):
     rng = np.random.default_rng(0)
-    players = tuple(Learner(cell) for cell in range(3))
+    players = tuple(CellPlayer(cell) for cell in range(3))
     full = Snapshots(1.0, 3, replace, players)
-    left = [full.with_snapshot(Learner(3), rng).snapshots for _ in range(2_000)]
+    left = [full.with_snapshot(CellPlayer(3), rng).snapshots for _ in range(2_000)]
     gone = [[player not in kept for player in players] for kept in left]
     assert np.mean(gone, axis=0) == pytest.approx(shares, abs=0.04)
     room = Snapshots(1.0, 3, replace, players[:2])
@@ -168,7 +159,7 @@ def test_a_game_finds_its_opponent_in_a_later_pool_or_who_plays_on_for_it():
     rng = np.random.default_rng(0)
     pools = [make_pool("self-keep=2-replace=oldest:1,best-response:1,minimax:2", SMALL)]
     for cell in (0, 1, 2):
-        pools.append(pools[-1].with_snapshot(Learner(cell), rng, Learner(cell + 3)))
+        pools.append(pools[-1].with_snapshot(CellPlayer(cell), rng, CellPlayer(cell + 3)))
     assert [player.cell for player in pools[-1].policies[1:]] == [5, 1, 2]
     later = [pools[-1].indices_of(pool).tolist() for pool in pools]
     assert later == [[0, 1, 3], [0, 1, 3], [0, 1, 3, 2], [0, 1, 2, 3]]
@@ -193,7 +184,7 @@ def test_a_snapshot_is_a_table_on_small_boards_and_a_copy_on_large_ones():
     with refuses("first move"):
         ends.reset(options={"side": "O"})
     with refuses("first move"):
-        made(1, "self", side="X", opening="b2", k=3).add_snapshot(Learner(4))
+        made(1, "self", side="X", opening="b2", k=3).add_snapshot(CellPlayer(4))
 
 
 CELLS = [0]
@@ -273,12 +264,13 @@ KEPT = {
 
 
 @pytest.mark.parametrize("kind", KEPT)
-def test_what_a_player_uses_is_copied_with_it_or_it_is_refused(kind, monkeypatch):
+def test_what_a_player_uses_is_copied_with_it_or_it_is_refused(kind, request):
     """A deep copy returns functions and classes as they are."""
     make, is_copied = KEPT[kind]
     boards = np.zeros((1, 16), np.int8)
-    monkeypatch.setitem(opponents._registered, "learner", lambda rules: make())
-    freezes = snapshot, lambda player, rules: make_pool("learner", rules).policies[0]
+    register_opponent("shared", lambda rules: make())
+    request.addfinalizer(lambda: unregister_opponent("shared"))
+    freezes = snapshot, lambda player, rules: make_pool("shared", rules).policies[0]
     for freeze in freezes:
         if is_copied:
             copy = freeze(make(), LARGE)

@@ -45,7 +45,9 @@ def test_every_position_found_by_playing_is_there_once_with_its_outcome_and_its_
 
 
 @pytest.mark.parametrize("rules", SMALL, ids=str)
-def test_positions_are_ordered_by_ply_and_then_by_code(rules):
+def test_boards_are_ordered_by_ply_and_code_and_each_has_its_row_its_bits_and_its_canonical_form(
+    rules,
+):
     positions = positions_of(rules)
     marks = np.count_nonzero(positions.boards, axis=1)
     assert (positions.ply == marks).all()
@@ -53,11 +55,6 @@ def test_positions_are_ordered_by_ply_and_then_by_code(rules):
     order = list(zip(marks.tolist(), positions.codes.tolist(), strict=True))
     assert order == sorted(order)
     assert positions.unfinished.tolist() == np.flatnonzero(~positions.is_over).tolist()
-
-
-@pytest.mark.parametrize("rules", SMALL, ids=str)
-def test_every_board_has_its_row_its_bits_its_canonical_form_and_whether_it_is_dead(rules):
-    positions = positions_of(rules)
     every = np.arange(len(positions))
     x, o = rules.to_bits(positions.boards)
     assert np.array_equal(positions.bits(every), (x, o))

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from sample_players import CellPlayer
+from oracles.plain_game import Player
 from text_cases import called
 
 import evaluate
@@ -25,16 +25,14 @@ done
 """
 
 
-class FirstFree:
-    def probs(self, boards):
-        return CellPlayer(0).probs(boards)[:, [0]] * (boards == 0) * ((boards == 0).cumsum(1) == 1)
+FIRST_FREE = Player(lambda board: {board.index(0): 1.0})
 
 
 def test_a_program_in_any_language_is_proven_by_its_answers(tmp_path, capsys):
     answers, file = tmp_path / "answers.jsonl", tmp_path / "bot.sh"
     file.write_text(SHELL)
     words = ["--program", f"sh '{file}'", "--answers", str(answers)]
-    expected = evaluation_of(FirstFree())
+    expected = evaluation_of(FIRST_FREE)
     for _ in range(2):  # first by the program, then by its answers
         code, out, err = called(evaluate, words, capsys)
         assert (code, err) == (0, "")
@@ -117,7 +115,7 @@ def test_no_habit_of_a_program_shifts_its_answers(habit, delay, tmp_path, capsys
         at = one["prompt"].replace("/", "").index(".")
         assert one["answer"].removeprefix("> ") == "abc"[at % 3] + str(at // 3 + 1)
     assert (code, err.count("\n")) == ((0, 0) if habit in HONEST else (1, 1))
-    assert (habit in HONEST) == out.startswith(f"{evaluation_of(FirstFree(), Rules(2, 3, 2))}\n\n")
+    assert (habit in HONEST) == out.startswith(f"{evaluation_of(FIRST_FREE, Rules(2, 3, 2))}\n\n")
 
 
 @pytest.mark.parametrize("ending", ["refused", "SIGTERM"])

@@ -42,7 +42,7 @@ def test_a_row_is_printed_at_each_tenth_with_news_and_when_something_is_first_pr
     assert ("1,000/1,000 steps" in shown) == ("force_terminal" in settings)
 
 
-def test_reach_of_a_training_fit_80_columns_and_the_curve_falls_by_halves_to_no_loss():
+def test_lines_of_a_training_fit_80_columns_and_the_curve_falls_by_halves_to_no_loss():
     console = Console(file=StringIO(), width=80, force_terminal=True)
     display = Display("agent", 20_000_000, 0, console)
     for steps, policy in ((10_000_000, RANDOM), (20_000_000, PERFECT)):

@@ -9,7 +9,7 @@ from itertools import groupby
 import numpy as np
 import pytest
 from oracles.plain_game import Player
-from sample_players import CellPlayer, FixedPlayer, LineCounter, random_probs
+from sample_players import CellPlayer, FixedPlayer, LineCounter, random_table
 from text_cases import refuses
 
 from tictactoe_env import Rules
@@ -18,13 +18,12 @@ from tictactoe_env.exact import proof
 from tictactoe_env.exact.best_response import best_responses
 from tictactoe_env.exact.match import exact_result
 from tictactoe_env.exact.proof import BoardReach, Limit, ProofLimitError
-from tictactoe_env.exact.tables import TabularPolicy
 from tictactoe_env.policy import CanonicalPolicy, RandomPolicy, plays_symmetrically
 
 
 def test_positions_are_found_alike_however_many_are_taken_at_a_time(monkeypatch):
     rules = Rules(2, 4, 3)
-    player = TabularPolicy(rules, random_probs(rules, np.random.default_rng(0), 0.3))
+    player = random_table(rules)
     for policy in (player, CanonicalPolicy(player, rules)):
         found = certify(policy, "any", rules, reach_only=True)
         with monkeypatch.context() as patch:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 from oracles.plain_game import Player
-from sample_players import FixedPlayer, LineCounter, random_probs
+from sample_players import FixedPlayer, LineCounter, random_table
 from text_cases import refuses
 
 from tictactoe_env import FunctionPolicy, TabularPolicy, snapshot, tabulate
@@ -54,7 +54,7 @@ def first_free(seen, masks):
 def made(kind):
     """A player of a class of the package, on 3x3."""
     arguments = {
-        TabularPolicy: lambda: (SMALL, random_probs(SMALL, np.random.default_rng(0))),
+        TabularPolicy: lambda: (SMALL, random_table(SMALL).table),
         FunctionPolicy: lambda: (first_free, SMALL),
         CanonicalPolicy: lambda: (FixedPlayer(0), SMALL),
         GreedyPolicy: lambda: (FixedPlayer(0),),
@@ -184,10 +184,10 @@ NO_FUNCTIONS = {
     changing_boards: "changes the boards",
 }
 ASKS = {
-    "evaluate": lambda player, rules: evaluate(player, rules),
-    "exploitability": lambda player, rules: exploitability(player, rules),
+    "evaluate": evaluate,
+    "exploitability": exploitability,
     "certify": lambda player, rules: certify(player, "test", rules),
-    "best_responses": lambda player, rules: best_responses(player, rules),
+    "best_responses": best_responses,
     "exact_result": lambda player, rules: exact_result(RandomPolicy(), player, rules),
 }
 

@@ -5,13 +5,12 @@ import numpy as np
 import pytest
 from json_certificates import certified
 from oracles.plain_game import Player
-from sample_players import FixedPlayer, LineCounter, random_probs
+from sample_players import FixedPlayer, LineCounter, random_table
 from text_cases import refuses
 
 from tictactoe_env import (
     RandomPolicy,
     Rules,
-    TabularPolicy,
     TicTacToeVectorEnv,
     plain_proof,
 )
@@ -29,23 +28,14 @@ from training.selfplay import TrainingPool
 BIG = Rules(4, 4, 4)
 
 
-def arguments(rules):
-    return {"rows": rules.rows, "cols": rules.cols, "k": rules.k}
-
-
 def careless(rules):
     """A player that blocks no line and loses as both sides."""
     return LineCounter(rules, other=(0, 1, 1, 1))
 
 
-def stochastic(rules):
-    """A table with arbitrary probabilities, some of them on taken cells."""
-    return TabularPolicy(rules, random_probs(rules, np.random.default_rng(3)))
-
-
 PLAYERS = [
     (careless, Rules()),
-    (stochastic, Rules()),
+    (random_table, Rules()),
     (LineCounter, Rules(2, 5, 3)),
     (lambda rules: CanonicalPolicy(careless(rules), rules), BIG),
 ]
@@ -69,14 +59,14 @@ def test_a_best_response_gets_all_that_can_be_got_and_wins_from_each_counterexam
     meetings = plain_proof.check(certified(policy, "any", rules, reach_only=True)).values()
     lost = {met.game.text(one) for met in meetings for one in met.decisions.keys() & beaten(met)}
     assert {board_text(board, rules) for board in boards} == lost
-    if make is stochastic:
+    if make is random_table:
         return  # by chance such a player may also win
     boards = boards[:200]
     env = TicTacToeVectorEnv(
         len(boards),
         opponent=player,
         start=lambda seats, rng: (boards[: len(seats)], to_move(boards[: len(seats)])),
-        **arguments(rules),
+        **rules.to_json(),
     )
     env.reset(seed=1)
     over = np.zeros(len(boards), dtype=bool)
@@ -170,7 +160,7 @@ def test_an_environment_plays_the_best_response_to_the_newest_snapshot(count):
 
 def test_the_limit_of_a_best_response_is_part_of_its_name():
     name, learner = "best-response-positions=1000", LineCounter(BIG)
-    env = TicTacToeVectorEnv(2, opponent=name, side="O", **arguments(BIG))
+    env = TicTacToeVectorEnv(2, opponent=name, side="O", **BIG.to_json())
     with pytest.warns(match="best-response-positions=N"):
         env.add_snapshot(learner)
     env.reset()
@@ -203,7 +193,7 @@ def test_best_response_is_given_once_and_with_its_own_options(names, mentions):
 def test_games_start_from_the_counterexamples_of_the_last_snapshots():
     learner = careless(BIG)
     starts = ExploringStarts(0.25, BIG, counterexamples=0.5)
-    env = TicTacToeVectorEnv(1000, opponent="best-response", start=starts, **arguments(BIG))
+    env = TicTacToeVectorEnv(1000, opponent="best-response", start=starts, **BIG.to_json())
     env.reset(seed=0)
     assert (env.boards.astype(bool).sum(axis=1) <= 1).mean() > 0.7  # no counterexample so far
     env.add_snapshot(learner)
@@ -218,7 +208,7 @@ def test_games_start_from_the_counterexamples_of_the_last_snapshots():
 
 def test_copies_of_the_counterexamples_of_the_last_11_proofs_are_kept_20000_of_each_at_most():
     starts = ExploringStarts(0.0, BIG, counterexamples=1.0)
-    env = TicTacToeVectorEnv(1, start=starts, **arguments(BIG))
+    env = TicTacToeVectorEnv(1, start=starts, **BIG.to_json())
     for count in (1, *[20_001] * 11):
         boards = np.zeros((count, 16), dtype=np.int8)
         env.add_counterexamples(boards)
@@ -244,8 +234,7 @@ def test_random_starts_are_unfinished_with_every_number_of_marks(rules):
     starts = ExploringStarts(1.0, rules)
     boards, seats = starts(np.ones(3000, dtype=np.int8), np.random.default_rng(0))
     assert (seats == to_move(boards)).all()
-    x, o = rules.to_bits(boards)
-    assert not (rules.has_line(x) | rules.has_line(o)).any()
+    assert not rules.is_over(*rules.to_bits(boards)).any()
     assert np.bincount(np.count_nonzero(boards, axis=1))[: min(12, rules.cells)].min() > 90
 
 

@@ -10,7 +10,7 @@ from text_cases import refuses
 import agents
 from tictactoe_env import notation
 from tictactoe_env.games import Game
-from tictactoe_env.rules import Rules, check_unfinished, to_move
+from tictactoe_env.rules import Rules
 
 
 @st.composite
@@ -78,13 +78,6 @@ def test_sizes_that_make_no_board_are_refused():
             Rules(*sizes)
 
 
-def test_a_finished_board_has_no_move():
-    boards = np.array([[0, 1, 0], [-1, 1, 1]])
-    assert check_unfinished(boards[:1], Rules(1, 3, 2)).tolist() == [[0, 1, 0]]
-    with refuses("finished"):
-        check_unfinished(boards, Rules(1, 3, 2))
-
-
 # rows * (cols - k + 1) + cols * (rows - k + 1) + 2 * (rows - k + 1) * (cols - k + 1)
 COUNTS = {(3, 3, 3): 8, (4, 4, 4): 10, (2, 3, 2): 11, (7, 8, 4): 107, (1, 20, 5): 16}
 
@@ -97,8 +90,16 @@ def test_the_lines_are_those_found_by_walking_and_so_many(rules):
     assert rules.lines == tuple(sorted(tuple(sorted(line)) for line in plain))
 
 
-def check_as_plain(rules, boards):
-    """Compares the answers of a batch and of single boards with plain ones."""
+@settings(max_examples=60)
+@given(rules_and_boards())
+@example(whole_board((7, 8, 7), 1))
+@example(whole_board((1, 20, 20), -1))
+@example(whole_board((1, 63, 63), 1))
+@example(whole_board((3, 5, 5), 1))  # no column or diagonal has room for five
+@example((Rules(), np.array([[1, 1, 1, -1, 1, -1, -1, 1, -1]], dtype=np.int8)))  # XXX/OXO/OXO
+def test_lines_their_cells_dead_and_full_boards_are_recognised_on_any_board(case):
+    """For a batch and for single boards."""
+    rules, boards = case
 
     def answers(x, o):
         is_full = rules.legal(x | o) == 0
@@ -117,17 +118,6 @@ def check_as_plain(rules, boards):
     assert rules.winning_cells(boards[0]) == tuple(sorted(set().union(*full)))
 
 
-@settings(max_examples=60)
-@given(rules_and_boards())
-@example(whole_board((7, 8, 7), 1))
-@example(whole_board((1, 20, 20), -1))
-@example(whole_board((1, 63, 63), 1))
-@example(whole_board((3, 5, 5), 1))  # no column or diagonal has room for five
-@example((Rules(), np.array([[1, 1, 1, -1, 1, -1, -1, 1, -1]], dtype=np.int8)))  # XXX/OXO/OXO
-def test_reach_their_cells_dead_and_full_boards_are_recognised_on_any_board(case):
-    check_as_plain(*case)
-
-
 @settings(max_examples=30)
 @given(rules_and_boards())
 @example(whole_board((7, 8, 7), 1))
@@ -142,9 +132,3 @@ def test_boards_become_bitboards_with_one_free_column_on_the_right_and_boards_ag
         assert marks.tolist() == expected.tolist()
     assert Rules(2, 3, 2).cell_bits == (1, 2, 4, 16, 32, 64)
     assert Rules(2, 3, 2).full == 0b1110111
-
-
-def test_x_moves_first_and_then_they_take_turns():
-    boards = np.tril(np.tile([1, -1, 1, -1, 1, -1], (7, 1)), -1).astype(np.int8)  # after 0, 1, ...
-    assert to_move(boards).tolist() == [1, -1, 1, -1, 1, -1, 1]
-    assert to_move(boards).dtype == np.int8

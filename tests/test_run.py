@@ -10,6 +10,7 @@ from rich.console import Console
 from sample_players import LineCounter, best_player, fixed_table
 from small_runs import metrics
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+from test_law import Misere
 from text_cases import refuses
 
 from apps.terminal.progress import Display
@@ -18,7 +19,7 @@ from tictactoe_env.exact.evaluation import evaluate, evaluate_or_sample
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.opponents import make_opponent
-from tictactoe_env.rules import LOSS, Rules
+from tictactoe_env.rules import Rules
 from training import kernels
 from training import learner as learner_module
 from training import run as runs
@@ -125,12 +126,6 @@ def test_a_run_begins_with_its_configuration_and_has_no_best_player_before_an_ev
     content = read_json(tmp_path / "config.json")
     assert (content["agent"], content["config"]) == ("somebody", Config().saved())
     assert content["kernels"] == kernels.chosen()
-
-
-class Misere(Rules):
-    """The side that completes a line loses: on 2x3, two in a row, X loses with best play."""
-
-    line_result = LOSS
 
 
 @pytest.mark.parametrize("kind", [Rules, Misere])

@@ -114,8 +114,12 @@ def test_minimax_plays_the_optimal_moves_of_plain_recursion_and_slips_at_random(
         for ties, moves in (("random", perfect), ("first", lowest), ("fastest", fastest)):
             mixed = (1 - slip) * moves + slip * RandomPolicy().probs(boards)
             assert np.array_equal(MinimaxPolicy(rules, ties, slip).probs(boards), mixed)
-    with refuses("slip", 1.5):
-        MinimaxPolicy(rules, slip=1.5)
+
+
+@pytest.mark.parametrize("wrong", [-0.1, 1.1, float("nan"), float("inf"), True, "0.5", None])
+def test_what_is_no_probability_is_refused(wrong):
+    with refuses("slip", repr(wrong)):
+        MinimaxPolicy(Rules(), slip=wrong)
 
 
 @pytest.mark.parametrize("rules", [Rules(), Rules(2, 4, 3)], ids=str)

@@ -17,6 +17,7 @@ import pytest
 from any_games import ANN, MINIMAX, RUN, any_games, game
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from programs import ROOT
 from text_cases import refuses
 
 from tictactoe_env.games.__main__ import main
@@ -28,7 +29,6 @@ from tictactoe_env.games.game import (
 )
 from tictactoe_env.games.store import LISTED, GameStore, StoreError, UnknownGameError, read_games
 
-ROOT = Path(__file__).parent.parent
 posix = pytest.mark.skipif(os.name != "posix", reason="forks, signals, devices")
 ADDS = """import sys
 from tictactoe_env.games.game import Game

@@ -12,7 +12,7 @@ from fuzz.damage import changed, damaged
 from hypothesis import given
 from hypothesis import strategies as st
 from json_certificates import canonical, certified, moves_text, sealed, with_moves
-from sample_players import random_probs
+from sample_players import random_table
 
 from tictactoe_env import plain_proof
 from tictactoe_env.certificates.certificate import CertificateError, read, verify
@@ -35,7 +35,7 @@ def table_of(size, player):
     """The table of a player on a board: of an opponent, or of one that moves on taken cells too."""
     rules = Rules(*size)
     if player is None:
-        return TabularPolicy(rules, random_probs(rules, np.random.default_rng(0), 0.3))
+        return random_table(rules)
     return tabulate(make_opponent(player, rules), rules)
 
 

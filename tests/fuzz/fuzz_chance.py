@@ -11,7 +11,7 @@ from fractions import Fraction
 from math import sqrt
 
 import numpy as np
-from hypothesis import Phase, given, settings
+from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 from oracles.plain_game import plain
 
@@ -26,7 +26,7 @@ BOARDS = st.sampled_from([Rules(*size) for size in ((3, 3, 3), (2, 3, 2), (2, 4,
 MODES = st.sampled_from(("SAME_STEP", "NEXT_STEP", "DISABLED"))
 SEEDS = st.integers(0, 2**31)
 PLACES = st.floats(0, 1, exclude_max=True)
-few = settings(max_examples=2, phases=[Phase.reuse, Phase.generate])
+few = settings(max_examples=2, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 
 
 def mixed(game, board, share):
@@ -36,12 +36,13 @@ def mixed(game, board, share):
     return {cell: (1 - share) * best.get(cell, 0) + share * any_cell[cell] for cell in any_cell}
 
 
+SLIPS = ("minimax-slip=0.1", lambda game, board: mixed(game, board, Fraction(1, 10)))
 OPPONENTS = st.sampled_from(
     [
         ("random", lambda game, board: game.uniform(board)),
         ("minimax", lambda game, board: game.perfect(board)),
         ("minimax-first", lambda game, board: {min(game.best(board)): Fraction(1)}),
-        ("minimax-slip=0.1", lambda game, board: mixed(game, board, Fraction(1, 10))),
+        SLIPS,
         ("minimax-slip=0.8", lambda game, board: mixed(game, board, Fraction(4, 5))),
     ]
 )
@@ -77,6 +78,7 @@ def position(game, place, rules):
 
 @few
 @given(BOARDS, OPPONENTS, PLACES, MODES | st.just("single"), SEEDS)
+@example(Rules(), SLIPS, 0.1, "single", 0)
 def test_replies_have_the_stated_probabilities(rules, opponent, place, mode, seed):
     game = plain(rules)
     name, law = opponent
