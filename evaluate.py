@@ -24,7 +24,7 @@ with explained("evaluate.py", "play"):
     from apps.players.program import SECONDS, Program
     from apps.players.pupil import learns
     from apps.players.rounds import board_of_histories
-    from apps.players.seat import NAMES_TEXT, board_of, path_of, policy_of, seat_of
+    from apps.players.seat import NAMES_TEXT, board_of, path_of, policy_of, seat_of, seed_of
     from apps.players.titles import id_of
     from apps.terminal import report
     from apps.terminal.battle import battle as play_games
@@ -52,7 +52,6 @@ with explained("evaluate.py", "play"):
         plays_symmetrically,
     )
     from tictactoe_env.rules import Rules
-    from tictactoe_env.search.mcts import MCTSPolicy
     from training.options import Count, Natural
 
 GAMES = 1000  # games of a sampled result, of agents that meet too many positions for a proof
@@ -99,7 +98,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
     program, typed = LINE.parse(words)
     try:
-        return int(program(*typed.args, **typed.kwargs) or 0)
+        return int(program(*typed.args, **typed.kwargs) or 0)  # most of them return None
     except (ValueError, OSError) as error:
         print(f"evaluate.py: {error_text(error)}", file=sys.stderr)
         return 1
@@ -132,7 +131,8 @@ def evaluate_agents(
 ) -> None:
     """Print the verdict on every agent, then their exact results, and a cross table.
 
-    If an agent can meet more positions than the limit allows, the results of all pairs are sampled.
+    If one agent cannot be proven, because its proof is too large or it may vary, the results of all
+    pairs are sampled.
 
     Args:
         from_model: load the model of each run and check that it makes the certified moves
@@ -146,7 +146,7 @@ def evaluate_agents(
     certificates: dict[str, Certificate] = {}
     for name, spec in named.items():
         with report.proving(name, rules) as progress:
-            players[name], found = proven(spec, rules, limit, progress, from_model)
+            players[name], found = judged(spec, rules, limit, progress, from_model)
         if isinstance(found, Certificate):
             certificates[name] = found
             text = found.claim
@@ -177,14 +177,15 @@ def evaluate_agents(
     write_json(results, json, console)
 
 
-def proven(
+def judged(
     spec: str, rules: Rules, limit: Limit, progress: Progress, from_model: bool
 ) -> tuple[Policy, Certificate | str]:
-    """An agent's moves, and their certificate, or why nothing can be proven of them.
+    """An agent's policy, and its certificate, or why there is none, so that games are sampled.
 
     The certificate of a run is verified, and with `from_model` compared with the model. A run that
-    has learned from people since its training gets a new one. Raises ValueError for a certificate
-    that is wrong or beyond the limit.
+    has learned from people since its training gets a new one. On boards of more than 12 cells there
+    is a reason instead if the agent may vary or can meet too many positions; on smaller ones an
+    agent that varies raises ValueError, as does a certificate that is wrong or beyond the limit.
     """
     path = path_of(spec, rules, "agent")
     stated = facts_of(spec, rules).stated if is_trained(spec, rules) else None
@@ -212,13 +213,6 @@ def proven(
     if made.is_of_reach:
         return policy, made
     return policy_in(made), made
-
-
-def seed_of(policy: Policy) -> int | None:
-    """The seed of the random numbers of a tree search, for which alone its proof holds."""
-    if isinstance(policy, MCTSPolicy) and policy.playout != "descent":
-        return policy.seed
-    return None
 
 
 def compare_with_model(folder: Path, certificate: Certificate, limit: Limit) -> None:
@@ -364,7 +358,7 @@ def evaluate_program(
 ) -> None:
     """Evaluate a program in any language.
 
-    Its answers are kept in a file, which is left where the program or a person ends the proof.
+    Its answers are kept in a file, which remains if the proof does not come to its end.
     Raises ValueError for a program that does not answer as it should.
 
     Args:
@@ -384,8 +378,9 @@ def evaluate_program(
             player.check()
         except (ValueError, KeyboardInterrupt) as error:
             player.forget_unchecked()
-            if not player.answers:
-                file.unlink()
+            if not player.answers:  # nothing to go on from
+                if answers is None:
+                    file.unlink()
                 raise
             kept = f"{len(player.answers):,} of its answers are kept"
             raise type(error)(f"{error}; {kept}, --answers {file} goes on from there") from None
@@ -413,7 +408,7 @@ def verify_certificates(
 ) -> int:
     """Check certificates.
 
-    They are the words of `python -m tictactoe_env.certificates`, which says and returns all.
+    They and the options after them are passed on to `python -m tictactoe_env.certificates`.
 
     Args:
         verify: recompute every result in these certificates, or those of runs, from their moves; in

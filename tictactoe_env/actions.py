@@ -30,7 +30,7 @@ def legal_actions(boards: Boards, rules: Rules, actions: str = "cells") -> NDArr
 def on_cells(
     found: NDArray[Any], boards: Boards, rules: Rules, actions: str = "cells"
 ) -> NDArray[np.float64]:
-    """The probabilities (B, cells) of what a player finds on boards (B, cells).
+    """The probabilities (B, cells) of a player's answers on boards (B, cells), cells or columns.
 
     found: the chosen actions (B,) or their probabilities (B, n). Raises ValueError for others.
     """

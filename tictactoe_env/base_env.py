@@ -61,17 +61,20 @@ class BaseEnv:
 
     @property
     def _changed_by(self) -> str:
-        """The name of a subclass that may change observations, actions or masks, else ""."""
+        """The name of a subclass that may change observations, actions or masks, else "".
+
+        By this attribute `model_env` tells the environments of this package.
+        """
         from tictactoe_env.model_env import changed_by  # imported here: few are asked
 
         return changed_by(self)
 
     @property
     def self_play(self) -> dict[str, Any] | None:
-        """The use of snapshots of the learner; None if no opponent is made from it.
+        """How snapshots of the learner are used; None if no opponent is made from it.
 
-        The keys are `snapshots`, the number of them, with the opponent "self" its options `keep`
-        and `replace`, and with "best-response" `best_response`, whether there is one yet.
+        `snapshots`: how many there are. With the opponent "self" also its options, `keep` and
+        `replace`; with "best-response" also `best_response`, whether there is one yet.
         """
         own = self._pool.own
         responder = self._pool.responder
@@ -111,7 +114,7 @@ class BaseEnv:
             raise ValueError('no opponent is "self" or "best-response", so no snapshot would play')
         copy = snapshot(player, self.config.rules, deterministic, self.symmetric or None)
         self._check_first_move([copy], {})
-        response = copy  # plays if the proof of the best response would be too large
+        response = copy  # if there is no other: none is asked for, or its proof would be too large
         if before.responder.weight > 0 or self._takes_counterexamples:
             found = self._best_response(player, copy)
             if found is not None:
@@ -188,10 +191,10 @@ class BaseEnv:
             raise ClosedEnvironmentError("the environment is closed: make a new one")
 
     def _best_response(self, player: Any, copy: Policy) -> BestResponsePlayer | None:
-        """The best response to a player's best moves, as proofs answer them.
+        """The best response to a player that always makes its most probable moves.
 
-        copy: the snapshot of the player, which plays off the lines of its best moves. None, with a
-        warning, if the player can meet more positions than the proof may have.
+        copy: the snapshot, which on boards of more than 12 cells plays off the lines of these.
+        None, with a warning, if the player can meet more positions than the proof may have.
         """
         from tictactoe_env.exact.proof import Limit
         from tictactoe_env.exact.responses import response_to_learner

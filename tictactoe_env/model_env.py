@@ -57,7 +57,7 @@ def env_of(model: Any) -> Any:
         ) from error
 
 
-def boards_of(player: Any) -> set[Rules]:
+def stated_rules(player: Any) -> set[Rules]:
     """The board of a player with `rules`, or those of the environment of a model; often none."""
     own = getattr(player, "rules", None)
     if isinstance(own, Rules):
@@ -95,7 +95,7 @@ def check_env(env: Any, rules: Rules) -> None:
 
 
 def _foreign(env: Any) -> str:
-    """The name of the first wrapper that is not known, from the outside; "" if all are."""
+    """The first layer that is not known, from the outside, in words; "" if all are."""
     normalizes = False
     layer = env
     while layer is not None:
@@ -106,6 +106,7 @@ def _foreign(env: Any) -> str:
                 return f"a second {type(layer).__name__}"
             normalizes = True
         layer = getattr(layer, "venv", None)
+    # Gymnasium writes a stack as <Outer<Inner<Env>>>: each name is asked for where the game is.
     for game, is_changed in enumerate(env.env_is_wrapped(_Changed())):
         if is_changed:
             names = re.findall(r"\w+", env.env_method("__str__", indices=[game])[0])
@@ -116,7 +117,7 @@ def _foreign(env: Any) -> str:
 
 @dataclass(frozen=True)
 class _Changed:
-    """The wrappers that are not known, of this name if one is given, as a class for `isinstance`.
+    """Stands for a class in `isinstance`: layers that are not known, of this name if one is given.
 
     `VecEnv.env_is_wrapped` takes it to where the games are, which may be another process.
     """
@@ -129,7 +130,7 @@ class _Changed:
 
 
 def changed_by(layer: Any) -> str:
-    """The class of an environment or wrapper if it is not known, else ""."""
+    """The name of a layer's class if that may change what passes through it, else ""."""
     kind: type = type(layer)
     is_patched = not _PASSING.isdisjoint(vars(layer))
     return kind.__name__ if is_patched or not _is_known(kind) else ""

@@ -90,7 +90,7 @@ class FunctionPolicy:
 
     function: called as `function(observations, masks)` with the observations (B, ...) of the side
     to move, in the form `observation` ("flat", "planes" or "grid"), and with masks bool (B, cells),
-    True on free cells. It returns probabilities (B, cells), whose rows sum to 1, or cells (B,) of
+    True on legal cells. It returns probabilities (B, cells), whose rows sum to 1, or cells (B,) of
     whole numbers; a NumPy array, or a tensor that `numpy.asarray` takes after `detach().cpu()`.
     Its moves must depend on the observation alone: proofs ask it again, and refuse one that draws
     its moves. Take the best ones, or return probabilities.
@@ -221,10 +221,10 @@ def plays_symmetrically(policy: Any) -> bool:
 
 
 def keeps(policy: Any, kind: type[_Kind]) -> TypeGuard[_Kind]:
-    """True if a policy is of this class and answers by its methods.
+    """True if a policy is of the class `kind`, and none of its methods is overridden.
 
-    Not so if a subclass, or somebody at the object, has put others in their place. What is known
-    about a class, such as where its moves can be looked up, holds for what keeps its methods only.
+    Neither by a subclass nor on the object. Only then does what is known about the class, such as
+    where its moves can be looked up, hold for the object.
     """
     classes = type(policy).__mro__
     if kind not in classes:
@@ -244,14 +244,16 @@ def _methods(kind: type) -> frozenset[str]:
             is_method = callable(value) or isinstance(value, (property, classmethod, staticmethod))
             if is_method and not name.startswith("__"):
                 found.add(name)
+    # Not what `stated` reads: a subclass that states something else still keeps the methods.
     return frozenset(found - {"varies", "plays_symmetrically"})
 
 
 def stated(policy: Any, name: str) -> Any:
-    """The attribute by which a policy says something of its `probs`; None if it says nothing.
+    """The attribute `name` by which a policy describes its `probs`, such as `varies`; else None.
 
-    A class speaks for its own methods: what it says, or gives its objects when they are made,
-    counts only if the policy keeps these.
+    The class that defines it, or whose `__init__` made it, vouches for its own methods only: if one
+    of these is overridden (see `keeps`), the answer is None. What is set on an object of a class
+    without `__init__` always counts.
     """
     classes = type(policy).__mro__
     own = getattr(policy, "__dict__", {})
@@ -282,7 +284,7 @@ def as_policy(
 
 
 def _policy_of(player: Any, rules: Rules, deterministic: bool) -> Policy:
-    """The policy of a player, on boards as it sees them."""
+    """The policy of a player, before boards are turned for `symmetric`."""
     if keeps(player, RandomPolicy) and player.rules is None:
         return RandomPolicy(rules)
     own_rules = getattr(player, "rules", None)
@@ -320,9 +322,10 @@ def sample(probs: NDArray[np.floating[Any]], rng: np.random.Generator) -> NDArra
 
 
 def draw(ends: Probs, uniforms: NDArray[np.float64]) -> NDArray[np.intp]:
-    """The cells (B,) where cumulated probabilities (cells, B) exceed numbers (B,) in [0, 1).
+    """The first cells (B,) whose cumulated probabilities (cells, B) exceed numbers (B,) in [0, 1).
 
-    Of one column (cells, 1) and B numbers B cells are drawn.
+    The numbers are scaled by the last sum of each column, which rounding may leave off 1. One
+    column (cells, 1) serves all B numbers. Where all is zero it is the cell after the last.
     """
     return (ends <= uniforms * ends[-1]).sum(axis=0)
 

@@ -65,11 +65,12 @@ def snapshot(
 ) -> Policy:
     """A frozen copy of a player: what `player` learns later does not change how the copy plays.
 
-    On boards of up to 12 cells the copy is a table of all positions (`TabularPolicy`), on larger
-    ones a deep copy; of a Stable-Baselines3 model only the policy is copied. A deep copy shares the
-    functions and classes of a player, so it's refused if one of them holds what may change: a
-    lambda around a network, for example. An object with `probs` that has the network as an
-    attribute is copied with it. "What is frozen" in docs/own_player.md says what isn't seen.
+    Random play is returned as it is. On boards of up to 12 cells any other copy is a table of all
+    positions (`TabularPolicy`), on larger ones a deep copy; of a Stable-Baselines3 model only the
+    policy is copied. A deep copy shares the functions and classes of a player, so it's refused if
+    one of them holds what may change: a lambda around a network, for example. An object with
+    `probs` that has the network as an attribute is copied with it. "What is frozen" in
+    docs/own_player.md says what isn't seen.
 
     player: an object with `probs(boards)`, or with Stable-Baselines3's `predict`. deterministic:
     True if the copy always plays the most probable move, of equal ones the lowest cell. Otherwise
@@ -237,7 +238,7 @@ class Pool:
     def with_learned(self, snapshots: Sequence[Policy], response: Policy | None) -> Pool:
         """The pool whose "self" is these snapshots and whose "best-response" is this player.
 
-        It takes as many snapshots as it keeps, and nothing for a member that it does not have.
+        It takes the newest snapshots, as many as it keeps, and nothing for a member that it lacks.
         """
         own = self.own
         responder = self.responder
@@ -269,7 +270,8 @@ def make_pool(spec: Any, rules: Rules, before: Pool | None = None) -> Pool:
     """The pool of one opponent, of a list of [opponent, weight], or of such a list as text.
 
     Objects are frozen: see `snapshot`; a model plays its best moves. before: the pool whose
-    snapshots the member "self" has from the start, and whose response "best-response" has.
+    snapshots the member "self" has from the start, and whose response "best-response" has. A Pool
+    is returned as it is.
     """
     if isinstance(spec, Pool):
         return spec
@@ -289,7 +291,7 @@ def weighted_opponents(spec: Any) -> list[tuple[Any, float]]:
     if isinstance(spec, str) or not isinstance(spec, (Sequence, Mapping)):
         return [(spec, 1.0)]
     pairs = list(spec)
-    if not pairs or not all(map(_is_pair, pairs)):
+    if isinstance(spec, Mapping) or not pairs or not all(map(_is_pair, pairs)):
         raise ValueError(f"a pool must be a list of [opponent, weight], got {spec!r}")
     weights = checked_weights([weight for _, weight in pairs])
     return [(opponent, weight) for (opponent, _), weight in zip(pairs, weights, strict=True)]
@@ -341,7 +343,7 @@ def _name_of(opponent: Any) -> str:
 
 
 def _frozen(opponent: Any, rules: Rules) -> Policy:
-    """The policy of an opponent, which nobody else can change: a table on small boards."""
+    """The policy of an opponent, which nobody else can change: see `snapshot`."""
     is_small = rules.cells <= TABULATED
     if is_small and _name_of(opponent) in BUILT_IN:
         return _built_in(opponent, rules)
@@ -360,6 +362,6 @@ def _is_made_here(opponent: Any, rules: Rules) -> bool:
 
 
 @lru_cache(maxsize=64)
-def _built_in(name: str, rules: Rules) -> Policy:
-    """The table of a player of `BUILT_IN`, which all environments share."""
-    return snapshot(make_opponent(name, rules), rules)
+def _built_in(text: str, rules: Rules) -> Policy:
+    """The frozen player of a name of `BUILT_IN` with options, which all environments share."""
+    return snapshot(make_opponent(text, rules), rules)

@@ -65,12 +65,13 @@ def plain_spec(spec: EnvSpec) -> EnvSpec:
     given = {field.name: getattr(spec, field.name) for field in fields(spec) if field.init}
     found = kind(**{**given, "kwargs": kwargs})
     registered = gym.registry.get(spec.id)
-    if registered is not None and _achievable(found) != _achievable(registered):
+    if registered is not None and _decisive(found) != _decisive(registered):
         found.reward_threshold = None
     return found
 
 
-def _achievable(spec: EnvSpec) -> dict[str, Any]:
+def _decisive(spec: EnvSpec) -> dict[str, Any]:
+    """The arguments on which the best achievable reward depends."""
     return {name: value for name, value in spec.kwargs.items() if name not in _SAME_THRESHOLD}
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import agents
 from apps.players import pupil, titles
-from apps.players.seat import Seat, seat_at, sha256_of
+from apps.players.seat import Seat, seat_at, seed_of, sha256_of
 from apps.players.titles import BOARDS, GROUPS, LEARNER, LEARNER_ID, PLAYERS, title_of
 from tictactoe_env import opponents
 from tictactoe_env.certificates.certificate import certify, check_digest, read, verify
@@ -28,7 +28,6 @@ from tictactoe_env.exact.positions import ENUMERABLE
 from tictactoe_env.games.game import Participant
 from tictactoe_env.opponents import AGENT, RUN, TRAINED, Player
 from tictactoe_env.rules import MAX_BITS, Rules
-from tictactoe_env.search.mcts import MCTSPolicy
 from training import learned
 
 QUICK_CELLS = 9  # of boards on which a certificate is verified when it is listed, in 20 ms
@@ -149,7 +148,7 @@ class Entry:
 
     @property
     def rules(self) -> Rules | None:
-        """The board of its certificate; None for any board of at most `max_cells`."""
+        """The board of its certificate, or of the learner; None for any board of `max_cells`."""
         if self.facts is not None:
             return self.facts.rules
         return pupil.LEARNER_RULES if self.learned is not None else None
@@ -208,8 +207,7 @@ class Entry:
             rules = self.rules or Rules()
             policy = self.seat(rules).policy
             assert policy is not None, "it is no person"
-            seed = policy.seed if isinstance(policy, MCTSPolicy) else None
-            return certify(policy, name_of(self.id), rules, seed=seed)
+            return certify(policy, name_of(self.id), rules, seed=seed_of(policy))
         verify(found)
         return found
 
@@ -241,8 +239,9 @@ class Gallery:
     def player(self, id: str, rules: Rules | None = None) -> Player:
         """The player of an id, a name with options, or `latest:AGENT` (its newest run).
 
-        rules: prefer a run on this board. No file of it is read. Raises UnknownPlayerError (a
-        ValueError), with a guess, and ValueError for a wrong option.
+        rules: prefer a run on this board. Only `latest:AGENT` reads certificates. Raises
+        UnknownPlayerError (a ValueError), with a guess, and ValueError for a wrong option and for a
+        trained agent that does not play on `rules`.
         """
         named = opponents.named_player(id, rules)
         if named is not None:
@@ -308,8 +307,8 @@ def grouped(entries: Iterable[Entry]) -> list[tuple[str, list[Entry]]]:
 def _run_entry(player: Player, games: object) -> Entry:
     """The entry of a certificate, or of a learner that has no game yet, and so no folder.
 
-    games: the stamp of those that it has learned. On boards of up to QUICK_CELLS cells the
-    certificate is verified; on larger ones its results are claims.
+    games: the stamp of those that it has learned, for the cache alone. On boards of up to
+    QUICK_CELLS cells the certificate is verified; on larger ones its results are claims.
     """
     place = player.place
     assert place is not None, "it is a run"

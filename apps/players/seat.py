@@ -27,6 +27,7 @@ from tictactoe_env.games.game import MAX_NAME, PERSON, Participant
 from tictactoe_env.opponents import RUN, TRAINED, Player, resolve
 from tictactoe_env.policy import Policy, RandomPolicy, keeps, sample
 from tictactoe_env.rules import Boards, Rules, side_to_move
+from tictactoe_env.search.mcts import MCTSPolicy
 from training.checkpoint import MODEL
 from training.values import FILE as VALUES
 from training.values import MEANING, read_values
@@ -139,7 +140,7 @@ class Seat:
     def move(self, board: Boards, rng: np.random.Generator) -> int:
         """A cell of an unfinished board (cells,), drawn from the policy's probabilities.
 
-        The cell is taken if the policy makes an illegal move.
+        The cell is taken if the policy makes an illegal move, and `cells` if it makes none.
         """
         policy = self.policy
         assert policy is not None, "a person moves by typing"
@@ -204,8 +205,8 @@ def _on(legal: NDArray[np.bool_], numbers: NDArray[np.floating[Any]]) -> list[fl
 def seat_of(spec: str, rules: Rules, what: str = "player") -> Seat:
     """The seat of `human`, `human:Ann`, or any player that `player_of` knows.
 
-    what: what an error calls the player; a person is no "agent". Raises ValueError for an unknown
-    player, with the known names, and for a player of another board.
+    what: what an error calls the player; only a "player" may be a person. Raises ValueError for an
+    unknown player, with the known names, and for a player of another board.
     """
     word, _, name = spec.partition(":")
     if word.lower() == PERSON and what == "player":
@@ -218,7 +219,7 @@ def player_of(spec: str, rules: Rules | None = None, what: str = "player") -> Pl
 
     `latest:AGENT` names the newest run of an agent, on the board `rules` if there is one. what:
     what an error calls the player. Raises ValueError for an unknown name, with the known names, and
-    for a path that a terminal could take for more than text.
+    for a run whose path has unprintable characters, which a terminal might obey.
     """
     if spec in (LEARNER, LEARNER_ID):
         return Player(LEARNER_ID, RUN, place=LEARNER_FOLDER)
@@ -252,8 +253,8 @@ def seat_at(player: Player, rules: Rules) -> Seat:
 def _run_seat(player: Player, rules: Rules) -> Seat:
     """The seat of a saved run, of a certificate without a run, or of a learner without a game.
 
-    A run with a certificate of a reach plays by its model; without it and torch it makes random
-    legal moves off its lines.
+    A run with a certificate of a reach plays by its model. Where the model or torch is missing it
+    makes random legal moves off its lines.
     """
     path = player.place
     assert path is not None, "it is a run"
@@ -293,6 +294,13 @@ def policy_of(spec: str, rules: Rules, what: str = "player") -> Policy:
     policy = seat_of(spec, rules, what).policy
     assert policy is not None, "it is no person"
     return policy
+
+
+def seed_of(policy: Policy) -> int | None:
+    """The seed of the random numbers of a tree search, for which alone its proof holds."""
+    if isinstance(policy, MCTSPolicy) and policy.playout != "descent":
+        return policy.seed
+    return None
 
 
 def path_of(spec: str, rules: Rules | None = None, what: str = "player") -> Path | None:

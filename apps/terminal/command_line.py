@@ -43,7 +43,7 @@ from cyclopts import (
 from tictactoe_env.errors import printable
 from training.options import expected_of, typed
 
-Program = Callable[..., Any]
+Command = Callable[..., Any]
 Item = TypeVar("Item")
 Flag = Annotated[bool, Parameter(show_default=False)]
 Gravity = Annotated[Flag, Parameter(help="pieces fall, as in Connect Four")]
@@ -66,7 +66,7 @@ class CommandLine:
     """
 
     prog: str
-    programs: Mapping[str, Program]
+    programs: Mapping[str, Command]
     usage: str
     description: str = ""
     epilog: str = ""
@@ -91,7 +91,7 @@ class CommandLine:
             app.help_print([])
         print(f"\n{self.epilog}")
 
-    def parse(self, arguments: Sequence[str] | None = None) -> tuple[Program, BoundArguments]:
+    def parse(self, arguments: Sequence[str] | None = None) -> tuple[Command, BoundArguments]:
         """The program, and the arguments that were typed. --help exits with 0, an error with 2."""
         words = sys.argv[1:] if arguments is None else list(arguments)
         names = [word.partition("=")[0] for word in words]
@@ -134,7 +134,7 @@ class CommandLine:
         raise SystemExit(2)
 
 
-def app_of(prog: str, program: Program, parameters: Iterable[inspect.Parameter]) -> App:
+def app_of(prog: str, program: Command, parameters: Iterable[inspect.Parameter]) -> App:
     """The program as cyclopts reads it; of an option that is repeated the last one counts."""
     section = Group("Options", sort_key=0)
     app = App(
@@ -152,12 +152,12 @@ def app_of(prog: str, program: Program, parameters: Iterable[inspect.Parameter])
     return app
 
 
-def parameters_of(program: Program) -> Iterable[inspect.Parameter]:
+def parameters_of(program: Command) -> Iterable[inspect.Parameter]:
     """The parameters of a program, with their annotations."""
     return inspect.signature(program, eval_str=True).parameters.values()
 
 
-def with_parameters(program: Program, parameters: Iterable[inspect.Parameter]) -> Program:
+def with_parameters(program: Command, parameters: Iterable[inspect.Parameter]) -> Command:
     """A program that is read with other parameters, such as some in place of its `**options`."""
 
     def same(*arguments: Any, **options: Any) -> Any:
@@ -169,12 +169,12 @@ def with_parameters(program: Program, parameters: Iterable[inspect.Parameter]) -
     return same
 
 
-def title_of(program: Program) -> str:
+def title_of(program: Command) -> str:
     """The first line of what a program says of itself."""
     return (inspect.getdoc(program) or "").partition("\n")[0].removesuffix(".")
 
 
-def options_of(program: Program) -> set[str]:
+def options_of(program: Command) -> set[str]:
     """The options of a program as they are typed: --judge-every."""
     return {spelled(one.name) for one in parameters_of(program) if one.kind is one.KEYWORD_ONLY}
 

@@ -14,9 +14,9 @@ from pydantic.fields import FieldInfo
 
 import agents
 from apps.terminal.command_line import (
+    Command,
     CommandLine,
     Flag,
-    Program,
     parameters_of,
     read_by,
     spelled,
@@ -62,7 +62,7 @@ OF_AGENTS = [
 """The options of `train.py` that every agent has beside those of its configuration."""
 
 
-def general_line(programs: Mapping[str, Program]) -> CommandLine:
+def general_line(programs: Mapping[str, Command]) -> CommandLine:
     """The command line without an agent, whose help lists them."""
     more = "train.py AGENT --help lists the options of an agent."
     epilog = f"agents:\n{listed(agents.TRAINABLE)}\n\n{more}"
@@ -70,7 +70,7 @@ def general_line(programs: Mapping[str, Program]) -> CommandLine:
 
 
 def command_line(
-    module: Any, programs: Mapping[str, Program], is_whole: bool = False
+    module: Any, programs: Mapping[str, Command], is_whole: bool = False
 ) -> CommandLine:
     """The command line of an agent: the programs, with the fields of its Config in `**options`.
 
@@ -95,8 +95,8 @@ def command_line(
 
 
 def with_options(
-    programs: Mapping[str, Program], options: Sequence[inspect.Parameter]
-) -> dict[str, Program]:
+    programs: Mapping[str, Command], options: Sequence[inspect.Parameter]
+) -> dict[str, Command]:
     """The programs with options of an agent in place of `**options`, but those in LEFT_OUT."""
     found = {}
     for word, program in programs.items():

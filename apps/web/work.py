@@ -24,7 +24,7 @@ from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.exact.proof import Limit
 from tictactoe_env.games.analysis import GameValue, analyse, verdicts
 from tictactoe_env.games.game import Game
-from tictactoe_env.opponents import AGENT, Player
+from tictactoe_env.opponents import AGENT, TRAINED, Player
 from tictactoe_env.rules import SIDES, Boards, Rules
 from training.history import FILE as HISTORY
 from training.metrics import FILE as METRICS
@@ -83,13 +83,14 @@ class Processes:
 
 
 def _in_process(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function in a process of `Processes`, which is prepared before its first call."""
     _settle()
     return function(*arguments)
 
 
 @cache
 def _settle() -> None:
-    """Leave Ctrl-C to the server, which ends this process; let it come first; bound the memory."""
+    """Once in a process: ignore Ctrl-C, since the server ends it; be nice to it; bound memory."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if sys.platform == "linux":
         os.nice(NICENESS)
@@ -97,12 +98,15 @@ def _settle() -> None:
 
 
 def is_heavy(player: Player, rules: Rules) -> bool:
-    """True if a player may need more than some 40 ms for a move: a search, or a large board."""
+    """True if a move is made in a process: of a search of this package, or on a larger board.
+
+    These may need more than some 40 ms. An added player is taken to be quick on 9 cells.
+    """
     return is_large(rules) or (player.kind == AGENT and player.name in ("search", "mcts"))
 
 
 def is_large(rules: Rules) -> bool:
-    """True if to solve this board takes more than some 40 ms."""
+    """True for more than 9 cells: to solve such a board may take more than some 40 ms."""
     return rules.cells > TABLE_CELLS
 
 
@@ -110,7 +114,8 @@ def is_large(rules: Rules) -> bool:
 def seat(player: Player, rules: Rules) -> Seat:
     """The player at a board, made when it is first needed, which may take seconds.
 
-    Raises ValueError if it does not play on this board, or is broken.
+    Raises ValueError if it does not play on this board, or if its moves are damaged. The results
+    that its certificate states are not looked at: lists tell whether these are broken.
     """
     return seat_at(player, rules)
 
@@ -162,7 +167,7 @@ def growth(entry: Entry) -> list[Json]:
 
     Of an agent of the package, some of its losses and proofs: see `benchmarks.trained`.
     """
-    if entry.kind == "trained":
+    if entry.kind == TRAINED:
         record = VALUES_FOLDER / f"{entry.id}.csv"
         return read_metrics(record, GROWTH) if record.exists() else []
     place = entry.player.place

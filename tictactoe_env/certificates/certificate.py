@@ -32,7 +32,7 @@ from tictactoe_env.certificates.reach import (
 )
 from tictactoe_env.certificates.stated import CertificateError, Stated
 from tictactoe_env.exact.best_response import best_response
-from tictactoe_env.exact.match import board_of, exact_result, result_of
+from tictactoe_env.exact.match import common_rules, exact_result, result_of
 from tictactoe_env.exact.optimality import best_achievable, optimal_share, wins_most
 from tictactoe_env.exact.positions import TABULATED, positions_of
 from tictactoe_env.exact.proof import (
@@ -131,7 +131,7 @@ def certify(
     Raises CertificateError (a ValueError) for a name that is none, ValueError for a policy that is
     no function of the board, and ProofLimitError beyond `limit`.
     """
-    rules = board_of(rules, policy)
+    rules = common_rules(rules, policy)
     policy = as_policy(policy, rules, symmetric=symmetric)
     stated = Stated.of(agent, **entries)
     if reach_only or rules.cells > TABULATED:

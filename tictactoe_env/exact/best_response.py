@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tictactoe_env.exact.match import board_of
+from tictactoe_env.exact.match import common_rules
 from tictactoe_env.exact.positions import NO_CELL
 from tictactoe_env.exact.proof import Limit, Progress, Reach, reach_of
 from tictactoe_env.exact.provable import to_be_met
@@ -22,7 +22,7 @@ class BestResponse:
 
     value: the policy's smallest expected result (win - loss) against any opponent.
     loss: the policy's largest probability of losing against any opponent.
-    losing_line: the cells of the shortest game of a positive probability that it loses, an illegal
+    losing_line: the cells of a shortest game of a positive probability that it loses, an illegal
     move of the policy included; it ends where the policy makes no move. None if there is no such
     game.
     always_wins: True if the policy wins every game that has a positive probability.
@@ -55,7 +55,7 @@ def best_responses(
     `proof`. Raises ProofLimitError beyond it, and ValueError for a policy that is no function of
     the board: see `provable`.
     """
-    rules = board_of(rules, policy)
+    rules = common_rules(rules, policy)
     with to_be_met(policy, rules, symmetric) as player:
         return {
             side: best_response(reach_of({side: player}, side, rules, limit, progress))
@@ -77,11 +77,11 @@ def best_response(reach: Reach) -> BestResponse:
 
 
 def _shortest_lost_game(reach: Reach) -> tuple[int, ...] | None:
-    """The cells of the shortest game that the policy loses, the lowest cell among equals, or None.
+    """The cells of a shortest game that the policy loses; None if it never loses.
 
-    From the start on, each move is one after which the loss is a ply nearer. Where the policy makes
-    no move, which loses too, the game ends before it. In a reach in canonical form the moves are
-    turned back to the board as it is.
+    Each move is the first one after which the loss is a ply nearer; in a reach in canonical form
+    the first on the canonical board, turned back to the board as it is. Where the policy makes no
+    move, which loses too, the game ends before it.
     """
     distances = plies_to_loss(reach)
     if not np.isfinite(distances[0]):

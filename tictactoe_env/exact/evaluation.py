@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tictactoe_env.exact.best_response import BestResponse, best_response, best_responses
-from tictactoe_env.exact.match import Result, board_of, result_of
+from tictactoe_env.exact.match import Result, common_rules, result_of
 from tictactoe_env.exact.optimality import wins_most
 from tictactoe_env.exact.positions import TABULATED, can_enumerate
 from tictactoe_env.exact.proof import Limit, Progress, ProofLimitError, reach_of
@@ -231,7 +231,7 @@ def evaluate(
     that learned so, which its observation space or its environment says. A function or a network
     can't be known, and without the word its results would be those of another player.
     """
-    rules = board_of(rules, policy)
+    rules = common_rules(rules, policy)
     with to_be_met(policy, rules, symmetric) as player:
         sides = {side: evaluate_side(player, side, rules, limit, progress) for side in SIDES}
     return evaluation_of(sides, rules)

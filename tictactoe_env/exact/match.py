@@ -18,7 +18,7 @@ from tictactoe_env.exact.proof import Limit, Progress, Reach, TableReach, reach_
 from tictactoe_env.exact.provable import to_be_met
 from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.exact.values import values_of
-from tictactoe_env.model_env import boards_of
+from tictactoe_env.model_env import stated_rules
 from tictactoe_env.policy import Model, Policy
 from tictactoe_env.rules import Boards, Rules, checked_rules, other_side
 
@@ -67,14 +67,14 @@ def exact_result(
     Raises ProofLimitError beyond the limit, and ValueError for a policy that is no function of the
     board: see `provable`.
     """
-    rules = board_of(rules, policy, opponent)
+    rules = common_rules(rules, policy, opponent)
     with to_be_met(policy, rules, symmetric) as one, to_be_met(opponent, rules) as other:
         reach = reach_of({side: one, other_side(side): other}, side, rules, limit, progress)
     return result_of(reach)
 
 
 def result_of(reach: Reach) -> Result:
-    """The exact result for the side of a reach; a side without a policy plays at random.
+    """The exact result for the side of a reach. A side without a policy plays at random here.
 
     The probability of each position is passed on to the positions after its moves, ply by ply.
     """
@@ -131,9 +131,10 @@ def action_values(
 
     The moves are those of the side to move, NaN where illegal. After the move `side` is played by
     `policy` and the other side by `opponent`. Where `side` is to move these are the action values
-    (Q-values) of `policy`. board: (cells,), unfinished; the empty board by default.
+    (Q-values) of `policy`. board: (cells,), unfinished; the empty board by default. Both are
+    tabulated, so the board has at most 12 cells, and each is asked once.
     """
-    rules = board_of(rules, policy, opponent)
+    rules = common_rules(rules, policy, opponent)
     positions = positions_of(rules)
     if board is None:
         board = np.zeros(rules.cells, dtype=np.int8)
@@ -146,12 +147,12 @@ def action_values(
     return np.where(children >= 0, values[children], np.nan)
 
 
-def board_of(rules: Rules | None, *policies: Any) -> Rules:
-    """The board of the policies, or `rules`, or 3x3; ValueError if they name different boards.
+def common_rules(rules: Rules | None, *policies: Any) -> Rules:
+    """The rules that all policies play by, or `rules`, or 3x3; ValueError if these differ.
 
-    A model of Stable-Baselines3 has the board of its environment, while it has one.
+    Most policies state none, and play by any. A model states those of its environment.
     """
-    stated = [boards for policy in policies if (boards := boards_of(policy))]
+    stated = [boards for policy in policies if (boards := stated_rules(policy))]
     if rules is not None:
         stated.append({checked_rules(rules)})
     if not stated:

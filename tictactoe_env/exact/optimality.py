@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from tictactoe_env.exact.match import Result, board_of
+from tictactoe_env.exact.match import Result, common_rules
 from tictactoe_env.exact.positions import Ply, backward, positions_of
 from tictactoe_env.exact.proof import Reach, TableReach
 from tictactoe_env.exact.solver import solve
@@ -36,7 +36,7 @@ class OptimalShare:
 
 def optimal_share(policy: Policy | Model, rules: Rules | None = None) -> OptimalShare:
     """The share of a policy's probability that is on optimal moves."""
-    rules = board_of(rules, policy)
+    rules = common_rules(rules, policy)
     positions = positions_of(rules)
     table = tabulate(policy, rules)
     is_best = solve(rules).optimal(positions.boards)
@@ -88,9 +88,9 @@ def wins_most(reach: Reach) -> bool:
 def _most_wins(side: str, rules: Rules) -> _Values:
     """The largest chance to win against random play, for a player that never loses: (N,), by row.
 
-    It is given in parts of which 1 has `_ways_to_reply`. So the numbers are whole, and exact: on
-    3x3 X wins 382 of 384 parts from the start on, and all 384 after a won game. Where perfect play
-    beats `side` it is _UNSAFE.
+    A sure win counts `_ways_to_reply`, so that all chances are whole numbers, and exact: on 3x3 X
+    has 382 of 384 from the start on, and all 384 after a won game. Where perfect play beats `side`
+    it is _UNSAFE.
     """
     positions = positions_of(rules)
     outcome = positions.outcome_x * mark_of(side)

@@ -36,7 +36,7 @@ def sampled_result(
 ) -> SampledResult:
     """The result of `policy`, playing `side`, in `games` played games, on any board.
 
-    The same seed gives the same games.
+    The same seed gives the same games. A model has to be made a policy first: see `as_policy`.
     """
     games = whole_number(games, "games", 1)
     other = other_side(side)

@@ -36,10 +36,11 @@ RESULTS = EndValues()  # win - loss
 
 
 def values_of(reach: Reach, ends: EndValues = RESULTS) -> _Values:
-    """The expected value of a side from each position on: (N,) float64, by row.
+    """The expected value for the side of a reach from each position on: (N,) float64, by row.
 
-    It is the mean after the moves of a policy, and the least after the moves of a side without one.
-    By default the value is the result (win - loss).
+    It is the mean after the moves of a policy, and the least after the moves of a side without one,
+    which `match.result_of` lets play at random. By default the value is the result (win - loss).
+    The values of positions outside the reach mean nothing.
     """
 
     def value(ply: Ply, after: _Values) -> _Values:

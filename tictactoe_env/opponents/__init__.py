@@ -1,8 +1,8 @@
 """Opponents by name: players without training, trained agents, saved runs, and registered ones.
 
 random, search-depth=4   the players of `BUILT_IN`, which need no training; options follow the name
-trie, dqn                the trained agents of this package, which play on 3x3; mcts is one of them
-                         on 3x3, and a search of 1,000 playouts a move on other boards
+trie, dqn                trained agents of this package, on 3x3, and alphazero also on 4x4; mcts is
+                         one of them on 3x3, and a search of 1,000 playouts a move on other boards
 runs/dqn-0               the policy that a run saved in its certificate.json
 latest:dqn               the newest run of this agent in models/ or runs/ of the working folder
 
@@ -114,7 +114,8 @@ class Player(NamedTuple):
     """A player that a name stands for: how it is made, and where its certificate is.
 
     kind: AGENT, which a function makes, TRAINED, whose moves are in the package, or RUN, which was
-    saved. name, options: of an AGENT. place: of a RUN, its folder, or a certificate that has none.
+    saved. name, options: of an AGENT. place: of a RUN, its folder, or a certificate that has none;
+    a learner without a game has one too, though its folder is not made yet.
     stamp: the time and the size of a certificate that may change: it is another player then.
     """
 
@@ -143,7 +144,8 @@ class Player(NamedTuple):
     def _made(self, rules: Rules) -> Any:
         """What its function makes."""
         make = _factory(self.name)
-        assert make is not None, "the name was found"
+        if make is None:  # in a process that has not registered it
+            raise ValueError(f"{self.name!r} is not registered in this process: use an entry point")
         try:
             return make(rules, **dict(self.options))
         except Exception as error:
@@ -197,7 +199,7 @@ def resolve(
     what: str = "opponent",
     also: Iterable[str] = (),
 ) -> Player:
-    """The player of a name, or the saved run of a path; no file of it is read.
+    """The player of a name, or the saved run of a path; only `latest:` reads certificates.
 
     `latest:AGENT` is the newest run of this agent, on the board `rules` if there is one. what: what
     an error calls the player. also: further names that the error lists. Raises ValueError for an
@@ -234,7 +236,7 @@ def named_player(spec: str | os.PathLike[str], rules: Rules | None = None) -> Pl
     if make is not None:
         return Player(spec, AGENT, name, tuple(read_options(name, texts, make).items()))
     if is_trained(spec):
-        raise ValueError(f"{spec} plays on 3x3, not on {rules}: name a run of your own")
+        raise ValueError(f"{spec} does not play on {rules}: name a run of your own")
     return None
 
 
@@ -316,7 +318,7 @@ def _saved_place(
     text = str(spec)
     if isinstance(spec, str) and spec.startswith(LATEST):
         return runs.newest_path(spec.removeprefix(LATEST), rules)
-    if isinstance(spec, str) and split_options(spec)[0] in LEARNED and text not in also:
+    if isinstance(spec, str) and split_options(spec)[0] in LEARNED:
         raise ValueError(f"{spec!r} is made from a learner: see add_snapshot of an environment")
     is_path = not isinstance(spec, str) or os.sep in text or "/" in text or text.endswith(".json")
     if is_path or (text and os.path.exists(text)):
@@ -341,7 +343,8 @@ def register_opponent(name: str, factory: _Factory) -> None:
     object with `probs(boards)`, or with Stable-Baselines3's `predict`. Its keyword arguments whose
     defaults are int, float or str are options of the name: with `factory(rules, depth=2)` the text
     "NAME-depth=4" calls `factory(rules, depth=4)`. It raises ValueError for a board on which the
-    player cannot play. The first sentence of its docstring describes it in lists.
+    player cannot play. The first line of its docstring describes it in lists. The page makes moves
+    on boards of more than 9 cells in processes of its own, which know the names of entry points.
 
     A name that was registered before is replaced. Raises ValueError for a name of this package, and
     for one that is not made of letters, digits, `_` and `-`.
