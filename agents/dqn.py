@@ -227,11 +227,11 @@ class MoveBuffer(MaskableReplayBuffer):
         "actions": np.int8,
         "rewards": np.float32,
         "dones": np.int8,
-        "next_action_masks": np.bool_,
     }
 
-    def __init__(self, *arguments: Any, seed: int = 0, **options: Any):
+    def __init__(self, *arguments: Any, rules: Rules, seed: int = 0, **options: Any):
         super().__init__(*arguments, **options)
+        self.rules = rules
         self.rng = np.random.default_rng(seed)
 
     def sample(self, batch_size: int, env: Any = None) -> MaskableReplayBufferSamples:  # type: ignore[override]
@@ -247,12 +247,18 @@ class MoveBuffer(MaskableReplayBuffer):
         return {"moves": moves, "position": self.pos, "full": self.full, "rng": self.rng}
 
     def load_state_dict(self, state: State) -> None:
-        """Continue from the `state_dict` of a buffer of the same size."""
+        """Continue from the `state_dict` of a buffer of the same size.
+
+        The masks follow from the boards. After the end of a game they are not used.
+        """
         self.pos = state["position"]
         self.full = state["full"]
         self.rng = state["rng"]
         for name in self.SAVED:
             getattr(self, name)[: self.size()] = state["moves"][name]
+        planes = state["moves"]["next_observations"].reshape(-1, 2, self.rules.cells)
+        legal = self.rules.legal_cells(planes[:, 0] - planes[:, 1])
+        self.next_action_masks[: self.size()] = legal.reshape(-1, self.n_envs, self.rules.cells)
 
 
 # --- the update ----------------------------------------------------------------------------------
@@ -302,7 +308,11 @@ def build(config: Config) -> BoardDQN:
             train_freq=1,
             replay_buffer_class=MoveBuffer,
             # No game is cut off by a time limit.
-            replay_buffer_kwargs={"seed": config.seed, "handle_timeout_termination": False},
+            replay_buffer_kwargs={
+                "rules": config.rules,
+                "seed": config.seed,
+                "handle_timeout_termination": False,
+            },
             target_update_interval=config.num_envs,  # not used: see `_on_step`
             policy_kwargs=policy_options(config),
             device=config.device,

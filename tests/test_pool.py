@@ -96,6 +96,8 @@ def test_the_newest_snapshots_are_kept_and_shared_with_later_opponents(num_envs)
     assert set(marks_of(env, 40)) == {1, 2}
     env.set_opponent([["random", 0], ["self-keep=4", 1]])
     assert env.self_play == {"keep": 4, "replace": "mixed", "snapshots": 2}
+    env.set_opponent([["random", 1], ["self-keep=4", 0]])
+    assert env.self_play["snapshots"] == 2, "without weight, but still there"
     env.set_opponent([["self-keep=1", 0.5], ["minimax-first", 0.5]])
     assert set(marks_of(env, 40)) == {0, 2}, "the newest, and minimax-first in the corner"
     env.reset(options={"opponent": "self"})

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tictactoe_env.config import Config
 from tictactoe_env.notation import board_text
 from tictactoe_env.policy import Policy, as_policy
-from tictactoe_env.pool import Pool, make_pool, snapshot
+from tictactoe_env.pool import PROOF_POSITIONS, Pool, make_pool, snapshot
 from tictactoe_env.rules import SIDES, Boards, mark_of, side_to_move, to_move
 from tictactoe_env.spec import plain_spec
 from tictactoe_env.starts import ExploringStarts
@@ -79,9 +79,9 @@ class BaseEnv:
         own = self._pool.own
         responder = self._pool.responder
         found: dict[str, Any] = {}
-        if own.weight > 0:
+        if own is not None:
             found = {"keep": own.keep, "replace": own.replace, "snapshots": len(own.snapshots)}
-        if responder.weight > 0:
+        if responder is not None:
             answers = responder.player is not None
             found = {"snapshots": int(answers), **found, "best_response": answers}
         return found or None
@@ -115,7 +115,7 @@ class BaseEnv:
         copy = snapshot(player, self.config.rules, deterministic, self.symmetric or None)
         self._check_first_move([copy], {})
         response = copy  # if there is no other: none is asked for, or its proof would be too large
-        if before.responder.weight > 0 or self._takes_counterexamples:
+        if before.responder is not None or self._takes_counterexamples:
             found = self._best_response(player, copy)
             if found is not None:
                 response = found.player
@@ -200,7 +200,8 @@ class BaseEnv:
         from tictactoe_env.exact.responses import response_to_learner
 
         rules = self.config.rules
-        limit = Limit(self._pool.responder.positions)
+        responder = self._pool.responder
+        limit = Limit(responder.positions if responder else PROOF_POSITIONS)
         best_moves = snapshot(player, rules, True, self.symmetric or None)
         found = response_to_learner(best_moves, rules, self.sides, copy, limit)
         if found is None:

@@ -128,7 +128,7 @@ class FunctionPolicy:
         return self._varies
 
     @property
-    def learned_on_images(self) -> bool:
+    def _learned_on_images(self) -> bool:
         """True if the function learned with symmetric=True, see `as_policy`."""
         return self.symmetric
 
@@ -275,7 +275,7 @@ def as_policy(
     observation space says it, and for a FunctionPolicy that was made so; False is refused for them.
     """
     policy = _policy_of(player, rules, deterministic)
-    learned_so = stated(policy, "learned_on_images") is True
+    learned_so = stated(policy, "_learned_on_images") is True
     if learned_so and symmetric is False:
         raise ValueError("this player learned with symmetric=True, and plays so only: leave it out")
     if (learned_so or symmetric) and not plays_symmetrically(policy):

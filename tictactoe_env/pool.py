@@ -129,10 +129,10 @@ class Snapshots:
     keep: how many are kept. replace: which one makes room for a further one: "oldest"; "random",
     each equally likely; or "mixed", which is the oldest with probability 1/2 and otherwise any one,
     so that snapshots of many ages remain. snapshots: frozen policies, the oldest first. Random play
-    takes their place while there is none. A member of weight 0 is no opponent, and stays empty.
+    takes their place while there is none.
     """
 
-    weight: float = 0.0
+    weight: float
     keep: int = 8
     replace: str = "mixed"
     snapshots: tuple[Policy, ...] = ()
@@ -144,15 +144,11 @@ class Snapshots:
     @property
     def pairs(self) -> list[tuple[Policy, float]]:
         """The snapshots and their weights."""
-        if self.weight == 0:
-            return []
         players = self.snapshots or (_RANDOM,)
         return [(player, self.weight / len(players)) for player in players]
 
     def with_snapshot(self, player: Policy, rng: np.random.Generator) -> Snapshots:
         """The member with a further snapshot; if it is full, another one makes room."""
-        if self.weight == 0:
-            return self
         kept = list(self.snapshots)
         if len(kept) >= self.keep:
             del kept[self._place_to_free(rng)]
@@ -170,10 +166,10 @@ class Responder:
     """The member "best-response" of a pool: the best reply to the newest snapshot.
 
     positions: how many positions its proof may have. player: None until there is a snapshot; random
-    play takes its place until then. A member of weight 0 is no opponent.
+    play takes its place until then.
     """
 
-    weight: float = 0.0
+    weight: float
     positions: int = PROOF_POSITIONS
     player: Policy | None = None
 
@@ -183,8 +179,6 @@ class Responder:
     @property
     def pairs(self) -> list[tuple[Policy, float]]:
         """The player and its weight."""
-        if self.weight == 0:
-            return []
         return [(_RANDOM if self.player is None else self.player, self.weight)]
 
 
@@ -198,13 +192,14 @@ class Pool:
     """
 
     fixed: tuple[tuple[Policy, float], ...] = ()
-    own: Snapshots = Snapshots()
-    responder: Responder = Responder()
+    own: Snapshots | None = None
+    responder: Responder | None = None
 
     @cached_property
     def pairs(self) -> list[tuple[Policy, float]]:
         """All policies and their weights."""
-        return [*self.fixed, *self.responder.pairs, *self.own.pairs]
+        members = [member for member in (self.responder, self.own) if member is not None]
+        return [*self.fixed, *(pair for member in members for pair in member.pairs)]
 
     @cached_property
     def policies(self) -> tuple[Policy, ...]:
@@ -214,7 +209,7 @@ class Pool:
     @property
     def takes_snapshots(self) -> bool:
         """True if an opponent is made from the learner: "self" or "best-response"."""
-        return self.own.weight > 0 or self.responder.weight > 0
+        return self.own is not None or self.responder is not None
 
     def draw(self, rng: np.random.Generator, games: int) -> Any:
         """The index of each game's opponent: (games,) intp. A pool of one does not use `rng`."""
@@ -232,8 +227,10 @@ class Pool:
 
         response: who plays as the member "best-response", the best response to this snapshot.
         """
-        own = self.own.with_snapshot(player, rng)
-        return self.with_learned(own.snapshots, response)
+        snapshots: tuple[Policy, ...] = ()
+        if self.own is not None:
+            snapshots = self.own.with_snapshot(player, rng).snapshots
+        return self.with_learned(snapshots, response)
 
     def with_learned(self, snapshots: Sequence[Policy], response: Policy | None) -> Pool:
         """The pool whose "self" is these snapshots and whose "best-response" is this player.
@@ -242,9 +239,9 @@ class Pool:
         """
         own = self.own
         responder = self.responder
-        if own.weight > 0:
+        if own is not None:
             own = replace(own, snapshots=tuple(snapshots[-own.keep :]))
-        if responder.weight > 0:
+        if responder is not None:
             responder = replace(responder, player=response)
         return replace(self, own=own, responder=responder)
 
@@ -257,7 +254,7 @@ class Pool:
         newest = len(self.policies) - 1
         indices = {id(policy): index for index, policy in enumerate(self.policies)}
         found = [indices.get(id(policy), newest) for policy in before.policies]
-        if self.responder.weight > 0:
+        if self.responder is not None:
             place = len(self.fixed)  # of the best response in both pools
             found[place] = place
         return np.array(found, dtype=np.intp)
@@ -278,7 +275,9 @@ def make_pool(spec: Any, rules: Rules, before: Pool | None = None) -> Pool:
     pool = pool_of(weighted_opponents(spec), rules)
     if before is None:
         return pool
-    return pool.with_learned(before.own.snapshots, before.responder.player)
+    snapshots = before.own.snapshots if before.own else ()
+    response = before.responder.player if before.responder else None
+    return pool.with_learned(snapshots, response)
 
 
 def weighted_opponents(spec: Any) -> list[tuple[Any, float]]:
@@ -309,7 +308,7 @@ def pool_of(
 ) -> Pool:
     """The pool of these opponents and weights; "self" and "best-response" have no snapshot yet.
 
-    make_own, make_responder: how these two are made: see `taken_out`.
+    make_own, make_responder: how these two are made if they are there: see `taken_out`.
     """
     own, others = taken_out(weighted, SELF, make_own)
     responder, others = taken_out(others, BEST_RESPONSE, make_responder)
@@ -319,17 +318,16 @@ def pool_of(
 
 def taken_out(
     weighted: list[tuple[Any, float]], name: str, make: Callable[..., _Member]
-) -> tuple[_Member, list[tuple[Any, float]]]:
-    """The member of a pool that is made from a learner, and the other opponents.
+) -> tuple[_Member | None, list[tuple[Any, float]]]:
+    """The member of a pool that is made from a learner, or None, and the other opponents.
 
     name: of the member, which options may follow in the text of an opponent. make: called as
-    `make(weight, **options)`, or as `make()` if the name is not there. Raises ValueError if it is
-    there twice.
+    `make(weight, **options)`. Raises ValueError if the name is there twice.
     """
     own = [(text, weight) for text, weight in weighted if _name_of(text) == name]
     others = [(opponent, weight) for opponent, weight in weighted if _name_of(opponent) != name]
     if not own:
-        return make(), others
+        return None, others
     if len(own) > 1:
         raise ValueError(f'"{name}" stands for one member of a pool: give it once')
     text, weight = own[0]

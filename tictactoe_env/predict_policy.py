@@ -31,7 +31,7 @@ class PredictPolicy:
     deterministic: whether the action of `predict(deterministic=True)` has probability 1. Otherwise
     the probabilities are those of the model's action distribution, which the policies of PPO, A2C
     and MaskablePPO have; a model without one, such as a DQN, plays its predicted action either way.
-    learned_on_images: True if the model learned with symmetric=True, as its observation space or
+    _learned_on_images: True if the model learned with symmetric=True, as its observation space or
     its environment says. It must be asked about images: `as_policy` turns boards, and moves back.
     normalizer: the `VecNormalize` of the model's environment, by which the observations go to the
     model; None without one. A model that was trained behind one and is loaded without its
@@ -49,11 +49,11 @@ class PredictPolicy:
         find = getattr(model, "get_vec_normalize_env", None)
         self.normalizer: Any = find() if callable(find) else None
         space = getattr(model, "observation_space", None)
-        self.learned_on_images = isinstance(space, ImageBox)
+        self._learned_on_images = isinstance(space, ImageBox)
         env = model_env.env_of(model)
         if env is not None:
             model_env.check_env(env, rules)
-            self.learned_on_images |= model_env.plays_on_images(env)
+            self._learned_on_images |= model_env.plays_on_images(env)
         shapes = {name: observation_space(rules, name).shape for name in OBSERVATIONS}
         self._shape = getattr(space, "shape", shapes["flat"])
         self._dtype = getattr(space, "dtype", np.float32)
@@ -118,7 +118,7 @@ class PredictPolicy:
         if any(env.get_attr("closed", some)):
             return
         boards = np.stack(env.get_attr("board", some))
-        if self.learned_on_images:
+        if self._learned_on_images:
             boards, _ = images(boards, self.rules)
         legal = legal_actions(boards, self.rules, self.actions)
         wrong = (np.stack(env.env_method("action_masks", indices=some)) != legal).any(axis=1)
@@ -177,7 +177,8 @@ def _likely_board(shape: tuple[int, ...] | None, actions: int) -> str:
     if shape and len(shape) > 1:
         rows, cols = shape[-2:]
     elif shape and actions in (shape[0], shape[0] // 2):  # cells
-        rows = cols = isqrt(actions)
+        if isqrt(actions) ** 2 == actions:
+            rows = cols = isqrt(actions)
     elif shape:
         rows, cols = shape[0] // 2 // actions, actions
     law = ", gravity=True" if actions == cols else ""

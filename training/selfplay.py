@@ -84,7 +84,9 @@ class TrainingPool:
         self.rival_from = snapshot_from
         self.policy_from = snapshot_from
         self.sides = sides
-        self.answers = answers or self.without_rival.responder.weight > 0
+        responder = self.without_rival.responder
+        self.answers = answers or responder is not None
+        self.limit = Limit(responder.positions if responder else proof_positions)
         # The policy that the response answers, and the snapshot that plays off its lines.
         self.answered: tuple[Policy, Policy] | None = None
         self.response: BestResponsePlayer | None = None
@@ -94,7 +96,8 @@ class TrainingPool:
     @property
     def snapshots(self) -> tuple[Policy, ...]:
         """The snapshots of the learner, the oldest first, as they were added."""
-        return self.without_rival.own.snapshots
+        own = self.without_rival.own
+        return () if own is None else own.snapshots
 
     @property
     def takes_snapshots(self) -> bool:
@@ -121,25 +124,24 @@ class TrainingPool:
         if not self.answers:
             return snapshot
         self.answered = best, snapshot
-        limit = Limit(self.without_rival.responder.positions)
-        self.response = response_to_learner(best, self.rules, self.sides, snapshot, limit)
+        self.response = response_to_learner(best, self.rules, self.sides, snapshot, self.limit)
         return snapshot if self.response is None else self.response.player
 
     def add_rival(self, snapshot: Policy) -> None:
-        """Add a snapshot of another learner in the same way."""
-        self.rivals = self.rivals.with_snapshot(snapshot, self.rng)
+        """Add a snapshot of another learner in the same way, if it is among the opponents."""
+        if self.rivals is not None:
+            self.rivals = self.rivals.with_snapshot(snapshot, self.rng)
         self._opponents = None
 
     def pool(self) -> Pool:
         """The opponents and their weights, with the present snapshots."""
-        pool = self.without_rival
-        own = self._exploring(pool.own)
+        pool = replace(self.without_rival, own=self._exploring(self.without_rival.own))
         rivals = self._exploring(self.rivals)
-        return Pool((*replace(pool, own=own).pairs, *rivals.pairs))
+        return Pool((*pool.pairs, *(rivals.pairs if rivals else ())))
 
-    def _exploring(self, member: Snapshots) -> Snapshots:
+    def _exploring(self, member: Snapshots | None) -> Snapshots | None:
         """Snapshots as they play: with probability `epsilon` at random."""
-        if self.epsilon == 0:
+        if member is None or self.epsilon == 0:
             return member
         copies = (ExploringPolicy(copy, self.epsilon, self.rules) for copy in member.snapshots)
         return replace(member, snapshots=tuple(copies))
@@ -154,7 +156,7 @@ class TrainingPool:
         """The state to continue from: the snapshots and the generator."""
         kept = {
             "snapshots": self.snapshots,
-            "rivals": self.rivals.snapshots,
+            "rivals": self.rivals.snapshots if self.rivals else (),
             "answered": self.answered or (),
         }
         found = {name: [_saved(copy) for copy in copies] for name, copies in kept.items()}
@@ -171,7 +173,8 @@ class TrainingPool:
             snapshot = self._read(saved_snapshot, self.snapshot_from)
             response = self._answer(best, snapshot)
         self.without_rival = self.without_rival.with_learned(snapshots, response)
-        self.rivals = replace(self.rivals, snapshots=tuple(rivals))
+        if self.rivals is not None:
+            self.rivals = replace(self.rivals, snapshots=tuple(rivals))
         self.rng = state["rng"]
         self._opponents = None
 

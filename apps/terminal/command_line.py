@@ -31,8 +31,10 @@ from typing import Annotated, Any, NoReturn, TypeVar, get_args, get_origin
 
 from cyclopts import (
     App,
+    CoercionError,
     CycloptsError,
     Group,
+    MissingArgumentError,
     Parameter,
     Token,
     UnknownOptionError,
@@ -114,7 +116,11 @@ class CommandLine:
         """The message of an error in one line. option: of the program that was chosen."""
         if isinstance(error, UnusedCliTokensError):
             surplus = " ".join(error.unused_tokens or ())
+            if option:
+                return f"{option} goes without {surplus!r}: leave one out"
             return f"expected what --help shows, got {surplus!r} too"
+        if isinstance(error, MissingArgumentError) and option:
+            return f"{str(error).rstrip('.')}; a word after {option} is its value"
         if isinstance(error, UnknownOptionError):
             name = error.token.keyword or error.token.value
             others = [one for one in self.programs if name in options_of(self.programs[one])]
@@ -122,9 +128,10 @@ class CommandLine:
                 return f"{name} goes without {option}: leave one out"
             if others:
                 return f"{name} is for {' or '.join(others)}: give that too"
-        if isinstance(error, ValidationError) and error.argument is not None:
-            token = error.argument.tokens[-1]
-            expected = expected_of(error.argument.field_info.annotation)
+        argument = error.argument if isinstance(error, (CoercionError, ValidationError)) else None
+        if argument and argument.tokens and argument.parameter.converter is _value:
+            token = argument.tokens[-1]
+            expected = expected_of(argument.field_info.annotation)
             return f"Invalid value for {token.keyword}: expected {expected}, got {token.value!r}"
         return str(error)
 

@@ -50,7 +50,7 @@ LISTED = tuple(origin for origin in ORIGINS if origin != "training")
 _SQLITE = b"SQLite format 3\0"  # the first bytes of its files
 GAMES_AT_ONCE = 1_000  # that `__iter__` reads
 _APPLICATION = 0x58284F29  # "X(O)", the application id of a store of games
-_VERSION = 3  # `user_version` of the file; in version 2 each row had a checksum
+_VERSION = 2  # `user_version` of the file
 _COLUMNS = (
     "id, time, x_kind, x_name, x_source, o_kind, o_name, o_source, side, rows, cols, k, seed, "
     "moves, result, ended, origin"
@@ -62,7 +62,7 @@ _SCHEMA = (
         o_kind TEXT NOT NULL, o_name TEXT NOT NULL, o_source TEXT NOT NULL,
         side TEXT, rows INTEGER NOT NULL, cols INTEGER NOT NULL, k INTEGER NOT NULL,
         seed INTEGER, moves TEXT NOT NULL, result TEXT NOT NULL, ended TEXT NOT NULL,
-        origin TEXT NOT NULL)""",
+        origin TEXT NOT NULL, checksum INTEGER NOT NULL)""",  # 0, and never read
     # Every index ends with the id, so it gives its games newest first. There may be many games of
     # training, so they are in one index only.
     "CREATE INDEX games_listed ON games (id) WHERE origin <> 'training'",
@@ -76,13 +76,7 @@ _SCHEMA = (
 _KIND = """SELECT (SELECT * FROM pragma_application_id), (SELECT * FROM pragma_user_version),
     (SELECT max(type) FROM sqlite_master)"""
 NEW = (0, 0, None)
-OLD = (_APPLICATION, 2, "table")
 STORE = (_APPLICATION, _VERSION, "table")
-_CHANGES = {
-    NEW: _SCHEMA,
-    OLD: ("ALTER TABLE games DROP COLUMN checksum", f"PRAGMA user_version = {_VERSION}"),
-}
-"""The statements that make a store of a file of another kind."""
 
 
 class StoreError(ValueError):
@@ -139,7 +133,9 @@ class GameStore:
             last = self._rows("SELECT max(id) FROM games")[0][0] or 0
             ids = range(last + 1, last + 1 + len(rows))
             numbered = ((id, *row) for id, row in zip(ids, rows, strict=True))
-            connection.executemany(f"INSERT INTO games ({_COLUMNS}) VALUES ({places})", numbered)
+            connection.executemany(
+                f"INSERT INTO games ({_COLUMNS}, checksum) VALUES ({places}, 0)", numbered
+            )
         return ids
 
     # --- reading ---------------------------------------------------------------------------------
@@ -224,20 +220,15 @@ class GameStore:
         )
 
     def _prepare(self) -> None:
-        """Make the tables of a new file, or change those of an old one.
-
-        StoreError for a file that is no store.
-        """
+        """Make the tables of a new file. StoreError for a file that is no store."""
         self._rows("PRAGMA trusted_schema = OFF")  # SQL in the file calls harmless functions only
         self._rows("PRAGMA synchronous = EXTRA")
         self._rows(f"PRAGMA query_only = {self.read_only}")
-        if self.read_only and self._kind() == OLD:
-            return
-        if not self.read_only and self._kind() in _CHANGES:
+        if not self.read_only and self._kind() == NEW:
             with self._writing() as connection:
-                # Another process may just have done it.
-                for statement in _CHANGES.get(self._kind(), ()):
-                    connection.execute(statement)
+                if self._kind() == NEW:  # otherwise another process has just made them
+                    for statement in _SCHEMA:
+                        connection.execute(statement)
         if self._kind() != STORE:
             raise StoreError(
                 f"{self.path} is no store of games of version {_VERSION}: give another path, or "
