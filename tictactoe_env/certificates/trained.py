@@ -36,6 +36,12 @@ def trained_names(rules: Rules = BOARD) -> tuple[str, ...]:
     return tuple(sorted(path.name.removesuffix(end) for path in FOLDER.glob(f"*{end}")))
 
 
+def boards_of(name: str) -> str:
+    """The boards on which a trained agent plays, in words: "3x3 and 4x4x4"."""
+    larger = sorted(path.stem.removeprefix(f"{name}-") for path in FOLDER.glob(f"{name}-*.json"))
+    return " and ".join(["3x3", *larger])
+
+
 @cache
 def trained_policy(name: str, rules: Rules = BOARD) -> TabularPolicy | ReachPolicy:
     """The policy of a name in `trained_names(rules)`."""

@@ -236,7 +236,10 @@ def named_player(spec: str | os.PathLike[str], rules: Rules | None = None) -> Pl
     if make is not None:
         return Player(spec, AGENT, name, tuple(read_options(name, texts, make).items()))
     if is_trained(spec):
-        raise ValueError(f"{spec} does not play on {rules}: name a run of your own")
+        from tictactoe_env.certificates.trained import boards_of
+
+        boards = boards_of(spec)
+        raise ValueError(f"{spec} plays on {boards}, not on {rules}: name a run of your own")
     return None
 
 
