@@ -6,6 +6,7 @@ import pytest
 from grown import copied, grown, insert
 from programs import ROOT, python
 
+import train  # noqa: F401  the copies need what the programs need
 from tictactoe_env.certificates.certificate import read, verify
 
 (SOURCE,) = re.findall(r"```python\n(.+?)```", (ROOT / "CONTRIBUTING.md").read_text(), re.S)
