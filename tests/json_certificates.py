@@ -8,7 +8,7 @@ import json
 import zlib
 from pathlib import Path
 
-from tictactoe_env.certificates.certificate import certify, certify_lines, verify
+from tictactoe_env.certificates.certificate import certify, certify_reach, verify
 from tictactoe_env.certificates.content import Certificate
 from tictactoe_env.certificates.stated import Stated
 from tictactoe_env.exact.proof import BoardReach
@@ -27,7 +27,7 @@ def canonical(policy, rules, sides=SIDES):
     """A certificate of canonical positions, on small boards too, where `certify` makes none."""
     player = CanonicalPolicy(policy, rules)
     reaches = {side: BoardReach({side: player}, side, rules) for side in sides}
-    return json.loads(json.dumps(certify_lines(reaches, Stated.of("canonical")).to_json()))
+    return json.loads(json.dumps(certify_reach(reaches, Stated.of("canonical")).to_json()))
 
 
 def verified(content, *about, **options):

@@ -11,7 +11,7 @@ from sample_players import FixedPlayer, LineCounter, random_table
 from text_cases import refuses
 
 from tictactoe_env import FunctionPolicy, TabularPolicy, snapshot, tabulate
-from tictactoe_env.certificates.certificate import certify, lines_of, policy_in
+from tictactoe_env.certificates.certificate import certify, met_positions, policy_in
 from tictactoe_env.certificates.reach import ReachPolicy
 from tictactoe_env.exact.best_response import best_responses
 from tictactoe_env.exact.evaluation import evaluate, exploitability
@@ -59,7 +59,7 @@ def made(kind):
         CanonicalPolicy: lambda: (FixedPlayer(0), SMALL),
         GreedyPolicy: lambda: (FixedPlayer(0),),
         PredictPolicy: lambda: (Model(), SMALL),
-        ReachPolicy: lambda: (lines_of(FixedPlayer(0), SMALL), SMALL),
+        ReachPolicy: lambda: (met_positions(FixedPlayer(0), SMALL), SMALL),
         TextPolicy: lambda: (lambda prompts: ["a1"] * len(prompts), SMALL),
     }
     return kind(*arguments.get(kind, lambda: (SMALL,))())

@@ -98,7 +98,7 @@ class Learner(ABC):
     def restore(self, model: Arrays, state: State) -> None:
         """Continue from the model and state of a learner with the same configuration.
 
-        `steps` is already set. A module whose model is no attribute adds what it does with it.
+        `steps` is already set. A learner whose model is no attribute adds what it does with it.
         Afterwards `model()` must be this model. An exception is reported as a damaged file.
         """
         for name in self.MODEL:

@@ -1,6 +1,7 @@
 """The common part of learners with an algorithm of Stable-Baselines3.
 
-A module derives from `SB3Learner`. It adds the network, the update, and what else has to be saved.
+An agent derives its learner from `SB3Learner`, and adds the network, the update, and what else has
+to be saved.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ Table = TypeVar("Table", bound=TabularPolicy)
 
 
 class TaskConfig(BoardConfig):
-    """The options of a task. A module adds the options of its learning."""
+    """The options of a task. An agent adds the options of its learning."""
 
     CELLS: ClassVar[int] = MAX_BITS  # any board: a network is asked for the boards that come up
 

@@ -44,7 +44,11 @@ def parse_seeds(text: str) -> tuple[int, ...]:
     found: set[int] = set()
     for part in text.split(","):
         match = re.fullmatch(r"\s*(\d{1,10})\s*(?:-\s*(\d{1,10})\s*)?", part)
-        seeds = range(int(match[1]), int(match[2] or match[1]) + 1) if match else range(0)
+        seeds = range(0)
+        if match is not None:
+            first = int(match[1])
+            last = int(match[2] or first)
+            seeds = range(first, last + 1)
         if not 0 < len(seeds) <= MOST_SEEDS:
             raise ValueError(f"expected seeds such as 0-99 or 0-4,7, got {text!r}")
         found.update(seeds)

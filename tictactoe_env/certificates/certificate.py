@@ -82,7 +82,7 @@ def exact_results(table: TabularPolicy) -> dict[str, SideResults]:
     return sides
 
 
-def _line_results(reaches: Mapping[str, BoardReach]) -> dict[str, SideResults]:
+def _results_of(reaches: Mapping[str, BoardReach]) -> dict[str, SideResults]:
     """The exact results of a policy by the positions that it can meet, by side."""
     return {
         side: replace(_results(reach), positions=len(reach), decisions=reach.decisions)
@@ -137,7 +137,7 @@ def certify(
     if reach_only or rules.cells > TABULATED:
         if sides is None:
             sides = sides_of(stated.config)
-        return certify_lines(lines_of(policy, rules, sides, limit, progress), stated)
+        return certify_reach(met_positions(policy, rules, sides, limit, progress), stated)
     if sides is not None and {*sides} != {*SIDES}:
         raise ValueError(f"sides={sides!r} needs reach_only=True: all positions are of both sides")
     table = tabulate(provable(policy, rules), rules)
@@ -146,7 +146,7 @@ def certify(
     return Certificate(rules, moves, _digest(moves), exact_results(table), stated, shares)
 
 
-def lines_of(
+def met_positions(
     policy: Policy | Model,
     rules: Rules,
     sides: Sequence[str] = SIDES,
@@ -170,10 +170,10 @@ def lines_of(
         }
 
 
-def certify_lines(reaches: Mapping[str, BoardReach], stated: Stated) -> Certificate:
-    """The certificate of a policy by the positions of `lines_of`: see `certify`."""
+def certify_reach(reaches: Mapping[str, BoardReach], stated: Stated) -> Certificate:
+    """The certificate of a policy by the positions of `met_positions`: see `certify`."""
     moves = compressed(moves_text(reaches))
-    results = _line_results(reaches)
+    results = _results_of(reaches)
     one = next(iter(reaches.values()))
     canonical = one.is_symmetric
     return Certificate(one.rules, moves, _digest(moves), results, stated, canonical=canonical)
@@ -303,7 +303,7 @@ def verify(
         reaches = _reaches_in(certificate, limit, progress)
         policy = ReachPolicy(reaches, certificate.rules)
         shares = None
-        results = _line_results(reaches)
+        results = _results_of(reaches)
     else:
         policy = table_of(certificate)
         results = exact_results(policy)
