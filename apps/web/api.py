@@ -49,6 +49,12 @@ SUMMARY = (
 """The attributes of an `Entry` that a list shows."""
 
 
+class Picture(Response):
+    """A drawing as an SVG file."""
+
+    media_type = "image/svg+xml"
+
+
 @dataclass(eq=False)
 class Api:
     """The endpoints, and what they share.
@@ -109,11 +115,11 @@ class Api:
         headers = {"Content-Disposition": f'attachment; filename="{name}"'}
         return Response(json.dumps(found.to_json(), indent=1), 200, headers, "application/json")
 
-    def code(self, text: Annotated[str, Query(min_length=1, max_length=MOST_LETTERS)]) -> Response:
+    def code(self, text: Annotated[str, Query(min_length=1, max_length=MOST_LETTERS)]) -> Picture:
         """A picture of a text as a QR code, which a phone reads."""
         picture = BytesIO()
         segno.make_qr(text).save(picture, kind="svg", omitsize=True)
-        return Response(picture.getvalue(), media_type="image/svg+xml")
+        return Picture(picture.getvalue())
 
     # --- positions --------------------------------------------------------------------------------
 

@@ -23,7 +23,7 @@ from starlette.staticfiles import StaticFiles
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from apps.players.gallery import Gallery
-from apps.web.api import Api
+from apps.web.api import Api, Picture
 from apps.web.refusals import HANDLERS, STATIC, guard
 from apps.web.work import Processes
 from tictactoe_env import __version__
@@ -71,12 +71,12 @@ def application(
         ("POST", "/api/games", api.keep),
         ("GET", "/api/games", api.games),
         ("GET", "/api/games/{id}", api.game),
-        ("GET", "/api/code", api.code),
         ("GET", "/api/agents", api.agents),
         ("GET", "/api/agents/{id:path}", api.agent),
         ("GET", "/api/certificates/{id:path}", api.certificate),
     ):
         app.add_api_route(path, endpoint, methods=[method])
+    app.add_api_route("/api/code", api.code, methods=["GET"], response_class=Picture)
     for path in PAGES:
         app.add_route(path, page, include_in_schema=False)
     app.mount("/static", StaticFiles(directory=STATIC))
