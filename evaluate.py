@@ -52,7 +52,7 @@ with explained("evaluate.py", "play"):
         plays_symmetrically,
     )
     from tictactoe_env.rules import Rules
-    from training.options import Count, Natural
+    from training.options import Count, Natural, Shares
 
 GAMES = 1000  # games of a sampled result, of agents that meet too many positions for a proof
 LIMIT = Limit()
@@ -74,6 +74,16 @@ Games = Annotated[
     Parameter(
         help="also sample so many games of each pair; where results cannot be exact, they are "
         f"sampled anyway (default: {GAMES:,})",
+    ),
+]
+Epsilons = Annotated[
+    Shares,
+    Parameter(
+        n_tokens=1,
+        metavar="SHARE,SHARE",
+        help="share of random moves of both agents by move of the game, such as 0.5,0.5,0.1; the "
+        "last repeats (default: 0)",
+        show_default=False,
     ),
 ]
 GameSeed = Annotated[Natural, Parameter(help="seed of all games that are sampled")]
@@ -276,6 +286,7 @@ def show_trees(
 def write_expectations(
     *agents: Agent,
     expectations: Path,
+    epsilons: Epsilons = (0.0,),
     games: Games = None,
     board: Board = None,
     gravity: Gravity = False,
@@ -285,14 +296,16 @@ def write_expectations(
     They are a data set of `train.py value_net --dataset`.
 
     Args:
-        expectations: the file, a CSV; as many examples as --games has (default: 1,000)
+        expectations: the file, a CSV with a row for each unfinished position of these games: the
+            marks of the side that has moved and of the other side, `return`, its expected result,
+            and `games`, how many of --games (default: 1,000) are expected to go through it
     """
     with explained("evaluate.py", "train"):
         from apps.terminal.expectations import show
 
     rules = board_of(agents, board, gravity)
     (_, one), (_, other) = pair(agents, rules, "--expectations")
-    show(one, other, rules, games or GAMES, expectations, PipedConsole())
+    show(one, other, rules, games or GAMES, epsilons, expectations, PipedConsole())
 
 
 def fight(

@@ -89,6 +89,8 @@ Rows = NDArray[np.intp]
 class Config(BoardConfig):
     """The options of a training. A step is a generation."""
 
+    IMPLIES = {"game_points": ("fitness", "points")}
+
     steps: Count = option(5_000, "Generations after which training ends.")
     judge_every: Count = option(50, "Generations between two exact evaluations.", rare=True)
     league: Count = option(100, "Number of networks; each plays each other on both sides.")
@@ -98,7 +100,7 @@ class Config(BoardConfig):
     )
     game_points: tuple[Finite, Finite, Finite, Finite] = option(
         (3.0, 1.0, 0.0, 0.0),
-        "Points for a win, a draw, a loss and an illegal move, for --fitness points.",
+        "Points for a win, a draw, a loss and an illegal move; with them --fitness is points.",
         rare=True,
     )
     opponents: str = option("random", "Opponents of the exact fitness, as name:weight,...")
@@ -144,7 +146,7 @@ class Config(BoardConfig):
             raise ValueError(f"winners must be below the league, {self.league}, got {self.winners}")
         has_own_points = self.game_points != type(self).model_fields["game_points"].default
         if has_own_points and self.fitness != "points":
-            raise ValueError(f"game_points count with fitness points only, got {self.fitness}")
+            raise ValueError(f"--game-points goes without --fitness {self.fitness}: leave one out")
         has_units = self.hidden > 0 and self.activation == "relu"
         if self.rebirth and not (has_units and self.inputs == "planes"):
             raise ValueError("rebirth needs hidden units, relu and planes: set it to 0")

@@ -5,8 +5,8 @@ value for the side that has just moved (an afterstate value): the discounted res
 that went through it. Finished boards have exactly 1, 0 or -1. In a level the network plays some ten
 thousand games against itself, in part with random moves, and learns the results of both sides. The
 epoch with the lowest loss on held-out positions is the champion, which plays the next level. The
-first level has random games, games of the network of another run, or the examples of a file, such
-as the `dataset.csv` of a run.
+first level has random games, games of the network of another run, or the examples of a file: the
+`dataset.csv` of a run, or one that `evaluate.py --expectations` writes.
 
 Differences from that system, which `--preset learnbyplay` switches off:
 
@@ -22,6 +22,7 @@ of whole examples, and symmetric positions are held out together.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -32,14 +33,15 @@ from numpy.typing import NDArray
 from pydantic import Field
 from torch import nn
 
-from tictactoe_env.exact.match import exact_result
+from tictactoe_env.exact.match import Result, exact_result
 from tictactoe_env.exact.positions import positions_of
+from tictactoe_env.exact.sampling import sampled_result
 from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.observation import observe
 from tictactoe_env.policy import Policy, RandomPolicy, sample
-from tictactoe_env.rules import Rules
+from tictactoe_env.rules import SIDES, Rules
 from training.checkpoint import MODEL, read_model
-from training.files import read_columns
+from training.files import read_numbers
 from training.learner import Arrays, Learner, Table
 from training.options import BoardConfig, Count, Layers, Positive, Share, Shares, option
 from training.search_space import Range
@@ -59,7 +61,9 @@ UNIT = "games"
 SMALL = "--games 256 --judge-every 256 --steps 768 --epochs 2 --hidden 16 --dropout 0.5"
 # Shares of random moves by ply in a match of champions. The last one repeats.
 MATCH = (0.5, 0.1)
-DIFFERENCES = np.linspace(-1, 1, 41)  # between values and mean results: bounds of a histogram
+GAMES = 1_000  # against random play, half of them as X
+LEVEL = ("level", "training_loss", "validation_loss", "won", "drawn", "lost")
+EPOCH = ("epoch", "level", "training_loss", "validation_loss")
 Floats = NDArray[np.float64]
 
 
@@ -84,7 +88,11 @@ class Config(BoardConfig):
     batch_size: Count = option(2_048, "Number of examples in a batch.")
     learning_rate: Positive = option(2e-3, "Adam's learning rate at the first level.")
     dropout: Share = option(0.0, "Share of the hidden units that are dropped at random.")
-    dataset: str = option("", "dataset.csv of a run for the first level; empty for random games.")
+    dataset: str = option(
+        "",
+        "dataset.csv of a run, or file of evaluate.py --expectations, for the first level; empty "
+        "for random games.",
+    )
     network: str = option("", "Run whose network the first level begins with; empty for a new one.")
     device: Device = option("cpu", "Device on which the network is trained.")
     cut: bool = option(
@@ -222,13 +230,13 @@ class Results(NamedTuple):
 class ValueNet(Learner):
     """The network, and the results that it learns from.
 
-    results: of all levels so far. losses: of the last champion, in training and validation. match:
-    the results of this champion against the one before. order: (C,) from 0 to 1, in which classes
-    are held out. There is no generator: each level makes its own from the seed and its number.
+    results: of all levels so far. levels: a row for each level as in LEVEL, with the losses of its
+    champion, and the results of this champion against the one before. epochs: a row for each epoch
+    as in EPOCH. order: (C,) from 0 to 1, in which classes are held out. There is no generator: each
+    level makes its own from the seed and its number.
     """
 
-    STATE = ("results", "losses", "match")
-    CHARTS = {"losses.png": ("level", "training_loss", "validation_loss")}
+    STATE = ("results", "levels", "epochs")
 
     def __init__(self, config: Config):
         use_torch(config.device, threads=1)
@@ -242,8 +250,8 @@ class ValueNet(Learner):
         order = np.random.default_rng(config.seed).permutation(len(distinct))
         self.order = order[which] / len(distinct)
         self.results = Results(np.zeros(len(classes)), np.zeros(len(classes)))
-        self.losses = {"training_loss": np.nan, "validation_loss": np.nan}
-        self.match = {"won": np.nan, "drawn": np.nan, "lost": np.nan}
+        self.levels: list[list[float]] = []
+        self.epochs: list[list[float]] = []
 
     def advance(self, most: int) -> None:
         """Play and learn levels until `most` further games are played."""
@@ -257,7 +265,9 @@ class ValueNet(Learner):
 
     def notes(self) -> dict[str, float]:
         """The level, the losses of its champion, and its results against the champion before."""
-        return {"level": self.steps // self.config.games, **self.losses, **self.match}
+        if not self.levels:
+            return {**dict.fromkeys(LEVEL, np.nan), "level": 0}
+        return dict(zip(LEVEL, self.levels[-1], strict=True))
 
     def model(self) -> Arrays:
         """The weights of the network."""
@@ -283,16 +293,16 @@ class ValueNet(Learner):
             values = afterstates.values(self.network)
             before = afterstates.policy(values)
         if config.dataset and level == 0:
-            means, games = read_columns(Path(config.dataset), afterstates.planes).T
-            recent = Results(games, games * means)
+            recent = read_dataset(Path(config.dataset), afterstates)
         else:
             recent = self.play(before, values, rng)
         self.results = Results(
             games=recent.games + config.memory * self.results.games,
             sums=recent.sums + config.memory * self.results.sums,
         )
-        self.fit(level, int(recent.games.sum()), rng)
-        self.match = match_of(self.policy(), before, config.rules)
+        losses = self.fit(level, int(recent.games.sum()), rng)
+        match = match_of(self.policy(), before, config.rules)
+        self.levels.append([level + 1, *losses, *match])
         self.steps += config.games
 
     def play(self, player: Policy, values: Floats, rng: np.random.Generator) -> Results:
@@ -337,10 +347,11 @@ class ValueNet(Learner):
             returns[ply] = np.where(is_over[here], exact[here], later)
         return returns
 
-    def fit(self, level: int, examples: int, rng: np.random.Generator) -> None:
+    def fit(self, level: int, examples: int, rng: np.random.Generator) -> tuple[float, float]:
         """Train on the results and keep the champion, the epoch with the lowest validation loss.
 
-        examples: how many are drawn in an epoch.
+        examples: how many are drawn in an epoch. Returns the champion's losses in training and
+        validation.
         """
         config = self.config
         games = self.results.games
@@ -359,7 +370,7 @@ class ValueNet(Learner):
             self.network.parameters(), lr=rate, weight_decay=1e-5, fused=True
         )
         champion: Arrays = {}
-        lowest = np.inf
+        losses = (np.nan, np.inf)
         with torch.random.fork_rng():
             torch.manual_seed(int(rng.integers(2**31)))
             for _ in range(config.epochs):
@@ -370,13 +381,15 @@ class ValueNet(Learner):
                 validation_loss = np.nan
                 if in_validation.any():
                     validation_loss = float(np.average(errors, weights=in_validation))
-                is_worse = validation_loss > lowest  # never if nothing is held out
+                training_loss = float(errors @ probs)
+                epoch = len(self.epochs) + 1
+                self.epochs.append([epoch, level + 1, training_loss, validation_loss])
+                is_worse = validation_loss > losses[1]  # never if nothing is held out
                 if not is_worse:
-                    lowest = validation_loss
-                    training_loss = float(errors @ probs)
-                    self.losses = {"training_loss": training_loss, "validation_loss": lowest}
+                    losses = (training_loss, validation_loss)
                     champion = weights_of(self.network)
         load_weights(self.network, champion)
+        return losses
 
     def held_out(self, level: int) -> NDArray[np.bool_]:
         """The classes (C,) that are held out at a level. None is again before all were."""
@@ -403,26 +416,54 @@ class ValueNet(Learner):
         optimizer.step()
 
     def tables(self) -> dict[str, Table]:
-        """The examples of the level, and how far the network's values are from their means."""
-        differences = self.afterstates.outputs(self.network) - self.results.means
-        met = differences[self.results.games > 0].clip(-1, 1)
-        counts, edges = np.histogram(met, DIFFERENCES)
-        rows = np.column_stack([edges[:-1], counts]).round(9).tolist()
-        title = "positions by the network's value minus the mean result"
-        histogram = Table(("difference", "positions"), rows, {title: ["positions"]}, bars=True)
+        """The examples of the level, the losses, the matches, and games against random play."""
+        losses = "mean squared error after each epoch"
+        matches = "share of the games against the level before, with some random moves"
+        against_random = f"{GAMES:,} games against random play after level {len(self.levels)}"
+        games = games_against_random(self.policy(), self.config.seed)
+        names = ("result", "exact", "sampled")
         return {
             "dataset.csv": dataset(self.afterstates, self.results),
-            "differences.csv": histogram,
+            "losses.csv": Table(EPOCH, self.epochs, {losses: EPOCH[2:]}),
+            "levels.csv": Table(LEVEL, self.levels, {matches: ("won", "lost")}),
+            "games.csv": Table(names, games, {against_random: names[1:]}, bars=True),
         }
 
 
 def dataset(afterstates: Afterstates, results: Results) -> Table:
-    """Examples as a table: a board, its mean result, and the weight of its games."""
+    """Examples as a table: the positions that games went through, and the results of these games.
+
+    A row is a board as the network sees it, its mean result, and the weight of its games.
+    """
     planes = afterstates.planes
     names = [f"v{number}" for number in range(planes.shape[1])]
     names += ["return", "games"]
     rows = np.column_stack([planes, results.means, results.games])
-    return Table(names, rows.tolist())
+    return Table(names, rows[results.games > 0].tolist())
+
+
+def read_dataset(path: Path, afterstates: Afterstates) -> Results:
+    """The results in a file such as `dataset` makes: a position without a row has none.
+
+    Rows of one position, or of symmetric ones if they are one to the network, are added; finished
+    boards are left out. Raises FileNotFoundError, and ValueError for another file.
+    """
+    rules = afterstates.config.rules
+    width = 2 * rules.cells
+    table = read_numbers(path, width + 2)
+    planes, means, games = table[:, :width], table[:, width], table[:, width + 1]
+    own, other = planes[:, : rules.cells], planes[:, rules.cells :]
+    has_moved = np.where(own.sum(axis=1) > other.sum(axis=1), 1, -1)
+    with suppress(ValueError):  # of boards that play cannot reach
+        boards = (own - other) * has_moved[:, None]
+        rows = afterstates.positions.rows(boards)
+        is_whole = np.array_equal(observe(boards.astype(np.int8), rules, "flat", has_moved), planes)
+        if is_whole and (np.abs(means) <= 1).all() and (games >= 0).all() and games.any():
+            return afterstates.results(rows, games, means)
+    raise ValueError(
+        f"{path} must have boards of {rules} as the dataset.csv of a run, with a return from -1 to "
+        "1, and games that are not all 0"
+    )
 
 
 def expected_results(afterstates: Afterstates, x: Policy, o: Policy) -> Results:
@@ -452,20 +493,34 @@ def expected_results(afterstates: Afterstates, x: Policy, o: Policy) -> Results:
     return afterstates.results(np.arange(len(positions)), reached, returns)
 
 
-def match_of(champion: Policy, before: Policy, rules: Rules) -> dict[str, float]:
-    """The results of a champion against the one before, both with some random moves.
+def match_of(champion: Policy, before: Policy, rules: Rules) -> tuple[float, float, float]:
+    """The share of games that a champion wins, draws and loses against the one before.
 
-    They are exact, and the mean of both sides.
+    Both make some random moves. The shares are exact, and the mean of both sides.
     """
     player = tabulate(ExploringPolicy(champion, MATCH, rules), rules)
     opponent = tabulate(ExploringPolicy(before, MATCH, rules), rules)
-    x = exact_result(player, opponent, side="X")
-    o = exact_result(player, opponent, side="O")
-    return {
-        "won": (x.win + o.win) / 2,
-        "drawn": (x.draw + o.draw) / 2,
-        "lost": (x.loss + o.loss) / 2,
-    }
+    return means_of(*(exact_result(player, opponent, side=side) for side in SIDES))
+
+
+def games_against_random(player: ValuedTable, seed: int) -> list[tuple[str, float, float]]:
+    """How many of GAMES a player wins, draws and loses: expected exactly, and in sampled games."""
+    rules = player.rules
+    random = RandomPolicy(rules)
+    exact = means_of(*(exact_result(player, random, side=side) for side in SIDES))
+    half = GAMES // 2
+    sampled = means_of(
+        *(sampled_result(player, random, rules, half, seed, side=side).result for side in SIDES)
+    )
+    return [
+        (name, GAMES * expected, round(GAMES * counted))
+        for name, expected, counted in zip(LEVEL[3:], exact, sampled, strict=True)
+    ]
+
+
+def means_of(x: Result, o: Result) -> tuple[float, float, float]:
+    """The mean share of wins, draws and losses of a player on both sides."""
+    return (x.win + o.win) / 2, (x.draw + o.draw) / 2, (x.loss + o.loss) / 2
 
 
 begin = ValueNet

@@ -313,7 +313,6 @@ NEEDED = {  # what else has to be typed with an option
     "cols": ["--k", "3"],
     ("neuroevolution", "activation"): ["--rebirth", "0"],
     ("neuroevolution", "inputs"): ["--rebirth", "0"],
-    ("neuroevolution", "game_points"): ["--fitness", "points"],
 }
 
 

@@ -8,7 +8,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from tictactoe_env.rules import Rules
-from training.charts import Curve, compare, draw, growth
+from training.charts import Curve, chart, compare, draw, growth
 from training.learner import Table
 
 
@@ -114,3 +114,27 @@ def test_a_run_draws_columns_of_its_metrics_and_tables_with_a_title(tmp_path, dr
     assert lines(wins) == {"x win": [[1000, 2000], [0.2, 0.5]]}
     assert lines(leagues) == {"all games": [[1, 2], [9, 6]]}
     assert (leagues.get_xlabel(), leagues.get_title()) == ("round", "games")
+
+
+def test_one_point_is_seen_twelve_colours_differ_and_a_legend_is_beside_the_curves(tmp_path, drawn):
+    names = [f"length_{length}" for length in range(1, 13)]
+    table = Table(("level", *names), [range(13)], {"lengths": names})
+    chart(table, tmp_path / "lengths.png")
+    growth(rows(0.5), Rules(), tmp_path / "growth.png", "dqn", {})
+    (lengths,), (wins, losses) = (figure.axes for figure in drawn)
+    curves = [*lengths.get_lines(), *wins.get_lines()[::2], *losses.get_lines()]
+    assert {curve.get_marker() for curve in curves} == {"."}
+    assert len({curve.get_color() for curve in lengths.get_lines()}) == 12
+    assert not lengths.get_legend().get_window_extent().overlaps(lengths.get_window_extent())
+    assert all(tick == round(tick) for tick in lengths.get_xticks())
+
+
+def test_bars_stand_beside_each_other_with_their_heights(tmp_path, drawn):
+    found = [("won", 955.62, 960), ("lost", 0.0, 1)]
+    names = ("result", "exact", "sampled")
+    chart(Table(names, found, {"games": names[1:]}, bars=True), tmp_path / "games.png")
+    ((axes,),) = (figure.axes for figure in drawn)
+    bars = sorted((bar.get_x(), bar.get_height()) for bar in axes.patches)
+    assert [height for _, height in bars] == [955.62, 960, 0, 1]
+    assert len({place for place, _ in bars}) == 4
+    assert {text.get_text() for text in axes.texts} == {"955.6", "960", "0", "1"}

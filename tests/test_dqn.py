@@ -49,6 +49,19 @@ def test_the_network_is_copied_to_the_target_network_now_and_then():
     for learner, steps in zip(learners, (1_568, 1_600, 3_168), strict=True):
         learner.advance(steps)
     assert [learner.notes()["target_updates"] for learner in learners] == [0, 1, 1]
+    assert [learner.log_lines(0) for learner in learners[:2]] == [
+        [],
+        ["target network updated at step 1,600 (epsilon 0.0000)"],
+    ]
+    assert learners[2].log_lines(1_600) == []
+    often = dqn.begin(duel(target_every=100))
+    often.steps = 1_024  # in rounds of 32: those that reach a multiple of 100
+    steps = (128, 224, 320, 416, 512, 608, 704, 800, 928, 1_024)
+    for line, step in zip(often.log_lines(0), steps, strict=True):
+        assert f" at step {step:,} " in line
+    often.steps = 1_600
+    (line,) = often.log_lines(0)
+    assert "16 times, at steps 128 to 1,600" in line
     targets = [parameters_to_vector(one.algorithm.q_net_target.parameters()) for one in learners]
     untrained = parameters_to_vector(dqn.build(config).q_net.parameters())
     assert torch.equal(targets[0], untrained)

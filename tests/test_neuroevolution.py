@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from text_cases import refuses
 
-from agents import presets
+from agents import neuroevolution, presets
 from agents.neuroevolution import Config, Games, begin
+from apps.terminal.experiments import experiment_of
 from tictactoe_env.exact.best_response import best_responses
 from tictactoe_env.exact.match import exact_result
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
@@ -132,8 +133,14 @@ def test_points_of_ones_own_decide_and_are_refused_where_they_would_not_count():
         assert fitness == pytest.approx((1.5 * drawn - 3 * disqualified) / 22)
     football, same = (evolved(SMALL.replace(fitness=name)) for name in ("football", "points"))
     assert (football.networks == same.networks).all()
-    with refuses("points", "exact"):
-        SMALL.replace(game_points=(2.0, 1.0, 0.0, -5.0))
+    own = {"game_points": (2.0, 1.0, 0.0, -5.0)}
+    with refuses("--game-points", "--fitness exact"):
+        SMALL.replace(**own)
+    for preset in (None, *presets("neuroevolution")):
+        config = experiment_of(neuroevolution, {"preset": preset, **own}).config
+        assert (config.fitness, config.game_points) == ("points", own["game_points"])
+        with refuses("--game-points", "--fitness punished"):
+            experiment_of(neuroevolution, {"preset": preset, "fitness": "punished", **own})
 
 
 @pytest.mark.parametrize("slip", [0.0, 0.25])

@@ -80,8 +80,8 @@ def test_a_log_has_the_values_of_the_first_moves_also_of_a_learner_as_o(side):
     row = {"steps": 300, "seconds": 0.0}
     display.show(row, evaluate(policy, rules=Rules()), policy)
     shown = " ".join(console.file.getvalue().split())
-    assert ("after b1" in shown, "1 0.00 1.00 2.00" in shown) == (side == "O", side != "O")
-    assert ("1 -2.00 X 0.00 2 1.00" in shown) == (side == "O")
+    assert ("after b1" in shown, "1 0.0000 1.0000 2.0000" in shown) == (side == "O", side != "O")
+    assert ("1 -2.0000 X 0.0000 2 1.0000" in shown) == (side == "O")
 
 
 def test_results_are_described_in_per_cent_with_what_is_proven():

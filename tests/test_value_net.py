@@ -6,13 +6,14 @@ from learners import POSITIONS, row
 from text_cases import called, refuses
 
 import evaluate
-from agents.value_net import Config, begin, expected_results
+from agents.value_net import LEVEL, Config, begin, expected_results
+from tictactoe_env.exact.match import exact_result
 from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.notation import replay
 from tictactoe_env.opponents import make_opponent
+from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.rules import Rules, game_state
-from training.charts import chart
-from training.checkpoint import save
+from training.checkpoint import restore, save
 from training.files import write_csv
 from training.selfplay import ExploringPolicy
 
@@ -73,24 +74,33 @@ def test_exploration_temperature_and_look_ahead_work_together(learner, look_ahea
         assert table[at] == pytest.approx(probs, abs=1e-6)
 
 
-def test_differences_from_the_mean_results_are_counted_and_drawn(learner, tmp_path):
-    table = learner.tables()["differences.csv"]
-    means = learner.results.means
-    is_met = learner.results.games > 0
-    found = learner.afterstates.outputs(learner.network) - means
-    differences = found[is_met].clip(-1, 0.999)  # those beyond are in the outer bars
-    for low, count in table.rows:
-        assert count == ((low <= differences) & (differences < low + 0.05)).sum()
-    chart(table, tmp_path / "differences.png")
+def test_every_epoch_and_level_is_in_a_table_also_after_a_pause(learner, tmp_path):
+    """The games against random play are 500 on each side, and close to what is expected."""
+    save(tmp_path, "value_net", learner.config, learner)
+    again = begin(learner.config)
+    restore(tmp_path, "value_net", learner.config, again)
+    tables = again.tables()
+    assert tables == learner.tables()
+    losses, levels, games = (tables[f"{name}.csv"].rows for name in ("losses", "levels", "games"))
+    assert [row[:2] for row in losses] == [[1, 1], [2, 1], [3, 2], [4, 2], [5, 3], [6, 3]]
+    for level, *found in levels:
+        assert found[:2] == min((row[2:] for row in losses if row[1] == level), key=max)
+        assert sum(found[2:]) == pytest.approx(1)
+    assert dict(zip(LEVEL, levels[-1], strict=True)) == learner.notes()
+    x, o = (exact_result(learner.policy(), RandomPolicy(), side=side) for side in "XO")
+    expected = [500 * (x.win + o.win), 500 * (x.draw + o.draw), 500 * (x.loss + o.loss)]
+    assert [row[1] for row in games] == pytest.approx(expected)
+    assert sum(row[2] for row in games) == 1000
+    assert [row[2] for row in games] == pytest.approx(expected, abs=60)
 
 
 def test_the_champion_has_the_least_loss_on_what_was_held_out_or_is_the_last():
     """A longer training has a champion that is as good."""
-    losses = [after(1, epochs=n, learning_rate=0.02).losses for n in range(1, 7)]
+    losses = [after(1, epochs=n, learning_rate=0.02).notes() for n in range(1, 7)]
     validation = [one["validation_loss"] for one in losses]
     assert validation == sorted(validation, reverse=True)
     assert len({*validation}) < 6, "an epoch that was not the best"
-    assert np.isnan(after(1, validation=0.0).losses["validation_loss"])
+    assert np.isnan(after(1, validation=0.0).notes()["validation_loss"])
 
 
 def test_earlier_games_count_less_at_each_level():
@@ -134,13 +144,36 @@ def test_expected_results_are_those_of_all_games_of_two_players(tmp_path, capsys
     assert after(1, dataset=str(file)).results.games.max() == pytest.approx(50 * 4 / 9)  # corners
 
 
+@pytest.mark.parametrize(("epsilons", "first"), [((), 50), (("--epsilons", "1,0"), 50 * 4 / 9)])
+def test_a_file_has_the_positions_of_games_of_two_players_and_no_others(
+    epsilons, first, tmp_path, capsys
+):
+    """Both open in a corner, or with a random first move in one of 4 corners of 9 cells."""
+    file = tmp_path / "pair.csv"
+    names = ["minimax-first", "tictacnet"]
+    words = [*names, "--games", "50", "--expectations", str(file), *epsilons]
+    assert called(evaluate, words, capsys)[0] == 0
+    players = [make_opponent(name, Rules()) for name in names]
+    met = set()
+    for pair in (players, players[::-1]):
+        for opening in range(9) if epsilons else (None,):
+            cells = [] if opening is None else [opening]
+            while (now := game_state(cells, Rules())).mover is not None:
+                met.add(int(POSITIONS.canonical[POSITIONS.rows(now.board[None])][0]))
+                cells.append(int(pair[len(cells) % 2].probs(now.board[None])[0].argmax()))
+    found = after(1, dataset=str(file)).results.games
+    assert np.count_nonzero(found) == len(file.read_text().splitlines()) - 1 == len(met - {0})
+    assert found.max() == pytest.approx(first)
+
+
 def test_a_training_begins_from_the_network_of_a_run_of_the_same_size_and_board(tmp_path):
     first = after(2)
     save(tmp_path, "value_net", first.config, first)
     again = after(1, network=str(tmp_path), seed=1, learning_rate=1e-12, epsilons=(0.0,))
     for name, weights in first.model().items():
         assert again.model()[name] == pytest.approx(weights, abs=1e-6)
-    assert again.match["won"] == pytest.approx(again.match["lost"]), "it met itself"
+    match = again.notes()
+    assert match["won"] == pytest.approx(match["lost"]), "it met itself"
     for changes, mentions in (({"hidden": (8,)}, "16 8"), ({"cols": 4}, "3x3 3x4")):
         with refuses("hidden" if "hidden" in changes else "rules", *mentions.split()):
             after(1, network=str(tmp_path), **changes)
@@ -149,14 +182,21 @@ def test_a_training_begins_from_the_network_of_a_run_of_the_same_size_and_board(
 
 
 def test_the_first_level_learns_the_dataset_of_another_run_and_no_other_file(tmp_path):
-    level = after(1, seed=3)
+    """Rows may be missing, symmetric or twice there; of finished boards nothing is learned."""
+    level = after(1, seed=3, games=8)
     path = tmp_path / "dataset.csv"
     table = level.tables()["dataset.csv"]
-    write_csv(path, table.names, table.rows)
+    assert all(line[-1] > 0 for line in table.rows)
+    turned = [[*line[8::-1], *line[17:8:-1], *line[18:]] for line in table.rows]
+    finished = [*[1] * 3, *[0] * 9, 1, 1, *[0] * 4, 1, 5]
+    write_csv(path, table.names, [*table.rows, *turned, finished])
     again = after(1, dataset=str(path))
-    assert again.results.games == pytest.approx(level.results.games, abs=1e-9)
-    assert again.results.sums == pytest.approx(level.results.sums, abs=1e-9)
-    for rows in ([], table.rows[1:], [[*line[:-1], np.nan] for line in table.rows], [["a"], [1]]):
+    assert again.results.games == pytest.approx(2 * level.results.games, abs=1e-9)
+    assert again.results.sums == pytest.approx(2 * level.results.sums, abs=1e-9)
+    first = table.rows[0]
+    wrong = [[*first[:-1], np.nan], [*first[:-1], -1], [*first[:-2], 2, 1], first[1:], ["a"]]
+    wrong += [[*[1] * 18, 0, 1], [*[1] * 9, *[0] * 9, 0, 1]]
+    for rows in ([], *([line] for line in wrong)):
         write_csv(path, table.names, rows)
         with refuses(path):
             after(1, dataset=str(path))

@@ -49,6 +49,7 @@ def ansi(
     *,
     last: int | None = None,
     values: Any = None,
+    decimals: int = 2,
     colour: bool = False,
 ) -> str:
     """The board as text with coordinates; the last move in brackets, full lines with stars.
@@ -58,11 +59,12 @@ def ansi(
     2   .   X*  O
     3  [X*] .   .
 
-    board: (cells,) int8. values: (cells,) floats, NaN for none; those on free cells are written.
+    board: (cells,) int8. values: (cells,) floats, NaN for none; those on free cells are written,
+    with so many decimals.
     colour: add ANSI escapes. ValueError for a board, last move or values that do not fit the rules.
     """
     board, last, numbers = _checked(board, rules, last, values)
-    texts = _cell_texts(board, rules, last, numbers)
+    texts = _cell_texts(board, rules, last, numbers, decimals)
     longest = max(map(len, texts))
     if values is not None:
         longest += 1
@@ -83,11 +85,13 @@ def ansi(
     return "\n".join(line.rstrip() for line in lines)
 
 
-def _cell_texts(board: Boards, rules: Rules, last: int | None, values: Any) -> list[str]:
+def _cell_texts(
+    board: Boards, rules: Rules, last: int | None, values: Any, decimals: int
+) -> list[str]:
     """The text of each cell, such as " .", "[X*]" or "-0.25"."""
     texts = [MARKS[mark] for mark in board.tolist()]
     for cell in np.flatnonzero(~np.isnan(values)).tolist():
-        texts[cell] = _number(values[cell])
+        texts[cell] = _number(values[cell], decimals)
     for cell in rules.winning_cells(board):
         texts[cell] += "*"
     found = [f" {text}".replace(" -", "-") for text in texts]  # a sign takes the space's place
@@ -268,9 +272,11 @@ def _shade(value: float) -> str:
     return "#{:02x}{:02x}{:02x}".format(*mixed)
 
 
-def _number(value: float) -> str:
-    """A value as text: two decimals, or three digits from 100 on, and never "-0.00"."""
-    return f"{value:.3g}" if abs(value) >= 100 else f"{round(value, 2) + 0.0:.2f}"
+def _number(value: float, decimals: int = 2) -> str:
+    """A value as text: some decimals, or three digits from 100 on, and never "-0.00"."""
+    if abs(value) >= 100:
+        return f"{value:.3g}"
+    return f"{round(value, decimals) + 0.0:.{decimals}f}"
 
 
 def _checked(

@@ -26,10 +26,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Okabe and Ito's palette, which colour-blind readers can tell apart.
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999999")
+# Okabe and Ito's palette, which colour-blind readers can tell apart, and four colours more.
+COLOURS = (
+    *("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999999"),
+    *("#882255", "#7f4f24", "#4b0082", "#ff00ff"),
+)
 WIDTH = 8  # inches
 MOST_NAMES = 32  # beside a heat map
+MOST_POINTS = 40  # of a curve whose points are marked
+LEGEND_COLUMNS = 3
 LONG_LABEL = 20  # letters; longer ones are below each other
 TICKS = (0, 1, 5, 10, 20, 40, 60, 80, 100)  # per cent, where small ones matter
 Rows = Sequence[Mapping[str, Any]]
@@ -71,13 +76,14 @@ def growth(
             place += ", which must lose"
         for axes, what in ((wins, "win"), (losses, "loss")):
             rates = [100 * row[f"{side.lower()}_{what}"] for row in rows]
-            axes.plot(steps, rates, color=colour, label=f"{place}: {rates[-1]:.2f} %")
+            label = f"{place}: {rates[-1]:.2f} %"
+            axes.plot(steps, rates, color=colour, label=label, marker=_marker(rates))
         if limit := limits.get(side):
             wins.axhline(100 * limit.win, color=colour, linestyle=":", linewidth=1)
     exploited = EXPLOITABILITY.of(rows, sides)
     if np.isfinite(exploited).any():
         label = f"exploitability: {exploited[-1]:.2f} %"
-        losses.plot(steps, exploited, color="black", label=label)
+        losses.plot(steps, exploited, color="black", label=label, marker=_marker(steps))
     for goal, at in reached.items():
         for axes in (wins, losses):
             axes.axvline(at / 1000, color="#999999", linewidth=1)
@@ -123,7 +129,7 @@ def compare(curves: Sequence[Curve], path: Path, title: str) -> None:
         style = {"color": colour, "linewidth": width}
         xs = np.append(0, steps / 1000)
         shares.step(xs, np.append(100, share), where="post", label=curve.label, **style)
-        losses.plot(steps / 1000, mean, **style)
+        losses.plot(steps / 1000, mean, **style, marker=_marker(steps))
         lines += [[curve.label, *numbers] for numbers in zip(steps, share, mean, strict=True)]
     _label(shares, "seeds that can still be beaten, %")
     shares.set_ylim(-2, 102)
@@ -197,23 +203,44 @@ def _colours(count: int) -> Any:
 
 
 def chart(table: Table, path: Path) -> None:
-    """Draw the panels of a table: columns as curves over the first one."""
+    """Draw the panels of a table: columns as curves or bars over the first one."""
     name_of_first = table.names[0]
     columns = dict(zip(table.names, zip(*table.rows, strict=True), strict=True))
+    xs = columns[name_of_first]
     figure, all_axes = _figure(len(table.panels))
+    most = max(map(len, table.panels.values()))
+    figure.set_figheight(figure.get_figheight() + 0.2 * -(-most // LEGEND_COLUMNS))
     for axes, (title, names) in zip(all_axes, table.panels.items(), strict=True):
-        for name, colour in zip(names, _colours(len(names)), strict=True):
-            label = name.replace("_", " ")
-            xs, ys = columns[name_of_first], columns[name]
-            if table.bars:
-                axes.bar(xs, ys, width=xs[1] - xs[0], align="edge", label=label, color=colour)
-            else:
-                axes.plot(xs, ys, label=label, color=colour)
+        drawn = {name.replace("_", " "): columns[name] for name in names}
+        if table.bars:
+            _bars(axes, xs, drawn)
+        else:
+            _curves(axes, xs, drawn)
         axes.set(xlabel=name_of_first)
         axes.set_title(title, fontsize=10)
         axes.grid(alpha=0.3)
-        axes.legend(loc="best", fontsize=8)
+        below = (0.5, -0.15)
+        axes.legend(loc="upper center", bbox_to_anchor=below, ncols=LEGEND_COLUMNS, fontsize=8)
     write(figure, path)
+
+
+def _curves(axes: Axes, xs: Sequence[int], columns: Mapping[str, Sequence[float]]) -> None:
+    """Draw columns over whole numbers."""
+    marker = _marker(xs, MOST_POINTS)
+    for (label, ys), colour in zip(columns.items(), _colours(len(columns)), strict=True):
+        axes.plot(xs, ys, marker=marker, label=label, color=colour)
+    axes.locator_params(axis="x", integer=True, min_n_ticks=1)
+
+
+def _bars(axes: Axes, names: Sequence[str], columns: Mapping[str, Sequence[float]]) -> None:
+    """Draw the bars of columns side by side at each name, with their heights above them."""
+    width = 0.8 / len(columns)
+    for number, (label, heights) in enumerate(columns.items()):
+        places = np.arange(len(names)) + number * width
+        bars = axes.bar(places, heights, width, label=label, color=COLOURS[number])
+        axes.bar_label(bars, fmt="{:.4g}", fontsize=8)
+    middle = 0.4 - width / 2
+    axes.set_xticks(np.arange(len(names)) + middle, names)
 
 
 def heat_map(values: ArrayLike, as_x: Sequence[str], as_o: Sequence[str], path: Path) -> None:
@@ -231,6 +258,11 @@ def heat_map(values: ArrayLike, as_x: Sequence[str], as_o: Sequence[str], path: 
     axes.set(xlabel="as O", ylabel="as X")
     figure.colorbar(image, ax=axes, shrink=0.7, label="wins of X minus wins of O, %")
     write(figure, path)
+
+
+def _marker(points: Any, most: int = 1) -> str:
+    """The marker of a curve: a dot if it has so few points; one alone has no line."""
+    return "." if len(points) <= most else ""
 
 
 def _label(axes: Axes, title: str) -> None:

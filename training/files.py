@@ -120,19 +120,17 @@ def csv_lines(path: Path) -> list[list[str]]:
         raise DamagedFileError(f"{path} must be a CSV file: {error}") from None
 
 
-def read_columns(path: Path, first: NDArray[Any]) -> NDArray[np.float64]:
-    """The columns of a CSV file of numbers after the first ones, which must hold `first`.
+def read_numbers(path: Path, columns: int) -> NDArray[np.float64]:
+    """The numbers of a CSV file below the names of its columns: (rows, columns), all finite.
 
     Raises FileNotFoundError, and ValueError for another file.
     """
-    lines = csv_lines(path)[1:]  # without the names of the columns
-    width = first.shape[1]
+    lines = csv_lines(path)[1:]
     with suppress(ValueError):  # of lines that are no numbers, or not as long as the others
-        table = np.array(lines, dtype=np.float64).reshape(len(lines), -1)
-        begins_right = np.array_equal(table[:, :width], first)
-        if begins_right and np.isfinite(table).all():
-            return table[:, width:]
-    raise ValueError(f"{path} must hold finite numbers, the first {width} columns as a run's file")
+        table = np.array(lines, dtype=np.float64)
+        if table.shape[1:] == (columns,) and np.isfinite(table).all():
+            return table
+    raise ValueError(f"{path} must have lines of {columns} finite numbers below the first line")
 
 
 def write_arrays(

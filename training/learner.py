@@ -129,6 +129,10 @@ class Learner(ABC):
         """Further numbers to show and to write into metrics.csv, under the same names each time."""
         return {}
 
+    def log_lines(self, since: int) -> list[str]:
+        """What has happened after these steps, in lines for the log of the training."""
+        return []
+
     def scalars(self) -> dict[str, float]:
         """Further numbers for TensorBoard only, such as losses since the last evaluation."""
         return {}
@@ -163,8 +167,8 @@ class Table:
 
     Each panel shows columns as curves over the first column: their names, by the panel's title.
     shown: what the terminal says before it prints the first rows at the end of a training; "" for
-    a table that it does not print. bars: whether bars are drawn instead of curves, each from its
-    place to the next, as in a histogram.
+    a table that it does not print. bars: whether bars are drawn instead of curves, one of each
+    column beside the others; the first column has names.
     """
 
     names: Sequence[str]

@@ -67,6 +67,8 @@ class BoardConfig(BaseModel):
 
     model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
     CELLS: ClassVar[int] = TABULATED  # of the largest board: all positions are in a table
+    # By option another one, and its value wherever the first is typed.
+    IMPLIES: ClassVar[Mapping[str, tuple[str, Any]]] = {}
 
     seed: Seed = option(0, "Seed of everything that is random.")
     steps: Count = option(1_000_000, "Steps after which training ends.")

@@ -234,8 +234,11 @@ class Run:
     def judge(self) -> Evaluation:
         """Evaluate exactly, keep the best model, write the learner's tables, and show the results.
 
-        Call it within `observed`.
+        The lines of the learner for the log come first. Call it within `observed`.
         """
+        since = self.record.last["steps"] if self.record.rows else 0
+        for line in self.learner.log_lines(since):
+            self._observer.say(line)
         policy, results = self.add_to_record(self._observer.prove)
         self.files.write_tables(self.learner)
         self._observer.show(self.record.last, results, policy, self.learner.scalars())

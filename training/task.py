@@ -71,7 +71,10 @@ class TaskConfig(BoardConfig):
         rare=True,
     )
     symmetry: bool = option(
-        True, "Whether symmetric boards are one board to the network.", rare=True
+        True,
+        "Whether symmetric boards are one board to the network; else their values differ, as those "
+        "of the four corners of the empty board.",
+        rare=True,
     )
     discount: Share = option(1.0, "Discount factor for each move of the learner.", rare=True)
     activation: Literal["relu", "tanh"] = option(
@@ -86,7 +89,7 @@ class TaskConfig(BoardConfig):
         """Raises ValueError for options that do not fit together or the board."""
         if self.exploring_starts + self.counterexamples > 1:
             raise ValueError(
-                "exploring_starts and counterexamples must be at most 1 together, got "
+                "--exploring-starts and --counterexamples are at most 1 together, got "
                 f"{self.exploring_starts} and {self.counterexamples}"
             )
         if self.opening not in ("", RANDOM):

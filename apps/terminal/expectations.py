@@ -16,6 +16,7 @@ from apps.terminal.report import print_table, say
 from tictactoe_env.errors import printable
 from tictactoe_env.notation import board_text
 from training.files import write_csv
+from training.selfplay import ExploringPolicy
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -26,14 +27,25 @@ if TYPE_CHECKING:
 SHOWN = 15  # positions that are printed
 
 
-def show(a: Policy, b: Policy, rules: Rules, games: int, file: Path, console: Console) -> None:
+def show(
+    a: Policy,
+    b: Policy,
+    rules: Rules,
+    games: int,
+    epsilons: tuple[float, ...],
+    file: Path,
+    console: Console,
+) -> None:
     """Write the positions of games of two players with their expected results, and print the first.
 
     Half of the games are with each of them as X. Positions that are equal under symmetry are one.
-    games: the number that they stand for. Raises ValueError for a board beyond the network's limit.
+    Finished boards are left out, as the network has their values without learning. games: the
+    number that they stand for. epsilons: the share of random moves by ply; the last one repeats.
+    Raises ValueError for a board beyond the network's limit.
     """
     module: Any = agents.module("value_net")
     afterstates = module.Afterstates(module.Config(**rules.to_json()))
+    a, b = (ExploringPolicy(player, epsilons, rules) for player in (a, b))
     first = module.expected_results(afterstates, a, b)
     second = module.expected_results(afterstates, b, a)
     weights = games / 2 * (first.games + second.games)

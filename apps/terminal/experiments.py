@@ -180,13 +180,25 @@ def experiment_of(module: Any, options: Mapping[str, Any]) -> Experiment:
     Raises ValueError for an unknown preset, and for options that the agent refuses.
     """
     preset = options.get("preset")
-    chosen = options_in(module, options)
+    chosen = with_implied(module, options_in(module, options))
     if preset is not None:
         presets = agents.presets(module.AGENT)
         if preset not in presets:
             raise unknown_name(f"preset of {module.AGENT}", preset, presets)
         chosen = {**presets[preset].options, **chosen}
     return Experiment(module, module.Config(**chosen), preset)
+
+
+def with_implied(module: Any, typed: Mapping[str, Any]) -> dict[str, Any]:
+    """Options that were typed, and those that go with them. Raises ValueError for another value."""
+    found = dict(typed)
+    for name, (other, value) in module.Config.IMPLIES.items():
+        if name in typed:
+            found.setdefault(other, value)
+            if found[other] != value:
+                wrong = f"{spelled(other)} {text_of(found[other])}"
+                raise ValueError(f"{spelled(name)} goes without {wrong}: leave one out")
+    return found
 
 
 def continued(folder: Path, saved: Mapping[str, Any], options: Mapping[str, Any]) -> Experiment:

@@ -259,7 +259,8 @@ def first_moves(policy: Any, side: str) -> str:
     values = policy.q_values(boards)
     values = np.where(np.isfinite(values), values, np.nan)
     which = int(np.nanmax(values, axis=1).argmin())
-    drawn = ansi(boards[which], rules, values=values[which])
+    # Four decimals: those of a corner and of an edge may be close.
+    drawn = ansi(boards[which], rules, values=values[which], decimals=4)
     after = ""
     if side == "O":
         opening = cell_text(int(boards[which].argmax()), rules)
