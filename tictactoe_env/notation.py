@@ -81,10 +81,10 @@ def board_text(board: Boards, rules: Rules) -> str:
 
 
 def parse_board(text: str, rules: Rules) -> Boards:
-    """The board (cells,) int8 that `text` describes.
+    """The board (cells,) int8 that `text` describes. A space is a free cell too: "XOO/X  /X  ".
 
-    Raises ValueError for the wrong size, for letters other than X, O and ".", and for a board that
-    play cannot reach: with numbers of X and O that do not fit X's first move, with a line before
+    Raises ValueError for the wrong size, for other letters than these, and for a board that play
+    cannot reach: with numbers of X and O that do not fit X's first move, with a line before
     the last move, or with gravity with pieces that cannot have fallen so.
     """
     rows = str(text).split("/")
@@ -92,10 +92,11 @@ def parse_board(text: str, rules: Rules) -> Boards:
     if not (isinstance(text, str) and has_rows):
         size = f"a board of {rules.rows}x{rules.cols}"
         raise ValueError(f'{size} must be its rows joined by "/", got {text!r}')
-    strange = sorted(set(text) - set("XO./"))
+    strange = sorted(set(text) - set("XO. /"))
     if strange:
         raise ValueError(f'a board must hold only "X", "O" and ".", got {strange} in {text!r}')
-    board = np.array(["O.X".index(letter) - 1 for letter in "".join(rows)], dtype=np.int8)
+    letters = "".join(rows).replace(" ", ".")
+    board = np.array(["O.X".index(letter) - 1 for letter in letters], dtype=np.int8)
     from tictactoe_env.reachable import unreachable  # imported here because few need it
 
     if found := unreachable(board[None], rules):
