@@ -1,6 +1,8 @@
 """Games as data: what follows from the moves, what is refused, and the way to text and JSON."""
 
+import json
 import os
+import random
 import re
 import time
 from dataclasses import replace
@@ -12,8 +14,10 @@ from fuzz.fuzz_games import (  # noqa: F401
     test_damaged_files_and_other_moves_ends_or_values_are_games_or_refused,
     test_games_are_read_as_they_were_written,
 )
+from programs import ROOT
 from text_cases import cases, refuses
 
+from tictactoe_env.games.__main__ import main
 from tictactoe_env.games.game import (
     LARGEST,
     MAX_LINE,
@@ -24,8 +28,8 @@ from tictactoe_env.games.game import (
     Participant,
 )
 from tictactoe_env.games.store import read_games
-from tictactoe_env.notation import board_text
-from tictactoe_env.rules import IllegalMoveError, Rules
+from tictactoe_env.notation import board_text, parse_size
+from tictactoe_env.rules import IllegalMoveError, Rules, game_state
 
 
 def test_the_result_the_ending_and_the_boards_follow_from_the_moves():
@@ -125,9 +129,9 @@ def test_a_line_is_the_moves_which_are_enough_and_what_else_is_known():
 
 
 NO_LINES = cases("""
-    x=Ann              | 'Ann'
+    x=a:b:c:d          | 'a:b:c:d'
     x=human:Ann%FF     | start byte
-    k=three            | k 'three'
+    k=three            | three
     k=3 k=3            | k=
     result=draw        | result 'X' 'draw'
     d4                 | 'd4'
@@ -149,7 +153,8 @@ WON = {"moves": "a1 b2 a2 b1 a3", "origin": "web"}
     [
         (17, 17),
         ({}, "moves"),
-        (WON | {"moves": [0, 4, 3, 1, 6]}, "text"),
+        (WON | {"moves": [0, [4]]}, "[0, [4]]"),
+        ({"steps": [[], [{"action": 4}]]}, "name"),
         (WON | {"Seed": 1}, "'Seed'"),
         (WON | {"board": {"rows": 3, "size": 3}}, "board"),
     ],
@@ -157,6 +162,118 @@ WON = {"moves": "a1 b2 a2 b1 a3", "origin": "web"}
 def test_json_that_is_no_game_is_refused(content, mention):
     with refuses(mention):
         Game.from_json(content)
+
+
+STRAIGHT = "b2 a1 c1 b1 a3"
+FALLEN = "d6 d5 c6 c5 e6 e5 f6"
+FALL = "--board 6x7x4 --gravity"
+FOREIGN = cases(rf"""
+    \n# Mine\r\nb2,a1;c1, b1\ta3 # won\r\n                     |  | 1 0
+    b2a1c1b1a3 x=Ann o=agent:Bob result=1-0                   |  | 1 0
+    1. b2 a1 2. c1 b1 3.a3 1-0\n1.b2 1...a1 2.c1 b1 3.a3      |  | 2 0
+    5 1 3 2 7\n5,1,3,2,7\n51327 result=x                      | --numbers-from 1 | 3 0
+    4 0 2 1 6\n[4,0,2,1,6]\n{{"moves":["4",0,2,1,6]}}         | --numbers-from 0 | 3 0
+    [4,\n0,2,1,6]                                             | --numbers-from 0 | 1 0
+    [[4,0,2,1,6],\n"40216",{{"moves":"4 0 2 1 6"}}]           | --numbers-from 0 | 3 0
+    {{"moves":"b2 a1 c1 b1 a3",\n"x":"Ann","result":"x"}}     |  | 1 0
+    # A\n{{"moves":"b2a1c1b1a3"}}\n\n"b2 a1 c1 b1 a3 x=Ann"   |  | 2 0
+    D d,c;c e e f\nddCceef\nd6dcc5e e f                       | {FALL} | 0 3
+    3,3,2,2,4,4,5\n[38, 31, 37, 30, 39, 32, 40]               | {FALL} --numbers-from 0 | 0 2
+    {{"moves":"ddcceef","board":"6x7x4-gravity=true"}}        |  | 0 1
+    [{{"moves":"b2a1c1b1a3","board":"3x3"}},"ddcceef"]        | {FALL} | 1 1
+    b2a1c1b1a3\nddcceef board=6x7x4 gravity=true              |  | 1 1
+""")
+
+
+def imported(folder, content, options=""):
+    """The exit code of an import into the store of a folder, and the games of the store."""
+    store, file = folder / "games.db", folder / "games"
+    file.write_bytes(content.encode().decode("unicode_escape").encode())
+    code = main([str(store), "--import", str(file), *options.split()])
+    return code, [*read_games(store)] if store.exists() else []
+
+
+@pytest.mark.parametrize(("content", "options", "numbers"), FOREIGN)
+def test_games_are_read_as_other_programs_write_them(content, options, numbers, tmp_path):
+    """Every line or entry is one of two games, of which the file has these numbers."""
+    straight, fallen = map(int, numbers.split())
+    code, found = imported(tmp_path, rf"\ufeff{content}", options)
+    assert code == 0
+    assert [one.text for one in found] == [STRAIGHT] * straight + [FALLEN] * fallen
+    assert {(one.result, one.origin) for one in found} == {("X", "file")}
+    assert {str(one.x) for one in found} <= {"unknown:Ann", "unknown:unknown"}
+
+
+FORMS = (ROOT / "docs" / "play.md").read_text(encoding="utf-8").partition("--keep-rest")[2]
+SHOWN = [
+    (example, options)
+    for examples, options in re.findall(r"(?m)^\|.*?\| (`.*`) \| (.*)\|$", FORMS)
+    for example in re.findall("`(.*?)`", examples)
+]
+
+
+@pytest.mark.parametrize(("content", "options"), SHOWN)
+def test_the_forms_that_the_page_shows_are_read(content, options, tmp_path):
+    code, found = imported(tmp_path, content, options.strip("` "))
+    assert (code, {one.result for one in found}) == (0, {"X"})
+    assert {one.text for one in found} <= {STRAIGHT, FALLEN, "b2 a1"}
+
+
+@pytest.mark.parametrize("size", ["3x3x3", "6x7x4-gravity=true", "4x5x3-gravity=true"])
+def test_records_of_kaggle_and_openspiel_are_read(size, tmp_path):
+    """Games between random players, as `env.toJSON` and a playthrough record them."""
+    rules = parse_size(size)
+    for seed in range(6):
+        rng, cells = random.Random(seed), []
+        while not (state := game_state(cells, rules)).ended:
+            cells.append(int(rng.choice(np.flatnonzero(rules.legal_cells(state.board)))))
+        actions = [cell % rules.cols if rules.gravity else cell for cell in cells]
+        turns = [[{"action": 0}, {"action": 0}] for _ in range(1 + len(cells))]
+        for turn, action in enumerate(actions):
+            turns[turn + 1][turn % 2]["action"] = action
+        replay = {"name": "connectx" if rules.gravity else "tictactoe", "steps": turns}
+        replay["configuration"] = {"rows": rules.rows, "columns": rules.cols, "inarow": rules.k}
+        replay["info"] = {"TeamNames": ["Ann", "Bob B."]}
+        playthrough = "".join(f"# State {n}\naction: {a}\n\n" for n, a in enumerate(actions))
+        history = " ".join(re.findall(r"(?m)^action: (\d+)", playthrough))
+        last = imported(tmp_path, json.dumps(replay))[1][-1]
+        assert (last.moves, last.rules, last.o.name) == (tuple(cells), rules, "Bob B.")
+        last = imported(tmp_path, history, f"--board {size} --numbers-from 0")[1][-1]
+        assert (last.moves, last.rules) == (tuple(cells), rules)
+
+
+WRONG_FILES = cases(rf"""
+    5 1 3 2 7                           |                           | line 1 --numbers-from
+    b2 a1 c1 b1 a3\n4 0 2 1 6           | --numbers-from 1          | line 2 0
+    b2 a1 c1 b1 a3\n# x\nb2 5 c1 b1 a3  | --numbers-from 1          | line 3 '5'
+    b2 a1 c1 b1 a3\nb2 a1 1-0           |                           | line 2 resigned
+    ["b2a1c1b1a3","b2 b2"]              |                           | game 2 b2
+    {{"moves":"b2"}}\n{{"moves":}}       |                           | line 1 b2
+    4433558                             | {FALL} --numbers-from 1   | line 1 8
+    d1 d2 c1 c2 e1 e2 f1                | {FALL}                    | line 1 d1
+    [{{"moves":"b2 a1 c1 b1 a3"}},\n{{]  |                           | JSON line 2
+    b2 a1 c1 b1 a3                      | --board 6x7               | 6x7
+""")
+
+
+@pytest.mark.parametrize(("content", "options", "mentions"), WRONG_FILES)
+def test_a_file_with_a_wrong_game_is_refused_whole(content, options, mentions, tmp_path, capsys):
+    before = imported(tmp_path, STRAIGHT)
+    assert imported(tmp_path, content, options) == (1, before[1])
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1
+    assert [mention for mention in mentions.split() if mention not in told] == []
+
+
+def test_the_rest_of_a_file_is_kept_if_asked(tmp_path, capsys):
+    content = f'{STRAIGHT}\nb2\n{{"moves": 7}}\n{STRAIGHT}'
+    code, found = imported(tmp_path, content, "--keep-rest")
+    assert (code, [one.text for one in found]) == (0, [STRAIGHT] * 2)
+    assert re.findall(r"line \d", capsys.readouterr().err) == ["line 2", "line 3"]
+    assert imported(tmp_path, "b2", "--keep-rest") == (1, found)
+    assert "1 left out" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        main([str(tmp_path / "games.db"), "--check", "--keep-rest"])
 
 
 def test_a_line_or_an_entry_that_is_too_long_is_refused_before_it_is_read(tmp_path):

@@ -8,7 +8,8 @@ column letter and a row number from the top, so the 3x3 board reads
     a3 b3 c3
 
 A game is its moves in order, X first, separated by spaces. Where pieces fall, a column's letter
-names its lowest free cell: "d d c" is read as "d6 d5 c6" on 6x7.
+names its lowest free cell: "d d c" is read as "d6 d5 c6" on 6x7. `parse_moves` reads what other
+programs write.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from tictactoe_env.errors import one_of
+from tictactoe_env.errors import one_of, whole_number
 from tictactoe_env.rules import SIDES as SIDES
 from tictactoe_env.rules import (
     SIZES,
@@ -81,10 +82,10 @@ def board_text(board: Boards, rules: Rules) -> str:
 
 
 def parse_board(text: str, rules: Rules) -> Boards:
-    """The board (cells,) int8 that `text` describes.
+    """The board (cells,) int8 that `text` describes. A space is a free cell too: "XOO/X  /X  ".
 
-    Raises ValueError for the wrong size, for letters other than X, O and ".", and for a board that
-    play cannot reach: with numbers of X and O that do not fit X's first move, with a line before
+    Raises ValueError for the wrong size, for other letters than these, and for a board that play
+    cannot reach: with numbers of X and O that do not fit X's first move, with a line before
     the last move, or with gravity with pieces that cannot have fallen so.
     """
     rows = str(text).split("/")
@@ -92,10 +93,11 @@ def parse_board(text: str, rules: Rules) -> Boards:
     if not (isinstance(text, str) and has_rows):
         size = f"a board of {rules.rows}x{rules.cols}"
         raise ValueError(f'{size} must be its rows joined by "/", got {text!r}')
-    strange = sorted(set(text) - set("XO./"))
+    strange = sorted(set(text) - set("XO. /"))
     if strange:
         raise ValueError(f'a board must hold only "X", "O" and ".", got {strange} in {text!r}')
-    board = np.array(["O.X".index(letter) - 1 for letter in "".join(rows)], dtype=np.int8)
+    letters = "".join(rows).replace(" ", ".")
+    board = np.array(["O.X".index(letter) - 1 for letter in letters], dtype=np.int8)
     from tictactoe_env.reachable import unreachable  # imported here because few need it
 
     if found := unreachable(board[None], rules):
@@ -120,7 +122,7 @@ def parse_cell(text: str, rules: Rules) -> int:
     name = str(text).strip().lower()
     if name not in known:
         names = f'"a1" to "{cell_text(rules.cells - 1, rules)}"'
-        raise ValueError(f"a cell of {rules.rows}x{rules.cols} is one of {names}, got {text!r}")
+        raise ValueError(f"a cell of {rules.rows}x{rules.cols} is one of {names}, got {text!r:.60}")
     return known[name]
 
 
@@ -148,10 +150,69 @@ def parse_cells(text: str, rules: Rules) -> list[int]:
             cells.append(max(free, default=column[0]))
         elif rules.gravity and name.lower() not in known:
             letters = f'"a" to "{[*columns][-1]}"'
-            raise ValueError(f"a move is a column, {letters}, or a cell such as a1, got {name!r}")
+            expected = f"a column, {letters}, or a cell such as a1"
+            raise ValueError(f"a move is {expected}, got {name!r:.60}")
         else:
             cells.append(parse_cell(name, rules))
     return cells
+
+
+def parse_moves(moves: Any, rules: Rules, numbers_from: int | None = None) -> list[int]:
+    """The cells of moves as other programs write them, in a text or a list.
+
+    The moves are cells, columns where pieces fall, or numbers of one or the other. numbers_from: 0
+    or 1, the first number; cells count row by row. A text may have commas, semicolons and numbers
+    of turns ("1. b2 a1 2. c1"), or nothing between its moves: "b2a1c1", "ddc", and "4433556" where
+    all numbers have one digit.
+
+    Legality is not checked. Raises ValueError for what is no cell or column of the board, and for
+    numbers without `numbers_from`.
+    """
+    if isinstance(moves, str):
+        words = _words(moves.lower(), rules)
+    elif isinstance(moves, list) and all(isinstance(move, (int, str)) for move in moves):
+        words = [str(move).strip().lower() for move in moves]
+    else:
+        expected = 'a text such as "b2 a1", or a list of cells or numbers'
+        raise ValueError(f"moves must be {expected}, got {moves!r:.200}")
+    if words and all(map(str.isdecimal, words)):
+        words = _names(words, rules, numbers_from)
+    return parse_cells(" ".join(words), rules)
+
+
+def _words(text: str, rules: Rules) -> list[str]:
+    """The moves of a text, each as one word."""
+    words = text.split()
+    if cells_by_name(rules).keys() >= set(words):  # most texts
+        return words
+    without_turns = re.sub(r"(?<!\S)[0-9]+\.+(?![0-9.])", " ", text)
+    words = re.findall(r"[^\s,;]+", without_turns)
+    has_short_numbers = (rules.cols if rules.gravity else rules.cells) < 10
+    if has_short_numbers and len(words) == 1 and words[0].isdecimal():
+        return [*words[0]]
+    if rules.cols > 26:  # where "aa" is a column, too
+        return words
+    move = "[a-z][0-9]{1,2}|[a-z]" if rules.gravity else "[a-z][0-9]{1,2}"
+    split: list[str] = []
+    for word in words:
+        parts = re.findall(move, word)
+        split += parts if "".join(parts) == word else [word]
+    return split
+
+
+def _names(numbers: list[str], rules: Rules, numbers_from: int | None) -> list[str]:
+    """The names of columns or cells by their numbers, which count from 0 or from 1."""
+    if numbers_from not in (0, 1):
+        got = " ".join(numbers)
+        do = "import them with --numbers-from 0 or --numbers-from 1"
+        raise ValueError(f"numbers of moves count from 0 or from 1: {do}, got {got!r:.200}")
+    # Where pieces fall, a first move that is a cell is in the lowest row, after all columns.
+    is_column = rules.gravity and int(numbers[0]) < rules.cols + numbers_from
+    names = [*(columns_by_name(rules) if is_column else cells_by_name(rules))]
+    what = "the number of a column" if is_column else "the number of a cell"
+    last = numbers_from + len(names) - 1
+    counted = [whole_number(int(number), what, numbers_from, last) for number in numbers]
+    return [names[number - numbers_from] for number in counted]
 
 
 def columns_by_name(rules: Rules) -> dict[str, int]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import re
 from codecs import BOM_UTF8
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -23,19 +23,22 @@ from urllib.parse import quote, unquote
 
 from tictactoe_env.errors import one_of, unknown_name, whole_number
 from tictactoe_env.files import json_value
-from tictactoe_env.notation import game_text, parse_cells, parse_variant, replay, variant_words
+from tictactoe_env.notation import game_text, parse_moves, parse_size, replay, variant_words
 from tictactoe_env.rules import SIDES, Boards, GameState, Rules, game_state
 
 # A person; a player known by its name, such as minimax; a saved run; not recorded.
 KINDS = ("human", "agent", "run", "unknown")
 PERSON = "human"  # the name of a person who gives none
 RESULTS = (*SIDES, "draw")
+SCORES = {"1-0": "X", "0-1": "O", "1/2-1/2": "draw"}
+SPELLINGS = {"x": "X", "o": "O", "tie": "draw", "draw": "draw", **SCORES}  # in small letters
 # early: a draw because every line had marks of both sides, with the option `early_draw`.
 ENDINGS = ("line", "full", "early", "illegal", "resigned")
-# file: a line of text that names no origin.
+# file: a game of a file that names no origin.
 ORIGINS = ("human", "battle", "web", "training", "file")
 SQUARE = Rules()
 rules_of = lru_cache(maxsize=256, typed=True)(Rules)  # a Rules object computes its lines once
+_board_of = lru_cache(maxsize=256)(parse_size)
 MAX_NAME = 100  # characters
 MAX_SOURCE = 1000
 LARGEST = 2**63 - 1  # the largest whole number of SQLite
@@ -66,10 +69,15 @@ class Participant:
 
     @classmethod
     def parse(cls, text: str) -> Participant:
-        """The player that a text such as "human:Ann" describes, the inverse of `str`."""
+        """The player that a text such as "human:Ann" describes, the inverse of `str`.
+
+        A name alone is a player whose kind is "unknown".
+        """
         parts = text.split(":")
-        if not 2 <= len(parts) <= 3:
-            raise ValueError(f"a player is kind:name or kind:name:source, got {text!r}")
+        if len(parts) == 1:
+            parts = ["unknown", *parts]
+        if len(parts) > 3:
+            raise ValueError(f"a player is name, kind:name or kind:name:source, got {text!r}")
         return cls(*(unquote(part, errors="strict") for part in parts))
 
 
@@ -84,6 +92,7 @@ UNKNOWN = Participant("unknown", "unknown")
 # The fields of a game as text or JSON, beside its moves. In JSON k is a part of the board. Fields
 # that make the board a variant follow as name=value, see `notation.variant_words`.
 _FIELDS = ("x", "o", "board", "k", "result", "ended", "side", "seed", "origin", "time")
+_IN_JSON = {*_FIELDS, "moves", "id"} - {"k"}
 _KNOWN = {
     "origin": ORIGINS,
     "ended": ("", *ENDINGS),
@@ -154,7 +163,8 @@ class Game:
             return "resigned", self.result
         raise ValueError(
             f"the game is not finished after {len(self.moves)} moves, {self.text!r}, "
-            f"ended={self.ended!r}, result={self.result!r}"
+            f"ended={self.ended!r}, result={self.result!r}; one that a side gave up has "
+            "ended=resigned and a result"
         )
 
     @property
@@ -177,12 +187,15 @@ class Game:
         return " ".join([*self.text.split(), *known, *variant_words(self.rules)])
 
     @classmethod
-    def parse(cls, line: str, rules: Rules = SQUARE) -> Game:
+    def parse(cls, line: str, rules: Rules = SQUARE, numbers_from: int | None = None) -> Game:
         """The game of a line of text, the inverse of `line`. The moves are enough.
 
-        `#` begins a comment. rules: the board if the line names none.
+        `#` begins a comment. rules, numbers_from: as in `from_json`, which reads lines of JSON.
         """
+        if line.lstrip().startswith(("{", "[", '"')):
+            return cls.from_json(json_value(line), rules, numbers_from)
         words = line.partition("#")[0].split()
+        words = [f"result={word}" if word in SCORES else word for word in words]
         fields: dict[str, Any] = {}
         further = Rules.further_fields()
         for name, _, value in (word.partition("=") for word in words if "=" in word):
@@ -191,13 +204,10 @@ class Game:
             one_of("field of a game", name, (*_FIELDS, *further))
             fields[name] = value
         rules = _rules_in(fields, rules)
-        for side in ("x", "o"):
-            if side in fields:
-                fields[side] = Participant.parse(fields[side])
         if "seed" in fields:
             fields["seed"] = _number(fields["seed"], "seed")
-        moves = parse_cells(" ".join(word for word in words if "=" not in word), rules)
-        return cls(moves=tuple(moves), rules=rules, **{"origin": "file", **fields})
+        moves = " ".join(word for word in words if "=" not in word)
+        return cls.from_json({**fields, "moves": moves}, rules, numbers_from)
 
     def as_json(self) -> dict[str, Any]:
         """The game as JSON values: players and `board` as objects, `moves` as text."""
@@ -206,22 +216,60 @@ class Game:
         return values | {"board": self.rules.to_json(), "moves": self.text}
 
     @classmethod
-    def from_json(cls, content: Any) -> Game:
-        """The game of JSON values, the inverse of `as_json`. Fields with a default are optional.
+    def from_json(
+        cls, content: Any, rules: Rules = SQUARE, numbers_from: int | None = None
+    ) -> Game:
+        """The game of JSON values, the inverse of `as_json`. The moves are enough.
 
-        Raises ValueError for values that are no game.
+        content: an object, a list of moves, or a line of text. An object may have its players and
+        its board as texts, "Ann" and "6x7x4", or be a replay of Kaggle's ConnectX or tic-tac-toe.
+        rules: the board if it names none. numbers_from: 0 or 1, the first number of moves that are
+        numbers. Raises ValueError for values that are no game.
         """
-        known = {*_FIELDS, "moves", "id"} - {"k"}
+        if isinstance(content, str):
+            return cls.parse(content, rules, numbers_from)
         try:
-            values = dict(content)
-            for name in values:
-                one_of("field of a game", name, known)
-            rules = Rules(**values.pop("board", {}))
-            values |= {side: Participant(**values[side]) for side in ("x", "o") if side in values}
-            values |= {"rules": rules, "moves": tuple(parse_cells(values["moves"], rules))}
-            return cls(**values)
-        except (TypeError, KeyError, AttributeError) as error:
-            raise ValueError(f"a game is an object, got {content!r:.200}: {error!r}") from None
+            values: dict[str, Any]
+            values = {"moves": content} if isinstance(content, list) else dict(content)
+            if "steps" in values:
+                values = _fields_of_kaggle(values)
+                numbers_from = 0
+            for name in values.keys() - _IN_JSON:
+                one_of("field of a game", name, _IN_JSON)
+            if "board" in values:
+                board = values.pop("board")
+                rules = _board_of(board) if isinstance(board, str) else rules_of(**board)
+            for side in ("x", "o"):
+                if side in values:
+                    values[side] = _player(values[side])
+            if isinstance(result := values.get("result"), str):
+                values["result"] = SPELLINGS.get(result.lower(), result)
+            values["moves"] = tuple(parse_moves(values["moves"], rules, numbers_from))
+            return cls(rules=rules, **{"origin": "file", **values})
+        except (TypeError, LookupError, AttributeError) as error:
+            expected = "a game is an object with moves, or a list of moves"
+            raise ValueError(f"{expected}, got {content!r:.200}: {error!r}") from None
+
+
+def _player(told: Any) -> Participant:
+    """The player that a text or an object describes."""
+    if isinstance(told, str):
+        return Participant.parse(told)
+    return Participant(**{"kind": "unknown", **told})
+
+
+def _fields_of_kaggle(replay: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a game, with moves as numbers from 0, from a replay of Kaggle's environments.
+
+    `steps` has the empty board, and then the actions of both agents, of which one moves in turn.
+    """
+    board = "3x3"
+    if one_of("game of Kaggle", replay["name"], ("connectx", "tictactoe")) == "connectx":
+        board = "{rows}x{columns}x{inarow}-gravity=true".format(**replay["configuration"])
+    moves = [step[turn % 2]["action"] for turn, step in enumerate(replay["steps"][1:])]
+    names = [{"name": name} for name in replay.get("info", {}).get("TeamNames", ())]
+    players = zip(("x", "o"), names, strict=False)
+    return {"moves": moves, "board": board, **dict(players)}
 
 
 def _rules_in(fields: dict[str, str], usual: Rules) -> Rules:
@@ -233,11 +281,10 @@ def _rules_in(fields: dict[str, str], usual: Rules) -> Rules:
     if "board" not in fields:
         variant = variant or variant_words(usual)
         fields.setdefault("k", str(usual.k))
-    rows, _, cols = fields.pop("board", f"{usual.rows}x{usual.cols}").partition("x")
-    sizes = [_number(rows, "rows"), _number(cols, "cols")]
+    size = fields.pop("board", f"{usual.rows}x{usual.cols}")
     if "k" in fields:
-        sizes.append(_number(fields.pop("k"), "k"))
-    return rules_of(*sizes, **parse_variant(variant))
+        size += f"x{fields.pop('k')}"
+    return _board_of("-".join([size, *variant]))
 
 
 def _number(text: str, what: str) -> int:
@@ -263,38 +310,61 @@ def _utc(text: str) -> str:
 # --- many games ----------------------------------------------------------------------------------
 
 
-def parse_lines(lines: Iterable[str], rules: Rules = SQUARE, source: str = "") -> Iterator[Game]:
-    """The games of lines of text, one a line. Empty lines and comments are skipped.
+def parse_lines(lines: Iterable[str], source: str = "", **reading: Any) -> Iterator[Game]:
+    """The games of lines of text or JSON, one a line. Empty lines and comments are skipped.
 
-    rules: the board of lines that name none. Raises ValueError with the number of a wrong line and
-    with `source`, the name of the file.
+    source: the name of the file, for errors, which name the line. reading: as in `read_games`.
     """
+    yield from _games(_records(lines, f" of {source}" if source else ""), **reading)
+
+
+def _records(lines: Iterable[str], source: str) -> Iterator[tuple[str, str]]:
+    """The lines that are games, after their places."""
     for number, line in enumerate(lines, 1):
-        where = f"line {number} of {source}" if source else f"line {number}"
+        where = f"line {number}{source}"
         if len(line) > MAX_LINE:
             raise ValueError(f"{where}: a game has at most {MAX_LINE:,} characters")
         if line.partition("#")[0].strip():
-            try:
-                yield Game.parse(line, rules)
-            except ValueError as error:
-                raise ValueError(f"{where}: {error}") from None
+            yield where, line
 
 
-def parse_json(text: str | bytes) -> Iterator[Game]:
-    """The games of a JSON list. Raises ValueError with the number of a wrong entry."""
+def parse_json(text: str | bytes, source: str = "the list", **reading: Any) -> Iterator[Game]:
+    """The games of a JSON list, or the one of a JSON object or a list of moves.
+
+    source: the name of the file, for errors, which name the number of the game. reading: as in
+    `read_games`.
+    """
     try:
-        if isinstance(text, bytes):
-            text = text.removeprefix(BOM_UTF8)
-        entries = json_value(text)
-        if not isinstance(entries, list):
-            raise ValueError(f"got {text[:80]!r}")
+        content = json_value(text.removeprefix(BOM_UTF8) if isinstance(text, bytes) else text)
     except ValueError as error:
-        raise ValueError(f"expected a JSON list of games: {error}") from None
-    for number, content in enumerate(entries, 1):
+        raise ValueError(f"expected games as JSON in {source}: {error}") from None
+    is_list = isinstance(content, list) and not (content and _is_move(content[0]))
+    games = enumerate(content if is_list else [content], 1)
+    records = ((f"game {number} of {source}", game) for number, game in games)
+    yield from _games(records, **reading)
+
+
+def _is_move(value: Any) -> bool:
+    """True for a number or a word such as "b2", False for a whole game."""
+    text = str(value).strip() if isinstance(value, (int, str)) else ""
+    return re.fullmatch("[A-Za-z]{1,2}[0-9]{0,2}|[0-9]{1,2}", text) is not None
+
+
+def _games(
+    records: Iterable[tuple[str, Any]],
+    rules: Rules = SQUARE,
+    numbers_from: int | None = None,
+    on_error: Callable[[ValueError], object] | None = None,
+) -> Iterator[Game]:
+    """The games of records, which are lines or JSON values, each after its place."""
+    for where, record in records:
         try:
-            yield Game.from_json(content)
+            yield Game.from_json(record, rules, numbers_from)
         except ValueError as error:
-            raise ValueError(f"game {number} of the list: {error}") from None
+            wrong = ValueError(f"{where}: {error}")
+            if on_error is None:
+                raise wrong from None
+            on_error(wrong)
 
 
 def json_text(games: Iterable[Game]) -> str:

@@ -22,11 +22,10 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
-from codecs import BOM_UTF8
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from tictactoe_env.errors import one_of, printable, whole_number
 from tictactoe_env.files import check_file, read_file
@@ -326,26 +325,48 @@ def _game_of(values: dict[str, Any]) -> Game:
     return Game(rules=rules, moves=tuple(moves), **values)
 
 
-def read_games(path: str | os.PathLike[str], rules: Rules = SQUARE) -> Iterator[Game]:
-    """The games of a file, oldest first: a store, a JSON list, or text with one game a line.
+def read_games(
+    path: str | os.PathLike[str],
+    rules: Rules = SQUARE,
+    numbers_from: int | None = None,
+    on_error: Callable[[ValueError], object] | None = None,
+) -> Iterator[Game]:
+    """The games of a file, oldest first: a store, JSON, or a game a line as text or JSON.
 
     `store.add_many(read_games(path))` adds all of them to a store, or none.
 
-    The content of the file decides which, not its name. A JSON list has at most 16 MB. rules: the
-    board of lines that name none.
+    The content of the file decides which, not its name. One JSON value has at most 16 MB. rules:
+    the board of games that name none. numbers_from: 0 or 1, where moves as numbers begin to count;
+    without it they are refused. on_error: called with the ValueError of a line or an entry that is
+    no game, which is then left out; by default it is raised. It names the place in the file.
     """
+    reading = {"rules": rules, "numbers_from": numbers_from, "on_error": on_error}
     check_file(path)
     with open(path, "rb") as file:
         start = file.read(len(_SQLITE))
     if start == _SQLITE:
         with GameStore(path, read_only=True) as store:
             yield from store
-    elif start.removeprefix(BOM_UTF8)[:1] == b"[":
-        yield from parse_json(read_file(path, MAX_JSON))
+    elif _is_one_value(path):
+        yield from parse_json(read_file(path, MAX_JSON), str(path), **reading)
     else:
         with open(path, encoding="utf-8-sig", errors="surrogateescape") as text:
-            lines = iter(lambda: text.readline(MAX_LINE + 1), "")
-            yield from parse_lines(lines, rules, str(path))
+            yield from parse_lines(_lines(text), str(path), **reading)
+
+
+def _lines(text: TextIO) -> Iterator[str]:
+    """The lines of a file. A line that is too long for a game comes in parts."""
+    return iter(lambda: text.readline(MAX_LINE + 1), "")
+
+
+def _is_one_value(path: str | os.PathLike[str]) -> bool:
+    """True for a file of one JSON value, False if each line is a game by itself."""
+    with open(path, encoding="utf-8-sig", errors="surrogateescape") as text:
+        lines = filter(None, map(str.strip, _lines(text)))
+        first = next(lines, "")
+        is_alone = not next(lines, "")
+    is_closed = first.endswith(("}", "]"))
+    return first.startswith(("{", "[")) and (is_alone or not is_closed)
 
 
 def _damaged(path: Path, what: object) -> StoreError:
