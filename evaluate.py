@@ -31,6 +31,7 @@ with explained("evaluate.py", "play"):
     from apps.terminal.command_line import CommandLine, Flag, Gravity, OneOrNone, read_by
     from apps.terminal.examine import MET, examine, remembers, tree_text
     from apps.terminal.report import PipedConsole
+    from apps.terminal.saved_models import text_of, with_models
     from apps.terminal.talk import Seconds
     from tictactoe_env.certificates import __main__ as verifier
     from tictactoe_env.certificates.certificate import certify, policy_in, read, verify
@@ -110,16 +111,16 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         return int(program(*typed.args, **typed.kwargs) or 0)  # most of them return None
     except (ValueError, OSError) as error:
-        print(f"evaluate.py: {error_text(error)}", file=sys.stderr)
+        print(f"evaluate.py: {error_text(error, words)}", file=sys.stderr)
         return 1
     except KeyboardInterrupt as error:
         print(f"evaluate.py: interrupted{printable(error)}", file=sys.stderr)
         return 130
 
 
-def error_text(error: Exception) -> str:
-    """An error in one line; that of a limit says how to raise it."""
-    text = printable(error)
+def error_text(error: Exception, words: Sequence[str] = ()) -> str:
+    """An error of a command line in one line; that of a limit says how to raise it."""
+    text = text_of(error, "evaluate.py", words)
     if isinstance(error, ProofLimitError):
         text += "; --max-positions and --max-megabytes set the limit"
     return text
@@ -210,7 +211,7 @@ def judged(
             return verify(certificate, limit, progress), certificate
         stated = certificate.stated
     policy = policy_of(spec, rules, "agent")
-    stated = stated or Stated.of(name_of(spec), seed_of(policy))
+    stated = stated or Stated.of(name_of(Path(spec).name), seed_of(policy))
     if rules.cells > TABULATED and (reason := reason_to_vary(policy)):
         return policy, reason
     if keeps(policy, RandomPolicy) and not can_enumerate(rules):
@@ -467,12 +468,12 @@ def write_json(results: Mapping[str, Any], file: Path | None, console: PipedCons
 LINE = CommandLine(
     "evaluate.py",
     {
-        "": evaluate_agents,
-        "--position": show_position,
-        "--tree": show_trees,
-        "--expectations": write_expectations,
-        "--battle": fight,
-        "--history": show_history,
+        "": with_models(evaluate_agents),
+        "--position": with_models(show_position),
+        "--tree": with_models(show_trees),
+        "--expectations": with_models(write_expectations),
+        "--battle": with_models(fight),
+        "--history": with_models(show_history),
         "--program": evaluate_program,
         "--verify": verify_certificates,
     },

@@ -23,8 +23,8 @@ with explained("play.py", "play"):
     from apps.terminal import replay as replays
     from apps.terminal.command_line import CommandLine, Gravity, OneOrNone, read_by
     from apps.terminal.game import TerminalSession, default_store, seats_of
+    from apps.terminal.saved_models import Trust, read_models, text_of
     from apps.terminal.talk import Seconds, Talk
-    from tictactoe_env.errors import printable
     from tictactoe_env.games.game import PERSON
     from tictactoe_env.games.store import GameStore
     from tictactoe_env.notation import parse_size
@@ -63,7 +63,8 @@ Port = Annotated[int, Field(ge=0, le=65_535)]
 @explained("play.py", "play")
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line. Returns the exit code."""
-    program, typed = LINE.parse(arguments)
+    words = sys.argv[1:] if arguments is None else arguments
+    program, typed = LINE.parse(words)
     if hasattr(sys.stdin, "reconfigure"):  # invalid bytes must not end the game
         sys.stdin.reconfigure(errors="replace")
     try:
@@ -74,7 +75,7 @@ def main(arguments: list[str] | None = None) -> int:
         print("\nleft; an unfinished game is not saved")
         return 130
     except (ValueError, OSError) as error:
-        print(f"play.py: {printable(error)}", file=sys.stderr)
+        print(f"play.py: {text_of(error, 'play.py', words)}", file=sys.stderr)
         return 1
     return 0
 
@@ -93,6 +94,7 @@ def play(
     gravity: Gravity = False,
     seed: Natural | None = None,
     store: Store = None,
+    trust: Trust = False,
 ) -> None:
     """Play the games of the options, or show the menu.
 
@@ -111,6 +113,7 @@ def play(
     if seconds is not None and program is None:
         LINE.error("--seconds is for --program: give that too")
     specs = [x or PERSON, o or PERSON]
+    read_models(specs, trust=trust)
     rules = board_of(specs, board, gravity)
     if seed is None:
         seed = secrets.randbelow(MAX_SEED)

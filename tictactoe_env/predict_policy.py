@@ -33,21 +33,23 @@ class PredictPolicy:
     and MaskablePPO have; a model without one, such as a DQN, plays its predicted action either way.
     _learned_on_images: True if the model learned with symmetric=True, as its observation space or
     its environment says. It must be asked about images: `as_policy` turns boards, and moves back.
-    normalizer: the `VecNormalize` of the model's environment, by which the observations go to the
-    model; None without one. A model that was trained behind one and is loaded without its
-    environment plays otherwise than it did.
+    normalizer: the `VecNormalize` by which the observations go to the model; by default that of its
+    environment, or none. A model that was trained behind one and is loaded without its environment
+    plays otherwise than it did.
     While the model has an environment of this package, board and symmetry are those of it. Raises
     ValueError for a model of another board, for one that plays behind a wrapper that `model_env`
     does not know, and for one whose `predict` returns a state, as that of RecurrentPPO does: its
     moves depend on the moves before, so they are no policy.
     """
 
-    def __init__(self, model: Any, rules: Rules, deterministic: bool = True):
+    def __init__(
+        self, model: Any, rules: Rules, deterministic: bool = True, normalizer: Any = None
+    ):
         self.model = model
         self.rules = rules
         self.deterministic = deterministic
         find = getattr(model, "get_vec_normalize_env", None)
-        self.normalizer: Any = find() if callable(find) else None
+        self.normalizer: Any = normalizer or (find() if callable(find) else None)
         space = getattr(model, "observation_space", None)
         self._learned_on_images = isinstance(space, ImageBox)
         env = model_env.env_of(model)
@@ -59,10 +61,10 @@ class PredictPolicy:
         self._dtype = getattr(space, "dtype", np.float32)
         known = {shape: name for name, shape in shapes.items()} | {(rules.cells,): "grid"}
         actions = getattr(getattr(model, "action_space", None), "n", rules.cells)
-        example = f"such as evaluate(model, {_likely_board(self._shape, actions)})"
+        example = f"such as {_likely_board(self._shape, actions)}"
         if self._shape not in known:
             raise ValueError(
-                f"the model's observations have the shape {self._shape}, but {rules} gives "
+                f"the model's observations are {self._shape or space}, but {rules} gives "
                 f"{shapes}: name its board, {example}, or say how it plays by a FunctionPolicy"
             )
         self.observation = known[self._shape]
@@ -172,17 +174,18 @@ class _FrozenNormalizer:
 
 
 def _likely_board(shape: tuple[int, ...] | None, actions: int) -> str:
-    """The board of a model of these observations and actions, as an error shows it."""
+    """How to name the board of a model of these observations and actions, as an error shows it."""
     rows = cols = 4  # an example, where nothing tells
     if shape and len(shape) > 1:
         rows, cols = shape[-2:]
     elif shape and actions in (shape[0], shape[0] // 2):  # cells
         if isqrt(actions) ** 2 == actions:
             rows = cols = isqrt(actions)
-    elif shape:
+    elif shape and actions <= shape[0] // 2:
         rows, cols = shape[0] // 2 // actions, actions
-    law = ", gravity=True" if actions == cols else ""
-    return f"Rules({rows}, {cols}, {min(rows, cols, 4)}{law})"
+    k = min(rows, cols, 4)
+    law, option = (", gravity=True", " --gravity") if actions == cols else ("", "")
+    return f"evaluate(model, Rules({rows}, {cols}, {k}{law})) or --board {rows}x{cols}x{k}{option}"
 
 
 def _network(model: Any) -> Any:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,13 +24,16 @@ from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.games.game import MAX_NAME, PERSON, Participant
-from tictactoe_env.opponents import RUN, TRAINED, Player, resolve
+from tictactoe_env.opponents import AGENT, RUN, TRAINED, Player, resolve
 from tictactoe_env.policy import Policy, RandomPolicy, keeps, sample
 from tictactoe_env.rules import Boards, Rules, side_to_move
 from tictactoe_env.search.mcts import MCTSPolicy
 from training.checkpoint import MODEL
 from training.values import FILE as VALUES
 from training.values import MEANING, read_values
+
+if TYPE_CHECKING:
+    from tictactoe_env.sb3 import SavedModel
 
 VALUES_FOLDER = Path(__file__).with_name("tables")  # own values and growth of the package's agents
 # Cells. A search is tabulated up to here, for its expected values: 3 s with 1,000 playouts a move.
@@ -51,6 +54,7 @@ NAMES_TEXT = """\
                      trained agents by the names that the page calls them
   latest:dqn         the newest run of an agent in models/ or runs/
   runs/dqn-0         the folder of a run, or the path of a certificate
+  model.zip          a model that Stable-Baselines3 saved, with --trust
   learner            a trie that learns from your games, in runs/learner"""
 """The players, for the help of a command line."""
 
@@ -201,6 +205,12 @@ def _on(legal: NDArray[np.bool_], numbers: NDArray[np.floating[Any]]) -> list[fl
 
 # --- players by name ------------------------------------------------------------------------------
 
+MODELS: dict[str, SavedModel] = {}
+"""The models of Stable-Baselines3 that have been read because the user trusts them, by their texts.
+
+Each is a player by this text from then on.
+"""
+
 
 def seat_of(spec: str, rules: Rules, what: str = "player") -> Seat:
     """The seat of `human`, `human:Ann`, or any player that `player_of` knows.
@@ -223,6 +233,8 @@ def player_of(spec: str, rules: Rules | None = None, what: str = "player") -> Pl
     """
     if spec in (LEARNER, LEARNER_ID):
         return Player(LEARNER_ID, RUN, place=LEARNER_FOLDER)
+    if spec in MODELS:
+        return Player(spec, AGENT)
     others = [PERSON, LEARNER] if what == "player" else []
     player = resolve(spec, rules, what, also=others)
     if player.place is not None and not player.id.isprintable():
@@ -238,6 +250,9 @@ def seat_at(player: Player, rules: Rules) -> Seat:
     """
     if player.place is not None:
         return _run_seat(player, rules)
+    if player.id in MODELS:
+        name = MODELS[player.id].path.name[-MAX_NAME:]
+        return Seat(Participant("agent", name), rules, MODELS[player.id].policy(rules))
     policy = model = player.policy(rules)
     if player.kind == TRAINED:
         source = facts_of(player.id, rules).sha256_of_moves
@@ -315,11 +330,20 @@ def path_of(spec: str, rules: Rules | None = None, what: str = "player") -> Path
 
 
 def board_of(specs: Iterable[str], given: Rules | None = None, gravity: bool = False) -> Rules:
-    """The board that is given, or that of the first saved run among some players, or 3x3.
+    """The board that is given, or that of the first saved run or model among some players, or 3x3.
 
-    gravity: whether pieces fall on it in any case.
+    gravity: whether pieces fall on it in any case, as they do if a model chooses columns.
     """
-    paths = (path_of(spec) for spec in specs)
-    saved = (read(path).rules for path in paths if path is not None)
-    rules = given or next(saved, Rules())
-    return replace(rules, gravity=True) if gravity else rules
+    specs = list(specs)
+    models = [MODELS[spec] for spec in specs if spec in MODELS]
+    rules = given or next(filter(None, map(_saved_board, specs)), Rules())
+    falls = gravity or any(model.by_column for model in models)
+    return replace(rules, gravity=True) if falls else rules
+
+
+def _saved_board(spec: str) -> Rules | None:
+    """The board of a saved run, or of a model if it is known."""
+    if spec in MODELS:
+        return MODELS[spec].board
+    path = path_of(spec)
+    return None if path is None else read(path).rules

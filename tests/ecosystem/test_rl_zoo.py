@@ -10,7 +10,8 @@ import pytest
 from rl_zoo3 import ALGOS
 from sb3_contrib import MaskablePPO
 
-from tictactoe_env import evaluate
+from tictactoe_env import Rules, evaluate
+from tictactoe_env.sb3 import SavedModel
 
 FILES = Path(__file__).resolve().parent.parent.parent / "examples" / "rl_zoo"
 ENV = "tictactoe_env/TicTacToe-v0"
@@ -57,7 +58,22 @@ def test_the_file_trains_against_its_opponent(name, tmp_path):
         with pytest.raises(ValueError, match="returns a state"):
             evaluate(loaded)
     else:
-        evaluate(loaded)
+        saved = SavedModel(folder / f"{RUN}.zip")
+        assert type(saved.model) is ALGOS[name]
+        assert evaluate(saved.policy()) == evaluate(loaded)
+
+
+def test_the_board_and_the_statistics_of_a_model_are_found_where_they_are_saved(tmp_path):
+    game = ("--env-kwargs", "rows:3", "cols:4", "k:3", "gravity:True", "actions:'columns'")
+    evaluated = ("--eval-freq", 1_000, "--n-eval-envs", 1)  # the best model is kept
+    folder, _ = train(tmp_path, "ppo", *game, "-params", "normalize:True", *evaluated)
+    for file in (folder / "best_model.zip", folder / f"{RUN}.zip"):
+        saved = SavedModel(file)
+        assert saved.statistics == folder / RUN / "vecnormalize.pkl"
+        found = evaluate(saved.policy())
+        assert found.rules == Rules(3, 4, 3, gravity=True)
+        raw = SavedModel(file, normalize="none").policy()
+        assert evaluate(raw) == evaluate(ALGOS["ppo"].load(file), found.rules) != found
 
 
 def test_enjoy_plays_the_games_of_a_trained_agent(tmp_path):

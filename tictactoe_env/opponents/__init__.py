@@ -36,6 +36,7 @@ from pathlib import Path
 from pkgutil import resolve_name
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
+from zipfile import is_zipfile
 
 from tictactoe_env.errors import unknown_name
 from tictactoe_env.policy import Policy, as_policy, checked_weights, keeps
@@ -328,12 +329,34 @@ def _saved_place(
         path = Path(spec)
         if not path.exists():
             raise unknown_name("run or player", text, known_names())
-        if path.suffix == ".zip":
-            raise ValueError(f"{text!r} may execute code: load it yourself, and pass the model")
+        if is_model(path):
+            raise UntrustedModelError(path)
         return runs.place_of(path)
     if text in runs.agents_with_runs():
         raise ValueError(f"unknown player {text!r}: its newest run is {LATEST}{text}")
     raise unknown_name(what, text, {*known_names(), *also})
+
+
+def is_model(path: str | os.PathLike[str]) -> bool:
+    """True if a path is that of a zip, as the models are that Stable-Baselines3 saves."""
+    return Path(path).suffix == ".zip" or (os.path.isfile(path) and is_zipfile(path))
+
+
+class UntrustedModelError(ValueError):
+    """A model that Stable-Baselines3 saved: whoever reads it executes the code in it."""
+
+    def __init__(self, path: Path):
+        self.path = path
+        super().__init__(
+            self.text(
+                "from tictactoe_env.sb3 import SavedModel; "
+                f"opponent = SavedModel({str(path)!r}).policy()"
+            )
+        )
+
+    def text(self, how: str) -> str:
+        """The error in one line. how: what to do if one trusts the file."""
+        return f"reading {str(self.path)!r} may execute code in it; if you trust it: {how}"
 
 
 # --- the registry ---------------------------------------------------------------------------------

@@ -30,6 +30,7 @@ from tictactoe_env.sb3.maskable_buffers import (
 )
 from tictactoe_env.sb3.maskable_dqn import MaskableDQN
 from tictactoe_env.sb3.maskable_policies import MaskableDQNPolicy
+from tictactoe_env.sb3.saved_model import SavedModel
 from tictactoe_env.sb3.vec_env import TicTacToeVecEnv
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "MaskableDictReplayBuffer",
     "MaskableReplayBuffer",
     "MaskableReplayBufferSamples",
+    "SavedModel",
     "SelfPlay",
     "TicTacToeVecEnv",
 ]

@@ -1,0 +1,78 @@
+"""Evaluate a saved model exactly: `python -m tictactoe_env.sb3 model.zip --trust`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from shlex import join
+
+from tictactoe_env.certificates.certificate import certify, write
+from tictactoe_env.certificates.stated import name_of
+from tictactoe_env.errors import in_one_line, printable
+from tictactoe_env.exact.evaluation import evaluate
+from tictactoe_env.notation import parse_size
+from tictactoe_env.opponents import UntrustedModelError
+from tictactoe_env.rules import Rules
+from tictactoe_env.sb3.saved_model import SavedModel
+
+_PROGRAM = "python -m tictactoe_env.sb3"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Evaluate a model. The exit code: 0, 1 for one that is refused, 2 for wrong arguments."""
+    parser = argparse.ArgumentParser(
+        prog=_PROGRAM,
+        description="Print the exact results of a model that Stable-Baselines3, sb3-contrib or "
+        "RL Zoo saved, and whether any opponent can beat it.",
+        allow_abbrev=False,
+    )
+    add = parser.add_argument
+    add("file", type=Path, metavar="FILE", help="the model, such as model.zip")
+    add("--trust", action="store_true", help="read it; code in it is executed")
+    add("--board", metavar="4x4x3", help="rows, columns and marks in a row (default: 3x3x3)")
+    add("--gravity", action="store_true", help="pieces fall, as in Connect Four")
+    add(
+        "--symmetric",
+        action="store_true",
+        help="it learned with symmetric=True, behind a wrapper that hides it",
+    )
+    add(
+        "--normalize",
+        metavar="FILE",
+        help="the statistics of its VecNormalize, or none (default: those beside the model)",
+    )
+    add(
+        "--algorithm",
+        metavar="MODULE:CLASS",
+        default="",
+        help="the class that saved it (default: known by what is in the file)",
+    )
+    add("--certificate", type=Path, metavar="FILE", help="also write a certificate of its moves")
+    given = in_one_line(parser).parse_args(arguments)
+    if not given.trust:
+        typed = sys.orig_argv if arguments is None else [*_PROGRAM.split(), *arguments]
+        refusal = UntrustedModelError(given.file).text(join([*typed, "--trust"]))
+        print(f"{_PROGRAM}: {printable(refusal)}", file=sys.stderr)
+        return 1
+    try:
+        board = given.board and parse_size(given.board)
+        model = SavedModel(given.file, given.symmetric or None, given.normalize, given.algorithm)
+        rules = board or model.board or Rules()
+        if given.gravity:
+            rules = replace(rules, gravity=True)
+        policy = model.policy(rules)
+        print(printable(model))
+        print(evaluate(policy))
+        if given.certificate:
+            write(certify(policy, name_of(given.file.name)), given.certificate)
+    except (ValueError, OSError) as error:
+        print(f"{_PROGRAM}: {printable(error)}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
