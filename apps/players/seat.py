@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,7 +24,16 @@ from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.games.game import MAX_NAME, PERSON, Participant
-from tictactoe_env.opponents import RUN, TRAINED, Player, resolve
+from tictactoe_env.opponents import (
+    BEST_RESPONSE,
+    RESPONSE_TO,
+    RUN,
+    TRAINED,
+    Player,
+    best_response_to,
+    foe_of,
+    resolve,
+)
 from tictactoe_env.policy import Policy, RandomPolicy, keeps, sample
 from tictactoe_env.rules import Boards, Rules, side_to_move
 from tictactoe_env.search.mcts import MCTSPolicy
@@ -51,7 +60,9 @@ NAMES_TEXT = """\
                      trained agents by the names that the page calls them
   latest:dqn         the newest run of an agent in models/ or runs/
   runs/dqn-0         the folder of a run, or the path of a certificate
-  learner            a trie that learns from your games, in runs/learner"""
+  learner            a trie that learns from your games, in runs/learner
+  best-response:dqn  the exact best response to any of these; best-response alone
+                     is that to the only other player of the command"""
 """The players, for the help of a command line."""
 
 
@@ -223,6 +234,8 @@ def player_of(spec: str, rules: Rules | None = None, what: str = "player") -> Pl
     """
     if spec in (LEARNER, LEARNER_ID):
         return Player(LEARNER_ID, RUN, place=LEARNER_FOLDER)
+    if (foe := foe_of(spec)) is not None:
+        return player_of(foe, rules, "agent").best_response
     others = [PERSON, LEARNER] if what == "player" else []
     player = resolve(spec, rules, what, also=others)
     if player.place is not None and not player.id.isprintable():
@@ -238,6 +251,8 @@ def seat_at(player: Player, rules: Rules) -> Seat:
     """
     if player.place is not None:
         return _run_seat(player, rules)
+    if player.foe is not None:
+        return _response_seat(player.foe, rules)
     policy = model = player.policy(rules)
     if player.kind == TRAINED:
         source = facts_of(player.id, rules).sha256_of_moves
@@ -248,6 +263,18 @@ def seat_at(player: Player, rules: Rules) -> Seat:
     elif isinstance(policy, MinimaxPolicy):
         policy.probs(np.zeros((1, rules.cells), dtype=np.int8))
     return Seat(Participant("agent", player.id), rules, policy, model)
+
+
+def _response_seat(foe: Player, rules: Rules) -> Seat:
+    """The seat of the best response to a player; to one that learns, as that plays now."""
+    if rules.cells <= TABULATED:
+        policy = seat_at(foe, rules).policy
+        assert policy is not None, "it is no person"
+    else:  # nobody learns there, and the seat of a run would load its network
+        policy = foe.policy(rules)
+    response = best_response_to(policy, rules)
+    name = RESPONSE_TO + foe.id[len(RESPONSE_TO) - MAX_NAME :]
+    return Seat(Participant("agent", name), rules, response)
 
 
 def _run_seat(player: Player, rules: Rules) -> Seat:
@@ -314,12 +341,28 @@ def path_of(spec: str, rules: Rules | None = None, what: str = "player") -> Path
     return place if place is not None and place.exists() else None
 
 
+def with_foe(specs: Sequence[str]) -> list[str]:
+    """The players of a command; "best-response" alone becomes that to the only other player.
+
+    Raises ValueError if there is none, or more than one, or if that is a person.
+    """
+    others = [spec for spec in specs if spec != BEST_RESPONSE]
+    foes = [spec for spec in others if spec.partition(":")[0].lower() != PERSON]
+    if len(others) < len(specs) and len(foes) != 1:
+        raise ValueError(
+            f"{BEST_RESPONSE} replies to the only other player, got {len(foes)}: name the player, "
+            f"as in {RESPONSE_TO}trie"
+        )
+    return [RESPONSE_TO + foes[0] if spec == BEST_RESPONSE else spec for spec in specs]
+
+
 def board_of(specs: Iterable[str], given: Rules | None = None, gravity: bool = False) -> Rules:
     """The board that is given, or that of the first saved run among some players, or 3x3.
 
-    gravity: whether pieces fall on it in any case.
+    In best-response:RUN it is that of the run. gravity: whether pieces fall on it in any case.
     """
-    paths = (path_of(spec) for spec in specs)
+    foes = (spec.rpartition(RESPONSE_TO)[2] for spec in specs)
+    paths = (path_of(spec) for spec in foes)
     saved = (read(path).rules for path in paths if path is not None)
     rules = given or next(saved, Rules())
     return replace(rules, gravity=True) if gravity else rules
