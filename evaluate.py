@@ -24,7 +24,15 @@ with explained("evaluate.py", "play"):
     from apps.players.program import SECONDS, Program
     from apps.players.pupil import learns
     from apps.players.rounds import board_of_histories
-    from apps.players.seat import NAMES_TEXT, board_of, path_of, policy_of, seat_of, seed_of
+    from apps.players.seat import (
+        NAMES_TEXT,
+        board_of,
+        path_of,
+        policy_of,
+        seat_of,
+        seed_of,
+        with_foe,
+    )
     from apps.players.titles import id_of
     from apps.terminal import report
     from apps.terminal.battle import battle as play_games
@@ -109,7 +117,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
     program, typed = LINE.parse(words)
     try:
-        return int(program(*typed.args, **typed.kwargs) or 0)  # most of them return None
+        return int(program(*with_foe(typed.args), **typed.kwargs) or 0)  # most of them return None
     except (ValueError, OSError) as error:
         print(f"evaluate.py: {error_text(error, words)}", file=sys.stderr)
         return 1
@@ -167,7 +175,7 @@ def evaluate_agents(
             text = f"{name}: {text}"
         report.say(text, console, "bold")
     for name, certificate in certificates.items():
-        report.certificate(certificate, console)
+        report.certificate(certificate, console, players[name])
         if rules.cells <= TABULATED and (pupil := seat_of(named[name], rules, "agent").pupil):
             learned = f"{name} has {pupil.text}: these are the results of what it plays now"
             report.say(learned, console)

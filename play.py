@@ -17,7 +17,7 @@ with explained("play.py", "play"):
     from rich.console import Console
 
     from apps.players.program import SECONDS, Program
-    from apps.players.seat import KINDS, NAMES_TEXT, OWN, board_of
+    from apps.players.seat import KINDS, NAMES_TEXT, OWN, board_of, with_foe
     from apps.players.titles import id_of
     from apps.terminal import menu
     from apps.terminal import replay as replays
@@ -112,7 +112,7 @@ def play(
     """
     if seconds is not None and program is None:
         LINE.error("--seconds is for --program: give that too")
-    specs = [x or PERSON, o or PERSON]
+    specs = with_foe([x or PERSON, o or PERSON])
     read_models(specs, trust=trust)
     rules = board_of(specs, board, gravity)
     if seed is None:

@@ -78,6 +78,24 @@ def test_several_agents_get_a_cross_table_and_a_run_has_many_names(
     assert by_file == by_name == rows_of(printed)[: len(by_file)]
 
 
+def test_a_best_response_replies_to_the_only_other_player(capsys, tmp_path, lines):
+    """As the best response that is named, on the board of that player."""
+    slips = make_opponent("minimax-slip=0.5", RECTANGLE)
+    path = certified(tmp_path / "slips.json", slips, RECTANGLE)
+    printed = shown(capsys, path, "best-response")
+    assert printed == shown(capsys, path, f"best-response:{path}")
+    table = rows_of(printed)
+    win, draw, loss, _ = map(float, next(row for row in table if row[1] == "best response")[2:])
+    row, of_response = table[-2:]
+    assert (row[0], row[2]) == ("slips.json", f"{win:.1f}/{draw:.1f}/{loss:.1f}")
+    assert of_response[0] == "best-response:slips.json"
+    assert "won 0, best-response" in shown(capsys, "gambler best-response --battle 2")
+    larger = shown(capsys, lines[0], "best-response")
+    assert ["both.json", "0.0/100.0/0.0", "0.0/100.0/0.0"] in rows_of(larger)
+    for others in ("", "trie dqn", "best-response"):
+        assert "best-response:" in error_of(capsys, others, "best-response")
+
+
 def test_the_board_is_that_of_the_run_and_what_its_certificate_states_is_not_believed(
     capsys, tmp_path
 ):

@@ -85,8 +85,10 @@ REFUSED = """
     search-depht=3     | search 'depht' 'depth'
     search-depth=2-depth=3 | depth search
     runs/none          | 'runs/none'
+    best-response:rnadom | 'rnadom' mean 'random'
+    best-response:search-seconds=1 | clock
 """
-ODD = ("", "''"), ("x" * 5000, "'xxx")
+ODD = ("", "''"), ("x" * 5000, "'xxx"), ("best-response:" * 500 + "trie", "best-response: 4")
 
 
 @pytest.mark.parametrize(("name", "mentions"), [*cases(REFUSED), *ODD])
@@ -123,6 +125,7 @@ def test_latest_is_the_newest_run_of_an_agent_on_this_board_if_there_is_one(runs
         ("latest:dqn", "'dqn' models/ runs/ sarsa, trie"),
         ("sarsa", "'sarsa' latest:sarsa"),
         ("self", "'self' add_snapshot"),
+        ("best-response", "add_snapshot best-response:NAME"),
     ):
         with refuses(*reason.split()):
             make_opponent(name, RECTANGLE)
@@ -153,10 +156,12 @@ DOORS = {
 def test_what_one_door_accepts_all_accept(runs, door):
     for spec in ("random", "minimax-slip=0.1", "search-depth=1", "mcts-playouts=1", "trie"):
         DOORS[door](spec)
-    player = DOORS[door]("latest:sarsa")
-    if door in ("seat", "policy", "page"):
-        expected = make_opponent("runs/sarsa-3x3", Rules()).table
-        assert np.array_equal(getattr(player, "policy", player).table, expected)
+        DOORS[door](f"best-response:{spec}")
+    for prefix in ("", "best-response:", "best-response:best-response:"):
+        player = DOORS[door](f"{prefix}latest:sarsa")
+        if door in ("seat", "policy", "page"):
+            expected = make_opponent(f"{prefix}runs/sarsa-3x3", Rules()).table
+            assert np.array_equal(getattr(player, "policy", player).table, expected)
 
 
 @pytest.mark.parametrize("door", DOORS)

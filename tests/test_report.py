@@ -1,6 +1,5 @@
 """What is printed about certificates: results, the verdict, and tables of several players."""
 
-import pytest
 from consoles import printed
 from sample_players import CellPlayer
 from text_cases import rows_of
@@ -29,12 +28,23 @@ def test_a_certificate_is_shown_with_its_training_all_rates_and_the_best_achieva
     assert row(shown, "X", "random") == [*random, "+0.2968"]  # 737/1260, 8/63, 121/420
     assert row(shown, "O", "random") == [*random[::-1], "-0.2968"]
     assert row(shown, "X", show.LIMIT)[:3] == ["99.4792", "0.5208", "0.0000"]
-    worst = content.results["O"]
-    found = list(map(float, row(shown, "O", show.BEST)[2:]))
-    assert found == pytest.approx([100 * worst.worst_case_loss, worst.worst_case_value], abs=1e-4)
+    assert row(shown, "O", show.BEST) == ["0.0000", "0.5208", "99.4792", "-0.9948"]  # 1/192
+    assert row(shown, "X", show.BEST) == ["0.9524", "5.6085", "93.4392", "-0.9249"]
+    assert row(shown, "X", show.MOST_WINS) == ["1.5873", "4.5503", "93.8624", "-0.9228"]
     words = ("somebody-quick on 3x3", "seed 7", "4,096 steps (8.2 s)", "2,048", "first unbeatable")
     assert [word for word in (*words, "X only", "all 4,520 positions") if word not in shown] == []
     assert shown.count("\n") < 25, "no line is broken, though the console is narrower"
+
+
+def test_of_a_large_proof_the_best_response_and_the_most_wins_are_shown_as_far_as_stated(
+    monkeypatch,
+):
+    content = certify(RANDOM, "somebody", reach_only=True)
+    assert row(printed(show.certificate, content), "X", show.BEST)[0] == "0.9524"
+    monkeypatch.setattr(show, "CHEAP", 1_000)
+    shown = printed(show.certificate, content)
+    assert row(shown, "X", show.BEST) == ["", "", "", "-0.9249"]
+    assert row(shown, "X", show.MOST_WINS) == ["", "", "93.8624", ""]
 
 
 def test_a_small_chance_of_a_loss_and_illegal_moves_are_shown_and_what_nobody_can_avoid():
@@ -49,4 +59,6 @@ def test_a_small_chance_of_a_loss_and_illegal_moves_are_shown_and_what_nobody_ca
 def test_names_are_the_last_parts_of_paths_and_all_different():
     specs = ["runs/dqn-0", "runs/dqn-1/", "a/x", "b/x", "a/x", "random", "random"]
     names = ["dqn-0", "dqn-1", "a/x", "b/x", "a/x (2)", "random", "random (2)"]
+    specs.append("best-response:runs/dqn-0")
+    names.append("best-response:dqn-0")
     assert show.names_of(specs) == names

@@ -1,23 +1,27 @@
 """Best responses as players: exact against any policy, in pools, environments and starts."""
 
+from functools import cache
+
 import gymnasium as gym
 import numpy as np
 import pytest
 from json_certificates import certified
-from oracles.plain_game import Player
-from sample_players import FixedPlayer, LineCounter, random_table
+from oracles.plain_game import Player, plain
+from sample_players import CellPlayer, FixedPlayer, LineCounter, Stubborn, random_table
 from text_cases import refuses
 
+from apps.terminal.battle import play
 from tictactoe_env import (
     RandomPolicy,
     Rules,
     TicTacToeVectorEnv,
+    make_opponent,
     plain_proof,
 )
-from tictactoe_env.exact.best_response import best_responses
+from tictactoe_env.exact.best_response import best_responses, results_of_responses
 from tictactoe_env.exact.match import exact_result
 from tictactoe_env.exact.positions import positions_of
-from tictactoe_env.exact.proof import Limit, ProofLimitError
+from tictactoe_env.exact.proof import BoardReach, Limit, ProofLimitError, reach_of
 from tictactoe_env.exact.responses import best_response_player, response_to_learner
 from tictactoe_env.notation import board_text, parse_board
 from tictactoe_env.policy import CanonicalPolicy
@@ -74,6 +78,82 @@ def test_a_best_response_gets_all_that_can_be_got_and_wins_from_each_counterexam
         _, rewards, ended, _, _ = env.step(policy.probs(env.boards).argmax(axis=1))
         assert (rewards[ended & ~over] == -1).all()
         over |= ended
+
+
+def tried(policy, rules, mark, key):
+    """A policy's chances (win, draw, loss, illegal), and the plies of its losses less its wins.
+
+    Every reply is tried, and the one with the least key(chances) taken.
+    """
+    game = plain(rules)
+
+    @cache
+    def from_here(board, ply):
+        outcome = game.positions[board]
+        if outcome is not None:
+            return np.array(
+                [outcome == mark, outcome == 0, outcome == -mark, 0, -ply * outcome * mark]
+            )
+        after = {cell: game.after(board, cell) for cell in game.legal(board)}
+        if game.mover(board) != mark:
+            replies = (from_here(child, ply + 1) for child in after.values())
+            return min(replies, key=lambda found: key(found.round(9).tolist()))
+        illegal = np.array([0, 0, 1, 1, ply + 1])
+        (probs,) = policy.probs(np.array([board], dtype=np.int8))
+        moves = np.flatnonzero(probs).tolist()
+        return sum(
+            probs[cell] * (from_here(after[cell], ply + 1) if cell in after else illegal)
+            for cell in moves
+        )
+
+    return from_here(game.empty, 0)
+
+
+def by_value(found):
+    win, _, loss, _, plies = found
+    return round(win - loss, 9), -loss, plies
+
+
+def by_wins(found):
+    win, _, loss, _, plies = found
+    return -loss, round(win - loss, 9), plies
+
+
+TRIED = [
+    *((RandomPolicy(rules), rules) for rules in (Rules(), Rules(2, 4, 2), Rules(3, 3, 3, True))),
+    *((player, Rules()) for player in (CellPlayer(0), Stubborn(), random_table(Rules()))),
+    *((make_opponent(name, Rules()), Rules()) for name in ("minimax-slip=0.1", "trie")),
+]
+
+
+@pytest.mark.parametrize("place", range(len(TRIED)))
+def test_the_one_best_response_has_the_results_that_trying_every_reply_finds(place):
+    policy, rules = TRIED[place]
+    response = best_response_player(policy, rules, deterministic=True).player
+    assert set(response.table.ravel()) == {0, 1}
+    for side, mark in (("X", 1), ("O", -1)):
+        best, most = (tried(policy, rules, mark, key)[:4] for key in (by_value, by_wins))
+        expected = [best] if most[2] < best[2] + 1e-9 else [best, most]
+        for reach in (
+            reach_of({side: policy}, side, rules),
+            BoardReach({side: policy}, side, rules),
+        ):
+            results = results_of_responses(reach)
+            found = [(one.win, one.draw, one.loss, one.illegal) for one in results]
+            np.testing.assert_allclose(found, expected, atol=1e-12)
+        played = exact_result(policy, response, rules, side=side)
+        assert (played.win, played.draw, played.loss, played.illegal) == pytest.approx(found[0])
+        stated = best_responses(policy, rules)[side]
+        assert (stated.value, stated.loss) == pytest.approx((best[0] - best[2], most[2]))
+
+
+@pytest.mark.parametrize("rules", [Rules(), BIG], ids=str)
+def test_the_one_best_response_wins_in_the_fewest_moves(rules):
+    player = CanonicalPolicy(careless(rules), rules)
+    response = best_response_player(player, rules, deterministic=True).player
+    lost = best_responses(player, rules)
+    assert len(play(player, response, rules, 0)) == len(lost["X"].losing_line)
+    assert len(play(response, player, rules, 0)) == len(lost["O"].losing_line)
 
 
 def test_targets_ask_for_more_than_a_draw():

@@ -16,7 +16,7 @@ from text_cases import refuses
 
 import train
 from agents import TRAINABLE
-from apps.players.seat import KINDS, board_of, seat_of
+from apps.players.seat import KINDS, board_of, seat_of, with_foe
 from apps.players.titles import GROUPS
 from apps.terminal import talk
 from apps.terminal.game import TerminalSession, seats_of
@@ -225,7 +225,9 @@ def test_a_certificate_sets_the_board(tmp_path, trie, monkeypatch):
         seat_of("humna", Rules())
     write(certify(RandomPolicy(), "dqn", Rules(2, 3, 2)), tmp_path / "small.json")
     players = ["minimax", "human", "small.json"]
-    assert board_of(players) == Rules(2, 3, 2)
+    assert board_of(players) == board_of(["best-response:small.json"]) == Rules(2, 3, 2)
+    with refuses("best-response:trie"):
+        with_foe(["human:Ann", "best-response"])
     assert board_of(players, Rules(2, 4, 3), gravity=True) == Rules(2, 4, 3, gravity=True)
     shutil.copytree(trie, tmp_path / "runs" / "trie-0")
     seat = seat_of("latest:trie", Rules())

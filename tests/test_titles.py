@@ -20,6 +20,8 @@ TITLES = {
     "mcts-milliseconds=100": "Tree search, milliseconds=100",
     "dqn-duel-first": "The opener",
     "runs/group/a run of mine": "a run of mine",
+    "best-response:runs/group/dqn-0": "Best response to dqn-0",
+    "best-response:minimax-slip=0.3": "Best response to Easy opponent",
 }
 
 
@@ -31,6 +33,7 @@ def test_a_player_has_a_name_that_people_understand(id):
 def test_command_lines_take_the_names_for_people_unless_a_program_has_its_own():
     assert evaluate.LINE.parse(["gambler"])[1].args == ("dqn-duel-second",)
     assert play.LINE.parse(["--o", "The parrot"])[1].kwargs == {"o": "trie-tophep"}
+    assert id_of("best-response:gambler") == "best-response:dqn-duel-second"
     register_opponent("gambler", RandomPolicy)
     try:
         assert id_of("gambler") == "gambler"

@@ -40,7 +40,8 @@ class Entry:
     facts: its certificate without the moves; None for a player without one. is_verified: True if
     all results follow from the moves. sha256: of the certificate's file, or of the moves of a
     trained player. reason: why the certificate is broken, or "". learned: the games that a run has
-    learned from since its training; None if it does not learn.
+    learned from since its training; None if it does not learn. foe: of a best response, the entry
+    of the player that it replies to, on whose boards it plays.
     """
 
     player: Player
@@ -49,6 +50,7 @@ class Entry:
     sha256: str = ""
     reason: str = ""
     learned: int | None = field(default=None, compare=False)
+    foe: Entry | None = None
 
     @property
     def id(self) -> str:
@@ -149,6 +151,8 @@ class Entry:
     @property
     def rules(self) -> Rules | None:
         """The board of its certificate, or of the learner; None for any board of `max_cells`."""
+        if self.foe is not None:
+            return self.foe.rules
         if self.facts is not None:
             return self.facts.rules
         return pupil.LEARNER_RULES if self.learned is not None else None
@@ -156,6 +160,8 @@ class Entry:
     @property
     def max_cells(self) -> int:
         """The most cells of a board on which it plays."""
+        if self.foe is not None:
+            return self.foe.max_cells
         options = dict(self.player.options)
         is_limited = options.get("depth") or options.get("seconds")
         name = self.player.name
@@ -182,6 +188,8 @@ class Entry:
         """True if it plays on this board."""
         if self.broken:
             return False
+        if self.foe is not None:
+            return self.foe.plays(rules)
         if self.kind == TRAINED:
             return opponents.is_trained(self.id, rules)
         if self.rules:
@@ -239,6 +247,7 @@ class Gallery:
     def player(self, id: str, rules: Rules | None = None) -> Player:
         """The player of an id, a name with options, or `latest:AGENT` (its newest run).
 
+        `best-response:ID` is the best response to any of them.
         rules: prefer a run on this board. Only `latest:AGENT` reads certificates. Raises
         UnknownPlayerError (a ValueError), with a guess, and ValueError for a wrong option and for a
         trained agent that does not play on `rules`.
@@ -246,6 +255,8 @@ class Gallery:
         named = opponents.named_player(id, rules)
         if named is not None:
             return named
+        if (foe := opponents.foe_of(id)) is not None:
+            return self.player(foe, rules).best_response
         folders = list(self.folders.values())
         if id == LEARNER:
             id = LEARNER_ID
@@ -288,6 +299,8 @@ class Gallery:
         if player.kind == TRAINED:
             facts = facts_of(player.id)
             return Entry(player, facts, sha256=facts.sha256_of_moves)
+        if player.foe is not None:
+            return Entry(player, foe=self._entry(player.foe))
         if player.place is None:
             return Entry(player)
         entry = _run_entry(player, pupil.stamp_of(player.place / learned.FILE))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,7 +24,17 @@ from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.games.game import MAX_NAME, PERSON, Participant
-from tictactoe_env.opponents import AGENT, RUN, TRAINED, Player, resolve
+from tictactoe_env.opponents import (
+    AGENT,
+    BEST_RESPONSE,
+    RESPONSE_TO,
+    RUN,
+    TRAINED,
+    Player,
+    best_response_to,
+    foe_of,
+    resolve,
+)
 from tictactoe_env.policy import Policy, RandomPolicy, keeps, sample
 from tictactoe_env.rules import Boards, Rules, side_to_move
 from tictactoe_env.search.mcts import MCTSPolicy
@@ -55,7 +65,9 @@ NAMES_TEXT = """\
   latest:dqn         the newest run of an agent in models/ or runs/
   runs/dqn-0         the folder of a run, or the path of a certificate
   model.zip          a model that Stable-Baselines3 saved, with --trust
-  learner            a trie that learns from your games, in runs/learner"""
+  learner            a trie that learns from your games, in runs/learner
+  best-response:dqn  the exact best response to any of these; best-response alone
+                     is that to the only other player of the command"""
 """The players, for the help of a command line."""
 
 
@@ -235,6 +247,8 @@ def player_of(spec: str, rules: Rules | None = None, what: str = "player") -> Pl
         return Player(LEARNER_ID, RUN, place=LEARNER_FOLDER)
     if spec in MODELS:
         return Player(spec, AGENT)
+    if (foe := foe_of(spec)) is not None:
+        return player_of(foe, rules, "agent").best_response
     others = [PERSON, LEARNER] if what == "player" else []
     player = resolve(spec, rules, what, also=others)
     if player.place is not None and not player.id.isprintable():
@@ -253,6 +267,8 @@ def seat_at(player: Player, rules: Rules) -> Seat:
     if player.id in MODELS:
         name = MODELS[player.id].path.name[-MAX_NAME:]
         return Seat(Participant("agent", name), rules, MODELS[player.id].policy(rules))
+    if player.foe is not None:
+        return _response_seat(player.foe, rules)
     policy = model = player.policy(rules)
     if player.kind == TRAINED:
         source = facts_of(player.id, rules).sha256_of_moves
@@ -263,6 +279,18 @@ def seat_at(player: Player, rules: Rules) -> Seat:
     elif isinstance(policy, MinimaxPolicy):
         policy.probs(np.zeros((1, rules.cells), dtype=np.int8))
     return Seat(Participant("agent", player.id), rules, policy, model)
+
+
+def _response_seat(foe: Player, rules: Rules) -> Seat:
+    """The seat of the best response to a player; to one that learns, as that plays now."""
+    if rules.cells <= TABULATED:
+        policy = seat_at(foe, rules).policy
+        assert policy is not None, "it is no person"
+    else:  # nobody learns there, and the seat of a run would load its network
+        policy = foe.policy(rules)
+    response = best_response_to(policy, rules)
+    name = RESPONSE_TO + foe.id[len(RESPONSE_TO) - MAX_NAME :]
+    return Seat(Participant("agent", name), rules, response)
 
 
 def _run_seat(player: Player, rules: Rules) -> Seat:
@@ -329,14 +357,30 @@ def path_of(spec: str, rules: Rules | None = None, what: str = "player") -> Path
     return place if place is not None and place.exists() else None
 
 
+def with_foe(specs: Sequence[str]) -> list[str]:
+    """The players of a command; "best-response" alone becomes that to the only other player.
+
+    Raises ValueError if there is none, or more than one, or if that is a person.
+    """
+    others = [spec for spec in specs if spec != BEST_RESPONSE]
+    foes = [spec for spec in others if spec.partition(":")[0].lower() != PERSON]
+    if len(others) < len(specs) and len(foes) != 1:
+        raise ValueError(
+            f"{BEST_RESPONSE} replies to the only other player, got {len(foes)}: name the player, "
+            f"as in {RESPONSE_TO}trie"
+        )
+    return [RESPONSE_TO + foes[0] if spec == BEST_RESPONSE else spec for spec in specs]
+
+
 def board_of(specs: Iterable[str], given: Rules | None = None, gravity: bool = False) -> Rules:
     """The board that is given, or that of the first saved run or model among some players, or 3x3.
 
-    gravity: whether pieces fall on it in any case, as they do if a model chooses columns.
+    In best-response:RUN it is that of the run. gravity: whether pieces fall on it in any case, as
+    they do if a model chooses columns.
     """
-    specs = list(specs)
-    models = [MODELS[spec] for spec in specs if spec in MODELS]
-    rules = given or next(filter(None, map(_saved_board, specs)), Rules())
+    foes = [spec.rpartition(RESPONSE_TO)[2] for spec in specs]
+    models = [MODELS[spec] for spec in foes if spec in MODELS]
+    rules = given or next(filter(None, map(_saved_board, foes)), Rules())
     falls = gravity or any(model.by_column for model in models)
     return replace(rules, gravity=True) if falls else rules
 

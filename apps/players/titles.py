@@ -24,7 +24,9 @@ from tictactoe_env.games.game import PERSON
 from tictactoe_env.opponents import (
     EASY,
     EASY_BEYOND,
+    RESPONSE_TO,
     description,
+    foe_of,
     is_trained,
     registered_names,
     split_options,
@@ -134,7 +136,12 @@ NAMES = {
 
 
 def id_of(name: str) -> str:
-    """The id of the trained agent that people call "The gambler" or gambler; else the text."""
+    """The id of the trained agent that people call "The gambler" or gambler; else the text.
+
+    In best-response:gambler it is that of the player after the colon.
+    """
+    if (foe := foe_of(name)) is not None:
+        return RESPONSE_TO + id_of(foe)
     for id, title in NAMES.items():
         if _word(title) == _word(name) and name not in registered_names():
             return id
@@ -164,6 +171,8 @@ def title_of(id: str, stated: Stated | None = None) -> str:
         if stated.seed is not None:
             title += f", seed {stated.seed}"
         return title
+    if (foe := foe_of(id)) is not None:
+        return f"Best response to {title_of(foe)}"
     name, options = split_options(id)
     if options:
         return ", ".join([WITH_OPTIONS.get(name) or title_of(name), *options])
@@ -172,6 +181,8 @@ def title_of(id: str, stated: Stated | None = None) -> str:
 
 def sentence_of(id: str) -> str:
     """The way in which a player that needs no training plays; "" if nothing is known of it."""
+    if (foe := foe_of(id)) is not None:
+        return f"replies to each move of {title_of(foe)} as well as anyone can"
     return SENTENCES.get(id) or description(id)
 
 

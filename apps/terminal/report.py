@@ -11,19 +11,28 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from tictactoe_env.certificates.content import Certificate
+from tictactoe_env.certificates.certificate import policy_in
+from tictactoe_env.certificates.content import Certificate, SideResults
 from tictactoe_env.errors import printable
+from tictactoe_env.exact.best_response import results_of_responses
 from tictactoe_env.exact.evaluation import UNTIL, winner
-from tictactoe_env.exact.match import exact_result
-from tictactoe_env.exact.proof import Limit, Progress
+from tictactoe_env.exact.match import Result, exact_result
+from tictactoe_env.exact.proof import Limit, Progress, reach_of
 from tictactoe_env.exact.sampling import sampled_result
+from tictactoe_env.exact.tables import TabularPolicy
+from tictactoe_env.exact.values import ROUNDING
 from tictactoe_env.notation import SIDES
-from tictactoe_env.policy import Policy
+from tictactoe_env.opponents import RESPONSE_TO
+from tictactoe_env.policy import Policy, keeps
 from tictactoe_env.rules import Rules, other_side
 
 RATES = ("win", "draw", "loss", "illegal")
 LIMIT = "(limit against random)"
 BEST = "best response"
+MOST_WINS = "most wins"
+BEST_TEXT = f"{BEST}: the opponent with the highest win - loss; of several, one with the most wins"
+MOST_WINS_TEXT = f"{MOST_WINS}: the opponent that beats it most often, if that may be another one"
+CHEAP = 200_000  # positions of a proof, for which the results against these two take a second
 AGAINST = {"vs_random": "random", "vs_minimax": "minimax", "limit_vs_random": LIMIT}
 """The rows of a certificate's table, by the key in the certificate.
 
@@ -95,8 +104,11 @@ def proving(what: str, rules: Rules) -> Iterator[Progress]:
         yield show
 
 
-def certificate(found: Certificate, console: Console) -> None:
-    """Print what a certificate is about, and its exact results as a table."""
+def certificate(found: Certificate, console: Console, policy: Policy | None = None) -> None:
+    """Print what a certificate is about, and its exact results as a table.
+
+    policy: the player of these moves, where it is known; a table need not be read again.
+    """
     stated = found.stated
     heading = f"\n{stated.label} on {found.rules}"
     if stated.seed is not None:
@@ -107,27 +119,60 @@ def certificate(found: Certificate, console: Console) -> None:
     if stated.training:
         say(training_text(stated.training), console)
     headings = ("side", "against", "win %", "draw %", "loss %", "win - loss")
-    print_table(headings, _result_rows(found), console, texts=2)
+    rows = list(_result_rows(found, policy))
+    print_table(headings, rows, console, texts=2)
     if not found.is_of_reach:
         text = f"{LIMIT}: the most wins of a player that never loses; - where none can do that"
         say(text, console)
-    say(f"{BEST}: the highest loss, and the lowest win - loss, against any opponent", console)
+    say(BEST_TEXT, console)
+    if any(opponent == MOST_WINS for _, opponent, *_ in rows):
+        say(MOST_WINS_TEXT, console)
     if found.is_of_reach:
         _say_positions(found, console)
     _say_optimal_moves(found, console)
 
 
-def _result_rows(found: Certificate) -> Iterator[list[str]]:
+def _result_rows(found: Certificate, policy: Policy | None) -> Iterator[list[str]]:
     """The rows of a certificate's table: each side against each opponent."""
+    responses = _responses(found, policy)
     for side, one in found.results.items():
         for key, opponent in AGAINST.items():
             if key == "vs_random" or not found.is_of_reach:
                 result = getattr(one, key)
                 rates = None if result is None else vars(result)
                 yield [side, opponent, *rates_text(rates)]
-        loss = decimals(100 * one.worst_case_loss)
-        value = f"{one.worst_case_value + 0.0:+.4f}"
-        yield [side, BEST, "", "", loss, value]
+        texts = [rates_text(vars(result)) for result in responses.get(side, ())]
+        if not texts:
+            loss = decimals(100 * one.worst_case_loss)
+            texts = [["", "", "", f"{one.worst_case_value:+.4f}"], ["", "", loss, ""]]
+        for opponent, text in zip((BEST, MOST_WINS), texts, strict=False):
+            yield [side, opponent, *text]
+
+
+def _responses(found: Certificate, policy: Policy | None) -> dict[str, list[Result]]:
+    """The results of each side against BEST, and against MOST_WINS if that is another opponent.
+
+    A side is left out if it has more than CHEAP positions, unless its result is stated.
+    """
+    sides = found.results.items()
+    results = {side: [stated] for side, one in sides if (stated := _stated_response(one))}
+    left = [side for side in found.sides if side not in results]
+    if left and sum(one.positions for _, one in sides) <= CHEAP:
+        player = policy if keeps(policy, TabularPolicy) else policy_in(found)
+        for side in left:
+            reach = reach_of({side: player}, side, found.rules)
+            results[side] = results_of_responses(reach)
+    return results
+
+
+def _stated_response(one: SideResults) -> Result | None:
+    """The result against a best response, if it follows from what a certificate states."""
+    value = one.worst_case_value + 0.0
+    if one.unbeatable:
+        return Result(value, max(0.0, 1 - value), 0.0)
+    if value <= ROUNDING - 1 and not one.vs_random.illegal:
+        return Result(0.0, 0.0, 1.0)
+    return None
 
 
 def _say_positions(found: Certificate, console: Console) -> None:
@@ -256,7 +301,7 @@ def names_of(specs: Sequence[str]) -> list[str]:
     are numbered. What is not printable is escaped.
     """
     specs = [printable(spec) for spec in specs]
-    parts = [spec.rstrip("/").split("/")[-1] for spec in specs]
+    parts = [_last_part(spec) for spec in specs]
     seen = Counter[str]()
     names = []
     for spec, part in zip(specs, parts, strict=True):
@@ -266,6 +311,12 @@ def names_of(specs: Sequence[str]) -> list[str]:
             name = f"{name} ({seen[name]})"
         names.append(name)
     return names
+
+
+def _last_part(spec: str) -> str:
+    """The last part of a path, also of that in "best-response:runs/dqn-0"."""
+    head, response, path = spec.rpartition(RESPONSE_TO)
+    return head + response + path.rstrip("/").split("/")[-1]
 
 
 def goal_text(until: str, rules: Rules) -> str:

@@ -12,7 +12,7 @@ from apps.players.seat import MODELS
 from apps.terminal.command_line import Command, Flag, parameters_of, with_parameters
 from apps.terminal.interpreter import command
 from tictactoe_env.errors import printable
-from tictactoe_env.opponents import UntrustedModelError, is_model
+from tictactoe_env.opponents import RESPONSE_TO, UntrustedModelError, is_model
 
 Trust = Annotated[
     Flag,
@@ -43,7 +43,8 @@ def read_models(
         if symmetric or normalize:
             raise ValueError("--symmetric and --normalize are for saved models: give --trust too")
         return
-    for spec in filter(is_model, specs):
+    named = (spec.rpartition(RESPONSE_TO)[2] for spec in specs)
+    for spec in filter(is_model, named):
         try:
             from tictactoe_env.sb3 import SavedModel
         except ImportError as error:  # it says what to install

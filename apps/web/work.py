@@ -102,6 +102,8 @@ def is_heavy(player: Player, rules: Rules) -> bool:
 
     These may need more than some 40 ms. An added player is taken to be quick on 9 cells.
     """
+    if player.foe is not None:
+        return is_heavy(player.foe, rules)
     return is_large(rules) or (player.kind == AGENT and player.name in ("search", "mcts"))
 
 

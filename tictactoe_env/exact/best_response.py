@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tictactoe_env.exact.match import common_rules
-from tictactoe_env.exact.positions import NO_CELL
+from tictactoe_env.exact.match import Result, common_rules, result_of
+from tictactoe_env.exact.positions import NO_CELL, Ply, backward
 from tictactoe_env.exact.proof import Limit, Progress, Reach, reach_of
 from tictactoe_env.exact.provable import to_be_met
-from tictactoe_env.exact.values import ROUNDING, EndValues, plies_to_loss, values_of, worst_outcomes
+from tictactoe_env.exact.values import (
+    ROUNDING,
+    EndValues,
+    finished_values,
+    plies_to_loss,
+    values_of,
+    worst_outcomes,
+)
 from tictactoe_env.policy import Model, Policy
 from tictactoe_env.rules import SIDES, Rules, mark_of
 from tictactoe_env.symmetry import canonical_forms
+
+_ONLY_LOSSES = EndValues(win=0.0, draw=0.0, loss=-1.0, illegal=-1.0)
+_VALUE, _LOSS, _DELAY = range(3)  # what a reply is chosen by: the least of each
+_AFTER_ILLEGAL = (-1.0, -1.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -69,11 +83,62 @@ def best_response(reach: Reach) -> BestResponse:
     lost_game = _shortest_lost_game(reach)
     loss = 0.0
     if lost_game is not None:
-        only_losses = EndValues(win=0.0, draw=0.0, loss=-1.0, illegal=-1.0)
-        loss = abs(float(values_of(reach, only_losses)[0]))
+        loss = abs(float(values_of(reach, _ONLY_LOSSES)[0]))
     # A value of about 1 may be rounded, so the worst outcome decides; else it need not be asked.
     wins = value >= 1 - ROUNDING and bool(worst_outcomes(reach)[0] > 0)
     return BestResponse(reach.side, value, loss, lost_game, wins)
+
+
+def results_of_responses(reach: Reach) -> list[Result]:
+    """The results of a policy against the best response of `with_replies`.
+
+    If another opponent beats it more often, the result against that one follows.
+    """
+    best, most_wins = (result_of(with_replies(reach, by_wins)) for by_wins in (False, True))
+    return [best] if most_wins.loss <= best.loss + ROUNDING else [best, most_wins]
+
+
+def with_replies(reach: Reach, by_wins: bool = False) -> Reach:
+    """A reach in which the other side plays a best response that makes one move in each position.
+
+    It is a move with the highest win - loss against the policy; of those, one with the most wins;
+    then one that wins as soon and loses as late as it can, on average; then the first. by_wins: it
+    wins as often as it can, and of those moves takes one with the highest win - loss.
+    """
+    order = (_LOSS, _VALUE, _DELAY) if by_wins else (_VALUE, _LOSS, _DELAY)
+    ends = np.zeros((len(reach.outcome_x), len(order)))
+    ends[:, _VALUE] = finished_values(reach)
+    ends[:, _LOSS] = finished_values(reach, _ONLY_LOSSES)
+    plies = []
+
+    def before(ply: Ply, after: NDArray[np.float64]) -> NDArray[np.float64]:
+        probs = ply.probs
+        if probs is None:
+            probs = _first_least(after, ply.legal, order)
+        after = np.where(ply.legal[:, :, None], after, _AFTER_ILLEGAL)
+        after[:, :, _DELAY] -= after[:, :, _VALUE]  # so a result counts once for each ply
+        plies.append(ply._replace(probs=probs))
+        return (probs[:, :, None] * after).sum(axis=1)
+
+    backward(reach.plies, ends, before)
+    replied = copy.copy(reach)
+    replied.plies = plies[::-1]
+    return replied
+
+
+def _first_least(
+    after: NDArray[np.float64], legal: NDArray[np.bool_], order: Sequence[int]
+) -> NDArray[np.float64]:
+    """1 on one legal move of each position: (B, M).
+
+    after: (B, M, numbers). It is the first of those with the least numbers, compared in this order.
+    """
+    least = legal.copy()
+    for number in order:
+        numbers = np.where(least, after[:, :, number], np.inf)
+        least = numbers <= numbers.min(axis=1, keepdims=True) + ROUNDING
+    first: NDArray[np.bool_] = least & (least.cumsum(axis=1) == 1)
+    return first.astype(np.float64)
 
 
 def _shortest_lost_game(reach: Reach) -> tuple[int, ...] | None:

@@ -13,12 +13,13 @@ learners there are `response_to_learner` and `kept_counterexamples`.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tictactoe_env.exact.best_response import with_replies
 from tictactoe_env.exact.evaluation import fair_results
 from tictactoe_env.exact.position_index import MoveSets
 from tictactoe_env.exact.positions import TABULATED, Ply, positions_of
@@ -30,6 +31,7 @@ from tictactoe_env.rules import SIDES, Boards, Rules, checked_rules
 from tictactoe_env.symmetry import canonical_forms, turned_back
 
 MOST_KEPT = 20_000  # counterexamples of one proof
+_Replies = Callable[[Reach], Iterator[tuple[Ply, NDArray[np.bool_]]]]
 
 
 class BestResponsePlayer(NamedTuple):
@@ -51,11 +53,13 @@ def best_response_player(
     elsewhere: Policy | None = None,
     targets: dict[str, int] | None = None,
     limit: Limit | None = None,
+    deterministic: bool = False,
 ) -> BestResponsePlayer:
     """The exact best response to a policy, as a player.
 
-    sides: those on which the policy is met; the response plays the others. Of equally good replies
-    it plays each with the same probability.
+    sides: those on which the policy is met; the response plays the others. deterministic: whether
+    it makes one move in each position, that of `best_response.with_replies`. Else it plays each of
+    equally good replies with the same probability.
 
     elsewhere: on boards of more than 12 cells, who plays on boards that are not reached if the
     policy plays as it does, random play by default; it also chooses between equally good replies,
@@ -68,9 +72,11 @@ def best_response_player(
     """
     rules = checked_rules(rules)
     goals = {side: (targets or {}).get(side, 0) for side in sides}
+    replies = _one_reply if deterministic else _best_replies
     if rules.cells > TABULATED:
-        return _response_on_lines(policy, rules, goals, elsewhere or RandomPolicy(rules), limit)
-    return _response_everywhere(policy, rules, goals)
+        elsewhere = elsewhere or RandomPolicy(rules)
+        return _response_on_lines(policy, rules, goals, elsewhere, limit, replies)
+    return _response_everywhere(policy, rules, goals, replies)
 
 
 def _response_on_lines(
@@ -79,6 +85,7 @@ def _response_on_lines(
     goals: dict[str, int],
     elsewhere: Policy,
     limit: Limit | None,
+    replies_in: _Replies,
 ) -> BestResponsePlayer:
     """The best replies on the boards that are reached if the policy plays as it does."""
     bits = np.array(rules.cell_bits, dtype=np.uint64)
@@ -87,7 +94,7 @@ def _response_on_lines(
     is_symmetric = True
     for side, goal in goals.items():
         reach = BoardReach({side: as_policy(policy, rules)}, side, rules, limit)
-        for ply, best in _best_replies(reach, values_of(reach)):
+        for ply, best in replies_in(reach):
             marks = np.where(best, bits[ply.cells], np.uint64(0))
             known.append((ply.x, ply.o, np.bitwise_or.reduce(marks, axis=1)))
         examples.append(_below(reach, goal))
@@ -98,7 +105,7 @@ def _response_on_lines(
 
 
 def _response_everywhere(
-    policy: Policy | Model, rules: Rules, goals: dict[str, int]
+    policy: Policy | Model, rules: Rules, goals: dict[str, int], replies_in: _Replies
 ) -> BestResponsePlayer:
     """The best replies on all boards, as a table."""
     positions = positions_of(rules)
@@ -107,7 +114,7 @@ def _response_everywhere(
     examples = []
     for side, goal in goals.items():
         everywhere = TableReach({side: table}, side, rules, everywhere=True)
-        for ply, best in _best_replies(everywhere, values_of(everywhere)):
+        for ply, best in replies_in(everywhere):
             replies[ply.rows] = best
         examples.append(_below(TableReach({side: table}, side, rules), goal))
     legal = rules.legal_cells(positions.boards)
@@ -146,10 +153,16 @@ def kept_counterexamples(kept: Sequence[Boards], boards: Boards, proofs: int = 1
     return [*kept, boards[::step].copy()][-proofs:]
 
 
-def _best_replies(
-    reach: Reach, values: NDArray[np.float64]
-) -> Iterator[tuple[Ply, NDArray[np.bool_]]]:
+def _one_reply(reach: Reach) -> Iterator[tuple[Ply, NDArray[np.bool_]]]:
+    """The plies of the other side, and which of its moves (B, M) `with_replies` takes."""
+    for ply in with_replies(reach).plies:
+        if ply.side != reach.side:
+            yield ply, ply.possible
+
+
+def _best_replies(reach: Reach) -> Iterator[tuple[Ply, NDArray[np.bool_]]]:
     """The plies of the other side, and which of its moves (B, M) are best against the policy."""
+    values = values_of(reach)
     for ply in reach.plies:
         if ply.probs is None:
             after = np.where(ply.legal, values[ply.children], np.inf)

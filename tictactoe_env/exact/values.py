@@ -48,7 +48,7 @@ def values_of(reach: Reach, ends: EndValues = RESULTS) -> _Values:
             return np.where(ply.legal, after, np.inf).min(axis=1)
         return (ply.probs * _after_moves(ply, after, reach, ends)).sum(axis=1)
 
-    return backward(reach.plies, _of_finished(reach, ends), value)
+    return backward(reach.plies, finished_values(reach, ends), value)
 
 
 def worst_outcomes(reach: Reach) -> _Values:
@@ -80,7 +80,7 @@ def _least(reach: Reach, ends: EndValues, of_each_ply: float = 0.0) -> _Values:
             after = _after_moves(ply, after, reach, ends)
         return np.where(ply.possible, after, np.inf).min(axis=1) + of_each_ply
 
-    return backward(reach.plies, _of_finished(reach, ends), value)
+    return backward(reach.plies, finished_values(reach, ends), value)
 
 
 def _after_moves(ply: Ply, after: _Values, reach: Reach, ends: EndValues) -> _Values:
@@ -89,7 +89,7 @@ def _after_moves(ply: Ply, after: _Values, reach: Reach, ends: EndValues) -> _Va
     return np.where(ply.legal, after, after_illegal)
 
 
-def _of_finished(reach: Reach, ends: EndValues) -> _Values:
+def finished_values(reach: Reach, ends: EndValues = RESULTS) -> _Values:
     """The values (N,) of the finished positions of a reach; those of the others mean nothing."""
     outcome = reach.outcome_x * mark_of(reach.side)
     values = np.full(len(outcome), ends.draw)

@@ -5,6 +5,7 @@ trie, dqn                trained agents of this package, on 3x3, and alphazero a
                          one of them on 3x3, and a search of 1,000 playouts a move on other boards
 runs/dqn-0               the policy that a run saved in its certificate.json
 latest:dqn               the newest run of this agent in models/ or runs/ of the working folder
+best-response:trie       the exact best response to any of these
 
 `gym.make`, every command line and the page for a browser accept these; all call `make_opponent`.
 `minimax` plays on boards of up to 16 cells. A board is solved when it is needed for the first time,
@@ -39,14 +40,23 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from zipfile import is_zipfile
 
 from tictactoe_env.errors import unknown_name
-from tictactoe_env.policy import Policy, as_policy, checked_weights, keeps
-from tictactoe_env.rules import Rules, checked_rules
+from tictactoe_env.policy import (
+    CanonicalPolicy,
+    Policy,
+    as_policy,
+    checked_weights,
+    keeps,
+    plays_symmetrically,
+)
+from tictactoe_env.rules import SIDES, Rules, checked_rules
 
 if TYPE_CHECKING:
     from tictactoe_env.certificates.content import Certificate
 
 SELF = "self"
 BEST_RESPONSE = "best-response"
+RESPONSE_TO = f"{BEST_RESPONSE}:"
+MOST_RESPONSES = 4  # in one name: best-response:best-response:trie replies to the reply
 LATEST = "latest:"
 AGENT = "agent"
 TRAINED = "trained"
@@ -118,6 +128,7 @@ class Player(NamedTuple):
     saved. name, options: of an AGENT. place: of a RUN, its folder, or a certificate that has none;
     a learner without a game has one too, though its folder is not made yet.
     stamp: the time and the size of a certificate that may change: it is another player then.
+    foe: of a best response, an AGENT too, the player that it replies to.
     """
 
     id: str
@@ -126,9 +137,17 @@ class Player(NamedTuple):
     options: tuple[tuple[str, Any], ...] = ()
     place: Path | None = None
     stamp: tuple[int, ...] = ()
+    foe: Player | None = None
+
+    @property
+    def best_response(self) -> Player:
+        """The best response to it."""
+        return Player(RESPONSE_TO + self.id, AGENT, BEST_RESPONSE, foe=self)
 
     def policy(self, rules: Rules) -> Policy:
         """The player on a board. Raises ValueError if it cannot be made."""
+        if self.foe is not None:
+            return best_response_to(self.foe.policy(rules), rules)
         if self.kind == TRAINED:
             from tictactoe_env.certificates.trained import trained_policy
 
@@ -170,6 +189,38 @@ class Player(NamedTuple):
         return read(self.place)
 
 
+def best_response_to(policy: Policy, rules: Rules) -> Policy:
+    """The exact best response to a player, with one move in each position.
+
+    Which of equally good moves it makes is said by `best_response.with_replies`. On boards of more
+    than 12 cells it plays as search-depth=1-ties=first in positions that the player cannot meet.
+    Raises ValueError for a player that is no function of the board, or can meet too many positions.
+    """
+    from tictactoe_env.certificates.certificate import VERIFIED
+    from tictactoe_env.certificates.reach import ReachPolicy
+    from tictactoe_env.exact.positions import TABULATED
+    from tictactoe_env.exact.proof import ProofLimitError
+    from tictactoe_env.exact.provable import to_be_met
+    from tictactoe_env.exact.responses import best_response_player
+    from tictactoe_env.search.alphabeta import SearchPolicy
+
+    sides = policy.sides if keeps(policy, ReachPolicy) else SIDES
+    elsewhere = SearchPolicy(rules, ties="first", depth=1)
+    try:
+        with to_be_met(policy, rules) as player:
+            found = best_response_player(
+                player, rules, sides, elsewhere, limit=VERIFIED, deterministic=True
+            ).player
+    except ProofLimitError as error:
+        raise ValueError(
+            f"no best response to this player: {error}; it is known on boards of up to 12 cells, "
+            "and to players that make few different moves"
+        ) from None
+    if rules.cells > TABULATED and plays_symmetrically(policy):
+        return CanonicalPolicy(found, rules)  # elsewhere, too, so that proofs of it remain small
+    return found
+
+
 def easy_opponent(rules: Rules) -> str:
     """The name of the opponent that a person begins with on a board."""
     from tictactoe_env.exact.positions import can_enumerate
@@ -209,6 +260,8 @@ def resolve(
     named = named_player(spec, rules)
     if named is not None:
         return named
+    if (foe := foe_of(spec)) is not None:
+        return resolve(foe, rules, what, also).best_response
     place = _saved_place(spec, rules, what, also)
     return Player(place.as_posix(), RUN, place=place)
 
@@ -242,6 +295,15 @@ def named_player(spec: str | os.PathLike[str], rules: Rules | None = None) -> Pl
         boards = boards_of(spec)
         raise ValueError(f"{spec} plays on {boards}, not on {rules}: name a run of your own")
     return None
+
+
+def foe_of(spec: str | os.PathLike[str]) -> str | None:
+    """The player that a text such as "best-response:trie" replies to; None for another text."""
+    if not isinstance(spec, str) or not spec.startswith(RESPONSE_TO):
+        return None
+    if spec.count(RESPONSE_TO) > MOST_RESPONSES:
+        raise ValueError(f"{RESPONSE_TO} may stand {MOST_RESPONSES} times at most, got {spec:.99}")
+    return spec.removeprefix(RESPONSE_TO)
 
 
 def read_options(name: str, texts: Iterable[str], make: _Factory) -> dict[str, Any]:
@@ -323,7 +385,10 @@ def _saved_place(
     if isinstance(spec, str) and spec.startswith(LATEST):
         return runs.newest_path(spec.removeprefix(LATEST), rules)
     if isinstance(spec, str) and split_options(spec)[0] in LEARNED:
-        raise ValueError(f"{spec!r} is made from a learner: see add_snapshot of an environment")
+        raise ValueError(
+            f"{spec!r} is made from a learner: see add_snapshot of an environment; "
+            f"{RESPONSE_TO}NAME is the best response to a player"
+        )
     is_path = not isinstance(spec, str) or os.sep in text or "/" in text or text.endswith(".json")
     if is_path or (text and os.path.exists(text)):
         path = Path(spec)
