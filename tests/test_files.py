@@ -99,4 +99,4 @@ def test_no_file_of_ours_unpickles_anything():
     sources = [*ROOT.glob("*.py"), *(path for one in folders for path in one.rglob("*.py"))]
     assert len(sources) > 100
     found = {path.name for path in sources if unpickling.search(path.read_text(encoding="utf-8"))}
-    assert found == {"callbacks.py", "models.py"}  # of SB3
+    assert found == {"callbacks.py", "models.py", "saved_model.py"}  # of SB3, the last if trusted

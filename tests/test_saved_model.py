@@ -1,9 +1,12 @@
 """Models that Stable-Baselines3, sb3-contrib and RL Zoo saved: what is read, and the programs."""
 
+import base64
 import json
+import pickle
 import shlex
 import shutil
 from dataclasses import replace
+from zipfile import ZipFile
 
 import gymnasium as gym
 import numpy as np
@@ -182,14 +185,31 @@ ASKED = """
 """
 
 
+def poisoned(path, mark):
+    """Write a model that makes a file when it is read."""
+
+    class Poison:
+        def __reduce__(self):
+            return open, (str(mark), "w")
+
+    code = base64.b64encode(pickle.dumps(Poison())).decode()
+    with ZipFile(path, "w") as model:
+        model.writestr("data", json.dumps({"policy_class": {":serialized:": code}}))
+    with refuses(path):
+        SavedModel(path)
+    mark.unlink()  # it works
+
+
 @pytest.mark.parametrize(("program", "words"), cases(ASKED))
 def test_without_trust_nothing_is_read_and_the_error_has_the_line_to_type(
     program, words, models, tmp_path, capsys
 ):
-    shutil.copy(models / "model.zip", tmp_path / "my model.zip")
+    poisoned(tmp_path / "my model.zip", tmp_path / "mark")
     typed = shlex.split(words.format(tmp_path, tmp_path))
     code, out, err = called(LINES[program], typed, capsys)
     assert (code, out, err.count("\n")) == (1, "", 1)
+    assert not (tmp_path / "mark").exists()
+    shutil.copy(models / "model.zip", tmp_path / "my model.zip")
     pasted = shlex.split(err.partition("trust it: ")[2])
     assert pasted[-1 - len(typed) :] == [*typed, "--trust"]
     code, out, err = called(LINES[program], pasted[-1 - len(typed) :], capsys)

@@ -13,6 +13,7 @@ from tictactoe_env.certificates.certificate import certify, write
 from tictactoe_env.certificates.stated import name_of
 from tictactoe_env.errors import in_one_line, printable
 from tictactoe_env.exact.evaluation import evaluate
+from tictactoe_env.exact.proof import Limit
 from tictactoe_env.notation import parse_size
 from tictactoe_env.opponents import UntrustedModelError
 from tictactoe_env.rules import Rules
@@ -30,26 +31,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         allow_abbrev=False,
     )
     add = parser.add_argument
+    size = "rows, columns and marks in a row (default: those written beside it, or 3x3x3)"
+    images = "it learned with symmetric=True, behind a wrapper that hides it"
+    statistics = "the statistics of its VecNormalize, or none (default: those beside the model)"
+    kind = "the class that saved it (default: known by what is in the file)"
+    most = Limit().positions
+    larger = "end a proof of more positions (default: %(default)s)"
     add("file", type=Path, metavar="FILE", help="the model, such as model.zip")
     add("--trust", action="store_true", help="read it; code in it is executed")
-    add("--board", metavar="4x4x3", help="rows, columns and marks in a row (default: 3x3x3)")
+    add("--board", metavar="4x4x3", help=size)
     add("--gravity", action="store_true", help="pieces fall, as in Connect Four")
-    add(
-        "--symmetric",
-        action="store_true",
-        help="it learned with symmetric=True, behind a wrapper that hides it",
-    )
-    add(
-        "--normalize",
-        metavar="FILE",
-        help="the statistics of its VecNormalize, or none (default: those beside the model)",
-    )
-    add(
-        "--algorithm",
-        metavar="MODULE:CLASS",
-        default="",
-        help="the class that saved it (default: known by what is in the file)",
-    )
+    add("--symmetric", action="store_true", help=images)
+    add("--normalize", metavar="FILE", help=statistics)
+    add("--algorithm", metavar="MODULE:CLASS", default="", help=kind)
+    add("--max-positions", type=int, default=most, metavar="N", help=larger)
     add("--certificate", type=Path, metavar="FILE", help="also write a certificate of its moves")
     given = in_one_line(parser).parse_args(arguments)
     if not given.trust:
@@ -64,10 +59,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if given.gravity:
             rules = replace(rules, gravity=True)
         policy = model.policy(rules)
-        print(printable(model))
-        print(evaluate(policy))
+        limit = Limit(given.max_positions)
+        print(printable(model), flush=True)
+        print(evaluate(policy, limit=limit))
         if given.certificate:
-            write(certify(policy, name_of(given.file.name)), given.certificate)
+            write(certify(policy, name_of(given.file.name), limit=limit), given.certificate)
     except (ValueError, OSError) as error:
         print(f"{_PROGRAM}: {printable(error)}", file=sys.stderr)
         return 1
