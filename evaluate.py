@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from apps.terminal.interpreter import explained
 
@@ -29,7 +29,7 @@ with explained("evaluate.py", "play"):
     from apps.terminal import report
     from apps.terminal.battle import battle as play_games
     from apps.terminal.command_line import CommandLine, Flag, Gravity, OneOrNone, read_by
-    from apps.terminal.examine import MET, examine, remembers, tree_text
+    from apps.terminal.examine import BOTH, MET, examine, remembers, tree_text
     from apps.terminal.report import PipedConsole
     from apps.terminal.talk import Seconds
     from tictactoe_env.certificates import __main__ as verifier
@@ -255,13 +255,18 @@ def show_position(
 
 
 def show_trees(
-    *agents: Agent, tree: OneOrNone[Count], board: Board = None, gravity: Gravity = False
+    *agents: Agent,
+    tree: OneOrNone[Count],
+    side: Literal["X", "O", "both"] | None = None,
+    board: Board = None,
+    gravity: Gravity = False,
 ) -> None:
-    """Print the moves of the agents as a tree.
+    """Print the moves of the agents against every move of the other side, as trees.
 
     Args:
-        tree: so many moves deep (default: what fits a screen); of a trie the games that it has
-            learned from, with their results
+        tree: so many moves deep (default: what fits a screen, of each side)
+        side: of the agents (default: both, but of a run that learns from games these games, with
+            their results)
     """
     rules = board_of(agents, board, gravity)
     console = PipedConsole()
@@ -269,8 +274,8 @@ def show_trees(
     for name, spec in by_name(agents).items():
         policy = policy_of(spec, rules, "agent")
         report.say(name, console, "bold")
-        side = MET if remembers(policy) else "both"
-        report.say(tree_text(policy, rules, depth, side), console)
+        usual = MET if remembers(policy) else BOTH
+        report.say(tree_text(policy, rules, depth, side or usual), console)
 
 
 def write_expectations(
