@@ -1,19 +1,19 @@
 """Evaluate agents exactly: `python evaluate.py runs/dqn-0 minimax random`, `--verify FILE`.
 
-Each option that asks for something else, such as `--position` or `--program`, has a function of its
-own: LINE lists them.
+Each option that asks for something else, such as `--position` or `--battle`, has a function of its
+own: LINE lists them. With `--program` a program in any language is one more agent.
 """
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from tempfile import NamedTemporaryFile
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from apps.terminal.interpreter import explained
 
@@ -21,11 +21,12 @@ with explained("evaluate.py", "play"):
     from cyclopts import Parameter
 
     from agents import load
-    from apps.players.program import SECONDS, Program
+    from apps.players.program import SECONDS, CheckedPlayer, Program, reason_to_sample
     from apps.players.pupil import learns
     from apps.players.rounds import board_of_histories
     from apps.players.seat import (
         NAMES_TEXT,
+        Seat,
         board_of,
         path_of,
         policy_of,
@@ -35,9 +36,10 @@ with explained("evaluate.py", "play"):
     )
     from apps.players.titles import id_of
     from apps.terminal import report
+    from apps.terminal.battle import Named
     from apps.terminal.battle import battle as play_games
     from apps.terminal.command_line import CommandLine, Flag, Gravity, OneOrNone, read_by
-    from apps.terminal.examine import MET, examine, remembers, tree_text
+    from apps.terminal.examine import BOTH, MET, examine, remembers, tree_text
     from apps.terminal.report import PipedConsole
     from apps.terminal.saved_models import text_of, with_models
     from apps.terminal.talk import Seconds
@@ -69,6 +71,17 @@ LIMIT = Limit()
 Agent = Annotated[
     str, read_by(id_of), Parameter(required=True, help="the agents to evaluate, see below")
 ]
+AgentBeside = Annotated[Agent, Parameter(required=False)]
+ProgramOption = Annotated[
+    str | None,
+    Parameter(
+        help="a program in any language is one more agent: its command, which no shell runs; it "
+        "reads a position and answers with a cell, a line each"
+    ),
+]
+SecondsOption = Annotated[
+    Seconds | None, Parameter(help=f"time of the program for a move (default: {SECONDS:g})")
+]
 Board = Annotated[
     Rules | None,
     read_by(parse_size),
@@ -97,10 +110,11 @@ Epsilons = Annotated[
 ]
 GameSeed = Annotated[Natural, Parameter(help="seed of all games that are sampled")]
 MaxPositions = Annotated[
-    Count,
+    Count | None,
     Parameter(
         help=f"on boards of more than {TABULATED} cells, results are computed from the positions "
-        "that an agent can meet: at most so many, else games are sampled",
+        f"that an agent can meet: at most so many, else games are sampled (default: "
+        f"{LIMIT.positions:,})",
     ),
 ]
 MaxMegabytes = Annotated[
@@ -138,14 +152,17 @@ def error_text(error: Exception, words: Sequence[str] = ()) -> str:
 
 
 def evaluate_agents(
-    *agents: Agent,
+    *agents: AgentBeside,
+    program: ProgramOption = None,
+    seconds: SecondsOption = None,
+    answers: Path | None = None,
     json: Json = None,
     board: Board = None,
     gravity: Gravity = False,
     from_model: Flag = False,
     games: Games = None,
     game_seed: GameSeed = 0,
-    max_positions: MaxPositions = LIMIT.positions,
+    max_positions: MaxPositions = None,
     max_megabytes: MaxMegabytes = LIMIT.megabytes,
 ) -> None:
     """Print the verdict on every agent, then their exact results, and a cross table.
@@ -154,29 +171,59 @@ def evaluate_agents(
     pairs are sampled.
 
     Args:
+        answers: file of the program's answers, a line of JSON each; what is in it is not asked
+            again
         from_model: load the model of each run and check that it makes the certified moves
     """
     check_json(json)
     rules = board_of(agents, board, gravity)
-    limit = Limit(max_positions, max_megabytes)
+    limit = Limit(max_positions or LIMIT.positions, max_megabytes)
+    named: dict[str, str | CheckedPlayer] = {**by_name(agents)}
+    with started(agents, rules, program, seconds) as programs, ExitStack() as asked:
+        if answers and not programs:
+            LINE.error("--answers is for --program: give that too")
+        for name, running in programs.items():
+            reason = "" if max_positions else reason_to_sample(rules)
+            named[name] = asked.enter_context(running.asked(answers, reason))
+        results = compare(named, rules, limit, from_model, games, game_seed)
+    write_json(results, json, PipedConsole())
+
+
+def compare(
+    named: Mapping[str, str | CheckedPlayer],
+    rules: Rules,
+    limit: Limit,
+    from_model: bool,
+    games: int | None,
+    game_seed: int,
+) -> dict[str, Any]:
+    """Print the results of players by their names, a program's among them, and return them."""
     console = PipedConsole()
-    named = by_name(agents)
     players: dict[str, Policy] = {}
     certificates: dict[str, Certificate] = {}
     for name, spec in named.items():
+        if isinstance(spec, CheckedPlayer) and not spec.reason:
+            report.say(f"{name}: {spec.forecast}\n", console)
         with report.proving(name, rules) as progress:
             players[name], found = judged(spec, rules, limit, progress, from_model)
         if isinstance(found, Certificate):
             certificates[name] = found
             text = found.claim
+            if isinstance(spec, CheckedPlayer):
+                text = str(evaluate(players[name], rules, limit))
         else:
             text = f"results on {rules} are sampled and prove nothing, because {found}"
         if len(named) > 1:
             text = f"{name}: {text}"
-        report.say(text, console, "bold")
+        style = "bold" if isinstance(spec, str) else None
+        report.say(text, console, style)
     for name, certificate in certificates.items():
+        spec = named[name]
+        if isinstance(spec, CheckedPlayer):
+            report.say(f"\n{spec.basis(certificate)}", console)
+            continue
         report.certificate(certificate, console, players[name])
-        if rules.cells <= TABULATED and (pupil := seat_of(named[name], rules, "agent").pupil):
+        if rules.cells <= TABULATED and (pupil := seat_of(spec, rules, "agent").pupil):
             learned = f"{name} has {pupil.text}: these are the results of what it plays now"
             report.say(learned, console)
     results: dict[str, Any] = {
@@ -190,14 +237,16 @@ def evaluate_agents(
         if len(players) > 1:
             report.print_cross_table(results["cross_table"], console)
     if games is not None or not is_proven:
+        if len(players) == 1:
+            players["random"] = RandomPolicy(rules)
         sampled = partial(report.sampled_rates, rules=rules, games=games or GAMES, seed=game_seed)
         results["sampled"] = report.cross_table(players, sampled)
         report.print_cross_table(results["sampled"], console)
-    write_json(results, json, console)
+    return results
 
 
 def judged(
-    spec: str, rules: Rules, limit: Limit, progress: Progress, from_model: bool
+    spec: str | CheckedPlayer, rules: Rules, limit: Limit, progress: Progress, from_model: bool
 ) -> tuple[Policy, Certificate | str]:
     """An agent's policy, and its certificate, or why there is none, so that games are sampled.
 
@@ -206,6 +255,13 @@ def judged(
     is a reason instead if the agent may vary or can meet too many positions; on smaller ones an
     agent that varies raises ValueError, as does a certificate that is wrong or beyond the limit.
     """
+    if isinstance(spec, CheckedPlayer):
+        if spec.reason:
+            return spec, spec.reason
+        try:
+            return spec.certified(limit, progress)
+        except ProofLimitError as error:
+            return spec, error_text(error)
     path = path_of(spec, rules, "agent")
     stated = facts_of(spec, rules).stated if is_trained(spec, rules) else None
     if path is not None:
@@ -260,7 +316,12 @@ def compare_with_model(folder: Path, certificate: Certificate, limit: Limit) -> 
 
 
 def show_position(
-    *agents: Agent, position: str, board: Board = None, gravity: Gravity = False
+    *agents: AgentBeside,
+    position: str,
+    program: ProgramOption = None,
+    seconds: SecondsOption = None,
+    board: Board = None,
+    gravity: Gravity = False,
 ) -> None:
     """Print what the agents think of one position.
 
@@ -269,27 +330,34 @@ def show_position(
             moves, and the exact result of each move
     """
     rules = board_of(agents, board, gravity)
-    seats = {name: seat_of(spec, rules, "agent") for name, spec in by_name(agents).items()}
-    examine(seats, position, rules, PipedConsole())
+    with seated(agents, rules, program, seconds) as seats:
+        examine(seats, position, rules, PipedConsole())
 
 
 def show_trees(
-    *agents: Agent, tree: OneOrNone[Count], board: Board = None, gravity: Gravity = False
+    *agents: AgentBeside,
+    tree: OneOrNone[Count],
+    side: Literal["X", "O", "both"] | None = None,
+    program: ProgramOption = None,
+    seconds: SecondsOption = None,
+    board: Board = None,
+    gravity: Gravity = False,
 ) -> None:
-    """Print the moves of the agents as a tree.
+    """Print the moves of the agents against every move of the other side, as trees.
 
     Args:
-        tree: so many moves deep (default: what fits a screen); of a trie the games that it has
-            learned from, with their results
+        tree: so many moves deep (default: what fits a screen, of each side)
+        side: of the agents (default: both, but of a run that learns from games these games, with
+            their results)
     """
     rules = board_of(agents, board, gravity)
     console = PipedConsole()
     depth = next(iter(tree), None)
-    for name, spec in by_name(agents).items():
-        policy = policy_of(spec, rules, "agent")
-        report.say(name, console, "bold")
-        side = MET if remembers(policy) else "both"
-        report.say(tree_text(policy, rules, depth, side), console)
+    with seated(agents, rules, program, seconds) as seats:
+        for name, seat in seats.items():
+            report.say(name, console, "bold")
+            usual = MET if remembers(seat.policy) else BOTH
+            report.say(tree_text(seat.policy, rules, depth, side or usual), console)
 
 
 def write_expectations(
@@ -313,13 +381,16 @@ def write_expectations(
         from apps.terminal.expectations import show
 
     rules = board_of(agents, board, gravity)
-    (_, one), (_, other) = pair(agents, rules, "--expectations")
+    with seated(agents, rules) as seats:
+        (_, one), (_, other) = pair(seats, "--expectations")
     show(one, other, rules, games or GAMES, epsilons, expectations, PipedConsole())
 
 
 def fight(
-    *agents: Agent,
+    *agents: AgentBeside,
     battle: Count,
+    program: ProgramOption = None,
+    seconds: SecondsOption = None,
     game_seed: GameSeed = 0,
     board: Board = None,
     gravity: Gravity = False,
@@ -330,7 +401,8 @@ def fight(
         battle: the number of games; the agents swap sides after each
     """
     rules = board_of(agents, board, gravity)
-    play_games(pair(agents, rules, "--battle"), rules, battle, game_seed, PipedConsole())
+    with seated(agents, rules, program, seconds) as seats:
+        play_games(pair(seats, "--battle"), rules, battle, game_seed, PipedConsole())
 
 
 def show_history(
@@ -339,7 +411,7 @@ def show_history(
     json: Json = None,
     board: Board = None,
     gravity: Gravity = False,
-    max_positions: MaxPositions = LIMIT.positions,
+    max_positions: MaxPositions = None,
     max_megabytes: MaxMegabytes = LIMIT.megabytes,
 ) -> None:
     """Let all policies that the runs have kept play each other.
@@ -353,7 +425,7 @@ def show_history(
 
     check_json(json)
     rules = board_of(agents, board or board_of_histories(agents), gravity)
-    limit = Limit(max_positions, max_megabytes)
+    limit = Limit(max_positions or LIMIT.positions, max_megabytes)
     console = PipedConsole()
     if history:
         picture = history[0]
@@ -363,64 +435,6 @@ def show_history(
         picture = next(folders, Path()) / "history.png"
     results = show(by_name(agents), rules, limit, picture, console)
     write_json(results, json, console)
-
-
-# --- a program in any language, and certificates --------------------------------------------------
-
-
-def evaluate_program(
-    *,
-    program: str,
-    seconds: Seconds = SECONDS,
-    answers: Path | None = None,
-    board: Board = None,
-    gravity: Gravity = False,
-    max_positions: MaxPositions = LIMIT.positions,
-    max_megabytes: MaxMegabytes = LIMIT.megabytes,
-) -> None:
-    """Evaluate a program in any language.
-
-    Its answers are kept in a file, which remains if the proof does not come to its end.
-    Raises ValueError for a program that does not answer as it should.
-
-    Args:
-        program: its command, which no shell runs; it reads a position and answers with a cell, a
-            line each
-        seconds: its time for a move
-        answers: file of its answers, a line of JSON each; what is in it is not asked again
-    """
-    rules = board_of((), board, gravity)
-    limit = Limit(max_positions, max_megabytes)
-    with Program(program, rules, seconds) as running:
-        file = answers or new_file()
-        player = running.player(file)
-        try:
-            with report.proving(program, rules) as progress:
-                found = evaluate(player, rules, limit, progress)
-            player.check()
-        except (ValueError, KeyboardInterrupt) as error:
-            player.forget_unchecked()
-            if not player.answers:  # nothing to go on from
-                if answers is None:
-                    file.unlink()
-                raise
-            kept = f"{len(player.answers):,} of its answers are kept"
-            raise type(error)(f"{error}; {kept}, --answers {file} goes on from there") from None
-    if answers is None:
-        file.unlink()
-    console = PipedConsole()
-    report.say(str(found), console)
-    counted = f"{found.asked:,} positions, of which {player.illegal:,} name a cell that is not free"
-    report.say(
-        f"\nwhat is proven holds for its answers to {counted}; none but the first was asked twice",
-        console,
-    )
-
-
-def new_file() -> Path:
-    """An empty file for the answers of a program, in the folder for temporary files."""
-    with NamedTemporaryFile(prefix="answers-", suffix=".jsonl", delete=False) as file:
-        return Path(file.name)
 
 
 def verify_certificates(
@@ -450,13 +464,42 @@ def by_name(agents: Sequence[str]) -> dict[str, str]:
     return dict(zip(report.names_of(agents), agents, strict=True))
 
 
-def pair(
-    agents: Sequence[str], rules: Rules, option: str
-) -> tuple[tuple[str, Policy], tuple[str, Policy]]:
-    """Two agents, each with its name. Raises ValueError for another number of them."""
-    if len(agents) != 2:
-        raise ValueError(f"{option} is of games between two agents, got {len(agents)}")
-    one, other = ((name, policy_of(spec, rules, "agent")) for name, spec in by_name(agents).items())
+@contextmanager
+def started(
+    agents: Sequence[str], rules: Rules, program: str | None, seconds: float | None
+) -> Iterator[dict[str, Program]]:
+    """The program of the options under its name beside these agents; nothing without one."""
+    if program is None:
+        if seconds is not None:
+            LINE.error("--seconds is for --program: give that too")
+        if not agents:
+            LINE.error("expected AGENTS or --program, see --help")
+        yield {}
+        return
+    words = [word.rpartition("/")[2] for word in program.split()]
+    *_, name = report.names_of([*agents, " ".join(words)])
+    with Program(program, rules, SECONDS if seconds is None else seconds) as running:
+        yield {name: running}
+
+
+@contextmanager
+def seated(
+    agents: Sequence[str],
+    rules: Rules,
+    program: str | None = None,
+    seconds: float | None = None,
+) -> Iterator[dict[str, Seat]]:
+    """The seats of these agents by distinct names, and that of the program of the options."""
+    seats = {name: seat_of(spec, rules, "agent") for name, spec in by_name(agents).items()}
+    with started(agents, rules, program, seconds) as programs:
+        yield seats | {name: running.seat() for name, running in programs.items()}
+
+
+def pair(seats: Mapping[str, Seat], option: str) -> tuple[Named, Named]:
+    """The policies of two seats, with their names. Raises ValueError for another number of them."""
+    if len(seats) != 2:
+        raise ValueError(f"{option} is of games between two agents, got {len(seats)}")
+    one, other = ((name, seat.policy) for name, seat in seats.items())
     return one, other
 
 
@@ -482,7 +525,6 @@ LINE = CommandLine(
         "--expectations": with_models(write_expectations),
         "--battle": with_models(fight),
         "--history": with_models(show_history),
-        "--program": evaluate_program,
         "--verify": verify_certificates,
     },
     usage="evaluate.py AGENTS... [options], or evaluate.py --verify FILE...",

@@ -76,8 +76,8 @@ ERRORS = """
     --side 9             | --side 1 8 '9'
     --games 0            | --games 1 '0'
     --until steped       | --until unbeatable 'steped'
-    --list 0             | --list '0'
-    --list 1 2           | --list 2
+    --list 0             | --list 1 '0'
+    --list 1 2           | --list
     --judge-every=2.5    | --judge-every '2.5'
     --check=3            | --check
     dqn dqn              | 'dqn'

@@ -97,7 +97,9 @@ OF_EVALUATION = """
     \x1b[31mred | 1 | '\\x1b[31mred'
     minimax --tree --games 5 | 2 | --tree --games
     random --proven | 2 | --proven --verify
-    --program ./bot random | 2 | random
+    --program ./bot random | 1 | ./bot
+    minimax --answers a.jsonl | 2 | --answers --program
+    minimax random --battle 1 --seconds 3 | 2 | --seconds --program
     --tree | 2 | AGENTS
     minimax random --board 5x5x4 | 1 | 5x5
     random --json none/results.json | 1 | --json none/results.json

@@ -6,13 +6,17 @@ import subprocess
 import sys
 
 import pytest
+from json_certificates import write_json
 from oracles.plain_game import Player
-from text_cases import called
+from sample_players import FixedPlayer
+from text_cases import called, rows_of
 
 import evaluate
 import play
-from tictactoe_env import Rules
+from apps.players.program import most_questions
+from tictactoe_env import Rules, make_opponent, tabulate
 from tictactoe_env import evaluate as evaluation_of
+from tictactoe_env.exact.match import exact_result
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="programs of a POSIX system")
 
@@ -36,7 +40,9 @@ def test_a_program_in_any_language_is_proven_by_its_answers(tmp_path, capsys):
     for _ in range(2):  # first by the program, then by its answers
         code, out, err = called(evaluate, words, capsys)
         assert (code, err) == (0, "")
-        assert out.startswith(f"{expected}\n\n")
+        first, _, rest = out.partition("\n\n")
+        assert rest.startswith(f"{expected}\n\n")
+        assert ("known already" in first) == (words[1] == "false")
         assert f"{expected.asked} positions" in out
         assert len(answers.read_text().splitlines()) == expected.asked
         words[1] = "false"
@@ -60,7 +66,7 @@ def test_a_program_that_misbehaves_is_told_in_one_line_and_leaves_no_answers(
 ):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     code, out, err = called(evaluate, ["--program", words, "--seconds", "0.3"], capsys)
-    assert (code, out, err.count("\n")) == (1, "", 1)
+    assert (code, out.count("\n\n"), err.count("\n")) == (1, out.count("a proof"), 1)
     for mention in WRONG[words]:
         assert mention in err
     assert not [*tmp_path.iterdir()]
@@ -115,7 +121,64 @@ def test_no_habit_of_a_program_shifts_its_answers(habit, delay, tmp_path, capsys
         at = one["prompt"].replace("/", "").index(".")
         assert one["answer"].removeprefix("> ") == "abc"[at % 3] + str(at // 3 + 1)
     assert (code, err.count("\n")) == ((0, 0) if habit in HONEST else (1, 1))
-    assert (habit in HONEST) == out.startswith(f"{evaluation_of(FIRST_FREE, Rules(2, 3, 2))}\n\n")
+    assert (habit in HONEST) == (f"{evaluation_of(FIRST_FREE, Rules(2, 3, 2))}\n\n" in out)
+
+
+def test_a_program_stands_beside_agents(tmp_path, capsys):
+    (tmp_path / "bot.sh").write_text(SHELL)
+    results = tmp_path / "results.json"
+    program = ["--program", f"sh {tmp_path}/bot.sh"]
+    words = ["minimax", "gambler", *program, "--json", str(results), "--games", "5"]
+    assert called(evaluate, words, capsys)[0] == 0
+    found = json.loads(results.read_text())
+    table = tabulate(FIRST_FREE, Rules())
+    for name, spec in (("minimax", "minimax"), ("dqn-duel-second", "dqn-duel-second")):
+        exact = exact_result(table, make_opponent(spec, Rules()))
+        assert found["cross_table"]["sh bot.sh"][name]["win"] == exact.win
+        assert found["sampled"][name]["sh bot.sh"]["games"] == 5
+    write_json(found["agents"]["sh bot.sh"], tmp_path / "bot.json")
+    assert called(evaluate, ["--verify", str(tmp_path / "bot.json")], capsys)[0] == 0
+    _, out, _ = called(evaluate, ["minimax", *program, "--battle", "2"], capsys)
+    assert "minimax won 2, sh bot.sh won 0" in out
+    _, out, _ = called(evaluate, [*program, "--position", "X.O/.X./..."], capsys)
+    assert ["b1", "100.0 %"] in [row[:2] for row in rows_of(out)]
+    _, out, _ = called(evaluate, [*program, "--tree", "1", "--side", "X"], capsys)
+    assert "1. X a1  100.0 %" in out
+
+
+# The first open column of Connect Four, as a letter or as a number from 1.
+COLUMNS = """
+while read -r board side; do
+  top=${board%%/*}; left=${top%%.*}
+  set -- NAMES; shift ${#left}; echo "$1"
+done
+"""
+
+
+@pytest.mark.parametrize("limit", [(), ("--max-positions", "2000")])
+def test_the_games_of_a_program_are_sampled_where_its_proof_is_too_large(limit, tmp_path, capsys):
+    tables = []
+    for names in ("a b c d e f g", "1 2 3 4 5 6 7"):
+        (tmp_path / "bot.sh").write_text(COLUMNS.replace("NAMES", names))
+        words = ["--board", "6x7x4", "--gravity", "--games", "20", *limit]
+        code, out, _ = called(evaluate, ["--program", f"sh {tmp_path}/bot.sh", *words], capsys)
+        assert (code, "prove nothing" in out) == (0, True)
+        tables.append(rows_of(out))
+    assert tables[0] == tables[1]
+    assert [row[0] for row in tables[0]] == ["sh bot.sh", "random"]
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [Rules(1, 2, 2), Rules(2, 3, 2), Rules(), Rules(3, 4, 4), Rules(4, 4, 4, True)],
+    ids=str,
+)
+def test_no_proof_asks_more_than_is_told_before_it_begins(rules):
+    most = most_questions(rules)
+    for seed in range(5):
+        assert evaluation_of(FixedPlayer(seed), rules).asked <= most
+    assert most_questions(Rules(1, 2, 2)) == 1 + 2
+    assert most_questions(Rules(2, 2, 2)) == 1 + 3 + 4 + 4 * 2
 
 
 @pytest.mark.parametrize("ending", ["refused", "SIGTERM"])

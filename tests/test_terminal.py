@@ -19,6 +19,7 @@ from agents import TRAINABLE
 from apps.players.seat import KINDS, board_of, seat_of, with_foe
 from apps.players.titles import GROUPS
 from apps.terminal import talk
+from apps.terminal.examine import tree_text
 from apps.terminal.game import TerminalSession, seats_of
 from apps.terminal.menu import Menu
 from apps.terminal.picture import picture
@@ -31,6 +32,7 @@ from tictactoe_env.games import Game, GameStore, Participant
 from tictactoe_env.games.game import parse_lines
 from tictactoe_env.games.store import StoreError
 from tictactoe_env.notation import parse_board
+from tictactoe_env.opponents import make_opponent
 
 LARGE = Rules(5, 5, 4)
 
@@ -348,20 +350,29 @@ def test_a_trained_agent_is_chosen_from_the_package_and_the_runs(
 
 
 @pytest.mark.parametrize(
-    ("answers", "names"),
+    ("answers", "names", "told"),
     [
-        ("4 gambler X resign", ["human", "dqn-duel-second"]),
-        ("4 nobody trie X resign", ["human", "trie"]),
-        ("6 parrot minimax 1 0", ["trie-tophep", "minimax"]),
+        ("4 gambler X resign", ["human", "dqn-duel-second"], ["latest:trie"]),
+        ("4 3 search-depth=3 X resign", ["human", "search-depth=3"], []),
+        ("4 nobody 99 human trie X resign", ["human", "trie"], ["'nobody'", "'99'", "'human'"]),
+        ("6 parrot minimax 1 0", ["trie-tophep", "minimax"], []),
+        ("6 learner latest:trie 1 0", ["runs/learner", "runs/trie-0"], ["learner, latest:trie"]),
+        ("6 runs/trie-0 latest:dqn 1 1 1 0", ["runs/trie-0", "random"], ["'dqn'"]),
+        (
+            "4x4x4 6 learner random trie search-depth=1 1 0",
+            ["random", "search-depth=1"],
+            ["plays on 3x3"],
+        ),
     ],
 )
-def test_a_player_is_named_where_its_group_is_asked_for(
-    store, answers, names, tmp_path, monkeypatch
+def test_any_player_is_named_where_one_is_asked_for(
+    store, answers, names, told, tmp_path, monkeypatch, trie
 ):
-    monkeypatch.chdir(tmp_path)  # the runs of a folder are a group of their own
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(trie, "runs/trie-0")
     text = menu(answers, store)
     assert [only(store).x.name, only(store).o.name] == names
-    assert ("expected 1 to 2, or a name, got 'nobody'" in text) == ("nobody" in answers)
+    assert not missing(text, *told)
 
 
 def test_every_list_of_players_fits_a_screen_and_tells_no_line_that_wins(store):
@@ -411,3 +422,16 @@ def test_the_game_tree_of_any_player_is_printed(store, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     text = menu("9 3 1  O", store)
     assert text.count("1. X ") == 9, "every move of the other side"
+
+
+@pytest.mark.parametrize("size", [(3, 3, 3), (3, 4, 3), (5, 5, 4), (4, 4, 4, True)])
+def test_the_tree_of_one_move_in_each_position_replies_to_all_moves_of_the_other_side(size):
+    rules = Rules(*size)
+    as_x, as_o = tree_text(make_opponent("search-depth=1-ties=first", rules), rules, None).split(
+        "\n\n"
+    )
+    columns = rules.cols if rules.gravity else rules.cells
+    replies = columns if rules.gravity else rules.cells - 1
+    assert [as_x.count(f"{ply}. ") for ply in (1, 2, 3)] == [1, replies, replies]
+    assert [as_o.count(f"{ply}. ") for ply in (1, 2)] == [columns, columns]
+    assert (as_x.startswith("as X"), as_o.startswith("as O")) == (True, True)

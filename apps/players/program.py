@@ -1,10 +1,7 @@
 """A program in any language as a player: it reads a position and answers with a move, a line each.
 
-    with Program("./bot --fast", rules, seconds=10) as program:
-        player = program.player()
-        found = evaluate(player)
-        player.check()
-    print(found)
+    with Program("./bot --fast", rules, seconds=10) as program, program.asked() as player:
+        print(evaluate(player))
 
 A position is the board and the side to move, such as "X.O/.X./... O". The program is started once.
 One line too many would shift all later answers to other positions. So nothing may come before the
@@ -20,18 +17,26 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from math import comb
 from pathlib import Path
 from queue import Empty, Queue
+from tempfile import NamedTemporaryFile
 from time import monotonic
 from typing import Any, NoReturn
 
 from apps.players.seat import Seat
+from tictactoe_env.certificates.certificate import certify_reach, policy_in
+from tictactoe_env.certificates.content import Certificate
+from tictactoe_env.certificates.stated import Stated
 from tictactoe_env.errors import printable
+from tictactoe_env.exact.positions import TABULATED
+from tictactoe_env.exact.proof import BoardReach, Limit, Progress
 from tictactoe_env.games.game import MAX_NAME, Participant
 from tictactoe_env.notation import board_text, named_cell
-from tictactoe_env.rules import Boards, Rules, side_to_move
+from tictactoe_env.policy import Policy
+from tictactoe_env.rules import SIDES, Boards, Rules, side_to_move
 from tictactoe_env.text import TextPolicy
 
 SECONDS = 10.0  # for a move
@@ -98,9 +103,29 @@ class Program:
         policy = TextPolicy(self, self.rules, prompt=self.line, batch=1)
         return Seat(Participant("agent", name), self.rules, policy)
 
-    def player(self, file: Path | None = None) -> CheckedPlayer:
-        """The player whose moves the program makes, for a proof; file: see `TextPolicy`."""
-        return CheckedPlayer(self, file)
+    @contextmanager
+    def asked(self, file: Path | None = None, reason: str = "") -> Iterator[CheckedPlayer]:
+        """The player whose moves the program makes, for a proof; it is checked in the end.
+
+        file: of its answers, see `TextPolicy`; by default a new one, which is removed in the end,
+        but remains after an error, which names it. reason: see `CheckedPlayer`.
+        """
+        kept = file or _new_file()
+        player = CheckedPlayer(self, kept, reason)
+        try:
+            yield player
+            player.check()
+        except (ValueError, KeyboardInterrupt) as error:
+            player.forget_unchecked()
+            if player.answers:
+                counted = f"{len(player.answers):,} of its answers are kept"
+                text = f"{error}; {counted}, --answers {kept} goes on from there"
+                raise type(error)(text) from None
+            if file is None:
+                kept.unlink()
+            raise
+        if file is None:
+            kept.unlink()
 
     def line(self, board: Boards) -> str:
         """The line that the program reads for a board (cells,)."""
@@ -178,11 +203,16 @@ class CheckedPlayer(TextPolicy):
     They are checked after the first one, from time to time, and by `check`, which is to be called
     at the end: the first position is asked again, and must get the same answer, and then nothing
     more may come. If something is wrong, no answer since the last check is kept.
+
+    reason: why no proof of it is tried; "" if one is.
     """
 
-    def __init__(self, program: Program, file: Path | None):
+    varies = ""  # said again, because `keep` is overridden: see `policy.stated`
+
+    def __init__(self, program: Program, file: Path | None, reason: str = ""):
         super().__init__(program, program.rules, prompt=program.line, file=file, batch=1)
         self.program = program
+        self.reason = reason
         self._first: tuple[str, str] | None = None  # position and answer
         self._unchecked: dict[str, str] = {}
         self._next = 0.0  # seconds of answers after which they are checked again
@@ -209,11 +239,73 @@ class CheckedPlayer(TextPolicy):
         self._unchecked = {}
         self._next = self.program.spent + SHARE * (monotonic() - started)
 
+    @property
+    def forecast(self) -> str:
+        """The number of questions of its proof, as far as it is known before it begins."""
+        text = f"a proof asks at most {most_questions(self.rules):,} questions"
+        known = len(self.answers)
+        return f"{text}, {known:,} answers are known already" if known else text
+
+    def certified(self, limit: Limit, progress: Progress) -> tuple[Policy, Certificate]:
+        """Its moves, and their certificate, from the positions that it can meet.
+
+        Raises ProofLimitError beyond the limit, which boards of up to 12 cells do not have.
+        """
+        if self.rules.cells <= TABULATED:
+            limit = Limit()
+        reaches = {
+            side: BoardReach({side: self}, side, self.rules, limit, progress) for side in SIDES
+        }
+        self.check()
+        found = certify_reach(reaches, Stated.of("program"))
+        return policy_in(found, limit), found
+
+    def basis(self, certificate: Certificate) -> str:
+        """A sentence that says for which answers its certificate holds."""
+        asked = sum(one.decisions for one in certificate.results.values())
+        counted = f"{asked:,} positions, of which {self.illegal:,} name a cell that is not free"
+        return (
+            f"what is proven holds for its answers to {counted}; none but the first was asked twice"
+        )
+
     def forget_unchecked(self) -> None:
         """Forget the answers since the last check."""
         for prompt in self._unchecked:
             del self.answers[prompt]
         self._unchecked = {}
+
+
+def most_questions(rules: Rules) -> int:
+    """An upper bound of the questions of a proof: the positions in which a player has to move.
+
+    It makes one move in each position, as X and as O. Every reply counts, as if all games went on
+    until the board is full, and led to different positions; but no more positions of a ply than
+    there are ways to place its marks.
+    """
+    most = 0
+    for first in (0, 1):  # the ply of its first move, as X and as O
+        met = 1
+        for ply in range(first, rules.cells, 2):
+            if ply:
+                replies = rules.cells - ply + 1
+                met *= min(replies, rules.cols) if rules.gravity else replies
+            met = min(met, comb(rules.cells, ply) * comb(ply, ply // 2))
+            most += met
+    return most
+
+
+def reason_to_sample(rules: Rules) -> str:
+    """Why no proof of a program is tried on a board, if no limit is given; "" if one is."""
+    most = most_questions(rules)
+    if rules.cells <= TABULATED or most <= Limit().positions:
+        return ""
+    return f"a proof may ask up to {most:,} questions; --max-positions N tries one"
+
+
+def _new_file() -> Path:
+    """An empty file for the answers of a program, in the folder for temporary files."""
+    with NamedTemporaryFile(prefix="answers-", suffix=".jsonl", delete=False) as file:
+        return Path(file.name)
 
 
 def _end(number: int, frame: object) -> NoReturn:

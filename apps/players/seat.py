@@ -38,6 +38,7 @@ from tictactoe_env.opponents import (
 from tictactoe_env.policy import Policy, RandomPolicy, keeps, sample
 from tictactoe_env.rules import Boards, Rules, side_to_move
 from tictactoe_env.search.mcts import MCTSPolicy
+from tictactoe_env.text import TextPolicy
 from training.checkpoint import MODEL
 from training.values import FILE as VALUES
 from training.values import MEANING, read_values
@@ -149,6 +150,8 @@ class Seat:
         if callable(getattr(self.model, "q_values", None)):
             found.append(OWN)
         most = TABULATED if isinstance(self.policy, TabularPolicy) else TABLE_CELLS
+        if isinstance(self.policy, TextPolicy):  # would be asked for every position of the board
+            most = 0
         if self.rules.cells <= most:
             found.append(EXPECTED)
         return tuple(found)

@@ -32,6 +32,7 @@ from typing import Annotated, Any, NoReturn, TypeVar, get_args, get_origin
 from cyclopts import (
     App,
     CoercionError,
+    ConsumeMultipleError,
     CycloptsError,
     Group,
     MissingArgumentError,
@@ -119,6 +120,8 @@ class CommandLine:
             if option:
                 return f"{option} goes without {surplus!r}: leave one out"
             return f"expected what --help shows, got {surplus!r} too"
+        if isinstance(error, ConsumeMultipleError) and option:
+            return f"{option} takes one word at most: write other words before it"
         if isinstance(error, MissingArgumentError) and option:
             return f"{str(error).rstrip('.')}; a word after {option} is its value"
         if isinstance(error, UnknownOptionError):
@@ -131,7 +134,7 @@ class CommandLine:
         argument = error.argument if isinstance(error, (CoercionError, ValidationError)) else None
         if argument and argument.tokens and argument.parameter.converter is _value:
             token = argument.tokens[-1]
-            expected = expected_of(argument.field_info.annotation)
+            expected = expected_of(item_of(argument.field_info.annotation))
             return f"Invalid value for {token.keyword}: expected {expected}, got {token.value!r}"
         return str(error)
 
@@ -194,6 +197,11 @@ def spelled(name: str) -> str:
 def _value(kind: Any, tokens: Sequence[Token]) -> Any:
     """The value of what was typed for an option, by pydantic; of a list all values."""
     if get_origin(kind) is list:
-        (item,) = get_args(kind)
-        return [typed(item, token.value) for token in tokens]
+        return [typed(item_of(kind), token.value) for token in tokens]
     return typed(kind, tokens[-1].value)
+
+
+def item_of(kind: Any) -> Any:
+    """The type of the values of a list, which may be annotated; any other type as it is."""
+    bare = get_args(kind)[0] if get_origin(kind) is Annotated else kind
+    return get_args(bare)[0] if get_origin(bare) is list else kind

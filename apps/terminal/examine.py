@@ -18,10 +18,10 @@ from apps.terminal.report import print_table, say
 from tictactoe_env.errors import printable
 from tictactoe_env.exact.positions import TABULATED, can_enumerate
 from tictactoe_env.games.analysis import Analysis, GameValue, analyse
-from tictactoe_env.notation import board_text, cell_text, check_move, parse_board
+from tictactoe_env.notation import SIDES, board_text, cell_text, check_move, parse_board
 from tictactoe_env.policy import Policy
 from tictactoe_env.render import ansi
-from tictactoe_env.rules import Boards, GameState, Rules, game_state, side_to_move
+from tictactoe_env.rules import Boards, GameState, Rules, game_state, other_side, side_to_move
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -30,8 +30,9 @@ COLUMNS = ("own value", "against random")  # of KINDS
 NONE = "-"  # in a column of a player that does not know this value, or of a board too large for it
 MAX_LINES = 2_000  # of a tree
 SCREEN = 20  # lines of a tree that fits a screen of 24, with its heading and a prompt
+BOTH = "both"  # the trees of a player as X and as O
 MET = "met"  # the tree of all games that a player has learned from, instead of a side
-HEADING = "won/drawn/lost by the mover, in all games through the position after its move"
+HEADING = "learned games through the position after a move: won/drawn/lost by its mover"
 LEAST = 0.0005  # smallest probability of a move that is shown: 0.1 %, rounded
 
 
@@ -104,34 +105,44 @@ def remembers(policy: Policy | None) -> bool:
     return hasattr(policy, "memory")
 
 
-def tree_text(policy: Policy, rules: Rules, depth: int | None, side: str = "both") -> str:
-    """The game tree up to a depth, one move per line, of a player as X, as O or as "both".
+def tree_text(policy: Policy, rules: Rules, depth: int | None, side: str = BOTH) -> str:
+    """The game tree up to a depth, one move per line, of a player as X, as O or as both in turn.
 
     A move of the player has its probability, and only moves that it makes are followed. Of the
     other side every legal move is followed. On boards of up to 12 cells each move has its exact
-    worth. The text ends after MAX_LINES lines, with a sentence. depth: None for the largest one
-    that fits a screen.
+    worth. A tree ends after MAX_LINES lines, with a sentence. depth: None for the largest one that
+    fits a screen, or has a line for each first move of the other side and one for the reply; but
+    the first move of the player is always shown.
 
     side: MET, of a player that `remembers`, for the moves of its games and no others. A move has
     their number and results, and whether it is proven by them, besides its exact worth.
     """
+    sides = SIDES if side == BOTH else [side]
+    return "\n\n".join(_tree(policy, rules, depth, one) for one in sides)
+
+
+def _tree(policy: Policy, rules: Rules, depth: int | None, side: str) -> str:
+    """The tree as one side, or of the games that were met, below a line that says whose it is."""
     start = game_state([], rules)
     if depth is None:
         depth = _depth_that_fits(policy, start, side)
     lines = list(islice(_lines(policy, start, depth, side), MAX_LINES + 1))
     if len(lines) > MAX_LINES:
         lines[-1] = f"... the first {MAX_LINES:,} moves; a smaller depth shows all of it"
-    if side == MET:
-        lines.insert(0, HEADING if lines else "it has learned from no game yet")
-    return "\n".join(lines)
+    if side in SIDES:
+        heading = f"as {side}, against every move of {other_side(side)}:"
+    else:
+        heading = HEADING if lines else "it has learned from no game yet"
+    return "\n".join([heading, *lines])
 
 
 def _depth_that_fits(policy: Policy, start: GameState, side: str) -> int:
-    """The largest depth at which a tree fits a screen; 1 if there is none."""
-    depth = 1
+    """The depth of a tree by default, see `tree_text`."""
+    depth = 2 if side == "O" else 1
+    most = max(SCREEN, 2 * int(start.rules.legal_cells(start.board).sum()))
     while depth < start.rules.cells:
-        deeper = islice(_lines(policy, start, depth + 1, side), SCREEN + 1)
-        if len(list(deeper)) > SCREEN:
+        deeper = islice(_lines(policy, start, depth + 1, side), most + 1)
+        if len(list(deeper)) > most:
             break
         depth += 1
     return depth
@@ -144,7 +155,7 @@ def _lines(policy: Policy, now: GameState, depth: int, side: str) -> Iterator[st
     ply = len(now.moves)
     if now.mover is None or ply == depth:
         return
-    is_own = side in ("both", MET, now.mover)
+    is_own = side in (MET, now.mover)
     legal = rules.legal_cells(board)
     probs = policy.probs(board[None])[0] if is_own else legal
     shown = probs >= LEAST

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -12,8 +12,9 @@ from rich.table import Table as Columns
 
 from agents import TRAINABLE
 from apps.players.gallery import Entry, Gallery, grouped
-from apps.players.titles import LEARNER, id_of, title_of, unit_of
-from apps.terminal.examine import MET, remembers, tree_text
+from apps.players.seat import policy_of, seat_of
+from apps.players.titles import LEARNER, LEARNER_ID, id_of, title_of, unit_of
+from apps.terminal.examine import BOTH, MET, remembers, tree_text
 from apps.terminal.game import TerminalSession, seats_of
 from apps.terminal.interpreter import command
 from apps.terminal.replay import print_list, watch
@@ -24,7 +25,7 @@ from tictactoe_env.exact.positions import can_enumerate
 from tictactoe_env.games.game import PERSON
 from tictactoe_env.games.store import GameStore
 from tictactoe_env.notation import SIDES, parse_size, rules_text
-from tictactoe_env.opponents import easy_opponent
+from tictactoe_env.opponents import RUN, easy_opponent, known_names
 from tictactoe_env.rules import Rules
 
 PERFECT = "minimax-ties=fastest"
@@ -96,11 +97,11 @@ class Menu:
             board = rules_text(self.rules)
             how = command("train.py", "maskable_ppo", "--board", board, "--until", "unbeatable")
             raise ValueError(f"no trained agent plays on {board}; to train one: {how}")
-        self._against(self._choose("Against whom?", runs).id)
+        self._against(self._choose("Against whom?", runs))
 
     def _watch(self) -> None:
         players = self._players()
-        x, o = (self._choose(f"Who plays {side}?", players).id for side in SIDES)
+        x, o = (self._choose(f"Who plays {side}?", players) for side in SIDES)
         games = self._ask("How many games?", number(1, 10_000), "1")
         delay = self.delay
         if delay is None:
@@ -131,7 +132,8 @@ class Menu:
             self.train(words)
 
     def _tree(self) -> None:
-        policy: Any = self._choose("Whose game tree?", self._players()).seat(self.rules).policy
+        player = self._choose("Whose game tree?", self._players())
+        policy = policy_of(player, self.rules, "agent")
 
         def understand(text: str) -> int | None:
             return number(1, self.rules.cells)(text) if text else None
@@ -139,9 +141,9 @@ class Menu:
         depth = self._ask("How many moves deep, or Enter for what fits a screen?", understand)
         if remembers(policy):
             asked = "Its moves as X, as O, as both, or met for all games it has learned from?"
-            side = self._ask(asked, one_of(*SIDES, "both", MET), MET)
+            side = self._ask(asked, one_of(*SIDES, BOTH, MET), MET)
         else:
-            side = self._ask("Its moves as X, as O or as both?", one_of(*SIDES, "both"), "both")
+            side = self._ask("Its moves as X, as O or as both?", one_of(*SIDES, BOTH), BOTH)
         with self.talk.console.status("searching"):
             text = tree_text(policy, self.rules, depth, side)
         self.talk.say(text)
@@ -185,33 +187,39 @@ class Menu:
                 self.talk.say(printable(f"{entry.id} cannot play: {entry.description}"), "yellow")
         return [entry for entry in entries if entry.plays(self.rules)]
 
-    def _choose(self, question: str, entries: Sequence[Entry]) -> Entry:
-        """One of some players, by its group and its place there, or by its name."""
-        players = {one.id: one for one in entries}
+    def _choose(self, question: str, entries: Sequence[Entry]) -> str:
+        """The name of a player: one of these, by its group and its place there, or any other."""
+        self.talk.say(f"also by name: {', '.join(names_beside(entries))}", "dim")
         groups = dict(grouped(entries))
-        if len(groups) == 1:
-            (members,) = groups.values()
-        else:
+        if len(groups) > 1:
             counts = {heading: str(len(members)) for heading, members in groups.items()}
-            chosen = self._pick(question, counts, players)
-            if chosen in players:
-                return players[chosen]
-            members = groups[chosen]
-        if any("optimal" in one.sentence for one in members):
+            chosen = self._pick(question, counts, self._named)
+            if chosen not in groups:
+                return chosen
+            entries = groups[chosen]
+        if any("optimal" in one.sentence for one in entries):
             self.talk.say(OPTIMAL, "dim")
-        return players[self._pick(question, {one.id: one.sentence for one in members}, players)]
+        return self._pick(question, {one.id: one.sentence for one in entries}, self._named)
+
+    def _named(self, text: str) -> str:
+        """The name of any player; ValueError if it cannot play here."""
+        name = id_of(text)
+        seat_of(name, self.rules, "agent")
+        return name
 
     def _pick(
-        self, question: str, sentences: Mapping[str, str], others: Collection[str] = ()
+        self,
+        question: str,
+        sentences: Mapping[str, str],
+        other: Callable[[str], str] | None = None,
     ) -> str:
         """A name, chosen by itself or its number. No more are shown than fit the screen.
 
-        others: names that are not shown, and can be chosen too.
+        other: see `numbered`.
         """
         self._print([f"{name}: {sentence}" for name, sentence in sentences.items()])
         asked = f"{question} 1 to {len(sentences)}, a name, or q to go back:"
-        understand = numbered(sentences, others)
-        return self._ask(asked, lambda text: understand(id_of(text)))
+        return self._ask(asked, numbered(sentences, other))
 
     def _print(self, texts: Sequence[str]) -> None:
         """Print a screen of texts with their numbers, and how many there are beyond it."""
@@ -221,6 +229,17 @@ class Menu:
         if len(texts) > SCREEN:
             columns.add_row("", f"and {len(texts) - SCREEN} more")
         self.talk.console.print(columns)
+
+
+def names_beside(entries: Sequence[Entry]) -> list[str]:
+    """Names by which players can be asked for that are not listed: learner, latest:dqn, and so on.
+
+    Names such as `latest:AGENT` are those of agents with a run among these entries.
+    """
+    names = [LEARNER] if any(one.id == LEARNER_ID for one in entries) else []
+    agents = {one.agent for one in entries if one.kind == RUN}
+    names += [name for name in known_names() if name.partition(":")[2] in agents]
+    return [*names, "search-depth=6", "the path of a run"]
 
 
 def perfect_opponent(rules: Rules) -> str:

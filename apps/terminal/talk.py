@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Annotated, Literal
@@ -67,20 +67,24 @@ def number(low: int, high: int) -> Callable[[str], int]:
     return partial(typed, Annotated[int, Field(ge=low, le=high)])
 
 
-def numbered(names: Iterable[str], others: Collection[str] = ()) -> Callable[[str], str]:
+def numbered(
+    names: Iterable[str], other: Callable[[str], str] | None = None
+) -> Callable[[str], str]:
     """A converter to one of these names, from it or from its number.
 
-    others: names without a number, which are understood too.
+    other: the converter of any other word; without it no other is understood.
     """
     known = list(names)
     places = {str(place): name for place, name in enumerate(known, 1)}
 
     def named(text: str) -> str:
-        if text in known or text in others:
+        if text in known:
             return text
-        if text not in places:
+        if text in places:
+            return places[text]
+        if other is None or not text or text.isdecimal():
             raise ValueError(f"expected 1 to {len(known)}, or a name, got {text!r}")
-        return places[text]
+        return other(text)
 
     return named
 
