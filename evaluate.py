@@ -275,7 +275,8 @@ def judged(
             return verify(certificate, limit, progress), certificate
         stated = certificate.stated
     policy = policy_of(spec, rules, "agent")
-    stated = stated or Stated.of(name_of(Path(spec).name), seed_of(policy))
+    (name,) = report.names_of([spec])
+    stated = stated or Stated.of(name_of(name), seed_of(policy))
     if rules.cells > TABULATED and (reason := reason_to_vary(policy)):
         return policy, reason
     if keeps(policy, RandomPolicy) and not can_enumerate(rules):

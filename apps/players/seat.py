@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +25,8 @@ from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.games.game import MAX_NAME, PERSON, Participant
 from tictactoe_env.opponents import (
-    AGENT,
     BEST_RESPONSE,
+    MODELS,
     RESPONSE_TO,
     RUN,
     TRAINED,
@@ -42,9 +42,6 @@ from tictactoe_env.text import TextPolicy
 from training.checkpoint import MODEL
 from training.values import FILE as VALUES
 from training.values import MEANING, read_values
-
-if TYPE_CHECKING:
-    from tictactoe_env.sb3 import SavedModel
 
 VALUES_FOLDER = Path(__file__).with_name("tables")  # own values and growth of the package's agents
 # Cells. A search is tabulated up to here, for its expected values: 3 s with 1,000 playouts a move.
@@ -220,12 +217,6 @@ def _on(legal: NDArray[np.bool_], numbers: NDArray[np.floating[Any]]) -> list[fl
 
 # --- players by name ------------------------------------------------------------------------------
 
-MODELS: dict[str, SavedModel] = {}
-"""The models of Stable-Baselines3 that have been read because the user trusts them, by their texts.
-
-Each is a player by this text from then on.
-"""
-
 
 def seat_of(spec: str, rules: Rules, what: str = "player") -> Seat:
     """The seat of `human`, `human:Ann`, or any player that `player_of` knows.
@@ -248,8 +239,6 @@ def player_of(spec: str, rules: Rules | None = None, what: str = "player") -> Pl
     """
     if spec in (LEARNER, LEARNER_ID):
         return Player(LEARNER_ID, RUN, place=LEARNER_FOLDER)
-    if spec in MODELS:
-        return Player(spec, AGENT)
     if (foe := foe_of(spec)) is not None:
         return player_of(foe, rules, "agent").best_response
     others = [PERSON, LEARNER] if what == "player" else []
@@ -267,12 +256,11 @@ def seat_at(player: Player, rules: Rules) -> Seat:
     """
     if player.place is not None:
         return _run_seat(player, rules)
-    if player.id in MODELS:
-        name = MODELS[player.id].path.name[-MAX_NAME:]
-        return Seat(Participant("agent", name), rules, MODELS[player.id].policy(rules))
-    if player.foe is not None:
-        return _response_seat(player.foe, rules)
-    policy = model = player.policy(rules)
+    if player.foe is not None and rules.cells <= TABULATED:  # to one that learns as it plays now
+        foe: Any = seat_at(player.foe, rules).policy
+        policy = model = best_response_to(foe, rules)
+    else:
+        policy = model = player.policy(rules)
     if player.kind == TRAINED:
         source = facts_of(player.id, rules).sha256_of_moves
         policy = with_values(policy, VALUES_FOLDER / f"{player.id}.npz", source)
@@ -281,19 +269,7 @@ def seat_at(player: Player, rules: Rules) -> Seat:
         policy = tabulate(policy, rules)
     elif isinstance(policy, MinimaxPolicy):
         policy.probs(np.zeros((1, rules.cells), dtype=np.int8))
-    return Seat(Participant("agent", player.id), rules, policy, model)
-
-
-def _response_seat(foe: Player, rules: Rules) -> Seat:
-    """The seat of the best response to a player; to one that learns, as that plays now."""
-    if rules.cells <= TABULATED:
-        policy = seat_at(foe, rules).policy
-        assert policy is not None, "it is no person"
-    else:  # nobody learns there, and the seat of a run would load its network
-        policy = foe.policy(rules)
-    response = best_response_to(policy, rules)
-    name = RESPONSE_TO + foe.id[len(RESPONSE_TO) - MAX_NAME :]
-    return Seat(Participant("agent", name), rules, response)
+    return Seat(Participant("agent", player.id[-MAX_NAME:]), rules, policy, model)
 
 
 def _run_seat(player: Player, rules: Rules) -> Seat:

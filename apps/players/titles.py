@@ -181,8 +181,6 @@ def title_of(id: str, stated: Stated | None = None) -> str:
 
 def sentence_of(id: str) -> str:
     """The way in which a player that needs no training plays; "" if nothing is known of it."""
-    if (foe := foe_of(id)) is not None:
-        return f"replies to each move of {title_of(foe)} as well as anyone can"
     return SENTENCES.get(id) or description(id)
 
 

@@ -12,18 +12,19 @@ from rich.table import Table
 from rich.text import Text
 
 from tictactoe_env.certificates.certificate import policy_in
-from tictactoe_env.certificates.content import Certificate, SideResults
+from tictactoe_env.certificates.content import Certificate
+from tictactoe_env.certificates.reach import ReachPolicy
 from tictactoe_env.errors import printable
 from tictactoe_env.exact.best_response import results_of_responses
 from tictactoe_env.exact.evaluation import UNTIL, winner
 from tictactoe_env.exact.match import Result, exact_result
 from tictactoe_env.exact.proof import Limit, Progress, reach_of
 from tictactoe_env.exact.sampling import sampled_result
+from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.exact.tables import TabularPolicy
-from tictactoe_env.exact.values import ROUNDING
 from tictactoe_env.notation import SIDES
 from tictactoe_env.opponents import RESPONSE_TO
-from tictactoe_env.policy import Policy, keeps
+from tictactoe_env.policy import Policy, RandomPolicy, keeps
 from tictactoe_env.rules import Rules, other_side
 
 RATES = ("win", "draw", "loss", "illegal")
@@ -32,7 +33,8 @@ BEST = "best response"
 MOST_WINS = "most wins"
 BEST_TEXT = f"{BEST}: the opponent with the highest win - loss; of several, one with the most wins"
 MOST_WINS_TEXT = f"{MOST_WINS}: the opponent that beats it most often, if that may be another one"
-CHEAP = 200_000  # positions of a proof, for which the results against these two take a second
+CHEAP = 150_000  # positions of a proof; 4x4 with gravity has 134,289, and takes half a second
+QUICK = (TabularPolicy, ReachPolicy, RandomPolicy, MinimaxPolicy)  # to ask again
 AGAINST = {"vs_random": "random", "vs_minimax": "minimax", "limit_vs_random": LIMIT}
 """The rows of a certificate's table, by the key in the certificate.
 
@@ -107,7 +109,7 @@ def proving(what: str, rules: Rules) -> Iterator[Progress]:
 def certificate(found: Certificate, console: Console, policy: Policy | None = None) -> None:
     """Print what a certificate is about, and its exact results as a table.
 
-    policy: the player of these moves, where it is known; a table need not be read again.
+    policy: the player of these moves, if it is known; one of QUICK is asked instead of the moves.
     """
     stated = found.stated
     heading = f"\n{stated.label} on {found.rules}"
@@ -134,45 +136,32 @@ def certificate(found: Certificate, console: Console, policy: Policy | None = No
 
 def _result_rows(found: Certificate, policy: Policy | None) -> Iterator[list[str]]:
     """The rows of a certificate's table: each side against each opponent."""
-    responses = _responses(found, policy)
     for side, one in found.results.items():
         for key, opponent in AGAINST.items():
             if key == "vs_random" or not found.is_of_reach:
                 result = getattr(one, key)
                 rates = None if result is None else vars(result)
                 yield [side, opponent, *rates_text(rates)]
-        texts = [rates_text(vars(result)) for result in responses.get(side, ())]
-        if not texts:
-            loss = decimals(100 * one.worst_case_loss)
-            texts = [["", "", "", f"{one.worst_case_value:+.4f}"], ["", "", loss, ""]]
+        texts = _responses_text(found, side, policy)
         for opponent, text in zip((BEST, MOST_WINS), texts, strict=False):
             yield [side, opponent, *text]
 
 
-def _responses(found: Certificate, policy: Policy | None) -> dict[str, list[Result]]:
-    """The results of each side against BEST, and against MOST_WINS if that is another opponent.
+def _responses_text(found: Certificate, side: str, policy: Policy | None) -> list[list[str]]:
+    """The rates of a side against BEST, and against MOST_WINS if that is another opponent.
 
-    A side is left out if it has more than CHEAP positions, unless its result is stated.
+    Of a proof of more than CHEAP positions what the certificate states.
     """
-    sides = found.results.items()
-    results = {side: [stated] for side, one in sides if (stated := _stated_response(one))}
-    left = [side for side in found.sides if side not in results]
-    if left and sum(one.positions for _, one in sides) <= CHEAP:
-        player = policy if keeps(policy, TabularPolicy) else policy_in(found)
-        for side in left:
-            reach = reach_of({side: player}, side, found.rules)
-            results[side] = results_of_responses(reach)
-    return results
-
-
-def _stated_response(one: SideResults) -> Result | None:
-    """The result against a best response, if it follows from what a certificate states."""
+    one = found.results[side]
     value = one.worst_case_value + 0.0
-    if one.unbeatable:
-        return Result(value, max(0.0, 1 - value), 0.0)
-    if value <= ROUNDING - 1 and not one.vs_random.illegal:
-        return Result(0.0, 0.0, 1.0)
-    return None
+    if one.unbeatable:  # what it does not win is drawn
+        return [rates_text(vars(Result(value, max(0.0, 1 - value), 0.0)))]
+    if one.positions > CHEAP:
+        return [["", "", "", f"{value:+.4f}"], ["", "", decimals(100 * one.worst_case_loss), ""]]
+    if policy is None or not any(keeps(policy, kind) for kind in QUICK):
+        policy = policy_in(found)
+    reach = reach_of({side: policy}, side, found.rules)
+    return [rates_text(vars(result)) for result in results_of_responses(reach)]
 
 
 def _say_positions(found: Certificate, console: Console) -> None:

@@ -8,11 +8,10 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from apps.players.seat import MODELS
 from apps.terminal.command_line import Command, Flag, parameters_of, with_parameters
 from apps.terminal.interpreter import command
 from tictactoe_env.errors import printable
-from tictactoe_env.opponents import RESPONSE_TO, UntrustedModelError, is_model
+from tictactoe_env.opponents import MODELS, RESPONSE_TO, UntrustedModelError, is_model
 
 Trust = Annotated[
     Flag,
@@ -44,7 +43,7 @@ def read_models(
             raise ValueError("--symmetric and --normalize are for saved models: give --trust too")
         return
     named = (spec.rpartition(RESPONSE_TO)[2] for spec in specs)
-    for spec in filter(is_model, named):
+    for spec in dict.fromkeys(filter(is_model, named)):
         try:
             from tictactoe_env.sb3 import SavedModel
         except ImportError as error:  # it says what to install

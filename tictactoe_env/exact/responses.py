@@ -13,7 +13,7 @@ learners there are `response_to_learner` and `kept_counterexamples`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -31,7 +31,6 @@ from tictactoe_env.rules import SIDES, Boards, Rules, checked_rules
 from tictactoe_env.symmetry import canonical_forms, turned_back
 
 MOST_KEPT = 20_000  # counterexamples of one proof
-_Replies = Callable[[Reach], Iterator[tuple[Ply, NDArray[np.bool_]]]]
 
 
 class BestResponsePlayer(NamedTuple):
@@ -72,11 +71,10 @@ def best_response_player(
     """
     rules = checked_rules(rules)
     goals = {side: (targets or {}).get(side, 0) for side in sides}
-    replies = _one_reply if deterministic else _best_replies
     if rules.cells > TABULATED:
         elsewhere = elsewhere or RandomPolicy(rules)
-        return _response_on_lines(policy, rules, goals, elsewhere, limit, replies)
-    return _response_everywhere(policy, rules, goals, replies)
+        return _response_on_lines(policy, rules, goals, elsewhere, limit, deterministic)
+    return _response_everywhere(policy, rules, goals, deterministic)
 
 
 def _response_on_lines(
@@ -85,7 +83,7 @@ def _response_on_lines(
     goals: dict[str, int],
     elsewhere: Policy,
     limit: Limit | None,
-    replies_in: _Replies,
+    deterministic: bool,
 ) -> BestResponsePlayer:
     """The best replies on the boards that are reached if the policy plays as it does."""
     bits = np.array(rules.cell_bits, dtype=np.uint64)
@@ -94,7 +92,7 @@ def _response_on_lines(
     is_symmetric = True
     for side, goal in goals.items():
         reach = BoardReach({side: as_policy(policy, rules)}, side, rules, limit)
-        for ply, best in replies_in(reach):
+        for ply, best in _best_replies(reach, deterministic):
             marks = np.where(best, bits[ply.cells], np.uint64(0))
             known.append((ply.x, ply.o, np.bitwise_or.reduce(marks, axis=1)))
         examples.append(_below(reach, goal))
@@ -105,7 +103,7 @@ def _response_on_lines(
 
 
 def _response_everywhere(
-    policy: Policy | Model, rules: Rules, goals: dict[str, int], replies_in: _Replies
+    policy: Policy | Model, rules: Rules, goals: dict[str, int], deterministic: bool
 ) -> BestResponsePlayer:
     """The best replies on all boards, as a table."""
     positions = positions_of(rules)
@@ -114,7 +112,7 @@ def _response_everywhere(
     examples = []
     for side, goal in goals.items():
         everywhere = TableReach({side: table}, side, rules, everywhere=True)
-        for ply, best in replies_in(everywhere):
+        for ply, best in _best_replies(everywhere, deterministic):
             replies[ply.rows] = best
         examples.append(_below(TableReach({side: table}, side, rules), goal))
     legal = rules.legal_cells(positions.boards)
@@ -153,15 +151,15 @@ def kept_counterexamples(kept: Sequence[Boards], boards: Boards, proofs: int = 1
     return [*kept, boards[::step].copy()][-proofs:]
 
 
-def _one_reply(reach: Reach) -> Iterator[tuple[Ply, NDArray[np.bool_]]]:
-    """The plies of the other side, and which of its moves (B, M) `with_replies` takes."""
-    for ply in with_replies(reach).plies:
-        if ply.side != reach.side:
-            yield ply, ply.possible
+def _best_replies(reach: Reach, deterministic: bool) -> Iterator[tuple[Ply, NDArray[np.bool_]]]:
+    """The plies of the other side, and which of its moves (B, M) are best against the policy.
 
-
-def _best_replies(reach: Reach) -> Iterator[tuple[Ply, NDArray[np.bool_]]]:
-    """The plies of the other side, and which of its moves (B, M) are best against the policy."""
+    deterministic: only the one of `with_replies`.
+    """
+    if deterministic:
+        plies = with_replies(reach).plies
+        yield from ((ply, ply.possible) for ply in plies if ply.side != reach.side)
+        return
     values = values_of(reach)
     for ply in reach.plies:
         if ply.probs is None:

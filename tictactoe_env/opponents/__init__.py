@@ -52,6 +52,7 @@ from tictactoe_env.rules import SIDES, Rules, checked_rules
 
 if TYPE_CHECKING:
     from tictactoe_env.certificates.content import Certificate
+    from tictactoe_env.sb3.saved_model import SavedModel
 
 SELF = "self"
 BEST_RESPONSE = "best-response"
@@ -118,6 +119,8 @@ BUILT_IN = {
 }
 """The players that need no training, by name."""
 _registered: dict[str, _Factory] = {}
+MODELS: dict[str, SavedModel] = {}
+"""Models of Stable-Baselines3 that the user trusts, by the texts that name them as players."""
 _KINDS = {int: "a whole number", float: "a number", str: "a text"}
 
 
@@ -190,10 +193,10 @@ class Player(NamedTuple):
 
 
 def best_response_to(policy: Policy, rules: Rules) -> Policy:
-    """The exact best response to a player, with one move in each position.
+    """The exact best response to a player, with one move in each position: see `with_replies`.
 
-    Which of equally good moves it makes is said by `best_response.with_replies`. On boards of more
-    than 12 cells it plays as search-depth=1-ties=first in positions that the player cannot meet.
+    On boards of more than 12 cells it plays as search-depth=1-ties=first in positions that the
+    player cannot meet, or as a side of which its certificate says nothing.
     Raises ValueError for a player that is no function of the board, or can meet too many positions.
     """
     from tictactoe_env.certificates.certificate import VERIFIED
@@ -212,10 +215,8 @@ def best_response_to(policy: Policy, rules: Rules) -> Policy:
                 player, rules, sides, elsewhere, limit=VERIFIED, deterministic=True
             ).player
     except ProofLimitError as error:
-        raise ValueError(
-            f"no best response to this player: {error}; it is known on boards of up to 12 cells, "
-            "and to players that make few different moves"
-        ) from None
+        known = "on boards of up to 12 cells, and to players that can meet fewer positions"
+        raise ValueError(f"{error}; a best response is known {known}") from None
     if rules.cells > TABULATED and plays_symmetrically(policy):
         return CanonicalPolicy(found, rules)  # elsewhere, too, so that proofs of it remain small
     return found
@@ -283,6 +284,8 @@ def named_player(spec: str | os.PathLike[str], rules: Rules | None = None) -> Pl
     """
     if not isinstance(spec, str):
         return None
+    if spec in MODELS:
+        return Player(spec, AGENT, spec)
     if is_trained(spec, rules):
         return Player(spec, TRAINED)
     name, texts = split_options(spec)
@@ -529,6 +532,8 @@ def _factory(name: str) -> _Factory | None:
     """The function that makes the players of a name, imported now; None for another text."""
     if name in BUILT_IN:
         return imported(name)
+    if name in MODELS:
+        return MODELS[name].policy
     return _registered.get(name) or _loaded(name)
 
 
