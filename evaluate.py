@@ -24,7 +24,15 @@ with explained("evaluate.py", "play"):
     from apps.players.program import SECONDS, Program
     from apps.players.pupil import learns
     from apps.players.rounds import board_of_histories
-    from apps.players.seat import NAMES_TEXT, board_of, path_of, policy_of, seat_of, seed_of
+    from apps.players.seat import (
+        NAMES_TEXT,
+        board_of,
+        other_board,
+        path_of,
+        policy_of,
+        seat_of,
+        seed_of,
+    )
     from apps.players.titles import id_of
     from apps.terminal import report
     from apps.terminal.battle import battle as play_games
@@ -33,7 +41,13 @@ with explained("evaluate.py", "play"):
     from apps.terminal.report import PipedConsole
     from apps.terminal.talk import Seconds
     from tictactoe_env.certificates import __main__ as verifier
-    from tictactoe_env.certificates.certificate import certify, policy_in, read, verify
+    from tictactoe_env.certificates.certificate import (
+        certify,
+        policy_in,
+        read,
+        verify,
+        with_minimax,
+    )
     from tictactoe_env.certificates.content import Certificate
     from tictactoe_env.certificates.stated import Stated, name_of
     from tictactoe_env.certificates.trained import facts_of
@@ -52,6 +66,7 @@ with explained("evaluate.py", "play"):
         plays_symmetrically,
     )
     from tictactoe_env.rules import Rules
+    from training.files import write_csv
     from training.options import Count, Natural
 
 GAMES = 1000  # games of a sampled result, of agents that meet too many positions for a proof
@@ -65,10 +80,11 @@ Board = Annotated[
     read_by(parse_size),
     Parameter(
         metavar="3x4x3",
-        help="rows, columns and marks in a row (default: those of the first run, or 3x3x3)",
+        help="rows, columns and marks in a row (default: those of most runs, or 3x3x3)",
     ),
 ]
 Json = Annotated[Path | None, Parameter(help="also write all results to this JSON file")]
+Csv = Annotated[Path | None, Parameter(help="also write the results of each pair to this CSV file")]
 Games = Annotated[
     Count | None,
     Parameter(
@@ -121,6 +137,7 @@ def error_text(error: Exception) -> str:
 def evaluate_agents(
     *agents: Agent,
     json: Json = None,
+    csv: Csv = None,
     board: Board = None,
     gravity: Gravity = False,
     from_model: Flag = False,
@@ -131,50 +148,51 @@ def evaluate_agents(
 ) -> None:
     """Print the verdict on every agent, then their exact results, and a cross table.
 
-    If one agent cannot be proven, because its proof is too large or it may vary, the results of all
-    pairs are sampled.
+    Several agents are ranked: first the proven ones, then by wins less losses. If one agent cannot
+    be proven, because its proof is too large or it may vary, the results of all pairs are sampled.
+    Agents of another board than most runs are left out, which is said.
 
     Args:
         from_model: load the model of each run and check that it makes the certified moves
     """
-    check_json(json)
+    check_file("--json", json)
+    check_file("--csv", csv)
     rules = board_of(agents, board, gravity)
     limit = Limit(max_positions, max_megabytes)
     console = PipedConsole()
-    named = by_name(agents)
+    named, left_out = on_board(agents, rules, console)
     players: dict[str, Policy] = {}
     certificates: dict[str, Certificate] = {}
     for name, spec in named.items():
         with report.proving(name, rules) as progress:
             players[name], found = judged(spec, rules, limit, progress, from_model)
         if isinstance(found, Certificate):
-            certificates[name] = found
+            certificates[name] = with_minimax(found, players[name], limit)
             text = found.claim
         else:
             text = f"results on {rules} are sampled and prove nothing, because {found}"
-        if len(named) > 1:
+        if len(agents) > 1:
             text = f"{name}: {text}"
         report.say(text, console, "bold")
-    for name, certificate in certificates.items():
-        report.certificate(certificate, console)
-        if rules.cells <= TABULATED and (pupil := seat_of(named[name], rules, "agent").pupil):
+        if rules.cells <= TABULATED and (pupil := seat_of(spec, rules, "agent").pupil):
             learned = f"{name} has {pupil.text}: these are the results of what it plays now"
             report.say(learned, console)
-    results: dict[str, Any] = {
-        "agents": {name: certificate.to_json() for name, certificate in certificates.items()}
-    }
+    tables: dict[str, report.CrossTable] = {}
     is_proven = len(certificates) == len(players)
     if is_proven:
         exact = partial(report.exact_rates, rules=rules, limit=limit)
         sides = {name: certificate.sides for name, certificate in certificates.items()}
-        results["cross_table"] = report.cross_table(players, exact, sides)
-        if len(players) > 1:
-            report.print_cross_table(results["cross_table"], console)
+        tables["cross_table"] = report.cross_table(players, exact, sides)
     if games is not None or not is_proven:
         sampled = partial(report.sampled_rates, rules=rules, games=games or GAMES, seed=game_seed)
-        results["sampled"] = report.cross_table(players, sampled)
-        report.print_cross_table(results["sampled"], console)
+        tables["sampled"] = report.cross_table(players, sampled)
+    report.print_results(tables, certificates, players, console)
+    stated = {name: report.agent_json(one) for name, one in certificates.items()}
+    results = {"agents": stated, **tables}
+    if left_out:
+        results["left_out"] = left_out
     write_json(results, json, console)
+    write_pairs(tables, csv, console)
 
 
 def judged(
@@ -329,7 +347,7 @@ def show_history(
     with explained("evaluate.py", "train"):
         from apps.terminal.history import show
 
-    check_json(json)
+    check_file("--json", json)
     rules = board_of(agents, board or board_of_histories(agents), gravity)
     limit = Limit(max_positions, max_megabytes)
     console = PipedConsole()
@@ -438,10 +456,28 @@ def pair(
     return one, other
 
 
-def check_json(file: Path | None) -> None:
+def on_board(
+    agents: Sequence[str], rules: Rules, console: PipedConsole
+) -> tuple[dict[str, str], dict[str, str]]:
+    """The agents that play on a board, by name, and the boards of the others, which are told.
+
+    Raises ValueError if there is none, and for an agent that is unknown or whose file is damaged.
+    """
+    named = by_name(agents)
+    boards = {name: other_board(spec, rules) for name, spec in named.items()}
+    left_out = {name: board for name, board in boards.items() if board}
+    texts = [f"{name} plays on {board}, not on {rules}" for name, board in left_out.items()]
+    if len(left_out) == len(named):
+        raise ValueError("; ".join(texts))
+    for text in texts:
+        report.say(f"{text}: left out", console)
+    return {name: spec for name, spec in named.items() if name not in left_out}, left_out
+
+
+def check_file(option: str, file: Path | None) -> None:
     """Raise ValueError for a file of results that could not be written in the end."""
     if file is not None and (file.is_dir() or not file.parent.is_dir()):
-        raise ValueError(f"--json must be a file in a folder that exists, got {file}")
+        raise ValueError(f"{option} must be a file in a folder that exists, got {file}")
 
 
 def write_json(results: Mapping[str, Any], file: Path | None, console: PipedConsole) -> None:
@@ -449,6 +485,22 @@ def write_json(results: Mapping[str, Any], file: Path | None, console: PipedCons
     if file is not None:
         file.write_text(json.dumps(results, indent=1), encoding="utf-8")
         report.say(f"results: {printable(file)}", console)
+
+
+def write_pairs(
+    tables: Mapping[str, report.CrossTable], file: Path | None, console: PipedConsole
+) -> None:
+    """Write a line for each pair of cross tables as CSV, if a file was asked for."""
+    if file is None:
+        return
+    lines = [
+        [x, o, *(rates[name] for name in report.RATES), rates.get("games", "")]
+        for table in tables.values()
+        for x, row in table.items()
+        for o, rates in row.items()
+    ]
+    write_csv(file, ["x", "o", *report.RATES, "games"], lines)
+    report.say(f"results: {printable(file)}", console)
 
 
 LINE = CommandLine(

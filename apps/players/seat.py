@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
+from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -16,15 +17,15 @@ from numpy.typing import NDArray
 import agents
 from apps.players.pupil import LEARNER_FOLDER, LEARNER_RULES, Pupil, learns
 from apps.players.titles import LEARNER, LEARNER_ID
-from tictactoe_env.certificates.certificate import FILE, read, read_bytes
+from tictactoe_env.certificates.certificate import FILE, check_digest, read, read_bytes
 from tictactoe_env.certificates.reach import ReachPolicy
-from tictactoe_env.certificates.trained import facts_of
+from tictactoe_env.certificates.trained import boards_of, facts_of
 from tictactoe_env.exact.match import action_values
 from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.games.game import MAX_NAME, PERSON, Participant
-from tictactoe_env.opponents import RUN, TRAINED, Player, resolve
+from tictactoe_env.opponents import BUILT_IN, RUN, TRAINED, Player, is_trained, resolve
 from tictactoe_env.policy import Policy, RandomPolicy, keeps, sample
 from tictactoe_env.rules import Boards, Rules, side_to_move
 from tictactoe_env.search.mcts import MCTSPolicy
@@ -50,6 +51,7 @@ NAMES_TEXT = """\
   gambler, parrot, ...
                      trained agents by the names that the page calls them
   latest:dqn         the newest run of an agent in models/ or runs/
+  best:dqn           the one that nobody can beat, or that wins most against random play
   runs/dqn-0         the folder of a run, or the path of a certificate
   learner            a trie that learns from your games, in runs/learner"""
 """The players, for the help of a command line."""
@@ -217,8 +219,8 @@ def seat_of(spec: str, rules: Rules, what: str = "player") -> Seat:
 def player_of(spec: str, rules: Rules | None = None, what: str = "player") -> Player:
     """The player that a text names; a saved run, the learner, or any that `resolve` knows.
 
-    `latest:AGENT` names the newest run of an agent, on the board `rules` if there is one. what:
-    what an error calls the player. Raises ValueError for an unknown name, with the known names, and
+    `latest:AGENT` and `best:AGENT` name a run, on the board `rules` if there is one. what: what an
+    error calls the player. Raises ValueError for an unknown name, with the known names, and
     for a run whose path has unprintable characters, which a terminal might obey.
     """
     if spec in (LEARNER, LEARNER_ID):
@@ -315,11 +317,32 @@ def path_of(spec: str, rules: Rules | None = None, what: str = "player") -> Path
 
 
 def board_of(specs: Iterable[str], given: Rules | None = None, gravity: bool = False) -> Rules:
-    """The board that is given, or that of the first saved run among some players, or 3x3.
+    """The board that is given, or that of most saved runs among some players, or 3x3.
 
-    gravity: whether pieces fall on it in any case.
+    If as many play on another board, it is that of the first. gravity: whether pieces fall on it in
+    any case.
     """
-    paths = (path_of(spec) for spec in specs)
-    saved = (read(path).rules for path in paths if path is not None)
-    rules = given or next(saved, Rules())
+    rules = given
+    if rules is None:
+        paths = [path_of(spec) for spec in specs]
+        saved = Counter(read(path).rules for path in paths if path is not None)
+        ((rules, _),) = saved.most_common(1) or [(Rules(), 0)]
     return replace(rules, gravity=True) if gravity else rules
+
+
+def other_board(spec: str, rules: Rules) -> str:
+    """The board of an agent that does not play on this one; "" of one that plays here.
+
+    Raises ValueError for an agent that is unknown, or whose certificate is damaged.
+    """
+    if is_trained(spec) and spec not in BUILT_IN and not is_trained(spec, rules):
+        return boards_of(spec)
+    place = player_of(spec, rules, "agent").place
+    if place is None:
+        return ""
+    board = LEARNER_RULES  # of a learner without a game
+    if place.exists():
+        certificate = read(place)
+        check_digest(certificate)
+        board = certificate.rules
+    return "" if board == rules else str(board)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from rich.cells import cell_len
 from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -17,18 +18,16 @@ from tictactoe_env.exact.evaluation import UNTIL, winner
 from tictactoe_env.exact.match import exact_result
 from tictactoe_env.exact.proof import Limit, Progress
 from tictactoe_env.exact.sampling import sampled_result
+from tictactoe_env.exact.values import ROUNDING
 from tictactoe_env.notation import SIDES
 from tictactoe_env.policy import Policy
 from tictactoe_env.rules import Rules, other_side
 
 RATES = ("win", "draw", "loss", "illegal")
-LIMIT = "(limit against random)"
 BEST = "best response"
-AGAINST = {"vs_random": "random", "vs_minimax": "minimax", "limit_vs_random": LIMIT}
-"""The rows of a certificate's table, by the key in the certificate.
-
-The last one is no opponent, but the most wins against random play of a player that never loses.
-"""
+AGAINST = {"vs_random": "random", "vs_minimax": "minimax"}  # rows, by the key in a certificate
+BORDER = 3  # of a column of a table: two blanks and a line
+FEW = 3  # players that get a report each, and cells of three numbers in a cross table
 Rates = Mapping[str, Any]
 CrossTable = dict[str, dict[str, dict[str, Any]]]
 
@@ -67,20 +66,38 @@ def say(text: RenderableType, console: Console, style: str | None = None, end: s
 def print_table(
     headings: Sequence[str], rows: Iterable[Sequence[str]], console: Console, texts: int = 1
 ) -> None:
-    """Print a table, as wide as it needs to be if the output is no terminal.
+    """Print a table; one that is wider than the console in blocks of columns, below each other.
 
-    texts: how many columns hold text, from the left; the others hold numbers.
+    texts: how many columns hold text, from the left; the others hold numbers. Each block begins
+    with the text. If that alone is too wide, a terminal folds it, and a file gets longer lines.
     """
-    table = Table()
-    for number, heading in enumerate(headings):
-        justify: Any = "left" if number < texts else "right"
-        table.add_column(plain(printable(heading)), justify=justify, overflow="fold")
-    for row in rows:
-        table.add_row(*(plain(printable(cell)) for cell in row))
-    if not console.is_terminal:
-        wide = console.options.update(max_width=10_000)
-        console.width = max(console.width, console.measure(table, options=wide).maximum)
-    console.print(table)
+    columns = [[*map(printable, cells)] for cells in zip(headings, *rows, strict=True)]
+    widths = [BORDER + max(map(cell_len, cells)) for cells in columns]
+    width = console.width
+    for block in _blocks(widths, texts, width + 1):  # the last column has no border
+        table = Table(show_edge=False)
+        for number in block:
+            justify: Any = "left" if number < texts else "right"
+            table.add_column(plain(columns[number][0]), justify=justify, overflow="fold")
+        for row in zip(*(columns[number][1:] for number in block), strict=True):
+            table.add_row(*map(plain, row))
+        if not console.is_terminal:
+            console.width = max(width, sum(widths[number] for number in block))
+        console.print(table)
+        console.width = width
+
+
+def _blocks(widths: Sequence[int], texts: int, width: int) -> Iterator[list[int]]:
+    """The columns of each block of a table in this width, see `print_table`."""
+    first = list(range(texts))
+    room = width - sum(widths[:texts])
+    block: list[int] = []
+    for number in range(texts, len(widths)):
+        if block and sum(widths[one] for one in [*block, number]) > room:
+            yield first + block
+            block = []
+        block.append(number)
+    yield first + block
 
 
 @contextmanager
@@ -93,6 +110,26 @@ def proving(what: str, rules: Rules) -> Iterator[Progress]:
             status.update(Text(f"{text}, {positions:,} positions"))
 
         yield show
+
+
+def certificates(found: Sequence[Certificate], console: Console) -> None:
+    """Print a report on each certificate of a board, and below all what their tables mean."""
+    if not found:
+        return
+    for one in found:
+        certificate(one, console)
+    limits = {
+        side: f"{decimals(100 * one.limit_vs_random.win)} % as {side}"
+        for certificate in found
+        for side, one in certificate.results.items()
+        if one.limit_vs_random is not None
+    }
+    if limits:
+        text = "most wins against random without ever losing"
+        say(f"{text}: {', '.join(limits.values())}", console)
+    say(f"{BEST}: the highest loss, and the lowest win - loss, against any opponent", console)
+    if any(one.is_of_reach for one in found):
+        say("positions: those that it can meet; decisions: those in which it moves", console)
 
 
 def certificate(found: Certificate, console: Console) -> None:
@@ -108,10 +145,6 @@ def certificate(found: Certificate, console: Console) -> None:
         say(training_text(stated.training), console)
     headings = ("side", "against", "win %", "draw %", "loss %", "win - loss")
     print_table(headings, _result_rows(found), console, texts=2)
-    if not found.is_of_reach:
-        text = f"{LIMIT}: the most wins of a player that never loses; - where none can do that"
-        say(text, console)
-    say(f"{BEST}: the highest loss, and the lowest win - loss, against any opponent", console)
     if found.is_of_reach:
         _say_positions(found, console)
     _say_optimal_moves(found, console)
@@ -121,21 +154,21 @@ def _result_rows(found: Certificate) -> Iterator[list[str]]:
     """The rows of a certificate's table: each side against each opponent."""
     for side, one in found.results.items():
         for key, opponent in AGAINST.items():
-            if key == "vs_random" or not found.is_of_reach:
-                result = getattr(one, key)
-                rates = None if result is None else vars(result)
-                yield [side, opponent, *rates_text(rates)]
+            result = getattr(one, key)
+            if result is not None:
+                yield [side, opponent, *rates_text(vars(result))]
         loss = decimals(100 * one.worst_case_loss)
         value = f"{one.worst_case_value + 0.0:+.4f}"
         yield [side, BEST, "", "", loss, value]
 
 
 def _say_positions(found: Certificate, console: Console) -> None:
-    """Print how many positions the proof of each side has covered."""
-    equal = ", symmetric ones counted once" if found.canonical else ""
-    for side, one in found.results.items():
-        met = f"{one.positions:,} positions and moves in {one.decisions:,} of them"
-        say(f"proof as {side}: it can meet {met}{equal}", console)
+    """Print how many positions the proof has covered on each side."""
+    kind = "canonical positions" if found.canonical else "positions"
+    met = (
+        f"{one.positions:,} ({one.decisions:,}) as {side}" for side, one in found.results.items()
+    )
+    say(f"{kind} (decisions): {', '.join(met)}", console)
 
 
 def _say_optimal_moves(found: Certificate, console: Console) -> None:
@@ -145,16 +178,16 @@ def _say_optimal_moves(found: Certificate, console: Console) -> None:
         return
     reachable = f"{100 * share.reachable:.2f} %"
     everywhere = f"{100 * share.everywhere:.2f} %"
-    where = f"{reachable} where it can get to, {everywhere} in all {found.decisions:,} positions"
-    say(f"moves that keep the value of the position: {where}", console)
+    where = f"{reachable} where it can get to, {everywhere} everywhere"
+    say(f"moves that keep the value: {where}", console)
 
 
 def training_text(training: Mapping[str, Any]) -> str:
     """When a run was at its best and reached its goals, as far as it is stated."""
-    points = {"trained for": training, "at its best after": training.get("best_at", {})}
+    points = {"steps trained:": training, "at its best after": training.get("best_at", {})}
     points |= {f"first {goal} after": training.get(f"first_{goal}", {}) for goal in UNTIL[1:]}
     texts = [
-        f"{what} {point['steps']:,} steps ({point['seconds']:.1f} s)"
+        f"{what} {point['steps']:,} ({point['seconds']:.1f} s)"
         for what, point in points.items()
         if {"steps", "seconds"} <= point.keys()
     ]
@@ -163,10 +196,8 @@ def training_text(training: Mapping[str, Any]) -> str:
     return ", ".join(texts)
 
 
-def rates_text(rates: Rates | None) -> list[str]:
+def rates_text(rates: Rates) -> list[str]:
     """Wins, draws and losses in per cent, those by illegal moves in brackets, and win - loss."""
-    if rates is None:
-        return ["-"] * 4
     win, draw, loss, illegal = (decimals(100 * rates[rate]) for rate in RATES)
     if rates["illegal"]:
         loss += f" ({illegal} illegal)"
@@ -230,23 +261,133 @@ def cross_table(
     return {x: {o: result(players[x], players[o]) for o in playing_o} for x in playing_x}
 
 
-def print_cross_table(results: CrossTable, console: Console) -> None:
-    """Print a cross table; each cell is win/draw/loss of X in per cent."""
-    sampled = [cell for row in results.values() for cell in row.values() if "games" in cell]
-    how = "exact results"
+def print_results(
+    tables: Mapping[str, CrossTable],
+    found: Mapping[str, Certificate],
+    players: Iterable[str],
+    console: Console,
+) -> None:
+    """Print a report on each of FEW players; of several their ranking, and the cross tables.
+
+    tables: "cross_table", "sampled" or both. found: the certificates of those that have one.
+    """
+    means = strongest_first(players, next(iter(tables.values())), found)
+    if len(means) <= FEW:
+        certificates([found[name] for name in means if name in found], console)
+    if len(means) > 1:
+        print_ranking(means, found, console)
+    for name, table in tables.items():
+        if len(means) > 1 or name == "sampled":
+            print_cross_table(table, means, console)
+
+
+def agent_json(found: Certificate) -> dict[str, Any]:
+    """A certificate as a JSON value, with the results against minimax in that of a reach too."""
+    content = found.to_json()
+    for side, one in found.results.items():
+        if one.vs_minimax is not None:
+            rates = {rate: getattr(one.vs_minimax, rate) for rate in RATES}
+            content[f"as_{side.lower()}"]["vs_minimax"] = rates
+    return content
+
+
+def strongest_first(
+    players: Iterable[str], results: CrossTable, found: Mapping[str, Certificate]
+) -> dict[str, float]:
+    """The players that are proven, see `Certificate.is_proven`, then the others, by their results.
+
+    found: the certificates of those that have one. Returns the mean result (win - loss) of each
+    against all others, on the sides that it plays; 0 without a game.
+    """
+    values: dict[str, list[float]] = {name: [] for name in players}
+    for x, row in results.items():
+        for o, rates in row.items():
+            if x != o:
+                values[x].append(rates["win"] - rates["loss"])
+                values[o].append(rates["loss"] - rates["win"])
+    means = {name: round(sum(some) / max(1, len(some)), 9) for name, some in values.items()}
+    proven = {name for name, certificate in found.items() if certificate.is_proven}
+    order = sorted(means, key=lambda name: (name in proven, means[name]), reverse=True)
+    return {name: means[name] for name in order}
+
+
+def print_ranking(
+    means: Mapping[str, float], found: Mapping[str, Certificate], console: Console
+) -> None:
+    """Print a numbered line for each player. means, found: as those of `strongest_first`."""
+    say("\nstrongest first: the proven ones, then by the column others", console)
+    say("wins less losses in %: the mean against all others here, and against random", console)
+    sides = [side for side in SIDES if any(side in one.results for one in found.values())]
+    headings = ["player", "unbeatable as", "others", *(f"random as {side}" for side in sides)]
+    rows = [
+        [label, _safe_sides(found.get(name)), signed(mean, 2), *_against_random(found, name, sides)]
+        for label, (name, mean) in zip(_numbered(means), means.items(), strict=True)
+    ]
+    print_table(headings, rows, console, texts=2)
+
+
+def _safe_sides(found: Certificate | None) -> str:
+    """The sides on which nobody can beat a player."""
+    if found is None:
+        return "not proven"
+    return " and ".join(side for side, one in found.results.items() if one.unbeatable) or "none"
+
+
+def _against_random(
+    found: Mapping[str, Certificate], name: str, sides: Sequence[str]
+) -> Iterator[str]:
+    """The result of a player against random play as each side; "" where it is not proven."""
+    results = found[name].results if name in found else {}
+    for side in sides:
+        yield signed(results[side].vs_random.value, 2) if side in results else ""
+
+
+def _numbered(players: Collection[str]) -> list[str]:
+    """The players with their numbers, from 1."""
+    width = len(str(len(players)))
+    return [f"{number:{width}} {name}" for number, name in enumerate(players, 1)]
+
+
+def print_cross_table(results: CrossTable, players: Collection[str], console: Console) -> None:
+    """Print a cross table: all rates of FEW players; of more one number a cell, X's win - loss.
+
+    players: all of the table, in the order of its lines. More than FEW are numbered.
+    """
+    cell = _win_draw_loss
     meaning = "in %: X wins / draws / O wins"
+    heads = labels = dict(zip(players, players, strict=True))
+    if len(players) > FEW:
+        cell = _value
+        meaning = "in %: X's wins less its losses; 0 is exact, +0 and -0 are rounded"
+        heads = {name: str(number) for number, name in enumerate(players, 1)}
+        labels = dict(zip(players, _numbered(players), strict=True))
+    sampled = [rates for row in results.values() for rates in row.values() if "games" in rates]
+    how = "exact results"
     if sampled:
         how = f"{sampled[0]['games']:,} sampled games"
         meaning += f"; {margin_text(sampled)}"
     say(f"\n{how} of each as X (rows) against each as O (columns)", console)
     say(meaning, console)
-    rows = [[name, *map(_win_draw_loss, row.values())] for name, row in results.items()]
-    print_table(["X \\ O", *next(iter(results.values()), {})], rows, console)
+    as_o = [name for name in players if name in next(iter(results.values()), {})]
+    rows = [[labels[x], *(cell(results[x][o]) for o in as_o)] for x in players if x in results]
+    print_table(["X \\ O", *(heads[o] for o in as_o)], rows, console)
 
 
 def _win_draw_loss(rates: Rates) -> str:
     """The rates of X in per cent, such as "58.5/12.7/28.8"."""
     return "/".join(f"{100 * rates[name]:.1f}" for name in ("win", "draw", "loss"))
+
+
+def _value(rates: Rates) -> str:
+    """The wins of X less its losses in per cent, such as "+30"."""
+    return signed(rates["win"] - rates["loss"])
+
+
+def signed(value: float, digits: int = 0) -> str:
+    """A value from -1 to 1 in per cent; "0" alone if it is 0."""
+    if abs(value) < ROUNDING:
+        return "0"
+    return f"{100 * value:+.{digits}f}"
 
 
 def names_of(specs: Sequence[str]) -> list[str]:
