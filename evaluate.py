@@ -167,7 +167,7 @@ def evaluate_agents(
         with report.proving(name, rules) as progress:
             players[name], found = judged(spec, rules, limit, progress, from_model)
         if isinstance(found, Certificate):
-            certificates[name] = with_minimax(found, players[name], limit)
+            certificates[name] = with_minimax(found)
             text = found.claim
         else:
             text = f"results on {rules} are sampled and prove nothing, because {found}"
@@ -466,11 +466,11 @@ def on_board(
     named = by_name(agents)
     boards = {name: other_board(spec, rules) for name, spec in named.items()}
     left_out = {name: board for name, board in boards.items() if board}
-    texts = [f"{name} plays on {board}, not on {rules}" for name, board in left_out.items()]
+    texts = [f"{named[name]} plays on {board}, not on {rules}" for name, board in left_out.items()]
     if len(left_out) == len(named):
         raise ValueError("; ".join(texts))
     for text in texts:
-        report.say(f"{text}: left out", console)
+        report.say(printable(f"{text}: left out"), console)
     return {name: spec for name, spec in named.items() if name not in left_out}, left_out
 
 

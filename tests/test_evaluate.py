@@ -228,7 +228,7 @@ def test_agents_of_another_board_are_left_out_and_every_pair_is_a_line_of_a_csv(
     )
     csv, data = tmp_path / "pairs.csv", tmp_path / "results.json"
     printed = shown(capsys, large, one, other, "random --games 9 --csv", csv, "--json", data)
-    assert printed.startswith("large.json plays on 2x4, 3 in a row, not on 3x3")
+    assert printed.startswith(f"{large} plays on {RECTANGLE}, not on {Rules()}")
     found = json.loads(data.read_text())
     assert found["left_out"] == {"large.json": str(RECTANGLE)}
     lines = list(DictReader(csv.read_text().splitlines()))

@@ -51,7 +51,7 @@ NAMES_TEXT = """\
   gambler, parrot, ...
                      trained agents by the names that the page calls them
   latest:dqn         the newest run of an agent in models/ or runs/
-  best:dqn           the one that nobody can beat, or that wins most against random play
+  best:dqn           the best run of an agent there, by its certificate
   runs/dqn-0         the folder of a run, or the path of a certificate
   learner            a trie that learns from your games, in runs/learner"""
 """The players, for the help of a command line."""

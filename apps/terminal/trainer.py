@@ -16,7 +16,7 @@ from rich.console import Console
 from apps.terminal import battle, progress, report
 from apps.terminal.interpreter import command
 from tictactoe_env.certificates.certificate import FILE as CERTIFICATE
-from tictactoe_env.certificates.certificate import policy_in, with_minimax
+from tictactoe_env.certificates.certificate import with_minimax
 from tictactoe_env.certificates.content import Certificate
 from tictactoe_env.errors import printable
 from tictactoe_env.exact.proof import Limit
@@ -183,8 +183,7 @@ def finish(training: Run | Rivals, console: Console) -> None:
     show_play(runs, console)
     for run in runs:
         show_tables(run.learner, console)
-    proofs = [with_minimax(proof, policy_in(proof)) for proof in certificates if proof is not None]
-    report.certificates(proofs, console)
+    report.certificates([*map(with_minimax, filter(None, certificates))], console)
     for run, certificate in zip(runs, certificates, strict=True):
         show_verdict(run, certificate, console)
         report.say(f"saved: {printable(run.folder)}", console)

@@ -170,24 +170,23 @@ def met_positions(
         }
 
 
-def with_minimax(
-    certificate: Certificate, policy: Policy, limit: Limit | None = None
-) -> Certificate:
-    """A certificate of a policy whose results have `vs_minimax` on every board that can be solved.
+def with_minimax(certificate: Certificate) -> Certificate:
+    """A certificate that has `vs_minimax` on every board that can be solved.
 
-    One of a reach does not state this in its file, so it is computed here: in a second on 4x4. It
-    is left out if the two can meet more positions than the limit allows.
+    One of a reach does not state this result, so it is computed here, by its moves: in a second on
+    4x4. It stays None where these, or the positions of the match, are beyond the limits.
     """
     rules = certificate.rules
     if not certificate.is_of_reach or not can_enumerate(rules):
         return certificate
     minimax = MinimaxPolicy(rules)
     try:
+        policy = policy_in(certificate)
         results = {
-            side: replace(one, vs_minimax=exact_result(policy, minimax, rules, limit, side=side))
+            side: replace(one, vs_minimax=exact_result(policy, minimax, rules, side=side))
             for side, one in certificate.results.items()
         }
-    except ProofLimitError:
+    except (CertificateError, ProofLimitError):
         return certificate
     return replace(certificate, results=results)
 
