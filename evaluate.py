@@ -459,16 +459,17 @@ def pair(
 def on_board(
     agents: Sequence[str], rules: Rules, console: PipedConsole
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """The agents that play on a board, by name, and the boards of the others, which are told.
+    """The agents that play on a board by name, and the boards of the others, which are printed.
 
-    Raises ValueError if there is none, and for an agent that is unknown or whose file is damaged.
+    Raises ValueError if none plays on it, and for an agent that is unknown, or whose file is
+    damaged.
     """
     named = by_name(agents)
     boards = {name: other_board(spec, rules) for name, spec in named.items()}
     left_out = {name: board for name, board in boards.items() if board}
     texts = [f"{named[name]} plays on {board}, not on {rules}" for name, board in left_out.items()]
     if len(left_out) == len(named):
-        raise ValueError("; ".join(texts))
+        raise ValueError(texts[0])
     for text in texts:
         report.say(printable(f"{text}: left out"), console)
     return {name: spec for name, spec in named.items() if name not in left_out}, left_out

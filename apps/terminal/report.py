@@ -277,7 +277,7 @@ def print_results(
     if len(means) > 1:
         print_ranking(means, found, console)
     for name, table in tables.items():
-        if len(means) > 1 or name == "sampled":
+        if (len(means) > 1 or name == "sampled") and any(table.values()):
             print_cross_table(table, means, console)
 
 
@@ -316,8 +316,9 @@ def print_ranking(
 ) -> None:
     """Print a numbered line for each player. means, found: as those of `strongest_first`."""
     say("\nstrongest first: the proven ones, then by the column others", console)
-    say("wins less losses in %: the mean against all others here, and against random", console)
     sides = [side for side in SIDES if any(side in one.results for one in found.values())]
+    rest = ", and against random" if sides else ""
+    say(f"wins less losses in %: the mean against all others here{rest}", console)
     headings = ["player", "unbeatable as", "others", *(f"random as {side}" for side in sides)]
     rows = [
         [label, _safe_sides(found.get(name)), signed(mean, 2), *_against_random(found, name, sides)]
