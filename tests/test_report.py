@@ -86,7 +86,7 @@ def test_any_number_of_players_is_ranked_and_compared_on_80_columns_with_nothing
         assert [int(value) / 100 for value in values] == pytest.approx(expected, abs=5.01e-3)
 
 
-def test_names_are_the_last_parts_of_paths_and_all_different():
-    specs = ["runs/dqn-0", "runs/dqn-1/", "a/x", "b/x", "a/x", "random", "random"]
-    names = ["dqn-0", "dqn-1", "a/x", "b/x", "a/x (2)", "random", "random (2)"]
+def test_names_are_the_ends_of_paths_and_all_different():
+    specs = ["runs/dqn-0", "runs/dqn-1/", "r/a/x", "r/b/x", "r/a/x", "x", "random", "random"]
+    names = ["dqn-0", "dqn-1", "a/x", "b/x", "a/x (2)", "x", "random", "random (2)"]
     assert show.names_of(specs) == names

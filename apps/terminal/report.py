@@ -394,15 +394,17 @@ def signed(value: float, digits: int = 0) -> str:
 def names_of(specs: Sequence[str]) -> list[str]:
     """Distinct names of agents and runs.
 
-    A name is the last part of a path, or the whole text if that part is not unique. Repeated texts
-    are numbered. What is not printable is escaped.
+    A name is the end of a path: as many parts as tell it from the others. Repeated texts are
+    numbered. What is not printable is escaped.
     """
-    specs = [printable(spec) for spec in specs]
-    parts = [spec.rstrip("/").split("/")[-1] for spec in specs]
+    paths = [tuple(printable(spec).rstrip("/").split("/")) for spec in specs]
     seen = Counter[str]()
     names = []
-    for spec, part in zip(specs, parts, strict=True):
-        name = part if parts.count(part) == 1 else spec
+    for path in paths:
+        others = {*paths} - {path}
+        ends = (path[-length:] for length in range(1, len(path) + 1))
+        own = (end for end in ends if all(other[-len(end) :] != end for other in others))
+        name = "/".join(next(own, path))
         seen[name] += 1
         if seen[name] > 1:
             name = f"{name} ({seen[name]})"
