@@ -73,18 +73,16 @@ def print_table(
     """
     columns = [[*map(printable, cells)] for cells in zip(headings, *rows, strict=True)]
     widths = [BORDER + max(map(cell_len, cells)) for cells in columns]
-    width = console.width
-    for block in _blocks(widths, texts, width + 1):  # the last column has no border
+    for block in _blocks(widths, texts, console.width + 1):  # the last column has no line
         table = Table(show_edge=False)
+        if not console.is_terminal:
+            table.width = sum(widths[number] for number in block) - 1
         for number in block:
             justify: Any = "left" if number < texts else "right"
             table.add_column(plain(columns[number][0]), justify=justify, overflow="fold")
         for row in zip(*(columns[number][1:] for number in block), strict=True):
             table.add_row(*map(plain, row))
-        if not console.is_terminal:
-            console.width = max(width, sum(widths[number] for number in block))
-        console.print(table)
-        console.width = width
+        console.print(table, crop=False)
 
 
 def _blocks(widths: Sequence[int], texts: int, width: int) -> Iterator[list[int]]:
@@ -317,8 +315,7 @@ def print_ranking(
     """Print a numbered line for each player. means, found: as those of `strongest_first`."""
     say("\nstrongest first: the proven ones, then by the column others", console)
     sides = [side for side in SIDES if any(side in one.results for one in found.values())]
-    rest = ", and against random" if sides else ""
-    say(f"wins less losses in %: the mean against all others here{rest}", console)
+    say("wins less losses in %: the mean against all others here, or against random", console)
     headings = ["player", "unbeatable as", "others", *(f"random as {side}" for side in sides)]
     rows = [
         [label, _safe_sides(found.get(name)), signed(mean, 2), *_against_random(found, name, sides)]
