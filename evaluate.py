@@ -28,6 +28,7 @@ with explained("evaluate.py", "play"):
         NAMES_TEXT,
         Seat,
         board_of,
+        other_board,
         path_of,
         policy_of,
         seat_of,
@@ -44,12 +45,17 @@ with explained("evaluate.py", "play"):
     from apps.terminal.saved_models import text_of, with_models
     from apps.terminal.talk import Seconds
     from tictactoe_env.certificates import __main__ as verifier
-    from tictactoe_env.certificates.certificate import certify, policy_in, read, verify
+    from tictactoe_env.certificates.certificate import (
+        certify,
+        policy_in,
+        read,
+        verify,
+        with_minimax,
+    )
     from tictactoe_env.certificates.content import Certificate
     from tictactoe_env.certificates.stated import Stated, name_of
     from tictactoe_env.certificates.trained import facts_of
     from tictactoe_env.errors import printable
-    from tictactoe_env.exact.evaluation import evaluate
     from tictactoe_env.exact.positions import TABULATED, can_enumerate
     from tictactoe_env.exact.proof import Limit, Progress, ProofLimitError
     from tictactoe_env.exact.provable import reason_to_vary
@@ -63,6 +69,7 @@ with explained("evaluate.py", "play"):
         plays_symmetrically,
     )
     from tictactoe_env.rules import Rules
+    from training.files import write_csv
     from training.options import Count, Natural, Shares
 
 GAMES = 1000  # games of a sampled result, of agents that meet too many positions for a proof
@@ -87,10 +94,11 @@ Board = Annotated[
     read_by(parse_size),
     Parameter(
         metavar="3x4x3",
-        help="rows, columns and marks in a row (default: those of the first run, or 3x3x3)",
+        help="rows, columns and marks in a row (default: those of most runs, or 3x3x3)",
     ),
 ]
 Json = Annotated[Path | None, Parameter(help="also write all results to this JSON file")]
+Csv = Annotated[Path | None, Parameter(help="also write the results of each pair to this CSV file")]
 Games = Annotated[
     Count | None,
     Parameter(
@@ -157,6 +165,7 @@ def evaluate_agents(
     seconds: SecondsOption = None,
     answers: Path | None = None,
     json: Json = None,
+    csv: Csv = None,
     board: Board = None,
     gravity: Gravity = False,
     from_model: Flag = False,
@@ -167,26 +176,38 @@ def evaluate_agents(
 ) -> None:
     """Print the verdict on every agent, then their exact results, and a cross table.
 
-    If one agent cannot be proven, because its proof is too large or it may vary, the results of all
-    pairs are sampled.
+    Several agents are ranked: first the proven ones, then by wins less losses. If one agent cannot
+    be proven, because its proof is too large or it may vary, the results of all pairs are sampled.
+    Agents of another board than most runs are left out, which is said.
 
     Args:
         answers: file of the program's answers, a line of JSON each; what is in it is not asked
             again
         from_model: load the model of each run and check that it makes the certified moves
     """
-    check_json(json)
+    check_file("--json", json)
+    check_file("--csv", csv)
     rules = board_of(agents, board, gravity)
     limit = Limit(max_positions or LIMIT.positions, max_megabytes)
-    named: dict[str, str | CheckedPlayer] = {**by_name(agents)}
+    console = PipedConsole()
+    here, left_out = on_board(agents, rules, console)
+    named: dict[str, str | CheckedPlayer] = {**here}
     with started(agents, rules, program, seconds) as programs, ExitStack() as asked:
         if answers and not programs:
             LINE.error("--answers is for --program: give that too")
         for name, running in programs.items():
             reason = "" if max_positions else reason_to_sample(rules)
             named[name] = asked.enter_context(running.asked(answers, reason))
-        results = compare(named, rules, limit, from_model, games, game_seed)
-    write_json(results, json, PipedConsole())
+        certificates, tables = compare(named, rules, limit, from_model, games, game_seed)
+    results: dict[str, Any] = {
+        "agents": {name: certificate.to_json() for name, certificate in certificates.items()},
+        "vs_minimax": report.minimax_json(certificates),
+        **tables,
+    }
+    if left_out:
+        results["left_out"] = left_out
+    write_json(results, json, console)
+    write_pairs(tables, csv, console)
 
 
 def compare(
@@ -196,53 +217,47 @@ def compare(
     from_model: bool,
     games: int | None,
     game_seed: int,
-) -> dict[str, Any]:
-    """Print the results of players by their names, a program's among them, and return them."""
+) -> tuple[dict[str, Certificate], dict[str, report.CrossTable]]:
+    """Print the results of players by their names, a program's among them.
+
+    Returns the certificates of those that have one, and the cross tables by their kinds.
+    """
     console = PipedConsole()
     players: dict[str, Policy] = {}
     certificates: dict[str, Certificate] = {}
     for name, spec in named.items():
         if isinstance(spec, CheckedPlayer) and not spec.reason:
-            report.say(f"{name}: {spec.forecast}\n", console)
+            report.say(f"{name}: {spec.forecast}", console)
         with report.proving(name, rules) as progress:
             players[name], found = judged(spec, rules, limit, progress, from_model)
         if isinstance(found, Certificate):
-            certificates[name] = found
+            certificates[name] = with_minimax(found)
             text = found.claim
-            if isinstance(spec, CheckedPlayer):
-                text = str(evaluate(players[name], rules, limit))
         else:
             text = f"results on {rules} are sampled and prove nothing, because {found}"
         if len(named) > 1:
             text = f"{name}: {text}"
-        style = "bold" if isinstance(spec, str) else None
-        report.say(text, console, style)
-    for name, certificate in certificates.items():
-        spec = named[name]
-        if isinstance(spec, CheckedPlayer):
-            report.say(f"\n{spec.basis(certificate)}", console)
-            continue
-        report.certificate(certificate, console, players[name])
-        if rules.cells <= TABULATED and (pupil := seat_of(spec, rules, "agent").pupil):
-            learned = f"{name} has {pupil.text}: these are the results of what it plays now"
-            report.say(learned, console)
-    results: dict[str, Any] = {
-        "agents": {name: certificate.to_json() for name, certificate in certificates.items()}
-    }
+        report.say(text, console, "bold")
+        if isinstance(spec, str):
+            pupil = seat_of(spec, rules, "agent").pupil if rules.cells <= TABULATED else None
+            if pupil:
+                learned = f"{name} has {pupil.text}: these are the results of what it plays now"
+                report.say(learned, console)
+        elif isinstance(found, Certificate):
+            report.say(spec.basis(found), console)
+    tables: dict[str, report.CrossTable] = {}
     is_proven = len(certificates) == len(players)
     if is_proven:
         exact = partial(report.exact_rates, rules=rules, limit=limit)
         sides = {name: certificate.sides for name, certificate in certificates.items()}
-        results["cross_table"] = report.cross_table(players, exact, sides)
-        if len(players) > 1:
-            report.print_cross_table(results["cross_table"], console)
+        tables["cross_table"] = report.cross_table(players, exact, sides)
     if games is not None or not is_proven:
         if len(players) == 1:
             players["random"] = RandomPolicy(rules)
         sampled = partial(report.sampled_rates, rules=rules, games=games or GAMES, seed=game_seed)
-        results["sampled"] = report.cross_table(players, sampled)
-        report.print_cross_table(results["sampled"], console)
-    return results
+        tables["sampled"] = report.cross_table(players, sampled)
+    report.print_results(tables, certificates, players, console)
+    return certificates, tables
 
 
 def judged(
@@ -424,7 +439,7 @@ def show_history(
     with explained("evaluate.py", "train"):
         from apps.terminal.history import show
 
-    check_json(json)
+    check_file("--json", json)
     rules = board_of(agents, board or board_of_histories(agents), gravity)
     limit = Limit(max_positions or LIMIT.positions, max_megabytes)
     console = PipedConsole()
@@ -504,10 +519,29 @@ def pair(seats: Mapping[str, Seat], option: str) -> tuple[Named, Named]:
     return one, other
 
 
-def check_json(file: Path | None) -> None:
+def on_board(
+    agents: Sequence[str], rules: Rules, console: PipedConsole
+) -> tuple[dict[str, str], dict[str, str]]:
+    """The agents that play on a board by name, and the boards of the others, which are printed.
+
+    Raises ValueError if none plays on it, and for an agent that is unknown, or whose file is
+    damaged.
+    """
+    named = by_name(agents)
+    boards = {name: other_board(spec, rules) for name, spec in named.items()}
+    left_out = {name: board for name, board in boards.items() if board}
+    texts = [f"{named[name]} plays on {board}, not on {rules}" for name, board in left_out.items()]
+    if left_out and len(left_out) == len(named):
+        raise ValueError(texts[0])
+    for text in texts:
+        report.say(printable(f"{text}: left out"), console)
+    return {name: spec for name, spec in named.items() if name not in left_out}, left_out
+
+
+def check_file(option: str, file: Path | None) -> None:
     """Raise ValueError for a file of results that could not be written in the end."""
     if file is not None and (file.is_dir() or not file.parent.is_dir()):
-        raise ValueError(f"--json must be a file in a folder that exists, got {file}")
+        raise ValueError(f"{option} must be a file in a folder that exists, got {file}")
 
 
 def write_json(results: Mapping[str, Any], file: Path | None, console: PipedConsole) -> None:
@@ -515,6 +549,22 @@ def write_json(results: Mapping[str, Any], file: Path | None, console: PipedCons
     if file is not None:
         file.write_text(json.dumps(results, indent=1), encoding="utf-8")
         report.say(f"results: {printable(file)}", console)
+
+
+def write_pairs(
+    tables: Mapping[str, report.CrossTable], file: Path | None, console: PipedConsole
+) -> None:
+    """Write a line for each pair of cross tables as CSV, if a file was asked for."""
+    if file is None:
+        return
+    lines = [
+        [x, o, *(rates[name] for name in report.RATES), rates.get("games", "")]
+        for table in tables.values()
+        for x, row in table.items()
+        for o, rates in row.items()
+    ]
+    write_csv(file, ["x", "o", *report.RATES, "games"], lines)
+    report.say(f"results: {printable(file)}", console)
 
 
 LINE = CommandLine(

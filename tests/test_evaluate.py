@@ -3,6 +3,8 @@
 import json
 import re
 import shutil
+from csv import DictReader
+from pathlib import Path
 
 import json_certificates
 import numpy as np
@@ -13,6 +15,7 @@ from small_runs import trained
 from text_cases import called, rows_of
 
 import evaluate
+from apps.terminal import report
 from tictactoe_env import RandomPolicy, Rules, make_opponent, tabulate
 from tictactoe_env.certificates import __main__ as verifier
 from tictactoe_env.certificates.certificate import certify, load_policy, read, write
@@ -66,16 +69,17 @@ def test_one_agent_gets_its_verdict_first_and_its_results(capsys):
 def test_several_agents_get_a_cross_table_and_a_run_has_many_names(
     capsys, run, tmp_path, monkeypatch
 ):
-    printed = shown(capsys, run, "minimax minimax-slip=0.5 random")
-    rows = [row for row in rows_of(printed) if len(row) == 5]
-    assert [row[0] for row in rows] == ["tabular_q-0", "minimax", "minimax-slip=0.5", "random"]
-    assert (rows[3][2], rows[3][4]) == ("0.0/22.3/77.7", "58.5/12.7/28.8")
+    printed = shown(capsys, run, "minimax random")
+    rows = rows_of(printed)[-3:]
+    assert [row[0] for row in rows] == ["minimax", "tabular_q-0", "random"]
+    assert (rows[2][1], rows[2][3]) == ("0.0/22.3/77.7", "58.5/12.7/28.8")
     monkeypatch.chdir(tmp_path)
     shutil.copytree(run, "runs/tabular_q-0")
     by_file, by_name = (
         rows_of(shown(capsys, spec)) for spec in (run / "certificate.json", "latest:tabular_q")
     )
-    assert by_file == by_name == rows_of(printed)[: len(by_file)]
+    assert [row for row in by_file if row not in rows_of(printed)] == []
+    assert by_file == by_name
 
 
 def test_a_best_response_replies_to_the_only_other_player(capsys, tmp_path, lines):
@@ -85,9 +89,10 @@ def test_a_best_response_replies_to_the_only_other_player(capsys, tmp_path, line
     printed = shown(capsys, path, "best-response")
     assert printed == shown(capsys, path, f"best-response:{path}")
     table = rows_of(printed)
-    win, draw, loss, _ = map(float, next(row for row in table if row[1] == "best response")[2:])
-    row, of_response = table[-2:]
-    assert (row[0], row[2]) == ("slips.json", f"{win:.1f}/{draw:.1f}/{loss:.1f}")
+    (*_, as_x, _) = (row for row in table if row[:2][-1] == "best response")  # of the weaker player
+    win, draw, loss, _ = map(float, as_x[2:])
+    of_response, row = table[-2:]
+    assert (row[0], row[1]) == ("slips.json", f"{win:.1f}/{draw:.1f}/{loss:.1f}")
     assert of_response[0] == "best-response:slips.json"
     assert "won 0, best-response" in shown(capsys, "gambler best-response --battle 2")
     larger = shown(capsys, lines[0], "best-response")
@@ -140,8 +145,11 @@ def test_agents_of_larger_boards_are_proven_by_what_they_can_meet(capsys, tmp_pa
     assert "PROVEN on 4x4, 4 in a row: cannot be beaten as X; nothing is proven as O" in printed
     results = json.loads(path.read_text())
     assert results["cross_table"]["one.json"]["both.json"]["draw"] == 1
-    stated = results["agents"]["both.json"]["as_x"]["vs_random"]
-    assert rows_of(printed)[0][:3] == ["X", "random", f"{100 * stated['win']:.4f}"]
+    as_x = results["agents"]["both.json"]["as_x"]
+    assert rows_of(printed)[0][:3] == ["X", "random", f"{100 * as_x['vs_random']['win']:.4f}"]
+    perfect = exact_result(LineCounter(SQUARE), make_opponent("minimax", SQUARE), SQUARE)
+    assert results["vs_minimax"]["both.json"]["X"]["draw"] == pytest.approx(perfect.draw) == 1
+    assert rows_of(printed)[1][:4] == ["X", "minimax", "0.0000", "100.0000"]
     assert f"{results['agents']['one.json']['as_x']['decisions']:,}" in printed
     printed = shown(capsys, "--verify", *lines, "--max-megabytes 500")
     assert printed.count("every result follows from the moves") == 2
@@ -229,3 +237,29 @@ def test_of_a_position_illegal_moves_are_told_and_what_is_not_known_is_left_open
     text = "X..../...../...../...../....."
     rows = rows_of(shown(capsys, "search-depth=1 --board 5x5x4 --position", text))
     assert {tuple(row[3:]) for row in rows} == {("-", "-")}
+
+
+def test_agents_of_another_board_are_left_out_and_every_pair_is_a_line_of_a_csv(capsys, tmp_path):
+    """The board is that of most runs. What is wrong is refused before anything is printed."""
+    large, one, other = (
+        certified(tmp_path / f"{name}.json", make_opponent("minimax", rules), rules)
+        for name, rules in (("large", RECTANGLE), ("one", Rules()), ("other", Rules()))
+    )
+    csv, data = tmp_path / "pairs.csv", tmp_path / "results.json"
+    printed = shown(capsys, large, one, other, "random --games 9 --csv", csv, "--json", data)
+    assert printed.startswith(f"{large} plays on {RECTANGLE}, not on {Rules()}")
+    found = json.loads(data.read_text())
+    assert found["left_out"] == {"large.json": str(RECTANGLE)}
+    lines = list(DictReader(csv.read_text().splitlines()))
+    stated = [found["cross_table"], found["sampled"]]
+    assert len(lines) == sum(len(row) for table in stated for row in table.values()) == 18
+    for line in lines:
+        cell = stated[line["games"] == "9"][line["x"]][line["o"]]
+        assert {rate: float(line[rate]) for rate in report.RATES}.items() <= cell.items()
+    damaged = tmp_path / "damaged.json"
+    damaged.write_text(Path(one).read_text().replace('"a1":', '"b2":', 1))
+    for wrong in (damaged, "nobody", "minimax-slop=2", tmp_path / "none"):
+        code, out, err = called(evaluate, [one, str(wrong)], capsys)
+        assert (code, out, err.count("\n")) == (1, "", 1)
+    assert str(RECTANGLE) in error_of(capsys, large, "--board 3x3x3")
+    assert "--csv" in error_of(capsys, "random --csv", tmp_path)

@@ -101,6 +101,7 @@ def test_who_beats_whom_is_read_from_the_matrix():
     assert circle.ratings == pytest.approx([0, 0, 0], abs=1e-6)
     assert circle.misjudged() == (0, 3)
     # 0 loses to 1 and 2; 2 draws with 1 as X and loses as O, so it has forgotten something.
+    assert [*Standings(np.zeros((1, 1))).ratings] == [0], "nobody to compare it with"
     line = Standings(np.array([[0, -1, -1], [1, 0, 1], [1, 0, 0]]))
     assert line.circle() is None
     assert line.scores == pytest.approx([-1, 0.75, 0.25])

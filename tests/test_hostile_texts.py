@@ -88,8 +88,11 @@ def progress(text, console, is_live):
 
 SHOWN = {
     "cross table": lambda text, console: report.print_cross_table(
-        report.cross_table({text: tabulate(RandomPolicy(), ROW)}, report.exact_rates), console
+        report.cross_table({text: tabulate(RandomPolicy(), ROW)}, report.exact_rates),
+        [text],
+        console,
     ),
+    "ranking": lambda text, console: report.print_ranking({text: 0.0}, {}, console),
     "battle": lambda text, console: battle.battle(
         ((text, RandomPolicy()), ("b", RandomPolicy())), ROW, 1, 0, console
     ),

@@ -15,7 +15,7 @@ from apps.players.seat import policy_of, seat_of
 from tictactoe_env import Rules, TicTacToeEnv, TicTacToeVectorEnv, make_opponent
 from tictactoe_env import evaluate as evaluate_policy
 from tictactoe_env.certificates import certificate
-from tictactoe_env.certificates.runs import MAX_DEPTH, agents_with_runs, newest_run
+from tictactoe_env.certificates.runs import MAX_DEPTH, agents_with_runs, run_named
 from tictactoe_env.certificates.trained import trained_names
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.solver import MinimaxPolicy
@@ -118,7 +118,7 @@ def test_latest_is_the_newest_run_of_an_agent_on_this_board_if_there_is_one(runs
     assert str(resolve("latest:sarsa").place) == "runs/many/sarsa-1"
     assert str(resolve("latest:sarsa", Rules()).place) == "runs/sarsa-3x3"
     assert str(resolve("latest:trie").place) == "models/old.json"
-    assert resolve("mcts").place is resolve("trie").place is newest_run("dqn") is None
+    assert resolve("mcts").place is resolve("trie").place is run_named("latest:dqn") is None
     assert make_opponent("latest:sarsa", RECTANGLE).rules == RECTANGLE
     for name, reason in (
         ("latest:trie", "models/old.json 3x3, 2x3,"),
@@ -131,6 +131,21 @@ def test_latest_is_the_newest_run_of_an_agent_on_this_board_if_there_is_one(runs
             make_opponent(name, RECTANGLE)
     certified(runs / "runs/sarsa-4", age=-100)
     assert str(resolve("latest:sarsa").place) == "runs/sarsa-4"
+
+
+def test_the_best_run_has_most_unbeatable_sides_then_wins_most_and_is_the_newest_of_equals(runs):
+    assert str(resolve("best:sarsa").place) == "runs/many/sarsa-1"
+    slips = ("minimax-slip=0.5", "minimax-slip=0.1", "minimax")
+    for age, slip in enumerate(slips, 400):  # the best ones are the oldest
+        place = runs / f"runs/{slip}" / certificate.FILE
+        place.parent.mkdir()
+        player = make_opponent(slip, RECTANGLE)
+        certificate.write(certificate.certify(player, "sarsa", RECTANGLE), place)
+        os.utime(place, (1e9 - age, 1e9 - age))
+        assert str(resolve("best:sarsa", RECTANGLE).place) == f"runs/{slip}"
+    assert str(resolve("best:sarsa", Rules()).place) == "runs/sarsa-3x3"
+    with refuses("'dqn'", "models/", "sarsa, trie"):
+        resolve("best:dqn")
 
 
 def test_runs_are_found_in_folders_up_to_a_depth_and_none_within_a_run(runs):
@@ -157,10 +172,16 @@ def test_what_one_door_accepts_all_accept(runs, door):
     for spec in ("random", "minimax-slip=0.1", "search-depth=1", "mcts-playouts=1", "trie"):
         DOORS[door](spec)
         DOORS[door](f"best-response:{spec}")
-    for prefix in ("", "best-response:", "best-response:best-response:"):
-        player = DOORS[door](f"{prefix}latest:sarsa")
+    for prefix in (
+        "latest:",
+        "best:",
+        "best-response:latest:",
+        "best-response:best-response:best:",
+    ):
+        player = DOORS[door](f"{prefix}sarsa")
         if door in ("seat", "policy", "page"):
-            expected = make_opponent(f"{prefix}runs/sarsa-3x3", Rules()).table
+            run = re.sub("(latest|best):$", "runs/sarsa-3x3", prefix)
+            expected = make_opponent(run, Rules()).table
             assert np.array_equal(getattr(player, "policy", player).table, expected)
 
 

@@ -80,7 +80,7 @@ def test_each_learner_becomes_a_run_of_its_own_and_the_first_one_continues_both(
     folder = tmp_path / "run"
     other = tmp_path / "run-rival"
     assert fight(folder, "tabular_q", "tabular_q", steps=500) == 0
-    assert re.search(r"┃ +tabular_q +┃ +tabular_q \(rival\) +┃", capsys.readouterr().out)
+    assert re.search(r"┃ +tabular_q +┃ +tabular_q \(rival\) +$", capsys.readouterr().out, re.M)
     for run, seed in ((folder, 0), (other, 1)):
         content = read(run)
         verify(content)

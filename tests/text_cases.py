@@ -21,7 +21,7 @@ def refuses(*mentions, error=ValueError):
 
 def rows_of(text):
     """The texts of the cells of each row of the tables that rich has printed."""
-    lines = (line.split("│")[1:-1] for line in text.splitlines() if line.startswith("│"))
+    lines = (line.split("│") for line in text.splitlines() if "│" in line)
     return [[cell.strip() for cell in line] for line in lines]
 
 

@@ -88,7 +88,8 @@ class TicTacToeEnv(BaseEnv, gym.Env[NDArray[Any], np.int64]):
       - a name such as `random`, `minimax-slip=0.1` or, on 3x3, `dqn`.
         `python -m tictactoe_env.opponents` lists the names with their strengths;
       - `self` or `best-response`, see Self-play below;
-      - the path of a saved run, or `latest:dqn` for the newest run of an agent;
+      - the path of a saved run, or `latest:dqn` for the newest run of an agent and
+        `best:dqn` for the one with the best certificate;
       - `best-response:dqn`, the exact best response to any of these players;
       - an object with `probs(boards)`, or with Stable-Baselines3's `predict`. It's frozen: what it
         learns later doesn't change the opponent. If that can't be, it's refused. A model plays its

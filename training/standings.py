@@ -59,6 +59,8 @@ class Standings:
         MM algorithms). One more draw of each pair keeps those apart who win or lose everything.
         """
         players = len(self.result)
+        if players == 1:
+            return np.zeros(1)
         points = (1 + self.result) / 2 + 0.5
         np.fill_diagonal(points, 0)
         games = 2 * (1 - np.eye(players))

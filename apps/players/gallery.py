@@ -20,7 +20,7 @@ from apps.players.titles import BOARDS, GROUPS, LEARNER, LEARNER_ID, PLAYERS, ti
 from tictactoe_env import opponents
 from tictactoe_env.certificates.certificate import certify, check_digest, read, verify
 from tictactoe_env.certificates.content import Certificate
-from tictactoe_env.certificates.runs import FOLDERS, certificates, newest_run, place_of
+from tictactoe_env.certificates.runs import FOLDERS, certificates, place_of, run_named
 from tictactoe_env.certificates.stated import CertificateError, Stated, name_of
 from tictactoe_env.certificates.trained import facts_of, trained_names
 from tictactoe_env.errors import printable, unknown_name
@@ -245,10 +245,10 @@ class Gallery:
         return [*(self._entry(player) for player in named if player is not None), *runs]
 
     def player(self, id: str, rules: Rules | None = None) -> Player:
-        """The player of an id, a name with options, or `latest:AGENT` (its newest run).
+        """The player of an id, a name with options, `latest:AGENT` or `best:AGENT`.
 
         `best-response:ID` is the best response to any of them.
-        rules: prefer a run on this board. Only `latest:AGENT` reads certificates. Raises
+        rules: prefer a run on this board. Only the last two read certificates. Raises
         UnknownPlayerError (a ValueError), with a guess, and ValueError for a wrong option and for a
         trained agent that does not play on `rules`.
         """
@@ -260,10 +260,10 @@ class Gallery:
         folders = list(self.folders.values())
         if id == LEARNER:
             id = LEARNER_ID
-        if id.startswith(opponents.LATEST):
-            newest = newest_run(id.removeprefix(opponents.LATEST), rules, folders)
+        if id.startswith((opponents.LATEST, opponents.BEST)):
+            run = run_named(id, rules, folders)
             for player in self._runs():
-                if newest is not None and player.place == place_of(newest.file):
+                if run is not None and player.place == place_of(run.file):
                     return player
         for player in self._runs(id.split("/")):
             if player.id == id:

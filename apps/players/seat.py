@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -16,9 +17,9 @@ from numpy.typing import NDArray
 import agents
 from apps.players.pupil import LEARNER_FOLDER, LEARNER_RULES, Pupil, learns
 from apps.players.titles import LEARNER, LEARNER_ID
-from tictactoe_env.certificates.certificate import FILE, read, read_bytes
+from tictactoe_env.certificates.certificate import FILE, check_digest, read, read_bytes
 from tictactoe_env.certificates.reach import ReachPolicy
-from tictactoe_env.certificates.trained import facts_of
+from tictactoe_env.certificates.trained import boards_of, facts_of
 from tictactoe_env.exact.match import action_values
 from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.exact.solver import MinimaxPolicy
@@ -26,6 +27,7 @@ from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.games.game import MAX_NAME, PERSON, Participant
 from tictactoe_env.opponents import (
     BEST_RESPONSE,
+    BUILT_IN,
     MODELS,
     RESPONSE_TO,
     RUN,
@@ -33,6 +35,7 @@ from tictactoe_env.opponents import (
     Player,
     best_response_to,
     foe_of,
+    is_trained,
     resolve,
 )
 from tictactoe_env.policy import Policy, RandomPolicy, keeps, sample
@@ -61,6 +64,7 @@ NAMES_TEXT = """\
   gambler, parrot, ...
                      trained agents by the names that the page calls them
   latest:dqn         the newest run of an agent in models/ or runs/
+  best:dqn           the best run of an agent there, by its certificate
   runs/dqn-0         the folder of a run, or the path of a certificate
   model.zip          a model that Stable-Baselines3 saved, with --trust
   learner            a trie that learns from your games, in runs/learner
@@ -233,8 +237,8 @@ def seat_of(spec: str, rules: Rules, what: str = "player") -> Seat:
 def player_of(spec: str, rules: Rules | None = None, what: str = "player") -> Player:
     """The player that a text names; a saved run, the learner, or any that `resolve` knows.
 
-    `latest:AGENT` names the newest run of an agent, on the board `rules` if there is one. what:
-    what an error calls the player. Raises ValueError for an unknown name, with the known names, and
+    `latest:AGENT` and `best:AGENT` name a run, on the board `rules` if there is one. what: what an
+    error calls the player. Raises ValueError for an unknown name, with the known names, and
     for a run whose path has unprintable characters, which a terminal might obey.
     """
     if spec in (LEARNER, LEARNER_ID):
@@ -352,16 +356,33 @@ def with_foe(specs: Sequence[str]) -> list[str]:
 
 
 def board_of(specs: Iterable[str], given: Rules | None = None, gravity: bool = False) -> Rules:
-    """The board that is given, or that of the first saved run or model among some players, or 3x3.
+    """The board that is given, or that of most saved runs and models among some players, or 3x3.
 
-    In best-response:RUN it is that of the run. gravity: whether pieces fall on it in any case, as
-    they do if a model chooses columns.
+    If as many play on another board, it is that of the first. In best-response:RUN it is that of
+    the run. gravity: whether pieces fall on it in any case, as they do if a model chooses columns.
     """
     foes = [spec.rpartition(RESPONSE_TO)[2] for spec in specs]
-    models = [MODELS[spec] for spec in foes if spec in MODELS]
-    rules = given or next(filter(None, map(_saved_board, foes)), Rules())
-    falls = gravity or any(model.by_column for model in models)
-    return replace(rules, gravity=True) if falls else rules
+    rules = given
+    if rules is None:
+        saved = Counter(filter(None, map(_saved_board, foes)))
+        ((rules, _),) = saved.most_common(1) or [(Rules(), 0)]
+    by_column = any(MODELS[spec].by_column for spec in foes if spec in MODELS)
+    return replace(rules, gravity=True) if gravity or by_column else rules
+
+
+def other_board(spec: str, rules: Rules) -> str:
+    """The board of an agent that does not play on this one; "" of one that plays here.
+
+    Raises ValueError for an agent that is unknown, or whose certificate is damaged.
+    """
+    spec = spec.rpartition(RESPONSE_TO)[2]
+    if is_trained(spec) and spec not in BUILT_IN and not is_trained(spec, rules):
+        return boards_of(spec)
+    player = player_of(spec, rules, "agent")
+    board = _saved_board(spec)
+    if board is None and player.place is not None:
+        board = LEARNER_RULES  # of a learner without a game
+    return "" if board in (None, rules) else str(board)
 
 
 def _saved_board(spec: str) -> Rules | None:
@@ -369,4 +390,8 @@ def _saved_board(spec: str) -> Rules | None:
     if spec in MODELS:
         return MODELS[spec].board
     path = path_of(spec)
-    return None if path is None else read(path).rules
+    if path is None:
+        return None
+    certificate = read(path)
+    check_digest(certificate)
+    return certificate.rules

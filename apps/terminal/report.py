@@ -3,43 +3,38 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from rich.cells import cell_len
 from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from tictactoe_env.certificates.certificate import policy_in
 from tictactoe_env.certificates.content import Certificate
-from tictactoe_env.certificates.reach import ReachPolicy
 from tictactoe_env.errors import printable
 from tictactoe_env.exact.best_response import results_of_responses
 from tictactoe_env.exact.evaluation import UNTIL, winner
 from tictactoe_env.exact.match import Result, exact_result
 from tictactoe_env.exact.proof import Limit, Progress, reach_of
 from tictactoe_env.exact.sampling import sampled_result
-from tictactoe_env.exact.solver import MinimaxPolicy
-from tictactoe_env.exact.tables import TabularPolicy
+from tictactoe_env.exact.values import ROUNDING
 from tictactoe_env.notation import SIDES
 from tictactoe_env.opponents import RESPONSE_TO
-from tictactoe_env.policy import Policy, RandomPolicy, keeps
+from tictactoe_env.policy import Policy
 from tictactoe_env.rules import Rules, other_side
 
 RATES = ("win", "draw", "loss", "illegal")
-LIMIT = "(limit against random)"
 BEST = "best response"
 MOST_WINS = "most wins"
-BEST_TEXT = f"{BEST}: the opponent with the highest win - loss; of several, one with the most wins"
+BEST_TEXT = f"{BEST}: the opponent that makes win - loss lowest, then loss highest"
 MOST_WINS_TEXT = f"{MOST_WINS}: the opponent that beats it most often, if that may be another one"
 CHEAP = 150_000  # positions of a proof; 4x4 with gravity has 134,289, and takes half a second
-QUICK = (TabularPolicy, ReachPolicy, RandomPolicy, MinimaxPolicy)  # to ask again
-AGAINST = {"vs_random": "random", "vs_minimax": "minimax", "limit_vs_random": LIMIT}
-"""The rows of a certificate's table, by the key in the certificate.
-
-The last one is no opponent, but the most wins against random play of a player that never loses.
-"""
+AGAINST = {"vs_random": "random", "vs_minimax": "minimax"}  # rows, by the key in a certificate
+BORDER = 3  # of a column of a table: two blanks and a line
+FEW = 3  # players that get a report each, and cells of three numbers in a cross table
 Rates = Mapping[str, Any]
 CrossTable = dict[str, dict[str, dict[str, Any]]]
 
@@ -78,20 +73,36 @@ def say(text: RenderableType, console: Console, style: str | None = None, end: s
 def print_table(
     headings: Sequence[str], rows: Iterable[Sequence[str]], console: Console, texts: int = 1
 ) -> None:
-    """Print a table, as wide as it needs to be if the output is no terminal.
+    """Print a table; one that is wider than the console in blocks of columns, below each other.
 
-    texts: how many columns hold text, from the left; the others hold numbers.
+    texts: how many columns hold text, from the left; the others hold numbers. Each block begins
+    with the text. If that alone is too wide, a terminal folds it, and a file gets longer lines.
     """
-    table = Table()
-    for number, heading in enumerate(headings):
-        justify: Any = "left" if number < texts else "right"
-        table.add_column(plain(printable(heading)), justify=justify, overflow="fold")
-    for row in rows:
-        table.add_row(*(plain(printable(cell)) for cell in row))
-    if not console.is_terminal:
-        wide = console.options.update(max_width=10_000)
-        console.width = max(console.width, console.measure(table, options=wide).maximum)
-    console.print(table)
+    columns = [[*map(printable, cells)] for cells in zip(headings, *rows, strict=True)]
+    widths = [BORDER + max(map(cell_len, cells)) for cells in columns]
+    for block in _blocks(widths, texts, console.width + 1):  # the last column has no line
+        table = Table(show_edge=False)
+        if not console.is_terminal:
+            table.width = sum(widths[number] for number in block) - 1
+        for number in block:
+            justify: Any = "left" if number < texts else "right"
+            table.add_column(plain(columns[number][0]), justify=justify, overflow="fold")
+        for row in zip(*(columns[number][1:] for number in block), strict=True):
+            table.add_row(*map(plain, row))
+        console.print(table, crop=False)
+
+
+def _blocks(widths: Sequence[int], texts: int, width: int) -> Iterator[list[int]]:
+    """The columns of each block of a table in this width, see `print_table`."""
+    first = list(range(texts))
+    room = width - sum(widths[:texts])
+    block: list[int] = []
+    for number in range(texts, len(widths)):
+        if block and sum(widths[one] for one in [*block, number]) > room:
+            yield first + block
+            block = []
+        block.append(number)
+    yield first + block
 
 
 @contextmanager
@@ -106,10 +117,31 @@ def proving(what: str, rules: Rules) -> Iterator[Progress]:
         yield show
 
 
-def certificate(found: Certificate, console: Console, policy: Policy | None = None) -> None:
+def certificates(found: Sequence[Certificate], console: Console) -> None:
+    """Print a report on each certificate of a board, and below all what their tables mean."""
+    if not found:
+        return
+    opponents = {opponent for one in found for opponent in certificate(one, console)}
+    limits = {
+        side: f"{decimals(100 * one.limit_vs_random.win)} % as {side}"
+        for certificate in found
+        for side, one in certificate.results.items()
+        if one.limit_vs_random is not None
+    }
+    if limits:
+        text = "most wins against random without ever losing"
+        say(f"{text}: {', '.join(limits.values())}", console)
+    say(BEST_TEXT, console)
+    if MOST_WINS in opponents:
+        say(MOST_WINS_TEXT, console)
+    if any(one.is_of_reach for one in found):
+        say("positions: those that it can meet; decisions: those in which it moves", console)
+
+
+def certificate(found: Certificate, console: Console) -> list[str]:
     """Print what a certificate is about, and its exact results as a table.
 
-    policy: the player of these moves, if it is known; one of QUICK is asked instead of the moves.
+    Returns the opponents in the table.
     """
     stated = found.stated
     heading = f"\n{stated.label} on {found.rules}"
@@ -121,33 +153,27 @@ def certificate(found: Certificate, console: Console, policy: Policy | None = No
     if stated.training:
         say(training_text(stated.training), console)
     headings = ("side", "against", "win %", "draw %", "loss %", "win - loss")
-    rows = list(_result_rows(found, policy))
+    rows = list(_result_rows(found))
     print_table(headings, rows, console, texts=2)
-    if not found.is_of_reach:
-        text = f"{LIMIT}: the most wins of a player that never loses; - where none can do that"
-        say(text, console)
-    say(BEST_TEXT, console)
-    if any(opponent == MOST_WINS for _, opponent, *_ in rows):
-        say(MOST_WINS_TEXT, console)
     if found.is_of_reach:
         _say_positions(found, console)
     _say_optimal_moves(found, console)
+    return [opponent for _, opponent, *_ in rows]
 
 
-def _result_rows(found: Certificate, policy: Policy | None) -> Iterator[list[str]]:
+def _result_rows(found: Certificate) -> Iterator[list[str]]:
     """The rows of a certificate's table: each side against each opponent."""
     for side, one in found.results.items():
         for key, opponent in AGAINST.items():
-            if key == "vs_random" or not found.is_of_reach:
-                result = getattr(one, key)
-                rates = None if result is None else vars(result)
-                yield [side, opponent, *rates_text(rates)]
-        texts = _responses_text(found, side, policy)
+            result = getattr(one, key)
+            if result is not None:
+                yield [side, opponent, *rates_text(vars(result))]
+        texts = _responses_text(found, side)
         for opponent, text in zip((BEST, MOST_WINS), texts, strict=False):
             yield [side, opponent, *text]
 
 
-def _responses_text(found: Certificate, side: str, policy: Policy | None) -> list[list[str]]:
+def _responses_text(found: Certificate, side: str) -> list[list[str]]:
     """The rates of a side against BEST, and against MOST_WINS if that is another opponent.
 
     Of a proof of more than CHEAP positions what the certificate states.
@@ -158,18 +184,17 @@ def _responses_text(found: Certificate, side: str, policy: Policy | None) -> lis
         return [rates_text(vars(Result(value, max(0.0, 1 - value), 0.0)))]
     if one.positions > CHEAP:
         return [["", "", "", f"{value:+.4f}"], ["", "", decimals(100 * one.worst_case_loss), ""]]
-    if policy is None or not any(keeps(policy, kind) for kind in QUICK):
-        policy = policy_in(found)
-    reach = reach_of({side: policy}, side, found.rules)
+    reach = reach_of({side: policy_in(found)}, side, found.rules)
     return [rates_text(vars(result)) for result in results_of_responses(reach)]
 
 
 def _say_positions(found: Certificate, console: Console) -> None:
-    """Print how many positions the proof of each side has covered."""
-    equal = ", symmetric ones counted once" if found.canonical else ""
-    for side, one in found.results.items():
-        met = f"{one.positions:,} positions and moves in {one.decisions:,} of them"
-        say(f"proof as {side}: it can meet {met}{equal}", console)
+    """Print how many positions the proof has covered on each side."""
+    kind = "canonical positions" if found.canonical else "positions"
+    met = (
+        f"{one.positions:,} ({one.decisions:,}) as {side}" for side, one in found.results.items()
+    )
+    say(f"{kind} (decisions): {', '.join(met)}", console)
 
 
 def _say_optimal_moves(found: Certificate, console: Console) -> None:
@@ -179,16 +204,16 @@ def _say_optimal_moves(found: Certificate, console: Console) -> None:
         return
     reachable = f"{100 * share.reachable:.2f} %"
     everywhere = f"{100 * share.everywhere:.2f} %"
-    where = f"{reachable} where it can get to, {everywhere} in all {found.decisions:,} positions"
-    say(f"moves that keep the value of the position: {where}", console)
+    where = f"{reachable} where it can get to, {everywhere} everywhere"
+    say(f"moves that keep the value: {where}", console)
 
 
 def training_text(training: Mapping[str, Any]) -> str:
     """When a run was at its best and reached its goals, as far as it is stated."""
-    points = {"trained for": training, "at its best after": training.get("best_at", {})}
+    points = {"steps trained:": training, "at its best after": training.get("best_at", {})}
     points |= {f"first {goal} after": training.get(f"first_{goal}", {}) for goal in UNTIL[1:]}
     texts = [
-        f"{what} {point['steps']:,} steps ({point['seconds']:.1f} s)"
+        f"{what} {point['steps']:,} ({point['seconds']:.1f} s)"
         for what, point in points.items()
         if {"steps", "seconds"} <= point.keys()
     ]
@@ -197,10 +222,8 @@ def training_text(training: Mapping[str, Any]) -> str:
     return ", ".join(texts)
 
 
-def rates_text(rates: Rates | None) -> list[str]:
+def rates_text(rates: Rates) -> list[str]:
     """Wins, draws and losses in per cent, those by illegal moves in brackets, and win - loss."""
-    if rates is None:
-        return ["-"] * 4
     win, draw, loss, illegal = (decimals(100 * rates[rate]) for rate in RATES)
     if rates["illegal"]:
         loss += f" ({illegal} illegal)"
@@ -264,18 +287,118 @@ def cross_table(
     return {x: {o: result(players[x], players[o]) for o in playing_o} for x in playing_x}
 
 
-def print_cross_table(results: CrossTable, console: Console) -> None:
-    """Print a cross table; each cell is win/draw/loss of X in per cent."""
-    sampled = [cell for row in results.values() for cell in row.values() if "games" in cell]
-    how = "exact results"
+def print_results(
+    tables: Mapping[str, CrossTable],
+    found: Mapping[str, Certificate],
+    players: Iterable[str],
+    console: Console,
+) -> None:
+    """Print a report on each of FEW players; of several their ranking, and the cross tables.
+
+    tables: "cross_table", "sampled" or both. found: the certificates of those that have one.
+    """
+    means = strongest_first(players, next(iter(tables.values())), found)
+    if len(means) <= FEW:
+        certificates([found[name] for name in means if name in found], console)
+    if len(means) > 1:
+        print_ranking(means, found, console)
+    for name, table in tables.items():
+        if (len(means) > 1 or name == "sampled") and any(table.values()):
+            print_cross_table(table, means, console)
+
+
+def minimax_json(found: Mapping[str, Certificate]) -> dict[str, Any]:
+    """The rates of players against minimax as JSON, {name: {side: rates}}, where they are known."""
+    known = {
+        name: {side: one.vs_minimax for side, one in certificate.results.items() if one.vs_minimax}
+        for name, certificate in found.items()
+    }
+    return {
+        name: {side: {rate: getattr(one, rate) for rate in RATES} for side, one in sides.items()}
+        for name, sides in known.items()
+    }
+
+
+def strongest_first(
+    players: Iterable[str], results: CrossTable, found: Mapping[str, Certificate]
+) -> dict[str, float]:
+    """The players that are proven, see `Certificate.is_proven`, then the others, by their results.
+
+    found: the certificates of those that have one. Returns the mean result (win - loss) of each
+    against all others, on the sides that it plays; 0 without a game.
+    """
+    values: dict[str, list[float]] = {name: [] for name in players}
+    for x, row in results.items():
+        for o, rates in row.items():
+            if x != o:
+                values[x].append(rates["win"] - rates["loss"])
+                values[o].append(rates["loss"] - rates["win"])
+    means = {name: round(sum(some) / max(1, len(some)), 9) for name, some in values.items()}
+    proven = {name for name, certificate in found.items() if certificate.is_proven}
+    order = sorted(means, key=lambda name: (name in proven, means[name]), reverse=True)
+    return {name: means[name] for name in order}
+
+
+def print_ranking(
+    means: Mapping[str, float], found: Mapping[str, Certificate], console: Console
+) -> None:
+    """Print a numbered line for each player. means, found: as those of `strongest_first`."""
+    say("\nstrongest first: the proven ones, then by the column others", console)
+    sides = [side for side in SIDES if any(side in one.results for one in found.values())]
+    say("wins less losses in %: the mean against all others here, or against random", console)
+    headings = ["player", "unbeatable as", "others", *(f"random as {side}" for side in sides)]
+    rows = [
+        [label, _safe_sides(found.get(name)), signed(mean, 2), *_against_random(found, name, sides)]
+        for label, (name, mean) in zip(_numbered(means), means.items(), strict=True)
+    ]
+    print_table(headings, rows, console, texts=2)
+
+
+def _safe_sides(found: Certificate | None) -> str:
+    """The sides on which nobody can beat a player."""
+    if found is None:
+        return "not proven"
+    return " and ".join(side for side, one in found.results.items() if one.unbeatable) or "none"
+
+
+def _against_random(
+    found: Mapping[str, Certificate], name: str, sides: Sequence[str]
+) -> Iterator[str]:
+    """The result of a player against random play as each side; "" where it is not proven."""
+    results = found[name].results if name in found else {}
+    for side in sides:
+        yield signed(results[side].vs_random.value, 2) if side in results else ""
+
+
+def _numbered(players: Collection[str]) -> list[str]:
+    """The players with their numbers, from 1."""
+    width = len(str(len(players)))
+    return [f"{number:{width}} {name}" for number, name in enumerate(players, 1)]
+
+
+def print_cross_table(results: CrossTable, players: Collection[str], console: Console) -> None:
+    """Print a cross table: all rates of FEW players; of more one number a cell, X's win - loss.
+
+    players: all of the table, in the order of its lines. More than FEW are numbered.
+    """
+    cell = _win_draw_loss
     meaning = "in %: X wins / draws / O wins"
+    heads = labels = dict(zip(players, players, strict=True))
+    if len(players) > FEW:
+        cell = _value
+        meaning = "in %: X's wins less its losses; 0 is exact, +0 and -0 are rounded"
+        heads = {name: str(number) for number, name in enumerate(players, 1)}
+        labels = dict(zip(players, _numbered(players), strict=True))
+    sampled = [rates for row in results.values() for rates in row.values() if "games" in rates]
+    how = "exact results"
     if sampled:
         how = f"{sampled[0]['games']:,} sampled games"
         meaning += f"; {margin_text(sampled)}"
     say(f"\n{how} of each as X (rows) against each as O (columns)", console)
     say(meaning, console)
-    rows = [[name, *map(_win_draw_loss, row.values())] for name, row in results.items()]
-    print_table(["X \\ O", *next(iter(results.values()), {})], rows, console)
+    as_o = [name for name in players if name in next(iter(results.values()), {})]
+    rows = [[labels[x], *(cell(results[x][o]) for o in as_o)] for x in players if x in results]
+    print_table(["X \\ O", *(heads[o] for o in as_o)], rows, console)
 
 
 def _win_draw_loss(rates: Rates) -> str:
@@ -283,29 +406,38 @@ def _win_draw_loss(rates: Rates) -> str:
     return "/".join(f"{100 * rates[name]:.1f}" for name in ("win", "draw", "loss"))
 
 
+def _value(rates: Rates) -> str:
+    """The wins of X less its losses in per cent, such as "+30"."""
+    return signed(rates["win"] - rates["loss"])
+
+
+def signed(value: float, digits: int = 0) -> str:
+    """A value from -1 to 1 in per cent; "0" alone if it is 0."""
+    if abs(value) < ROUNDING:
+        return "0"
+    return f"{100 * value:+.{digits}f}"
+
+
 def names_of(specs: Sequence[str]) -> list[str]:
     """Distinct names of agents and runs.
 
-    A name is the last part of a path, or the whole text if that part is not unique. Repeated texts
-    are numbered. What is not printable is escaped.
+    A name is the end of a path: as many parts as tell it from the others. Repeated texts are
+    numbered. What is not printable is escaped.
     """
-    specs = [printable(spec) for spec in specs]
-    parts = [_last_part(spec) for spec in specs]
+    split = [printable(spec).rpartition(RESPONSE_TO) for spec in specs]
+    paths = [tuple(path.rstrip("/").split("/")) for *_, path in split]
     seen = Counter[str]()
     names = []
-    for spec, part in zip(specs, parts, strict=True):
-        name = part if parts.count(part) == 1 else spec
+    for (*kind, _), path in zip(split, paths, strict=True):
+        others = {*paths} - {path}
+        ends = (path[-length:] for length in range(1, len(path) + 1))
+        own = (end for end in ends if all(other[-len(end) :] != end for other in others))
+        name = "".join(kind) + "/".join(next(own, path))
         seen[name] += 1
         if seen[name] > 1:
             name = f"{name} ({seen[name]})"
         names.append(name)
     return names
-
-
-def _last_part(spec: str) -> str:
-    """The last part of a path, also of that in "best-response:runs/dqn-0"."""
-    head, response, path = spec.rpartition(RESPONSE_TO)
-    return head + response + path.rstrip("/").split("/")[-1]
 
 
 def goal_text(until: str, rules: Rules) -> str:

@@ -16,6 +16,7 @@ from rich.console import Console
 from apps.terminal import battle, progress, report
 from apps.terminal.interpreter import command
 from tictactoe_env.certificates.certificate import FILE as CERTIFICATE
+from tictactoe_env.certificates.certificate import with_minimax
 from tictactoe_env.certificates.content import Certificate
 from tictactoe_env.errors import printable
 from tictactoe_env.exact.proof import Limit
@@ -182,8 +183,7 @@ def finish(training: Run | Rivals, console: Console) -> None:
     show_play(runs, console)
     for run in runs:
         show_tables(run.learner, console)
-    for proof in filter(None, certificates):
-        report.certificate(proof, console)
+    report.certificates([*map(with_minimax, filter(None, certificates))], console)
     for run, certificate in zip(runs, certificates, strict=True):
         show_verdict(run, certificate, console)
         report.say(f"saved: {printable(run.folder)}", console)
@@ -201,7 +201,7 @@ def show_play(runs: tuple[Run, ...], console: Console) -> None:
     players = {run.name: run.best_player for run in runs}
     sides = {run.name: run.config.learned_sides for run in runs}
     table = report.cross_table(players, report.exact_rates, sides)
-    report.print_cross_table(table, console)
+    report.print_cross_table(table, players, console)
 
 
 def show_tables(learner: Learner, console: Console) -> None:

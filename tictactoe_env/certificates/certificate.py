@@ -34,7 +34,7 @@ from tictactoe_env.certificates.stated import CertificateError, Stated
 from tictactoe_env.exact.best_response import best_response
 from tictactoe_env.exact.match import common_rules, exact_result, result_of
 from tictactoe_env.exact.optimality import best_achievable, optimal_share, wins_most
-from tictactoe_env.exact.positions import TABULATED, positions_of
+from tictactoe_env.exact.positions import TABULATED, can_enumerate, positions_of
 from tictactoe_env.exact.proof import (
     BoardReach,
     Limit,
@@ -168,6 +168,27 @@ def met_positions(
             for side in SIDES
             if side in sides
         }
+
+
+def with_minimax(certificate: Certificate) -> Certificate:
+    """A certificate that has `vs_minimax` on every board that can be solved.
+
+    One of a reach does not state this result, so it is computed here, by its moves: in a second on
+    4x4. It stays None where these, or the positions of the match, are beyond the limits.
+    """
+    rules = certificate.rules
+    if not certificate.is_of_reach or not can_enumerate(rules):
+        return certificate
+    minimax = MinimaxPolicy(rules)
+    try:
+        policy = policy_in(certificate)
+        results = {
+            side: replace(one, vs_minimax=exact_result(policy, minimax, rules, side=side))
+            for side, one in certificate.results.items()
+        }
+    except (CertificateError, ProofLimitError):
+        return certificate
+    return replace(certificate, results=results)
 
 
 def certify_reach(reaches: Mapping[str, BoardReach], stated: Stated) -> Certificate:

@@ -125,11 +125,15 @@ class Certificate:
         return f"{found}; trained as {self.only} only, it {rest}"
 
     @property
+    def is_proven(self) -> bool:
+        """True if nobody beats the player as it was trained, or if it always wins as one side."""
+        found = self.trained.values()
+        return all(one.unbeatable for one in found) or any(one.always_wins for one in found)
+
+    @property
     def claim(self) -> str:
         """The verdict with the board; it begins with "PROVEN" unless the player can be beaten."""
-        found = self.trained
-        is_safe = all(one.unbeatable for one in found.values())
-        if is_safe or any(one.always_wins for one in found.values()):
+        if self.is_proven:
             return f"PROVEN on {self.rules}: {self.verdict()}"
         return f"on {self.rules} it {self.verdict()}"
 
@@ -139,6 +143,17 @@ class Certificate:
         if not all(found.unbeatable for found in self.results.values()):
             return False
         return True if len(self.results) == len(SIDES) else None
+
+    @property
+    def rank(self) -> tuple[int, float]:
+        """The key that ranks players, as `Evaluation.rank`: unbeatable sides, then the value.
+
+        A side that wins every game counts as two. The value is win - loss against random play, the
+        sum over the sides.
+        """
+        found = self.results.values()
+        safe = sum(one.unbeatable + one.always_wins for one in found)
+        return safe, sum(one.vs_random.value for one in found)
 
     @property
     def optimal(self) -> bool:

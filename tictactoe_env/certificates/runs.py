@@ -1,4 +1,4 @@
-"""Saved runs: the certificates below models/ and runs/, and the newest run of an agent."""
+"""Saved runs: the certificates below models/ and runs/, the newest and the best of an agent."""
 
 from __future__ import annotations
 
@@ -22,13 +22,14 @@ class _SavedRun(NamedTuple):
     """A run: the file of its certificate, and the agent and the board that the file names.
 
     trained: whether it has made a step; a trie that learns from people begins without any.
-    time: when the file was written, in ns.
+    rank: see `Certificate.rank`. time: when the file was written, in ns.
     """
 
     file: Path
     agent: str
     rules: Rules
     trained: bool
+    rank: tuple[int, float]
     time: int
 
 
@@ -68,7 +69,8 @@ def _known(file: Path, time: int, size: int) -> _SavedRun | None:
     except (ValueError, OSError):
         return None
     stated = certificate.stated
-    return _SavedRun(file, stated.agent, certificate.rules, stated.training.get("steps") != 0, time)
+    is_trained = stated.training.get("steps") != 0
+    return _SavedRun(file, stated.agent, certificate.rules, is_trained, certificate.rank, time)
 
 
 def _saved_runs(folders: _Folders = FOLDERS) -> Iterator[_SavedRun]:
@@ -83,17 +85,28 @@ def _saved_runs(folders: _Folders = FOLDERS) -> Iterator[_SavedRun]:
             yield run._replace(file=file)
 
 
-def newest_run(
-    agent: str, rules: Rules | None = None, folders: _Folders = FOLDERS
+def run_named(
+    text: str, rules: Rules | None = None, folders: _Folders = FOLDERS
 ) -> _SavedRun | None:
-    """The newest run of an agent that has trained, or None. Runs on `rules` are preferred."""
+    """The run of `latest:AGENT` or `best:AGENT`, of those that have trained; None if there is none.
+
+    The latest is the newest one on the board `rules`, or on any board if none is on this one. The
+    best is on the same board, and has the highest `Certificate.rank`; among equals it is the newest
+    one. Results are taken as the certificates state them.
+    """
+    kind, _, agent = text.partition(":")
     runs = [run for run in _saved_runs(folders) if run.agent == agent and run.trained]
-    return max(runs, key=lambda run: (run.rules == rules, run.time), default=None)
+    latest = max(runs, key=lambda run: (run.rules == rules, run.time), default=None)
+    if latest is None or kind == "latest":
+        return latest
+    on_board = [run for run in runs if run.rules == latest.rules]
+    return max(on_board, key=lambda run: (run.rank, run.time))
 
 
-def newest_path(agent: str, rules: Rules | None) -> Path:
-    """The place of `newest_run`. Raises ValueError if there is none."""
-    run = newest_run(agent, rules)
+def place_named(text: str, rules: Rules | None) -> Path:
+    """The place of `run_named`. Raises ValueError if there is none."""
+    run = run_named(text, rules)
+    agent = text.partition(":")[2]
     if run is None:
         folders = " or ".join(f"{folder}/" for folder in FOLDERS)
         known = ", ".join(agents_with_runs()) or "none"

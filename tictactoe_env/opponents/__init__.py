@@ -5,6 +5,8 @@ trie, dqn                trained agents of this package, on 3x3, and alphazero a
                          one of them on 3x3, and a search of 1,000 playouts a move on other boards
 runs/dqn-0               the policy that a run saved in its certificate.json
 latest:dqn               the newest run of this agent in models/ or runs/ of the working folder
+best:dqn                 the one with the best certificate: most sides that nobody can beat, then
+                         most wins less losses against random play
 best-response:trie       the exact best response to any of these
 
 `gym.make`, every command line and the page for a browser accept these; all call `make_opponent`.
@@ -59,11 +61,12 @@ BEST_RESPONSE = "best-response"
 RESPONSE_TO = f"{BEST_RESPONSE}:"
 MOST_RESPONSES = 4  # in one name: best-response:best-response:trie replies to the reply
 LATEST = "latest:"
+BEST = "best:"
 AGENT = "agent"
 TRAINED = "trained"
 RUN = "run"
 LEARNED = (SELF, BEST_RESPONSE)  # made from the learner, so only where one is trained
-_RESERVED = (*LEARNED, "human", "latest", "learner", "rival")
+_RESERVED = (*LEARNED, "best", "human", "latest", "learner", "rival")
 EASY = "minimax-slip=0.3"  # perfect play that often slips
 EASY_BEYOND = "search-depth=1"  # on boards that are too large to solve
 _Factory = Callable[..., Any]
@@ -252,11 +255,12 @@ def resolve(
     what: str = "opponent",
     also: Iterable[str] = (),
 ) -> Player:
-    """The player of a name, or the saved run of a path; only `latest:` reads certificates.
+    """The player of a name, or the saved run of a path; only `latest:` and `best:` read files.
 
-    `latest:AGENT` is the newest run of this agent, on the board `rules` if there is one. what: what
-    an error calls the player. also: further names that the error lists. Raises ValueError for an
-    unknown name or option, and for a trained agent that does not play on this board.
+    `latest:AGENT` is the newest run of this agent, `best:AGENT` the one with the best certificate,
+    on the board `rules` if there is one: see `certificates.runs.run_named`. what: what an error
+    calls the player. also: further names that the error lists. Raises ValueError for an unknown
+    name or option, and for a trained agent that does not play on this board.
     """
     named = named_player(spec, rules)
     if named is not None:
@@ -385,8 +389,8 @@ def _saved_place(
     from tictactoe_env.certificates import runs
 
     text = str(spec)
-    if isinstance(spec, str) and spec.startswith(LATEST):
-        return runs.newest_path(spec.removeprefix(LATEST), rules)
+    if isinstance(spec, str) and spec.startswith((LATEST, BEST)):
+        return runs.place_named(spec, rules)
     if isinstance(spec, str) and split_options(spec)[0] in LEARNED:
         raise ValueError(
             f"{spec!r} is made from a learner: see add_snapshot of an environment; "

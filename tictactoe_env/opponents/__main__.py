@@ -27,10 +27,10 @@ from tictactoe_env.rules import SIDES, Rules
 _NOTES = """\
 Options follow a name, as in search-depth=4-ties=first. A player that was
 trained as one side makes untrained moves on the other one. Also: the path of a
-saved run; latest:AGENT, the newest run of an agent in models/ or runs/;
-best-response:NAME, the best response to a player; and, in an environment, self,
-the learner's own snapshots. Names that follow this command are evaluated, with
-the shortest games that they lose:
+saved run; latest:AGENT and best:AGENT, the newest and the best run of an agent
+in models/ or runs/; best-response:NAME, the best response to a player; and, in
+an environment, self, the learner's own snapshots. Names that follow this
+command are evaluated, with the shortest games that they lose:
 python -m tictactoe_env.opponents search-depth=3"""
 
 
