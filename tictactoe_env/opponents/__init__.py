@@ -54,7 +54,6 @@ from tictactoe_env.rules import SIDES, Rules, checked_rules
 
 if TYPE_CHECKING:
     from tictactoe_env.certificates.content import Certificate
-    from tictactoe_env.sb3.saved_model import SavedModel
 
 SELF = "self"
 BEST_RESPONSE = "best-response"
@@ -122,8 +121,8 @@ BUILT_IN = {
 }
 """The players that need no training, by name."""
 _registered: dict[str, _Factory] = {}
-MODELS: dict[str, SavedModel] = {}
-"""Models of Stable-Baselines3 that the user trusts, by the texts that name them as players."""
+MODELS: dict[str, Any] = {}
+"""The `sb3.SavedModel`s that the user trusts, by the texts that name them as players."""
 _KINDS = {int: "a whole number", float: "a number", str: "a text"}
 
 
