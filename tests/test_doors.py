@@ -175,7 +175,7 @@ def test_every_program_has_a_help_and_games_are_played_without_torch(tmp_path):
     [
         ("train.py", "agents.tabular_q.TabularQ.advance", "tabular_q --out run"),
         ("train.py", "apps.terminal.trainer.train", "trie"),
-        ("evaluate.py", "evaluate.judged", "minimax"),
+        ("evaluate.py", "apps.terminal.comparison.judged", "minimax"),
     ],
 )
 def test_ctrl_c_ends_a_program_with_130_and_one_line(

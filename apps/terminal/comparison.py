@@ -1,0 +1,192 @@
+"""What `evaluate.py AGENTS...` prints: a verdict on each player, and their results.
+
+Each player is proven if that can be; the results of all pairs are exact then, and sampled if not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from agents import load
+from apps.players.program import CheckedPlayer
+from apps.players.pupil import learns
+from apps.players.seat import other_board, path_of, policy_of, seat_of, seed_of
+from apps.terminal import report
+from apps.terminal.interpreter import explained
+from apps.terminal.report import PipedConsole
+from tictactoe_env.certificates.certificate import certify, policy_in, read, verify, with_minimax
+from tictactoe_env.certificates.content import Certificate
+from tictactoe_env.certificates.stated import Stated, name_of
+from tictactoe_env.certificates.trained import facts_of
+from tictactoe_env.errors import printable
+from tictactoe_env.exact.positions import TABULATED, can_enumerate
+from tictactoe_env.exact.proof import Limit, Progress, ProofLimitError
+from tictactoe_env.exact.provable import reason_to_vary
+from tictactoe_env.opponents import is_trained
+from tictactoe_env.policy import CanonicalPolicy, Policy, RandomPolicy, keeps, plays_symmetrically
+from tictactoe_env.rules import Rules
+from training.files import write_csv
+
+GAMES = 1000  # of a sampled result, of agents that meet too many positions for a proof
+HOW_TO_RAISE = "--max-positions and --max-megabytes set the limit"
+
+
+def by_name(agents: Sequence[str]) -> dict[str, str]:
+    """The agents as they were typed, by distinct names."""
+    return dict(zip(report.names_of(agents), agents, strict=True))
+
+
+def on_board(
+    agents: Sequence[str], rules: Rules, console: PipedConsole
+) -> tuple[dict[str, str], dict[str, str]]:
+    """The agents that play on a board by name, and the boards of the others, which are printed.
+
+    Raises ValueError if none plays on it, and for an agent that is unknown, or whose file is
+    damaged.
+    """
+    named = by_name(agents)
+    boards = {name: other_board(spec, rules) for name, spec in named.items()}
+    left_out = {name: board for name, board in boards.items() if board}
+    texts = [f"{named[name]} plays on {board}, not on {rules}" for name, board in left_out.items()]
+    if left_out and len(left_out) == len(named):
+        raise ValueError(texts[0])
+    for text in texts:
+        report.say(printable(f"{text}: left out"), console)
+    return {name: spec for name, spec in named.items() if name not in left_out}, left_out
+
+
+def compare(
+    named: Mapping[str, str | CheckedPlayer],
+    rules: Rules,
+    limit: Limit,
+    from_model: bool,
+    games: int | None,
+    game_seed: int,
+) -> tuple[dict[str, Certificate], dict[str, report.CrossTable]]:
+    """Print the results of players by their names, a program's among them.
+
+    Returns the certificates of those that have one, and the cross tables by their kinds.
+    """
+    console = PipedConsole()
+    players: dict[str, Policy] = {}
+    certificates: dict[str, Certificate] = {}
+    for name, spec in named.items():
+        if isinstance(spec, CheckedPlayer) and not spec.reason:
+            report.say(f"{name}: {spec.forecast}", console)
+        with report.proving(name, rules) as progress:
+            players[name], found = judged(spec, rules, limit, progress, from_model)
+        if isinstance(found, Certificate):
+            certificates[name] = with_minimax(found)
+            text = found.claim
+        else:
+            text = f"results on {rules} are sampled and prove nothing, because {found}"
+        if len(named) > 1:
+            text = f"{name}: {text}"
+        report.say(text, console, "bold")
+        if isinstance(spec, str):
+            pupil = seat_of(spec, rules, "agent").pupil if rules.cells <= TABULATED else None
+            if pupil:
+                learned = f"{name} has {pupil.text}: these are the results of what it plays now"
+                report.say(learned, console)
+        elif isinstance(found, Certificate):
+            report.say(spec.basis(found), console)
+    tables: dict[str, report.CrossTable] = {}
+    is_proven = len(certificates) == len(players)
+    if is_proven:
+        exact = partial(report.exact_rates, rules=rules, limit=limit)
+        sides = {name: certificate.sides for name, certificate in certificates.items()}
+        tables["cross_table"] = report.cross_table(players, exact, sides)
+    if games is not None or not is_proven:
+        if len(players) == 1:
+            players["random"] = RandomPolicy(rules)
+        sampled = partial(report.sampled_rates, rules=rules, games=games or GAMES, seed=game_seed)
+        tables["sampled"] = report.cross_table(players, sampled)
+    report.print_results(tables, certificates, players, console)
+    return certificates, tables
+
+
+def judged(
+    spec: str | CheckedPlayer, rules: Rules, limit: Limit, progress: Progress, from_model: bool
+) -> tuple[Policy, Certificate | str]:
+    """An agent's policy, and its certificate, or why there is none, so that games are sampled.
+
+    The certificate of a run is verified, and with `from_model` compared with the model. A run that
+    has learned from people since its training gets a new one. On boards of more than 12 cells there
+    is a reason instead if the agent may vary or can meet too many positions; on smaller ones an
+    agent that varies raises ValueError, as does a certificate that is wrong or beyond the limit.
+    """
+    if isinstance(spec, CheckedPlayer):
+        if spec.reason:
+            return spec, spec.reason
+        try:
+            return spec.certified(limit, progress)
+        except ProofLimitError as error:
+            return spec, f"{error}; {HOW_TO_RAISE}"
+    path = path_of(spec, rules, "agent")
+    stated = facts_of(spec, rules).stated if is_trained(spec, rules) else None
+    if path is not None:
+        certificate = read(path)
+        if certificate.rules != rules:
+            raise ValueError(f"{path} plays on {certificate.rules}, not on {rules}")
+        if from_model:
+            with explained("evaluate.py", "train"):
+                compare_with_model(path, certificate, limit)
+        if not learns(path, certificate.stated.agent):
+            return verify(certificate, limit, progress), certificate
+        stated = certificate.stated
+    policy = policy_of(spec, rules, "agent")
+    (name,) = report.names_of([spec])
+    stated = stated or Stated.of(name_of(name), seed_of(policy))
+    if rules.cells > TABULATED and (reason := reason_to_vary(policy)):
+        return policy, reason
+    if keeps(policy, RandomPolicy) and not can_enumerate(rules):
+        return policy, "it can meet all positions"
+    try:
+        made = certify(policy, stated.agent, rules, limit=limit, progress=progress)
+    except ProofLimitError as error:
+        return policy, f"{error}; {HOW_TO_RAISE}"
+    made = replace(made, stated=stated)
+    if made.is_of_reach:
+        return policy, made
+    return policy_in(made), made
+
+
+def compare_with_model(folder: Path, certificate: Certificate, limit: Limit) -> None:
+    """Raise ValueError unless the saved model makes the certified moves, and print that it does."""
+    rules = certificate.rules
+    model: Policy = load(folder)
+    if certificate.canonical and not plays_symmetrically(model):
+        model = CanonicalPolicy(model, rules)
+    found = certify(
+        model,
+        certificate.stated.agent,
+        rules,
+        sides=certificate.sides,
+        reach_only=certificate.is_of_reach,
+        limit=limit,
+    )
+    if found.sha256_of_moves != certificate.sha256_of_moves:
+        raise ValueError(f"the model of {folder} does not make the moves of its certificate")
+    where = f"{certificate.decisions:,} positions"
+    if certificate.is_of_reach:
+        where += " that it can meet"
+    print(f"{printable(folder)}: the model makes the certified move in all {where}")
+
+
+def write_pairs(
+    tables: Mapping[str, report.CrossTable], file: Path | None, console: PipedConsole
+) -> None:
+    """Write a line for each pair of cross tables as CSV, if a file was asked for."""
+    if file is None:
+        return
+    lines = [
+        [x, o, *(rates[name] for name in report.RATES), rates.get("games", "")]
+        for table in tables.values()
+        for x, row in table.items()
+        for o, rates in row.items()
+    ]
+    write_csv(file, ["x", "o", *report.RATES, "games"], lines)
+    report.say(f"results: {printable(file)}", console)
