@@ -58,7 +58,6 @@ STORY = (
     "corrects itself a little. It plays the move from which it expects most."
 )
 GOAL = "optimal"
-MOST_LINES = 10  # about updates of the target network, between two evaluations
 SMALL = (  # options for a quick test
     "--num-envs 64 --judge-every 1024 --hidden 32 --snapshot-every 512 --batch-size 64 "
     "--learning-starts 256 --opponents minimax-slip=0.5:0.5,self:0.5"
@@ -363,17 +362,14 @@ class DQNLearner(SB3Learner):
             algorithm.q_net_target.load_state_dict(algorithm.q_net.state_dict())
 
     def log_lines(self, since: int) -> list[str]:
-        """A line for each copy of the network to the target network, or one for many of them."""
+        """A line for each copy of the network to the target network."""
         size = self.round_steps
         every = self.config.target_every
         rounds = range(since + size, self.steps + 1, size) if every else ()
-        updates = [step for step in rounds if crossed(step - size, step, every)]
-        if len(updates) > MOST_LINES:
-            first, last = updates[0], updates[-1]
-            return [f"target network updated {len(updates)} times, at steps {first:,} to {last:,}"]
         return [
             f"target network updated at step {step:,} (epsilon {epsilon_at(self.config, step):.4f})"
-            for step in updates
+            for step in rounds
+            if crossed(step - size, step, every)
         ]
 
     def notes(self) -> dict[str, float]:
