@@ -75,7 +75,8 @@ def _import(given: argparse.Namespace, program: str) -> int:
     with GameStore(given.file) as store:
         added = len(store.add_many(games))
     rest = f", {len(left_out):,} left out" if left_out else ""
-    print(f"{printable(given.file)}: {added:,} games added{rest}")
+    noun = "game" if added == 1 else "games"
+    print(f"{printable(given.file)}: {added:,} {noun} added{rest}")
     return 1 if left_out and not games else 0
 
 
