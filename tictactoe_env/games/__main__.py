@@ -23,6 +23,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         "python -m tictactoe_env.games",
         description="Check, export or import the games of a store.",
+        epilog="A game to import is b2 a1 c1 b1 a3, 51327, ddcceef or JSON, for example; "
+        "docs/play.md has all forms.",
         allow_abbrev=False,
     )
     parser.add_argument("file", type=Path, help="the SQLite file of the store")
