@@ -180,24 +180,27 @@ FOREIGN = cases(rf"""
     D d,c;c e e f\nddCceef\nd6dcc5e e f                       | {FALL} | 0 3
     3,3,2,2,4,4,5\n[38, 31, 37, 30, 39, 32, 40]               | {FALL} --numbers-from 0 | 0 2
     {{"moves":"ddcceef","board":"6x7x4-gravity=true"}}        |  | 0 1
+    {{"moves":"ddcceef","board":"6x7","k":4,"gravity":true}}  |  | 0 1
+    {{"moves":"b2a1c1b1a3","x":null,"result":null}}           |  | 1 0
     [{{"moves":"b2a1c1b1a3","board":"3x3"}},"ddcceef"]        | {FALL} | 1 1
     b2a1c1b1a3\nddcceef board=6x7x4 gravity=true              |  | 1 1
 """)
 
 
-def imported(folder, content, options=""):
+def imported(folder, content, options="", encoding="utf-8"):
     """The exit code of an import into the store of a folder, and the games of the store."""
     store, file = folder / "games.db", folder / "games"
-    file.write_bytes(content.encode().decode("unicode_escape").encode())
+    file.write_bytes(content.encode().decode("unicode_escape").encode(encoding))
     code = main([str(store), "--import", str(file), *options.split()])
     return code, [*read_games(store)] if store.exists() else []
 
 
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
 @pytest.mark.parametrize(("content", "options", "numbers"), FOREIGN)
-def test_games_are_read_as_other_programs_write_them(content, options, numbers, tmp_path):
+def test_games_are_read_as_other_programs_write_them(content, options, numbers, encoding, tmp_path):
     """Every line or entry is one of two games, of which the file has these numbers."""
     straight, fallen = map(int, numbers.split())
-    code, found = imported(tmp_path, rf"\ufeff{content}", options)
+    code, found = imported(tmp_path, content, options, encoding)
     assert code == 0
     assert [one.text for one in found] == [STRAIGHT] * straight + [FALLEN] * fallen
     assert {(one.result, one.origin) for one in found} == {("X", "file")}

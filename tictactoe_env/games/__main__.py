@@ -23,6 +23,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         "python -m tictactoe_env.games",
         description="Check, export or import the games of a store.",
+        epilog="A game to import is b2 a1 c1 b1 a3, 51327, ddcceef or JSON, for example; "
+        "docs/play.md has all forms.",
         allow_abbrev=False,
     )
     parser.add_argument("file", type=Path, help="the SQLite file of the store")
@@ -75,7 +77,8 @@ def _import(given: argparse.Namespace, program: str) -> int:
     with GameStore(given.file) as store:
         added = len(store.add_many(games))
     rest = f", {len(left_out):,} left out" if left_out else ""
-    print(f"{printable(given.file)}: {added:,} games added{rest}")
+    noun = "game" if added == 1 else "games"
+    print(f"{printable(given.file)}: {added:,} {noun} added{rest}")
     return 1 if left_out and not games else 0
 
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import json
 import re
-from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -89,10 +88,10 @@ def _check_text(what: str, text: Any, low: int, high: int) -> None:
 
 
 UNKNOWN = Participant("unknown", "unknown")
-# The fields of a game as text or JSON, beside its moves. In JSON k is a part of the board. Fields
-# that make the board a variant follow as name=value, see `notation.variant_words`.
+# The fields of a game as text or JSON, beside its moves and those that make its board a variant
+# (`Rules.further_fields`).
 _FIELDS = ("x", "o", "board", "k", "result", "ended", "side", "seed", "origin", "time")
-_IN_JSON = {*_FIELDS, "moves", "id"} - {"k"}
+_IN_JSON = {*_FIELDS, *Rules.further_fields(), "moves", "id"}
 _KNOWN = {
     "origin": ORIGINS,
     "ended": ("", *ENDINGS),
@@ -203,7 +202,6 @@ class Game:
                 raise ValueError(f"{name}= is given twice in the line: leave one out")
             one_of("field of a game", name, (*_FIELDS, *further))
             fields[name] = value
-        rules = _rules_in(fields, rules)
         if "seed" in fields:
             fields["seed"] = _number(fields["seed"], "seed")
         moves = " ".join(word for word in words if "=" not in word)
@@ -221,8 +219,9 @@ class Game:
     ) -> Game:
         """The game of JSON values, the inverse of `as_json`. The moves are enough.
 
-        content: an object, a list of moves, or a line of text. An object may have its players and
-        its board as texts, "Ann" and "6x7x4", or be a replay of Kaggle's ConnectX or tic-tac-toe.
+        content: an object, a list of moves, or a line of text. An object may have the fields of a
+        line, with its players and its board as texts, "Ann" and "6x7x4", or be a replay of Kaggle's
+        ConnectX or tic-tac-toe. A field that is null is as if left out.
         rules: the board if it names none. numbers_from: 0 or 1, the first number of moves that are
         numbers. Raises ValueError for values that are no game.
         """
@@ -236,9 +235,12 @@ class Game:
                 numbers_from = 0
             for name in values.keys() - _IN_JSON:
                 one_of("field of a game", name, _IN_JSON)
-            if "board" in values:
-                board = values.pop("board")
-                rules = _board_of(board) if isinstance(board, str) else rules_of(**board)
+            values = {name: value for name, value in values.items() if value is not None}
+            if isinstance(board := values.get("board"), dict):
+                rules = rules_of(**board)
+                del values["board"]
+            else:
+                rules = _rules_in(values, rules)
             for side in ("x", "o"):
                 if side in values:
                     values[side] = _player(values[side])
@@ -272,12 +274,16 @@ def _fields_of_kaggle(replay: dict[str, Any]) -> dict[str, Any]:
     return {"moves": moves, "board": board, **dict(players)}
 
 
-def _rules_in(fields: dict[str, str], usual: Rules) -> Rules:
-    """The board of the fields of a line, which are taken out of them.
+def _rules_in(fields: dict[str, Any], usual: Rules) -> Rules:
+    """The board that the fields of a game name in words, which are taken out of them.
 
     What is not named is as in `usual`; but a board that is named has only what is named with it.
     """
-    variant = [f"{name}={fields.pop(name)}" for name in Rules.further_fields() if name in fields]
+    named = {name: fields.pop(name) for name in Rules.further_fields() if name in fields}
+    variant = [
+        f"{name}={value if isinstance(value, str) else json.dumps(value)}"
+        for name, value in named.items()
+    ]
     if "board" not in fields:
         variant = variant or variant_words(usual)
         fields.setdefault("k", str(usual.k))
@@ -328,14 +334,14 @@ def _records(lines: Iterable[str], source: str) -> Iterator[tuple[str, str]]:
             yield where, line
 
 
-def parse_json(text: str | bytes, source: str = "the list", **reading: Any) -> Iterator[Game]:
+def parse_json(text: str, source: str = "the list", **reading: Any) -> Iterator[Game]:
     """The games of a JSON list, or the one of a JSON object or a list of moves.
 
     source: the name of the file, for errors, which name the number of the game. reading: as in
     `read_games`.
     """
     try:
-        content = json_value(text.removeprefix(BOM_UTF8) if isinstance(text, bytes) else text)
+        content = json_value(text)
     except ValueError as error:
         raise ValueError(f"expected games as JSON in {source}: {error}") from None
     is_list = isinstance(content, list) and not (content and _is_move(content[0]))

@@ -22,6 +22,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -335,10 +336,11 @@ def read_games(
 
     `store.add_many(read_games(path))` adds all of them to a store, or none.
 
-    The content of the file decides which, not its name. One JSON value has at most 16 MB. rules:
-    the board of games that name none. numbers_from: 0 or 1, where moves as numbers begin to count;
-    without it they are refused. on_error: called with the ValueError of a line or an entry that is
-    no game, which is then left out; by default it is raised. It names the place in the file.
+    The content of the file decides which, not its name. Text is UTF-8, or UTF-16 with a byte order
+    mark, as Windows PowerShell writes it. One JSON value has at most 16 MB. rules: the board of
+    games that name none. numbers_from: 0 or 1, the first number of moves that are numbers; without
+    it they are refused. on_error: called with the ValueError of a line or an entry that is no game,
+    which is then left out; by default it is raised. It names the place in the file.
     """
     reading = {"rules": rules, "numbers_from": numbers_from, "on_error": on_error}
     check_file(path)
@@ -347,10 +349,15 @@ def read_games(
     if start == _SQLITE:
         with GameStore(path, read_only=True) as store:
             yield from store
-    elif _is_one_value(path):
-        yield from parse_json(read_file(path, MAX_JSON), str(path), **reading)
-    else:
-        with open(path, encoding="utf-8-sig", errors="surrogateescape") as text:
+        return
+    encoding = "utf-16" if start.startswith((BOM_UTF16_BE, BOM_UTF16_LE)) else "utf-8-sig"
+    with open(path, encoding=encoding, errors="surrogateescape") as text:
+        is_one_value = _is_one_value(text)
+        text.seek(0)
+        if is_one_value:
+            value = read_file(path, MAX_JSON).decode(encoding, "surrogateescape")
+            yield from parse_json(value, str(path), **reading)
+        else:
             yield from parse_lines(_lines(text), str(path), **reading)
 
 
@@ -359,12 +366,11 @@ def _lines(text: TextIO) -> Iterator[str]:
     return iter(lambda: text.readline(MAX_LINE + 1), "")
 
 
-def _is_one_value(path: str | os.PathLike[str]) -> bool:
+def _is_one_value(text: TextIO) -> bool:
     """True for a file of one JSON value, False if each line is a game by itself."""
-    with open(path, encoding="utf-8-sig", errors="surrogateescape") as text:
-        lines = filter(None, map(str.strip, _lines(text)))
-        first = next(lines, "")
-        is_alone = not next(lines, "")
+    lines = filter(None, map(str.strip, _lines(text)))
+    first = next(lines, "")
+    is_alone = not next(lines, "")
     is_closed = first.endswith(("}", "]"))
     return first.startswith(("{", "[")) and (is_alone or not is_closed)
 
