@@ -214,12 +214,11 @@ def show_trees(
     board: Board = None,
     gravity: Gravity = False,
 ) -> None:
-    """Print the moves of the agents against every move of the other side, as trees.
+    """Print the moves of the agents against every reply, as trees.
 
     Args:
         tree: so many moves deep (default: what fits a screen, of each side)
-        side: of the agents (default: both, but of a run that learns from games these games, with
-            their results)
+        side: of the agents (default: both; a run that learns from games shows these games instead)
     """
     rules = board_of(agents, board, gravity)
     console = PipedConsole()

@@ -349,8 +349,8 @@ def with_foe(specs: Sequence[str]) -> list[str]:
     foes = [spec for spec in others if spec.partition(":")[0].lower() != PERSON]
     if len(others) < len(specs) and len(foes) != 1:
         raise ValueError(
-            f"{BEST_RESPONSE} replies to the only other player, got {len(foes)}: name the player, "
-            f"as in {RESPONSE_TO}trie"
+            f"{BEST_RESPONSE} alone replies to the one other player that is no person, got "
+            f"{len(foes)}: name the player, as in {RESPONSE_TO}trie"
         )
     return [RESPONSE_TO + foes[0] if spec == BEST_RESPONSE else spec for spec in specs]
 

@@ -25,7 +25,7 @@ from tictactoe_env.errors import printable
 from tictactoe_env.exact.positions import TABULATED, can_enumerate
 from tictactoe_env.exact.proof import Limit, Progress, ProofLimitError
 from tictactoe_env.exact.provable import reason_to_vary
-from tictactoe_env.opponents import is_trained
+from tictactoe_env.opponents import BEST, LATEST, is_trained
 from tictactoe_env.policy import CanonicalPolicy, Policy, RandomPolicy, keeps, plays_symmetrically
 from tictactoe_env.rules import Rules
 from training.files import write_csv
@@ -53,6 +53,9 @@ def on_board(
     texts = [f"{named[name]} plays on {board}, not on {rules}" for name, board in left_out.items()]
     if left_out and len(left_out) == len(named):
         raise ValueError(texts[0])
+    for spec in agents:
+        if spec.startswith((LATEST, BEST)):
+            report.say(printable(f"{spec} is {path_of(spec, rules, 'agent')}"), console)
     for text in texts:
         report.say(printable(f"{text}: left out"), console)
     return {name: spec for name, spec in named.items() if name not in left_out}, left_out
