@@ -11,7 +11,7 @@ from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.solver import NO_SCORE, MinimaxPolicy, solve
 from tictactoe_env.notation import replay
 from tictactoe_env.opponents import make_opponent
-from tictactoe_env.policy import RandomPolicy
+from tictactoe_env.policy import CanonicalPolicy, RandomPolicy, plays_symmetrically
 from tictactoe_env.rules import Rules, game_state
 from tictactoe_env.search.alphabeta import SearchPolicy
 
@@ -113,7 +113,11 @@ def test_minimax_plays_the_optimal_moves_of_plain_recursion_and_slips_at_random(
     for slip in (0, 0.25, 1):
         for ties, moves in (("random", perfect), ("first", lowest), ("fastest", fastest)):
             mixed = (1 - slip) * moves + slip * RandomPolicy().probs(boards)
-            assert np.array_equal(MinimaxPolicy(rules, ties, slip).probs(boards), mixed)
+            policy = MinimaxPolicy(rules, ties, slip)
+            assert np.array_equal(policy.probs(boards), mixed)
+            if plays_symmetrically(policy):
+                assert np.array_equal(CanonicalPolicy(policy, rules).probs(boards), mixed)
+            assert plays_symmetrically(policy) == (ties != "first")
 
 
 @pytest.mark.parametrize("wrong", [-0.1, 1.1, float("nan"), float("inf"), True, "0.5", None])

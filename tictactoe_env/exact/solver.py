@@ -150,6 +150,7 @@ class MinimaxPolicy:
         one_of("way to break ties", ties, ("random", "first", "fastest"))
         self.rules = rules
         self.ties = ties
+        self.plays_symmetrically = ties != "first"  # a proof then counts symmetric positions once
         self.slip = probability(slip, "slip")
         check_enumerable(rules)
 
