@@ -32,6 +32,7 @@ with explained("evaluate.py", "play"):
         by_name,
         compare,
         on_board,
+        with_certificates,
         write_pairs,
     )
     from apps.terminal.examine import BOTH, MET, examine, remembers, tree_text
@@ -160,12 +161,13 @@ def evaluate_agents(
     """
     check_file("--json", json)
     check_file("--csv", csv)
-    rules = board_of(agents, board, gravity)
-    limit = Limit(max_positions or LIMIT.positions, max_megabytes)
     console = PipedConsole()
-    here, left_out = on_board(agents, rules, console)
+    players = with_certificates(agents, console)
+    rules = board_of(players, board, gravity)
+    limit = Limit(max_positions or LIMIT.positions, max_megabytes)
+    here, left_out = on_board(players, rules, console)
     named: dict[str, str | CheckedPlayer] = {**here}
-    with started(agents, rules, program, seconds) as programs, ExitStack() as asked:
+    with started(players, rules, program, seconds) as programs, ExitStack() as asked:
         if answers and not programs:
             LINE.error("--answers is for --program: give that too")
         for name, running in programs.items():

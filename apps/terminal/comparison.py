@@ -17,9 +17,16 @@ from apps.players.seat import other_board, path_of, policy_of, seat_of, seed_of
 from apps.terminal import report
 from apps.terminal.interpreter import explained
 from apps.terminal.report import PipedConsole
-from tictactoe_env.certificates.certificate import certify, policy_in, read, verify, with_minimax
+from tictactoe_env.certificates.certificate import (
+    FILE,
+    certify,
+    policy_in,
+    read,
+    verify,
+    with_minimax,
+)
 from tictactoe_env.certificates.content import Certificate
-from tictactoe_env.certificates.stated import Stated, name_of
+from tictactoe_env.certificates.stated import CertificateError, Stated, name_of
 from tictactoe_env.certificates.trained import facts_of
 from tictactoe_env.errors import printable
 from tictactoe_env.exact.positions import TABULATED, can_enumerate
@@ -37,6 +44,16 @@ HOW_TO_RAISE = "--max-positions and --max-megabytes set the limit"
 def by_name(agents: Sequence[str]) -> dict[str, str]:
     """The agents as they were typed, by distinct names."""
     return dict(zip(report.names_of(agents), agents, strict=True))
+
+
+def with_certificates(agents: Sequence[str], console: PipedConsole) -> list[str]:
+    """The agents without folders that hold no certificate, such as those of studies: said so."""
+    empty = [spec for spec in agents if Path(spec).is_dir() and not Path(spec, FILE).exists()]
+    if len(empty) == len(agents):
+        return [*agents]
+    for folder in empty:
+        report.say(printable(f"{folder} holds no certificate: left out"), console)
+    return [spec for spec in agents if spec not in empty]
 
 
 def on_board(
@@ -91,7 +108,7 @@ def compare(
         report.say(text, console, "bold")
         if isinstance(spec, str):
             pupil = seat_of(spec, rules, "agent").pupil if rules.cells <= TABULATED else None
-            if pupil:
+            if pupil and pupil.games:
                 learned = f"{name} has {pupil.text}: these are the results of what it plays now"
                 report.say(learned, console)
         elif isinstance(found, Certificate):
@@ -138,7 +155,10 @@ def judged(
             with explained("evaluate.py", "train"):
                 compare_with_model(path, certificate, limit)
         if not learns(path, certificate.stated.agent):
-            return verify(certificate, limit, progress), certificate
+            try:
+                return verify(certificate, limit, progress), certificate
+            except CertificateError as error:
+                raise CertificateError(f"{path}: {error}") from None
         stated = certificate.stated
     policy = policy_of(spec, rules, "agent")
     (name,) = report.names_of([spec])

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from rich.cells import cell_len
+from rich.cells import cell_len, set_cell_size
 from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -34,6 +34,7 @@ MOST_WINS_TEXT = f"{MOST_WINS}: the opponent that beats it most often, if that m
 CHEAP = 150_000  # positions of a proof; 4x4 with gravity has 134,289, and takes half a second
 AGAINST = {"vs_random": "random", "vs_minimax": "minimax"}  # rows, by the key in a certificate
 BORDER = 3  # of a column of a table: two blanks and a line
+SHORT = 32  # columns of a console, of a player's label in a cross table of many
 FEW = 3  # players that get a report each, and cells of three numbers in a cross table
 Rates = Mapping[str, Any]
 CrossTable = dict[str, dict[str, dict[str, Any]]]
@@ -152,8 +153,12 @@ def certificate(found: Certificate, console: Console) -> list[str]:
     say(heading, console)
     if stated.training:
         say(training_text(stated.training), console)
-    headings = ("side", "against", "win %", "draw %", "loss %", "win - loss")
+    headings = ["side", "against", "win %", "draw %", "loss %", "win - loss"]
     rows = list(_result_rows(found))
+    if any(illegal.strip("0.") for *_, illegal in rows):
+        headings.append("illegal %")
+    else:
+        rows = [row[:-1] for row in rows]
     print_table(headings, rows, console, texts=2)
     if found.is_of_reach:
         _say_positions(found, console)
@@ -183,7 +188,8 @@ def _responses_text(found: Certificate, side: str) -> list[list[str]]:
     if one.unbeatable:  # what it does not win is drawn
         return [rates_text(vars(Result(value, max(0.0, 1 - value), 0.0)))]
     if one.positions > CHEAP:
-        return [["", "", "", f"{value:+.4f}"], ["", "", decimals(100 * one.worst_case_loss), ""]]
+        loss = decimals(100 * one.worst_case_loss)
+        return [["", "", "", f"{value:+.4f}", ""], ["", "", loss, "", ""]]
     reach = reach_of({side: policy_in(found)}, side, found.rules)
     return [rates_text(vars(result)) for result in results_of_responses(reach)]
 
@@ -223,12 +229,10 @@ def training_text(training: Mapping[str, Any]) -> str:
 
 
 def rates_text(rates: Rates) -> list[str]:
-    """Wins, draws and losses in per cent, those by illegal moves in brackets, and win - loss."""
+    """Wins, draws and losses in per cent, win - loss, and the losses by illegal moves."""
     win, draw, loss, illegal = (decimals(100 * rates[rate]) for rate in RATES)
-    if rates["illegal"]:
-        loss += f" ({illegal} illegal)"
     value = rates["win"] - rates["loss"]
-    return [win, draw, loss, f"{value:+.4f}"]
+    return [win, draw, loss, f"{value:+.4f}", illegal]
 
 
 def decimals(number: float) -> str:
@@ -376,6 +380,11 @@ def _numbered(players: Collection[str]) -> list[str]:
     return [f"{number:{width}} {name}" for number, name in enumerate(players, 1)]
 
 
+def _short(label: str) -> str:
+    """A label of at most SHORT columns of a console; its number tells it from others."""
+    return label if cell_len(label) <= SHORT else f"{set_cell_size(label, SHORT - 3)}..."
+
+
 def print_cross_table(results: CrossTable, players: Collection[str], console: Console) -> None:
     """Print a cross table: all rates of FEW players; of more one number a cell, X's win - loss.
 
@@ -386,9 +395,9 @@ def print_cross_table(results: CrossTable, players: Collection[str], console: Co
     heads = labels = dict(zip(players, players, strict=True))
     if len(players) > FEW:
         cell = _value
-        meaning = "in %: X's wins less its losses; 0 is exact, +0 and -0 are rounded"
+        meaning = "in %: X's wins less its losses; +0 and -0 are rounded"
         heads = {name: str(number) for number, name in enumerate(players, 1)}
-        labels = dict(zip(players, _numbered(players), strict=True))
+        labels = dict(zip(players, map(_short, _numbered(players)), strict=True))
     sampled = [rates for row in results.values() for rates in row.values() if "games" in rates]
     how = "exact results"
     if sampled:
