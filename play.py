@@ -122,7 +122,7 @@ def play(
     talk = Talk(Console())
     with GameStore(store or default_store()) as saved, ExitStack() as running:
         if not (x or o or games or program):
-            menu.Menu(rules, talk, saved, seed, train, delay, shown).run()
+            menu.Menu(rules, talk, saved, seed, train, delay, shown, trust).run()
             return
         if program and x and o:
             raise ValueError("--program takes the place of a player: leave --x or --o out")

@@ -70,3 +70,10 @@ def test_other_errors_of_imports_are_not_called_missing_packages():
     for error in (ModuleNotFoundError("", name="agents.nosuch"), ImportError("", name="numpy")):
         with pytest.raises(type(error)), explained("play.py", "play"):
             raise error
+
+
+def test_a_model_cannot_be_read_without_its_extra_which_is_said_in_one_line(tmp_path):
+    (tmp_path / "sb3_contrib.py").write_text("raise ModuleNotFoundError")
+    done = python("-m", "tictactoe_env.sb3", "model.zip", folder=tmp_path)
+    assert "[sb3]" in done.stderr
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)

@@ -216,6 +216,7 @@ def test_a_board_that_is_not_that_of_the_environment_is_refused(change):
     [
         ({"rows": 4, "cols": 4, "k": 4}, "flat", "Rules(4, 4, 4)"),
         ({"rows": 4, "cols": 5, "k": 4}, "grid", "Rules(4, 5, 4)"),
+        ({"rows": 3, "cols": 4, "k": 3}, "flat", "Rules(3, 4, 3)"),
         ({**FALLING, "rows": 6, "cols": 7, "k": 4}, "flat", "Rules(6, 7, 4, gravity=True)"),
         ({**FALLING, "rows": 6, "cols": 7, "k": 4}, "planes", "Rules(6, 7, 4, gravity=True)"),
     ],

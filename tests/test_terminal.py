@@ -358,6 +358,7 @@ def test_a_trained_agent_is_chosen_from_the_package_and_the_runs(
         ("6 parrot minimax 1 0", ["trie-tophep", "minimax"], []),
         ("6 learner latest:trie 1 0", ["runs/learner", "runs/trie-0"], ["learner, latest:trie"]),
         ("6 runs/trie-0 latest:dqn 1 1 1 0", ["runs/trie-0", "random"], ["'dqn'"]),
+        ("6 mine.zip runs/trie-0 1 1 1 0", ["runs/trie-0", "random"], ["play.py --trust"]),
         (
             "4x4x4 6 learner random trie search-depth=1 1 0",
             ["random", "search-depth=1"],
@@ -370,6 +371,7 @@ def test_any_player_is_named_where_one_is_asked_for(
 ):
     monkeypatch.chdir(tmp_path)
     shutil.copytree(trie, "runs/trie-0")
+    (tmp_path / "mine.zip").touch()
     text = menu(answers, store)
     assert [only(store).x.name, only(store).o.name] == names
     assert not missing(text, *told)

@@ -179,8 +179,8 @@ def _likely_board(shape: tuple[int, ...] | None, actions: int) -> str:
     if shape and len(shape) > 1:
         rows, cols = shape[-2:]
     elif shape and actions in (shape[0], shape[0] // 2):  # cells
-        if isqrt(actions) ** 2 == actions:
-            rows = cols = isqrt(actions)
+        rows = max(one for one in range(1, isqrt(actions) + 1) if actions % one == 0)
+        cols = actions // rows
     elif shape and actions <= shape[0] // 2:
         rows, cols = shape[0] // 2 // actions, actions
     k = min(rows, cols, 4)

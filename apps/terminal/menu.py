@@ -19,13 +19,14 @@ from apps.terminal.game import TerminalSession, seats_of
 from apps.terminal.interpreter import command
 from apps.terminal.replay import print_list, watch
 from apps.terminal.report import plain
+from apps.terminal.saved_models import read_models, text_of
 from apps.terminal.talk import Talk, number, numbered, one_of, seconds
 from tictactoe_env.errors import printable
 from tictactoe_env.exact.positions import can_enumerate
 from tictactoe_env.games.game import PERSON
 from tictactoe_env.games.store import GameStore
 from tictactoe_env.notation import SIDES, parse_size, rules_text
-from tictactoe_env.opponents import RUN, easy_opponent, known_names
+from tictactoe_env.opponents import RUN, UntrustedModelError, easy_opponent, known_names
 from tictactoe_env.rules import Rules
 
 PERFECT = "minimax-ties=fastest"
@@ -45,7 +46,7 @@ class Menu:
     """Asks what to do until "quit" is chosen. seed: of the first game; each further game adds 1.
 
     train: trains by the words of a command line; the exit code. delay: seconds a move where agents
-    play. shown: values and learn of each `TerminalSession`.
+    play. shown: values and learn of each `TerminalSession`. trust: whether saved models are read.
     """
 
     rules: Rules
@@ -55,6 +56,7 @@ class Menu:
     train: Callable[[list[str]], int]
     delay: float | None = None
     shown: Mapping[str, Any] = field(default_factory=dict)
+    trust: bool = False
 
     def run(self) -> None:
         """Ask and do what is chosen. Raises EOFError at the end of the input."""
@@ -204,7 +206,11 @@ class Menu:
     def _named(self, text: str) -> str:
         """The name of any player; ValueError if it cannot play here."""
         name = id_of(text)
-        seat_of(name, self.rules, "agent")
+        read_models([name], trust=self.trust)
+        try:
+            seat_of(name, self.rules, "agent")
+        except UntrustedModelError as error:
+            raise ValueError(text_of(error, "play.py", [])) from None
         return name
 
     def _pick(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from functools import wraps
+from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Parameter
@@ -68,5 +70,7 @@ def with_models(program: Command) -> Command:
 def text_of(error: Exception, prog: str, words: Iterable[str]) -> str:
     """An error in one line; that of a model that isn't trusted has the command line that does."""
     if isinstance(error, UntrustedModelError):
-        return printable(error.text(command(prog, *words, "--trust")))
+        script = sys.argv[0]
+        typed = script if Path(script).name == prog else prog  # it runs from other folders, too
+        return printable(error.text(command(typed, *words, "--trust")))
     return printable(error)

@@ -19,7 +19,8 @@ try:
 except ModuleNotFoundError as error:
     raise ImportError(
         "tictactoe_env.sb3 needs stable-baselines3 and sb3-contrib: "
-        f'pip install "tictactoe-env[sb3]" ({error})'
+        f'pip install "tictactoe-env[sb3]" ({error})',
+        name=__name__,  # then `python -m` prints one line
     ) from error
 
 from tictactoe_env.sb3.callbacks import ExactEvaluation, SelfPlay
