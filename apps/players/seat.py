@@ -366,18 +366,23 @@ def board_of(specs: Iterable[str], given: Rules | None = None, gravity: bool = F
     if rules is None:
         saved = Counter(filter(None, map(_saved_board, foes)))
         ((rules, _),) = saved.most_common(1) or [(Rules(), 0)]
-    by_column = any(MODELS[spec].by_column for spec in foes if spec in MODELS)
+    models = [MODELS[spec] for spec in foes if spec in MODELS]
+    by_column = any(model.by_column and model.fits(rules) for model in models)
     return replace(rules, gravity=True) if gravity or by_column else rules
 
 
 def other_board(spec: str, rules: Rules) -> str:
     """The board of an agent that does not play on this one; "" of one that plays here.
 
+    A saved model is known to play on another one by its spaces, but not on which.
+
     Raises ValueError for an agent that is unknown, or whose certificate is damaged.
     """
     spec = spec.rpartition(RESPONSE_TO)[2]
     if is_trained(spec) and spec not in BUILT_IN and not is_trained(spec, rules):
         return boards_of(spec)
+    if spec in MODELS and not MODELS[spec].fits(rules):
+        return str(MODELS[spec].board or "another board")
     player = player_of(spec, rules, "agent")
     board = _saved_board(spec)
     if board is None and player.place is not None:

@@ -61,20 +61,20 @@ def on_board(
 ) -> tuple[dict[str, str], dict[str, str]]:
     """The agents that play on a board by name, and the boards of the others, which are printed.
 
-    Raises ValueError if none plays on it, and for an agent that is unknown, or whose file is
-    damaged.
+    If none plays on it, all are returned, so that the error of the first one says why it doesn't.
+    Raises ValueError for an agent that is unknown, or whose file is damaged.
     """
     named = by_name(agents)
     boards = {name: other_board(spec, rules) for name, spec in named.items()}
     left_out = {name: board for name, board in boards.items() if board}
-    texts = [f"{named[name]} plays on {board}, not on {rules}" for name, board in left_out.items()]
-    if left_out and len(left_out) == len(named):
-        raise ValueError(texts[0])
+    if len(left_out) == len(named):
+        return named, {}
     for spec in agents:
         if spec.startswith((LATEST, BEST)):
             report.say(printable(f"{spec} is {path_of(spec, rules, 'agent')}"), console)
-    for text in texts:
-        report.say(printable(f"{text}: left out"), console)
+    for name, board in left_out.items():
+        text = f"{named[name]} plays on {board}, not on {rules}: left out"
+        report.say(printable(text), console)
     return {name: spec for name, spec in named.items() if name not in left_out}, left_out
 
 

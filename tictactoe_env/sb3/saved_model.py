@@ -92,6 +92,19 @@ class SavedModel:
             text += f", observations normalized by {self.statistics}"
         return text
 
+    def fits(self, rules: Rules) -> bool:
+        """True if its spaces are those of a board of so many rows and columns."""
+        cells = rules.cells
+        observations = (
+            (cells,),
+            (2 * cells,),
+            (rules.rows, rules.cols),
+            (2, rules.rows, rules.cols),
+        )
+        actions = rules.cols if self.by_column else cells
+        is_alike = self.model.observation_space.shape in observations
+        return is_alike and getattr(self.model.action_space, "n", None) == actions
+
     def policy(self, rules: Rules | None = None) -> Policy:
         """The player on a board, by default on its own one, or 3x3.
 
