@@ -54,10 +54,11 @@ Agent = Annotated[
 ]
 AgentBeside = Annotated[Agent, Parameter(required=False)]
 ProgramOption = Annotated[
-    str | None,
+    list[str] | None,
     Parameter(
-        help="a program in any language is one more agent: its command, which no shell runs; it "
-        "reads a position and answers with a cell, a line each"
+        help="a program in any language is one more agent, and each further one too: its command, "
+        "which no shell runs; it reads a position and answers with a cell, a line each",
+        show_default=False,
     ),
 ]
 SecondsOption = Annotated[
@@ -168,8 +169,8 @@ def evaluate_agents(
     here, left_out = on_board(players, rules, console)
     named: dict[str, str | CheckedPlayer] = {**here}
     with started(players, rules, program, seconds) as programs, ExitStack() as asked:
-        if answers and not programs:
-            LINE.error("--answers is for --program: give that too")
+        if answers and len(programs) != 1:
+            LINE.error(f"--answers is for one --program, got {len(programs)}")
         for name, running in programs.items():
             reason = "" if max_positions else reason_to_sample(rules)
             named[name] = asked.enter_context(running.asked(answers, reason))
@@ -333,32 +334,32 @@ def verify_certificates(
 
 @contextmanager
 def started(
-    agents: Sequence[str], rules: Rules, program: str | None, seconds: float | None
+    agents: Sequence[str], rules: Rules, commands: Sequence[str] | None, seconds: float | None
 ) -> Iterator[dict[str, Program]]:
-    """The program of the options under its name beside these agents; nothing without one."""
-    if program is None:
-        if seconds is not None:
-            LINE.error("--seconds is for --program: give that too")
-        if not agents:
-            LINE.error("expected AGENTS or --program, see --help")
-        yield {}
-        return
-    words = [word.rpartition("/")[2] for word in program.split()]
-    *_, name = report.names_of([*agents, " ".join(words)])
-    with Program(program, rules, SECONDS if seconds is None else seconds) as running:
-        yield {name: running}
+    """The programs of the options by their names beside these agents."""
+    if seconds is not None and not commands:
+        LINE.error("--seconds is for --program: give that too")
+    if not agents and not commands:
+        LINE.error("expected AGENTS or --program, see --help")
+    with ExitStack() as running:
+        programs = [
+            running.enter_context(Program(command, rules, SECONDS if seconds is None else seconds))
+            for command in commands or ()
+        ]
+        names = report.names_of([*agents, *(program.name for program in programs)])
+        yield dict(zip(names[len(agents) :], programs, strict=True))
 
 
 @contextmanager
 def seated(
     agents: Sequence[str],
     rules: Rules,
-    program: str | None = None,
+    commands: Sequence[str] | None = None,
     seconds: float | None = None,
 ) -> Iterator[dict[str, Seat]]:
-    """The seats of these agents by distinct names, and that of the program of the options."""
+    """The seats of these agents by distinct names, and those of the programs of the options."""
     seats = {name: seat_of(spec, rules, "agent") for name, spec in by_name(agents).items()}
-    with started(agents, rules, program, seconds) as programs:
+    with started(agents, rules, commands, seconds) as programs:
         yield seats | {name: running.seat() for name, running in programs.items()}
 
 

@@ -140,6 +140,8 @@ def test_a_program_stands_beside_agents(tmp_path, capsys):
     assert called(evaluate, ["--verify", str(tmp_path / "bot.json")], capsys)[0] == 0
     _, out, _ = called(evaluate, ["minimax", *program, "--battle", "2"], capsys)
     assert "minimax won 2, sh bot.sh won 0" in out
+    _, out, _ = called(evaluate, [*program, *program, "--battle", "2"], capsys)
+    assert "sh bot.sh won 1, sh bot.sh (2) won 1" in out
     _, out, _ = called(evaluate, [*program, "--position", "X.O/.X./..."], capsys)
     assert ["b1", "100.0 %"] in [row[:2] for row in rows_of(out)]
     _, out, _ = called(evaluate, [*program, "--tree", "1", "--side", "X"], capsys)

@@ -29,7 +29,7 @@ from typing import Any, NoReturn
 from apps.players.seat import Seat
 from tictactoe_env.certificates.certificate import certify_reach, policy_in
 from tictactoe_env.certificates.content import Certificate
-from tictactoe_env.certificates.stated import Stated
+from tictactoe_env.certificates.stated import Stated, name_of
 from tictactoe_env.errors import printable
 from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.exact.proof import BoardReach, Limit, Progress
@@ -68,6 +68,7 @@ class Program:
             words = shlex.split(command, posix=os.name == "posix")
             if not words:
                 raise ValueError("it must be a command such as ./bot")
+            self.name = " ".join(word.rpartition("/")[2] for word in words)  # without folders
             self._process = subprocess.Popen(words, stdin=pipe, stdout=pipe, start_new_session=True)
         except (OSError, ValueError) as error:
             raise ValueError(f"the program {command!r} cannot be started: {error}") from None
@@ -257,7 +258,7 @@ class CheckedPlayer(TextPolicy):
             side: BoardReach({side: self}, side, self.rules, limit, progress) for side in SIDES
         }
         self.check()
-        found = certify_reach(reaches, Stated.of("program"))
+        found = certify_reach(reaches, Stated.of(name_of(self.program.name)))
         return policy_in(found, limit), found
 
     def basis(self, certificate: Certificate) -> str:
