@@ -91,6 +91,27 @@ def test_the_boards_of_a_game_have_one_more_mark_at_each_move_and_come_back_from
             assert (parse_board(text, rules) == board).all()
 
 
+LISTS_OF_ROWS = {  # whether X and O have a line; None where play cannot lead there
+    ("XOO", "X  ", "X  "): [True, False],
+    ("OOO", "XX ", "X  "): [False, True],
+    ("XOX", "XXO", "OXO"): [False, False],
+    ("   ", " X ", "   "): [False, False],
+    ("XX ", "   ", "   "): None,
+    ("XXX", "OOO", "   "): None,
+}
+
+
+@pytest.mark.parametrize(("rows", "lines"), LISTS_OF_ROWS.items())
+def test_boards_that_others_write_as_lists_of_rows_are_read(rows, lines):
+    text = "/".join(rows)
+    if lines is None:
+        with refuses("X", text):
+            parse_board(text, SQUARE)
+    else:
+        marks = SQUARE.to_bits(parse_board(text, SQUARE)[None])
+        assert [bool(SQUARE.has_line(side)[0]) for side in marks] == lines
+
+
 ILLEGAL = cases("""
     3 | b2 b2                         | b2 ".../.X./..." a1 b1 c1 a2 c2
     3 | a1 a2 b1 b2 c1 c2             | "XXX/OO./..."

@@ -119,7 +119,7 @@ class Program:
         except (ValueError, KeyboardInterrupt) as error:
             player.forget_unchecked()
             if player.answers:
-                counted = f"{len(player.answers):,} of its answers are kept"
+                counted = f"its answers so far ({len(player.answers):,}) are kept"
                 text = f"{error}; {counted}, --answers {kept} goes on from there"
                 raise type(error)(text) from None
             if file is None:

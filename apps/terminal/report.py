@@ -273,7 +273,8 @@ def margin_text(cells: Iterable[Rates]) -> str:
         for rate, ends in cell["intervals"].items()
         for end in ends
     )
-    return f"95 % intervals (Wilson) reach at most {100 * widest:.1f} beyond the rates"
+    reach = f"reach at most {100 * widest:.1f} beyond the wins, draws and losses"
+    return f"95 % intervals (Wilson) {reach}"
 
 
 def cross_table(
@@ -402,7 +403,7 @@ def print_cross_table(results: CrossTable, players: Collection[str], console: Co
     how = "exact results"
     if sampled:
         how = f"{sampled[0]['games']:,} sampled games"
-        meaning += f"; {margin_text(sampled)}"
+        meaning += f"\n{margin_text(sampled)}"
     say(f"\n{how} of each as X (rows) against each as O (columns)", console)
     say(meaning, console)
     as_o = [name for name in players if name in next(iter(results.values()), {})]
