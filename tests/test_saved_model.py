@@ -163,13 +163,6 @@ def test_the_board_is_read_from_what_the_trainers_write_beside_a_model(tmp_path)
             saved.policy(Rules(3, 4, 4))
 
 
-def test_an_algorithm_that_no_package_has_can_be_named(models):
-    saved = SavedModel(models / "model.zip", algorithm="sb3_contrib:MaskablePPO")
-    assert type(saved.model) is MaskablePPO
-    with refuses("model.zip", "Nobody"):
-        SavedModel(models / "model.zip", algorithm="sb3_contrib:Nobody")
-
-
 # --- the command lines ----------------------------------------------------------------------------
 
 LINES = {

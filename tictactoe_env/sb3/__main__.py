@@ -34,7 +34,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     size = "rows, columns and marks in a row (default: those written beside it, or 3x3x3)"
     images = "it learned with symmetric=True, behind a wrapper that hides it"
     statistics = "the statistics of its VecNormalize, or none (default: those beside the model)"
-    kind = "the class that saved it (default: known by what is in the file)"
     most = Limit().positions
     larger = "end a proof of more positions (default: %(default)s)"
     add("file", type=Path, metavar="FILE", help="the model, such as model.zip")
@@ -43,7 +42,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add("--gravity", action="store_true", help="pieces fall, as in Connect Four")
     add("--symmetric", action="store_true", help=images)
     add("--normalize", metavar="FILE", help=statistics)
-    add("--algorithm", metavar="MODULE:CLASS", default="", help=kind)
     add("--max-positions", type=int, default=most, metavar="N", help=larger)
     add("--certificate", type=Path, metavar="FILE", help="also write a certificate of its moves")
     given = in_one_line(parser).parse_args(arguments)
@@ -54,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     try:
         board = given.board and parse_size(given.board)
-        model = SavedModel(given.file, given.symmetric or None, given.normalize, given.algorithm)
+        model = SavedModel(given.file, given.symmetric or None, given.normalize)
         rules = board or model.board or Rules()
         if given.gravity:
             rules = replace(rules, gravity=True)

@@ -19,7 +19,6 @@ from contextlib import suppress
 from dataclasses import fields, replace
 from math import prod
 from pathlib import Path
-from pkgutil import resolve_name
 from typing import Any
 
 import gymnasium as gym
@@ -53,8 +52,8 @@ class SavedModel:
     path: the file. symmetric: whether it learned with symmetric=True, see `evaluate`; needed only
     where its observation space doesn't tell, as behind `FlattenObservation`. normalize: the file of
     the statistics of its `VecNormalize`, or "none"; by default they are found beside the model, as
-    Stable-Baselines3, RL Zoo and `ExactEvaluation` save them. algorithm: the class that saved it,
-    as "package.module:Class"; by default it is known by the policy and the arguments in the file.
+    Stable-Baselines3, RL Zoo and `ExactEvaluation` save them. The algorithm that saved it is known
+    by the policy and the arguments in the file.
 
     board: the board that `ExactEvaluation` or RL Zoo wrote beside the model, else None. by_column:
     True if the model chooses columns, so that pieces fall. statistics: the file by which its
@@ -68,13 +67,12 @@ class SavedModel:
         path: str | os.PathLike[str],
         symmetric: bool | None = None,
         normalize: str | os.PathLike[str] | None = None,
-        algorithm: str = "",
     ):
         self.path = Path(path)
         if not self.path.suffix and not self.path.exists():  # as Stable-Baselines3 does
             self.path = self.path.with_suffix(".zip")
         self.symmetric = symmetric
-        self.model, last_observations = _read(self.path, algorithm)
+        self.model, last_observations = _read(self.path)
         self.board = _board_beside(self.path)
         # There are at most twice as many numbers in an observation as cells.
         size = prod(self.model.observation_space.shape or ())
@@ -148,7 +146,7 @@ class SavedModel:
         self.statistics = None if found is None else file
 
 
-def _read(path: Path, algorithm: str) -> tuple[BaseAlgorithm, Any]:
+def _read(path: Path) -> tuple[BaseAlgorithm, Any]:
     """The model in a file, and its last observations, if the file has them."""
     try:
         with warnings.catch_warnings():
@@ -157,7 +155,7 @@ def _read(path: Path, algorithm: str) -> tuple[BaseAlgorithm, Any]:
             data = found or {}
             if missing := _PLAYER - data.keys():
                 raise ValueError(f"its {', '.join(sorted(missing))} cannot be read")
-            kind = resolve_name(algorithm) if algorithm else _algorithm_of(data)
+            kind = _algorithm_of(data)
             # buffer_size: a replay buffer is empty, but its memory would be taken.
             model = kind.load(path, device="cpu", custom_objects=_SCHEDULES, buffer_size=1)
     except Exception as error:  # the file may hold anything
@@ -188,8 +186,8 @@ def _algorithm_of(data: Any) -> Any:
         if found:
             return min(found, key=missing)
     raise ValueError(
-        f"no algorithm of Stable-Baselines3 has its policy, {data['policy_class'].__name__}: name "
-        "the class that saved it (--algorithm package.module:Class)"
+        f"no algorithm of Stable-Baselines3 has its policy, {data['policy_class'].__name__}: load "
+        "it by its own class in Python, and take evaluate(model)"
     )
 
 
