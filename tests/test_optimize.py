@@ -94,7 +94,7 @@ def test_a_search_prints_the_command_that_makes_its_best_trial_again(tmp_path, c
     line = next(line for line in printed.splitlines() if line.startswith("python train.py"))
     train.main([*shlex.split(line)[2:], "--out", str(tmp_path / "run")])
     assert code == int(max(scores) > 1)
-    proven = "" if scores[0] > 1 else f"{round(1500 * scores[0]):,} steps"
+    proven = "" if scores[0] > 1 else f"unbeatable after {round(1500 * scores[0]):,} ("
     again = capsys.readouterr().out
     assert ("PROVEN" in again, proven in again) == (bool(proven), True)
 
