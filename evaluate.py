@@ -32,7 +32,6 @@ with explained("evaluate.py", "play"):
         by_name,
         compare,
         on_board,
-        with_certificates,
         write_pairs,
     )
     from apps.terminal.examine import BOTH, MET, examine, remembers, tree_text
@@ -163,12 +162,10 @@ def evaluate_agents(
     check_file("--json", json)
     check_file("--csv", csv)
     console = PipedConsole()
-    players = with_certificates(agents, console)
-    rules = board_of(players, board, gravity)
+    rules, here, left_out = on_board(agents, board, gravity, console)
     limit = Limit(max_positions or LIMIT.positions, max_megabytes)
-    here, left_out = on_board(players, rules, console)
     named: dict[str, str | CheckedPlayer] = {**here}
-    with started(players, rules, program, seconds) as programs, ExitStack() as asked:
+    with started(here, rules, program, seconds) as programs, ExitStack() as asked:
         if answers and len(programs) != 1:
             LINE.error(f"--answers is for one --program, got {len(programs)}")
         for name, running in programs.items():
@@ -203,9 +200,10 @@ def show_position(
         position: the board, such as X.O/.X./...: probabilities, own values, results against random
             moves, and the exact result of each move
     """
-    rules = board_of(agents, board, gravity)
-    with seated(agents, rules, program, seconds) as seats:
-        examine(seats, position, rules, PipedConsole())
+    console = PipedConsole()
+    rules, here, _ = on_board(agents, board, gravity, console)
+    with seated(here, rules, program, seconds) as seats:
+        examine(seats, position, rules, console)
 
 
 def show_trees(
@@ -223,10 +221,10 @@ def show_trees(
         tree: so many moves deep (default: what fits a screen, of each side)
         side: of the agents (default: both; a run that learns from games shows these games instead)
     """
-    rules = board_of(agents, board, gravity)
     console = PipedConsole()
+    rules, here, _ = on_board(agents, board, gravity, console)
     depth = next(iter(tree), None)
-    with seated(agents, rules, program, seconds) as seats:
+    with seated(here, rules, program, seconds) as seats:
         for name, seat in seats.items():
             report.say(name, console, "bold")
             usual = MET if remembers(seat.policy) else BOTH
@@ -254,7 +252,7 @@ def write_expectations(
         from apps.terminal.expectations import show
 
     rules = board_of(agents, board, gravity)
-    with seated(agents, rules) as seats:
+    with seated(by_name(agents), rules) as seats:
         (_, one), (_, other) = pair(seats, "--expectations")
     show(one, other, rules, games or GAMES, epsilons, expectations, PipedConsole())
 
@@ -274,7 +272,7 @@ def fight(
         battle: the number of games; the agents swap sides after each
     """
     rules = board_of(agents, board, gravity)
-    with seated(agents, rules, program, seconds) as seats:
+    with seated(by_name(agents), rules, program, seconds) as seats:
         play_games(pair(seats, "--battle"), rules, battle, game_seed, PipedConsole())
 
 
@@ -334,7 +332,7 @@ def verify_certificates(
 
 @contextmanager
 def started(
-    agents: Sequence[str], rules: Rules, commands: Sequence[str] | None, seconds: float | None
+    agents: Mapping[str, str], rules: Rules, commands: Sequence[str] | None, seconds: float | None
 ) -> Iterator[dict[str, Program]]:
     """The programs of the options by their names beside these agents."""
     if seconds is not None and not commands:
@@ -346,19 +344,19 @@ def started(
             running.enter_context(Program(command, rules, SECONDS if seconds is None else seconds))
             for command in commands or ()
         ]
-        names = report.names_of([*agents, *(program.name for program in programs)])
+        names = report.names_of([*agents.values(), *(program.name for program in programs)])
         yield dict(zip(names[len(agents) :], programs, strict=True))
 
 
 @contextmanager
 def seated(
-    agents: Sequence[str],
+    agents: Mapping[str, str],
     rules: Rules,
     commands: Sequence[str] | None = None,
     seconds: float | None = None,
 ) -> Iterator[dict[str, Seat]]:
-    """The seats of these agents by distinct names, and those of the programs of the options."""
-    seats = {name: seat_of(spec, rules, "agent") for name, spec in by_name(agents).items()}
+    """The seats of agents by their names, and those of the programs of the options."""
+    seats = {name: seat_of(spec, rules, "agent") for name, spec in agents.items()}
     with started(agents, rules, commands, seconds) as programs:
         yield seats | {name: running.seat() for name, running in programs.items()}
 

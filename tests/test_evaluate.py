@@ -239,7 +239,9 @@ def test_of_a_position_illegal_moves_are_told_and_what_is_not_known_is_left_open
     assert {tuple(row[3:]) for row in rows} == {("-", "-")}
 
 
-def test_agents_of_another_board_are_left_out_and_every_pair_is_a_line_of_a_csv(capsys, tmp_path):
+def test_agents_of_another_board_are_left_out_and_every_pair_is_a_line_of_a_csv(
+    capsys, tmp_path, monkeypatch
+):
     """The board is that of most runs. What is wrong is refused before anything is printed."""
     large, one, other = (
         certified(tmp_path / f"{name}.json", make_opponent("minimax", rules), rules)
@@ -249,7 +251,7 @@ def test_agents_of_another_board_are_left_out_and_every_pair_is_a_line_of_a_csv(
     printed = shown(capsys, large, one, other, "random --games 9 --csv", csv, "--json", data)
     assert printed.startswith(f"{large} plays on {RECTANGLE}, not on {Rules()}")
     found = json.loads(data.read_text())
-    assert found["left_out"] == {"large.json": str(RECTANGLE)}
+    assert found["left_out"] == {"large.json": f"plays on {RECTANGLE}, not on {Rules()}"}
     lines = list(DictReader(csv.read_text().splitlines()))
     stated = [found["cross_table"], found["sampled"]]
     assert len(lines) == sum(len(row) for table in stated for row in table.values()) == 18
@@ -262,4 +264,12 @@ def test_agents_of_another_board_are_left_out_and_every_pair_is_a_line_of_a_csv(
         code, out, err = called(evaluate, [one, str(wrong)], capsys)
         assert (code, out, err.count("\n")) == (1, "", 1)
     assert str(RECTANGLE) in error_of(capsys, large, "--board 3x3x3")
+    for folder in ("study", "random"):  # a name of a player is no folder
+        (tmp_path / folder).mkdir()
+    monkeypatch.chdir(tmp_path)
+    for words in ("--csv pairs.csv", "--position XO./.../...", "--tree 1"):
+        printed = shown(capsys, one, large, f"{tmp_path}/study random", words)
+        left_out = [line.split()[0] for line in printed.splitlines() if line.endswith("left out")]
+        assert left_out == [f"{tmp_path}/study", large]
+    assert "no certificate" in error_of(capsys, tmp_path / "study")
     assert "--csv" in error_of(capsys, "random --csv", tmp_path)

@@ -349,7 +349,7 @@ def with_foe(specs: Sequence[str]) -> list[str]:
     foes = [spec for spec in others if spec.partition(":")[0].lower() != PERSON]
     if len(others) < len(specs) and len(foes) != 1:
         raise ValueError(
-            f"{BEST_RESPONSE} alone replies to the one other player that is no person, got "
+            f"{BEST_RESPONSE} alone replies to the only other player that has a name, got "
             f"{len(foes)}: name the player, as in {RESPONSE_TO}trie"
         )
     return [RESPONSE_TO + foes[0] if spec == BEST_RESPONSE else spec for spec in specs]

@@ -13,7 +13,7 @@ from pathlib import Path
 from agents import load
 from apps.players.program import CheckedPlayer
 from apps.players.pupil import learns
-from apps.players.seat import other_board, path_of, policy_of, seat_of, seed_of
+from apps.players.seat import board_of, other_board, path_of, policy_of, seat_of, seed_of
 from apps.terminal import report
 from apps.terminal.interpreter import explained
 from apps.terminal.report import PipedConsole
@@ -46,36 +46,35 @@ def by_name(agents: Sequence[str]) -> dict[str, str]:
     return dict(zip(report.names_of(agents), agents, strict=True))
 
 
-def with_certificates(agents: Sequence[str], console: PipedConsole) -> list[str]:
-    """The agents without folders that hold no certificate, such as those of studies: said so."""
-    empty = [spec for spec in agents if Path(spec).is_dir() and not Path(spec, FILE).exists()]
-    if len(empty) == len(agents):
-        return [*agents]
-    for folder in empty:
-        report.say(printable(f"{folder} holds no certificate: left out"), console)
-    return [spec for spec in agents if spec not in empty]
-
-
 def on_board(
-    agents: Sequence[str], rules: Rules, console: PipedConsole
-) -> tuple[dict[str, str], dict[str, str]]:
-    """The agents that play on a board by name, and the boards of the others, which are printed.
+    agents: Sequence[str], given: Rules | None, gravity: bool, console: PipedConsole
+) -> tuple[Rules, dict[str, str], dict[str, str]]:
+    """The board of `board_of`, the agents that play on it by name, and why the others do not.
 
-    If none plays on it, all are returned, so that the error of the first one says why it doesn't.
-    Raises ValueError for an agent that is unknown, or whose file is damaged.
+    These are printed. If none plays on it, all are returned, so that the error of the first one
+    says why it doesn't. Raises ValueError for an agent that is unknown, or whose file is damaged.
     """
     named = by_name(agents)
-    boards = {name: other_board(spec, rules) for name, spec in named.items()}
-    left_out = {name: board for name, board in boards.items() if board}
+    left_out = {name: "holds no certificate" for name, spec in named.items() if is_empty(spec)}
+    here = [spec for name, spec in named.items() if name not in left_out]
+    rules = board_of(here, given, gravity)
+    for name, spec in named.items():
+        if name not in left_out and (board := other_board(spec, rules)):
+            left_out[name] = f"plays on {board}, not on {rules}"
     if len(left_out) == len(named):
-        return named, {}
+        return rules, named, {}
     for spec in agents:
         if spec.startswith((LATEST, BEST)):
             report.say(printable(f"{spec} is {path_of(spec, rules, 'agent')}"), console)
-    for name, board in left_out.items():
-        text = f"{named[name]} plays on {board}, not on {rules}: left out"
-        report.say(printable(text), console)
-    return {name: spec for name, spec in named.items() if name not in left_out}, left_out
+    for name, reason in left_out.items():
+        report.say(printable(f"{named[name]} {reason}: left out"), console)
+    return rules, {name: spec for name, spec in named.items() if name not in left_out}, left_out
+
+
+def is_empty(spec: str) -> bool:
+    """True for a folder without a certificate, such as that of a study."""
+    path = path_of(spec, what="agent")
+    return path is not None and path.is_dir() and not (path / FILE).exists()
 
 
 def compare(
@@ -100,19 +99,10 @@ def compare(
             players[name], found = judged(spec, rules, limit, progress, from_model)
         if isinstance(found, Certificate):
             certificates[name] = with_minimax(found)
-            text = found.claim
-        else:
-            text = f"results on {rules} are sampled and prove nothing, because {found}"
-        if len(named) > 1:
-            text = f"{name}: {text}"
-        report.say(text, console, "bold")
-        if isinstance(spec, str):
-            pupil = seat_of(spec, rules, "agent").pupil if rules.cells <= TABULATED else None
-            if pupil and pupil.games:
-                learned = f"{name} has {pupil.text}: these are the results of what it plays now"
-                report.say(learned, console)
-        elif isinstance(found, Certificate):
-            report.say(spec.basis(found), console)
+        said_of = f"{name}: " if len(named) > 1 else ""
+        report.say(f"{said_of}{verdict_text(found, rules)}", console, "bold")
+        if note := note_on(name, spec, found, rules):
+            report.say(note, console)
     tables: dict[str, report.CrossTable] = {}
     is_proven = len(certificates) == len(players)
     if is_proven:
@@ -126,6 +116,24 @@ def compare(
         tables["sampled"] = report.cross_table(players, sampled)
     report.print_results(tables, certificates, players, console)
     return certificates, tables
+
+
+def verdict_text(found: Certificate | str, rules: Rules) -> str:
+    """The verdict of a certificate, or why there is none."""
+    if isinstance(found, Certificate):
+        return found.claim
+    return f"results on {rules} are sampled and prove nothing, because {found}"
+
+
+def note_on(name: str, spec: str | CheckedPlayer, found: Certificate | str, rules: Rules) -> str:
+    """What has to be said beside the verdict: of a program's answers, or of games with people."""
+    if isinstance(spec, CheckedPlayer):
+        return spec.basis(found) if isinstance(found, Certificate) else ""
+    if rules.cells <= TABULATED:
+        pupil = seat_of(spec, rules, "agent").pupil
+        if pupil and pupil.games:
+            return f"{name} has {pupil.text}: these are the results of what it plays now"
+    return ""
 
 
 def judged(

@@ -155,7 +155,7 @@ def certificate(found: Certificate, console: Console) -> list[str]:
         say(training_text(stated.training), console)
     headings = ["side", "against", "win %", "draw %", "loss %", "win - loss"]
     rows = list(_result_rows(found))
-    if any(illegal.strip("0.") for *_, illegal in rows):
+    if any(illegal not in ("", decimals(0)) for *_, illegal in rows):
         headings.append("illegal %")
     else:
         rows = [row[:-1] for row in rows]
@@ -168,29 +168,33 @@ def certificate(found: Certificate, console: Console) -> list[str]:
 
 def _result_rows(found: Certificate) -> Iterator[list[str]]:
     """The rows of a certificate's table: each side against each opponent."""
+    policy = None
+    if any(not one.unbeatable and one.positions <= CHEAP for one in found.results.values()):
+        policy = policy_in(found)
     for side, one in found.results.items():
         for key, opponent in AGAINST.items():
             result = getattr(one, key)
             if result is not None:
                 yield [side, opponent, *rates_text(vars(result))]
-        texts = _responses_text(found, side)
+        texts = _responses_text(found, side, policy)
         for opponent, text in zip((BEST, MOST_WINS), texts, strict=False):
             yield [side, opponent, *text]
 
 
-def _responses_text(found: Certificate, side: str) -> list[list[str]]:
+def _responses_text(found: Certificate, side: str, policy: Policy | None) -> list[list[str]]:
     """The rates of a side against BEST, and against MOST_WINS if that is another opponent.
 
-    Of a proof of more than CHEAP positions what the certificate states.
+    policy: the player. Of a side with more than CHEAP positions these are only the numbers that the
+    certificate states.
     """
     one = found.results[side]
     value = one.worst_case_value + 0.0
     if one.unbeatable:  # what it does not win is drawn
         return [rates_text(vars(Result(value, max(0.0, 1 - value), 0.0)))]
-    if one.positions > CHEAP:
+    if policy is None or one.positions > CHEAP:
         loss = decimals(100 * one.worst_case_loss)
         return [["", "", "", f"{value:+.4f}", ""], ["", "", loss, "", ""]]
-    reach = reach_of({side: policy_in(found)}, side, found.rules)
+    reach = reach_of({side: policy}, side, found.rules)
     return [rates_text(vars(result)) for result in results_of_responses(reach)]
 
 
@@ -439,15 +443,21 @@ def names_of(specs: Sequence[str]) -> list[str]:
     seen = Counter[str]()
     names = []
     for (*kind, _), path in zip(split, paths, strict=True):
-        others = {*paths} - {path}
-        ends = (path[-length:] for length in range(1, len(path) + 1))
-        own = (end for end in ends if all(other[-len(end) :] != end for other in others))
-        name = "".join(kind) + "/".join(next(own, path))
+        name = "".join(kind) + "/".join(_own_end(path, {*paths} - {path}))
         seen[name] += 1
         if seen[name] > 1:
             name = f"{name} ({seen[name]})"
         names.append(name)
     return names
+
+
+def _own_end(path: tuple[str, ...], others: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
+    """The shortest end of a path that no other path ends with; the whole path if there is none."""
+    for length in range(1, len(path)):
+        end = path[-length:]
+        if all(other[-length:] != end for other in others):
+            return end
+    return path
 
 
 def goal_text(until: str, rules: Rules) -> str:
