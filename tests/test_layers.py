@@ -25,6 +25,7 @@ EXTRAS = {
     "sb3": {"stable_baselines3", "sb3_contrib", "torch", "cloudpickle"},
     "pettingzoo": {"pettingzoo"},
     "render": {"pygame"},
+    "exact": {"bitbully"},
 }
 COMPUTED = ("agents/__init__.py", "tictactoe_env/lazy.py", "tictactoe_env/opponents/__init__.py")
 

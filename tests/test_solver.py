@@ -1,12 +1,15 @@
 import pickle
+from functools import cache
 
 import numpy as np
 import pytest
 from oracles.plain_game import Player, plain
+from sample_players import random_boards
 from test_law import EVERY
 from text_cases import refuses
 
 from tictactoe_env import TicTacToeVectorEnv
+from tictactoe_env.exact.connect_four import CONNECT_FOUR
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.solver import NO_SCORE, MinimaxPolicy, solve
 from tictactoe_env.notation import replay
@@ -29,6 +32,34 @@ def test_the_first_player_wins_or_draws_with_perfect_play(sizes, value):
     assert np.sign(solution.board_scores(empty)[0]) == value
     if sizes in COUNTS:
         assert np.count_nonzero(solution.scores != NO_SCORE) == COUNTS[sizes]
+
+
+def test_connect_four_on_6x7_has_the_published_scores_and_those_of_plain_search():
+    pytest.importorskip("bitbully")
+    solution = solve(CONNECT_FOUR)
+    first = solution.move_scores(np.zeros((1, 42), dtype=np.int8))
+    assert first[0, 35:].tolist() == [-60, -58, 0, 59, 0, -58, -60]  # the centre wins in 41 plies
+    assert set(first[0, :35]) == {NO_SCORE}
+    game = plain(CONNECT_FOUR)
+
+    @cache
+    def score(board):
+        outcome = game.outcome(board)
+        if outcome is not None:
+            return 100 * outcome * game.mover(board)
+        return max(score_of_move(board, cell) for cell in game.legal(board))
+
+    def score_of_move(board, cell):
+        after = score(game.after(board, cell))
+        return np.sign(after) - after
+
+    late = [tuple(board) for board in random_boards(CONNECT_FOUR, 1000).tolist()]
+    late = [board for board in late if board.count(0) <= 11]
+    for board, scores in zip(late, solution.move_scores(late), strict=True):
+        found = {cell: scores[cell] for cell in np.flatnonzero(scores != NO_SCORE)}
+        assert found == {cell: score_of_move(board, cell) for cell in game.legal(board)}
+        after = [game.after(board, cell) for cell in game.legal(board)]
+        assert solution.board_scores([board, *after]).tolist() == [*map(score, [board, *after])]
 
 
 def test_scores_that_all_callers_share_cannot_be_changed():

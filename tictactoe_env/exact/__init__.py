@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from tictactoe_env.exact.round_robin import payoffs as payoffs
     from tictactoe_env.exact.solver import MinimaxPolicy as MinimaxPolicy
     from tictactoe_env.exact.solver import Solution as Solution
+    from tictactoe_env.exact.solver import can_solve as can_solve
     from tictactoe_env.exact.solver import solve as solve
     from tictactoe_env.exact.tables import TabularPolicy as TabularPolicy
     from tictactoe_env.exact.tables import tabulate as tabulate
@@ -49,6 +50,7 @@ else:
         "best_achievable": "optimality",
         "best_response_player": "responses",
         "best_responses": "best_response",
+        "can_solve": "solver",
         "evaluate": "evaluation",
         "exact_result": "match",
         "exploitability": "evaluation",

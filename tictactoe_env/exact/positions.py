@@ -64,11 +64,8 @@ def check_enumerable(rules: Rules) -> None:
         )
 
 
-def codes_of(boards: NDArray[Any], rules: Rules) -> NDArray[np.int64]:
-    """Ternary codes (B,) of boards (B, cells), at most 33 cells.
-
-    Raises ValueError for another shape, and for numbers other than -1, 0 and 1.
-    """
+def checked_boards(boards: NDArray[Any], rules: Rules) -> NDArray[Any]:
+    """Boards (B, cells). ValueError for another shape, and for numbers other than -1, 0 and 1."""
     if boards.ndim != 2 or boards.shape[1] != rules.cells:
         raise ValueError(f"boards must have the shape (B, {rules.cells}), got {boards.shape}")
     if len(boards) and not (
@@ -78,6 +75,12 @@ def codes_of(boards: NDArray[Any], rules: Rules) -> NDArray[np.int64]:
         and (boards.dtype == np.int8 or (boards == boards.astype(np.int8)).all())
     ):
         raise ValueError("boards must hold only +1 (X), -1 (O) and 0 (free)")
+    return boards
+
+
+def codes_of(boards: NDArray[Any], rules: Rules) -> NDArray[np.int64]:
+    """Ternary codes (B,) of boards (B, cells), at most 33 cells: see `checked_boards`."""
+    boards = checked_boards(boards, rules)
     digits = np.where(boards < 0, 2, boards).astype(np.int64)
     codes: NDArray[np.int64] = digits @ 3 ** np.arange(rules.cells, dtype=np.int64)
     return codes
