@@ -40,7 +40,20 @@ ARGUMENTS = {
 }
 
 
-@pytest.mark.parametrize("env_id", ["tictactoe_env/TicTacToe-v0", "TicTacToe-v0"])
+ID = "tictactoe_env/TicTacToe-v0"
+FOUR = "tictactoe_env/ConnectFour-v0"
+
+
+@pytest.mark.parametrize("env_id", [ID, FOUR, *tictactoe_env.ENVS_WITH_OPPONENT])
+def test_an_id_is_known_by_its_short_name_too(env_id):
+    for make in (gym.make, gym.make_vec):
+        env, same = make(env_id), make(env_id.replace("/", ":"))
+        assert env.unwrapped.config == same.unwrapped.config
+        assert env.spec.reward_threshold == same.spec.reward_threshold
+        assert (env.spec.kwargs, same.spec.id) == (same.spec.kwargs, env_id.partition("/")[2])
+
+
+@pytest.mark.parametrize("env_id", [ID, "TicTacToe-v0"])
 def test_an_id_makes_one_game_or_many_with_their_arguments_and_without_wrappers(env_id):
     env, many = gym.make(env_id, **ARGUMENTS), gym.make_vec(env_id, 5, **ARGUMENTS)
     assert type(env) is TicTacToeEnv, "without wrappers, so action_masks and set_opponent are there"
@@ -102,9 +115,9 @@ def test_an_id_of_an_opponent_states_the_exact_limit(env_id):
 
 
 def test_the_registry_lists_all_ids_and_the_package_its_names():
-    listed = {env_id for env_id in gym.registry if "TicTacToe" in env_id}
-    ids = {"tictactoe_env/TicTacToe-v0", "TicTacToe-v0"}
-    assert listed == ids | set(tictactoe_env.ENVS_WITH_OPPONENT)
+    ids = {ID, FOUR, *tictactoe_env.ENVS_WITH_OPPONENT}
+    listed = {one.id for one in gym.registry.values() if "tictactoe_env" in str(one.entry_point)}
+    assert listed == ids | {env_id.partition("/")[2] for env_id in ids}
     assert set(dir(tictactoe_env)) == {"__version__", *tictactoe_env.__all__}
 
 

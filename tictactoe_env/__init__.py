@@ -16,8 +16,6 @@ from tictactoe_env.lazy import lazy_names as _lazy_names
 
 __version__ = "0.1.0"
 
-# The second is another name of the first, so that "tictactoe_env:TicTacToe-v0" works.
-_ENV_IDS = ("tictactoe_env/TicTacToe-v0", "TicTacToe-v0")
 _CONNECT_FOUR = {"rows": 6, "cols": 7, "k": 4, "gravity": True, "actions": "columns"}
 
 # The ids of environments with a given opponent: the opponent, and the reward that the best response
@@ -29,16 +27,19 @@ ENVS_WITH_OPPONENT = {
 }
 
 _ARGUMENTS: dict[str, dict[str, object]] = {
-    **{_id: {} for _id in _ENV_IDS},
+    "tictactoe_env/TicTacToe-v0": {},
     "tictactoe_env/ConnectFour-v0": _CONNECT_FOUR,
     **{_id: {"opponent": _opponent} for _id, (_opponent, _) in ENVS_WITH_OPPONENT.items()},
 }
-for _id, _arguments in _ARGUMENTS.items():
+# Each id has a short name too, so that "tictactoe_env:ConnectFour-v0" works.
+_NAMES = {_id.removeprefix("tictactoe_env/"): _id for _id in _ARGUMENTS}
+_NAMES |= {_id: _id for _id in _ARGUMENTS}
+for _name, _id in _NAMES.items():
     _register(
-        _id,
+        _name,
         entry_point="tictactoe_env:TicTacToeEnv",
         vector_entry_point="tictactoe_env:TicTacToeVectorEnv",
-        kwargs=_arguments,
+        kwargs=_ARGUMENTS[_id],
         reward_threshold=ENVS_WITH_OPPONENT[_id][1] if _id in ENVS_WITH_OPPONENT else None,
         # No wrappers: gym.make returns the environment itself, with action_masks() and
         # set_opponent(). It enforces the order of calls and checks its inputs, and both checkers
