@@ -8,7 +8,9 @@ from types import SimpleNamespace
 
 os.environ.setdefault("SDL_VIDEODRIVER", "dummy")  # windows without a screen
 
+import gymnasium as gym
 import numpy as np
+import pettingzoo
 import pettingzoo.test as checks
 import pytest
 from gymnasium.error import ClosedEnvironmentError, ResetNeeded
@@ -26,6 +28,7 @@ SETTINGS = (
     {"observation": "grid", "illegal": "raise"},
     {"observation": "flat", "rows": 4, "cols": 5, "k": 4, "max_cycles": 3},
     {"start": "random", "early_draw": True},
+    gym.spec("tictactoe_env/ConnectFour-v0").kwargs,
 )
 X, O = tictactoe.AGENTS  # noqa: E741
 OTHER = {X: O, O: X}
@@ -124,10 +127,32 @@ def test_pettingzoos_tests_pass_and_the_only_warning_of_ours_is_for_an_unknown_o
     assert "'options'" in ours
 
 
+NAMES = {
+    "tictactoe_env_v0": {"observation": "grid"},
+    "tictactoe_env_4x5x4_v0": {"rows": 4, "cols": 5, "k": 4},
+    "tictactoe_env_3x3x3-gravity=true_v0": {"gravity": True},
+    "tictactoe_env_connect_four_v0": gym.spec("tictactoe_env/ConnectFour-v0").kwargs,
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_name_of_an_environment_is_the_name_of_its_board(name):
+    env = tictactoe.env(**NAMES[name])
+    assert env.metadata["name"] == env.unwrapped.metadata["name"] == str(env) == name
+
+
+@pytest.mark.skipif(not hasattr(pettingzoo, "make"), reason="PettingZoo before 1.27")
+@pytest.mark.parametrize("env_id", tictactoe.ENV_IDS)
+def test_pettingzoo_makes_the_environment_of_an_id_and_takes_other_arguments(env_id):
+    made = pettingzoo.make("aec", env_id, max_cycles=2)
+    assert made.unwrapped.game.config == gym.make(env_id, observation="planes").config
+    assert made.unwrapped.max_cycles == 2
+    assert pettingzoo.make("aec", env_id, rows=4, cols=5, k=4).unwrapped.rules.cells == 20
+
+
 @pytest.mark.parametrize("make", [tictactoe.env, tictactoe.raw_env])
 def test_calls_in_the_wrong_order_are_refused(make):
     env = make()
-    assert str(env) == "tictactoe_env_v0"
     for call in (lambda: env.step(0), env.state, env.render, lambda: env.observe(X)):
         with refuses("reset", error=ResetNeeded):
             call()

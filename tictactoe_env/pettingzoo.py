@@ -15,7 +15,8 @@ was written for these: here it mixes up the cells, and no error tells.
 
 It needs the extra `pettingzoo`: `pip install "tictactoe-env[pettingzoo]"`. `TicTacToeAECEnv`
 documents the environment. PettingZoo 1.27 and newer also make it by its id, after
-`import tictactoe_env.pettingzoo`: `pettingzoo.make("aec", "tictactoe_env/TicTacToe-v0")`.
+`import tictactoe_env.pettingzoo`: `pettingzoo.make("aec", "tictactoe_env/TicTacToe-v0")`, or
+`"tictactoe_env/ConnectFour-v0"`, whose actions are the columns.
 """
 
 from __future__ import annotations
@@ -39,12 +40,13 @@ except ImportError as error:
 from tictactoe_env.config import BOARD_OPTIONS, RENDER_MODES, Config
 from tictactoe_env.env import TicTacToeEnv
 from tictactoe_env.errors import one_of, unknown_name, whole_number
+from tictactoe_env.notation import rules_text
 from tictactoe_env.observation import observation_space, observe
-from tictactoe_env.rules import OUTCOME_NUMBERS, Boards, Outcome
+from tictactoe_env.rules import OUTCOME_NUMBERS, Boards, Outcome, Rules
 
 __all__ = ["AGENTS", "TicTacToeAECEnv", "env", "raw_env"]
 
-ENV_ID = "tictactoe_env/TicTacToe-v0"
+ENV_IDS = ("tictactoe_env/TicTacToe-v0", "tictactoe_env/ConnectFour-v0")
 AGENTS = ("player_1", "player_2")
 """The names of the players: X, who moves first on the empty board, and O."""
 _MARKS = {"player_1": 1, "player_2": -1}
@@ -53,13 +55,24 @@ _OTHER = {"player_1": "player_2", "player_2": "player_1"}
 _ENDS = {1: Outcome.WIN, 0: Outcome.DRAW, -1: Outcome.LOSS}
 
 
+def _name(rules: Rules) -> str:
+    """The name of the environment of a board, such as "tictactoe_env_4x4x3_v0"."""
+    if rules == Rules():
+        return "tictactoe_env_v0"
+    if rules == Rules(6, 7, 4, gravity=True):
+        return "tictactoe_env_connect_four_v0"
+    return f"tictactoe_env_{rules_text(rules)}_v0"
+
+
 class TicTacToeAECEnv(AECEnv):  # type: ignore[misc,unused-ignore]
     """Tic-tac-toe, or any m,n,k-game. The caller moves for both sides, one move a step.
 
     ## Description
     X and O mark free cells in turn; X moves first. `k` marks in a row, column or diagonal win. A
     full board without such a line is a draw. There is no opponent in this environment:
-    `agent_selection` names the player whose move `step` expects.
+    `agent_selection` names the player whose move `step` expects. `metadata["name"]` names the
+    board: `tictactoe_env_v0` is 3x3, and other names are `tictactoe_env_connect_four_v0` and
+    `tictactoe_env_4x4x3_v0`.
 
     ## Agents
     `"player_1"` is X and `"player_2"` is O, the names of PettingZoo's own `tictactoe_v3`. player_1
@@ -161,6 +174,7 @@ class TicTacToeAECEnv(AECEnv):  # type: ignore[misc,unused-ignore]
         self.max_cycles = None if max_cycles is None else whole_number(max_cycles, "max_cycles", 1)
         self.game = TicTacToeEnv(opponent=None, observation=observation, **arguments)
         self.rules = self.game.rules
+        self.metadata = {**self.metadata, "name": _name(self.rules)}
         self.render_mode = self.game.render_mode
         self.agents: list[str] = []
         self.possible_agents = list(AGENTS)
@@ -315,4 +329,5 @@ def env(**kwargs: Any) -> Any:
 
 
 if hasattr(pettingzoo, "register"):  # PettingZoo 1.27 and newer
-    pettingzoo.register("aec", ENV_ID, entry_point=f"{__name__}:env")
+    for _id in ENV_IDS:
+        pettingzoo.register("aec", _id, entry_point=f"{__name__}:env", kwargs=gym.spec(_id).kwargs)
