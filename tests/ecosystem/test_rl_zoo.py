@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import gymnasium as gym
 import pytest
 from rl_zoo3 import ALGOS
 from sb3_contrib import MaskablePPO
@@ -16,12 +17,13 @@ from tictactoe_env.sb3 import SavedModel
 FILES = Path(__file__).resolve().parent.parent.parent / "examples" / "rl_zoo"
 ENV = "tictactoe_env/TicTacToe-v0"
 RUN = "tictactoe_env-TicTacToe-v0"
+OPPONENTS = {"TicTacToe-v0": "minimax-slip=0.5", "ConnectFour-v0": "random:0.5,search-depth=1:0.5"}
 NAMES = ["a2c", "dqn", "ppo", "ppo_lstm", "qrdqn", "trpo"]
 
 
-def zoo(folder, module, *arguments):
+def zoo(folder, module, *arguments, env=ENV):
     """The output of a module of RL Zoo, run in a folder."""
-    command = [sys.executable, "-m", f"rl_zoo3.{module}", "--env", ENV]
+    command = [sys.executable, "-m", f"rl_zoo3.{module}", "--env", env]
     done = subprocess.run(
         [*command, "--gym-packages", "tictactoe_env", *map(str, arguments)],
         cwd=folder,
@@ -34,11 +36,11 @@ def zoo(folder, module, *arguments):
     return done.stdout
 
 
-def train(folder, algorithm, *arguments):
+def train(folder, algorithm, *arguments, env=ENV):
     """Train with the file of this repository; the folder of the model, and what was printed."""
     options = ("--algo", algorithm, "--conf-file", FILES / f"{algorithm}.yml", "-n", 2_500)
-    printed = zoo(folder, "train", *options, "--seed", 1, "--eval-freq", -1, *arguments)
-    return folder / "logs" / algorithm / f"{RUN}_1", printed
+    printed = zoo(folder, "train", *options, "--seed", 1, "--eval-freq", -1, *arguments, env=env)
+    return folder / "logs" / algorithm / f"{env.replace('/', '-')}_1", printed
 
 
 def test_the_example_trains_a_maskable_ppo_and_evaluates_it(run_example, tmp_path):
@@ -48,18 +50,20 @@ def test_the_example_trains_a_maskable_ppo_and_evaluates_it(run_example, tmp_pat
     assert evaluate(model).x.illegal == 0
 
 
+@pytest.mark.parametrize("game", OPPONENTS)
 @pytest.mark.parametrize("name", NAMES)
-def test_the_file_trains_against_its_opponent(name, tmp_path):
-    folder, printed = train(tmp_path, name)
-    assert "'opponent': 'minimax-slip=0.5'" in printed
-    loaded = ALGOS[name].load(folder / f"{RUN}.zip")
+def test_the_file_trains_against_its_opponent(name, game, tmp_path):
+    folder, printed = train(tmp_path, name, env=f"tictactoe_env/{game}")
+    assert f"'opponent': '{OPPONENTS[game]}'" in printed
+    saved = SavedModel(folder / f"tictactoe_env-{game}.zip")
+    rules = gym.make(f"tictactoe_env/{game}").rules
+    assert (type(saved.model), saved.board) == (ALGOS[name], rules)
+    loaded = ALGOS[name].load(saved.path)
     assert loaded.num_timesteps >= 2_500
     if name == "ppo_lstm":
         with pytest.raises(ValueError, match="returns a state"):
-            evaluate(loaded)
-    else:
-        saved = SavedModel(folder / f"{RUN}.zip")
-        assert type(saved.model) is ALGOS[name]
+            evaluate(loaded, rules)
+    elif rules == Rules():  # few enough positions for a proof
         assert evaluate(saved.policy()) == evaluate(loaded)
 
 
