@@ -1,4 +1,4 @@
-"""Tic-tac-toe and m,n,k-games for Gymnasium, with built-in opponents and exact evaluation.
+"""Tic-tac-toe, Connect Four and m,n,k-games for Gymnasium, with opponents and exact evaluation.
 
     import gymnasium as gym
     import tictactoe_env  # registers the environments
