@@ -1,11 +1,14 @@
+import inspect
 from collections import Counter
+from textwrap import indent
 from xml.etree import ElementTree
 
+import gymnasium as gym
 import numpy as np
 import pytest
 from text_cases import refuses
 
-from tictactoe_env import render
+from tictactoe_env import TicTacToeEnv, render
 from tictactoe_env.notation import parse_board
 from tictactoe_env.rules import Rules
 
@@ -80,6 +83,15 @@ def test_the_text_shows_the_board_with_the_last_move_in_brackets_and_a_star_on_t
     rules = Rules(board.count("/") + 1, len(board.split("/")[0]), 3)
     cell = None if last == "-" else int(last)
     assert render.ansi(parse_board(board, rules), rules, last=cell) == text
+
+
+def test_the_board_of_connect_four_in_the_documents_is_drawn_by_the_environment():
+    env = gym.make("tictactoe_env/ConnectFour-v0", opponent=None, render_mode="ansi")
+    env.reset()
+    for column in (3, 3, 2, 2, 4, 4, 5):
+        env.step(column)
+    for documented in (TicTacToeEnv, render.ansi):
+        assert indent(env.render(), " " * 4) in inspect.getdoc(documented)
 
 
 VALUED = """

@@ -50,6 +50,18 @@ class TicTacToeEnv(BaseEnv, gym.Env[NDArray[Any], np.int64]):
     Only free cells are legal: see `info["action_mask"]` and `action_masks()`. The keys of
     `gymnasium.utils.play.play(env, wait_on_player=True)` are 1 to 9.
 
+    In `tictactoe_env/ConnectFour-v0` it's `Discrete(7)`: the column, 0 to 6 from the left, in which
+    the piece falls to the lowest free cell. The keys are 1 to 7. Its board after the columns
+    3 3 2 2 4 4 5, with `render_mode="ansi"`; the last move is in brackets, the line has stars:
+
+            a   b   c   d   e   f   g
+        1   .   .   .   .   .   .   .
+        2   .   .   .   .   .   .   .
+        3   .   .   .   .   .   .   .
+        4   .   .   .   .   .   .   .
+        5   .   .   O   O   O   .   .
+        6   .   .   X*  X*  X* [X*] .
+
     ## Observation space
     The board as the learner sees it, whichever side it plays.
 
@@ -166,11 +178,14 @@ class TicTacToeEnv(BaseEnv, gym.Env[NDArray[Any], np.int64]):
     - `gymnasium.error.ResetNeeded` for a step before the first reset or after the end of the game.
 
     ## Ids
-    `tictactoe_env/TicTacToe-v0` has all of these arguments; `TicTacToe-v0` is another name of it.
-    `tictactoe_env/ConnectFour-v0` has 6 rows, 7 columns, 4 in a row, `gravity=True` and
-    `actions="columns"`. The ids below set the opponent. Their `spec.reward_threshold` is the
-    highest mean reward that any player can get over both sides. It's None if you give arguments
-    that may change it.
+    `tictactoe_env/TicTacToe-v0` has all of these arguments. `tictactoe_env/ConnectFour-v0` has 6
+    rows, 7 columns, 4 in a row, `gravity=True` and `actions="columns"`.
+
+    Each id is known by its last part too, such as `ConnectFour-v0`. Programs that get an id alone
+    take `tictactoe_env:ConnectFour-v0`, by which Gymnasium imports the package first.
+
+    The ids below set the opponent. Their `spec.reward_threshold` is the highest mean reward that
+    any player can get over both sides. It's None if you give arguments that may change it.
 
     | id | opponent | reward threshold |
     | --- | --- | --- |

@@ -59,6 +59,16 @@ def ansi(
     2   .   X*  O
     3  [X*] .   .
 
+    A game of Connect Four that X has won:
+
+            a   b   c   d   e   f   g
+        1   .   .   .   .   .   .   .
+        2   .   .   .   .   .   .   .
+        3   .   .   .   .   .   .   .
+        4   .   .   .   .   .   .   .
+        5   .   .   O   O   O   .   .
+        6   .   .   X*  X*  X* [X*] .
+
     board: (cells,) int8. values: (cells,) floats, NaN for none; those on free cells are written,
     with so many decimals.
     colour: add ANSI escapes. ValueError for a board, last move or values that do not fit the rules.
