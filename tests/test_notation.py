@@ -135,8 +135,8 @@ def test_what_is_no_text_or_no_cell_is_refused(cell):
 
 def test_where_pieces_fall_a_column_names_its_lowest_free_cell_and_no_mark_floats():
     rules = Rules(6, 7, 4, gravity=True)
-    assert game_text(parse_game("d d c", rules), rules) == "d6 d5 c6"
-    for move, named in (("a", "column a"), ("a1", "a1")):
+    assert game_text(parse_game("d D c", rules), rules) == "d6 d5 c6"
+    for move, named in (("a", "column a"), ("A", "column a"), ("a1", "a1")):
         with refuses(named, error=IllegalMoveError):
             parse_game(f"a a a a a a {move}", rules)
     with refuses("d5", error=IllegalMoveError):

@@ -58,7 +58,8 @@ def test_a_prompt_names_the_game_the_mark_the_rows_and_the_legal_cells():
     assert last.endswith("Legal cells: b1 a2 c2 a3 b3 c3.")
     assert "End your answer with the" in ends
     fallen = board_prompt(parse_board("X../O../X..", FALLING), FALLING)
-    for part in ("3 in a row with falling pieces", "lowest free cell", "columns: b c, or 2 3."):
+    parts = ("3 in a row with falling pieces", "a to c, or 1 to 3, from the left")
+    for part in (*parts, "lowest free cell", "columns: b c, or 2 3."):
         assert part in fallen
     assert "in Connect Four" in board_prompt(np.zeros(42, np.int8), CONNECT_FOUR)
 
@@ -119,6 +120,9 @@ NAMED = {
         4
         column 4
         4th column
+        I take the d-column.
+        column number 4
+        col4
         col=4
         {"column": "d", "reason": "e5 wins otherwise"}
         I drop a piece into column d to block e5.
@@ -372,9 +376,11 @@ def test_the_environment_of_text_plays_columns_and_takes_every_text():
             env.step(text)
     with refuses("column", "Hmm", error=IllegalMoveError):
         env.step("Hmm")
-    env.reset(options={"board": "...O.../...X.../...O.../...X.../...O.../...X..."})
-    with refuses("column d", "a b c e f g", error=IllegalMoveError):
-        env.step("d")
+    by_cell = TextEnv(gym.make(FOUR, opponent=None, illegal="raise", actions="cells"))
+    for one, text in product((env, by_cell), ("D", "col 4", "d1")):
+        one.reset(options={"board": "...O.../...X.../...O.../...X.../...O.../...X..."})
+        with refuses("column d", "a b c e f g", error=IllegalMoveError):
+            one.step(text)
     for other in (None, ID, gym.make("CartPole-v1")):
         with refuses("env"):
             TextEnv(other)

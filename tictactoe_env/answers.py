@@ -130,7 +130,9 @@ def _patterns(columns: str, side: str) -> tuple[re.Pattern[str], list[re.Pattern
         ends = (  # a, not "a row"; 4, not "4 in a row"
             r"(?=[^\w\n]{0,20}(?:$|\n)| ?[.,;!()-]| (?:to|as|for|because|since|blocks|wins)\b)"
         )
-        names += rf"|\bcol(?:umn)?[ #.-]{{1,3}}{some}(?!\w)|\b{some}(?:st|nd|rd|th) col(?:umn)?\b"
+        gap = "(?:[ #.-]{1,3}(?:(?:number|no[.]?) )?|(?=[0-9]))"  # column no. 4, col4
+        names += rf"|\bcol(?:umn)?{gap}{some}(?!\w)"
+        names += rf"|(?:\b{some}(?:st|nd|rd|th)|\bthe {some})[ -]col(?:umn)?\b"
         names += rf"|(?<![a-z0-9]){some}(?![a-z0-9]){ends}"
     cues = [cue.replace("OPEN", _OPEN).replace("SIDE", side) for cue in _CUES]
     return re.compile(names), [re.compile(cue) for cue in cues]

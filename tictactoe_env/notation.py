@@ -144,8 +144,8 @@ def parse_cells(text: str, rules: Rules) -> list[int]:
     for name in text.split():
         if name in known:
             cells.append(known[name])
-        elif rules.gravity and name in columns:
-            column = range(columns[name], rules.cells, rules.cols)
+        elif rules.gravity and name.lower() in columns:
+            column = range(columns[name.lower()], rules.cells, rules.cols)
             free = [cell for cell in column if cell not in cells]
             cells.append(max(free, default=column[0]))
         elif rules.gravity and name.lower() not in known:
@@ -235,7 +235,7 @@ def parse_game(text: str, rules: Rules) -> list[int]:
     cells = parse_cells(text, rules)
     game = game_state(cells, rules)
     if game.illegal is not None:
-        is_column = text.split()[game.illegal] in columns_by_name(rules)
+        is_column = text.lower().split()[game.illegal] in columns_by_name(rules)
         check_move(game.board, cells[game.illegal], rules, is_column)
     return cells
 

@@ -73,8 +73,9 @@ def board_prompt(board: Boards, rules: Rules) -> str:
     todo = f" Legal cells: {' '.join(names[cell] for cell in legal)}."
     ends = "\nEnd your answer with the cell that you mark."
     if rules.gravity:
-        corners += " Pieces fall to the lowest free cell of their column."
         columns = [*notation.columns_by_name(rules)]
+        corners += f" Columns are a to {columns[-1]}, or 1 to {rules.cols}, from the left."
+        corners += " Pieces fall to the lowest free cell of their column."
         open_columns = sorted(cell % rules.cols for cell in legal)
         letters = " ".join(columns[col] for col in open_columns)
         numbers = " ".join(str(col + 1) for col in open_columns)
@@ -405,12 +406,12 @@ class TextEnv(gym.Wrapper, gym.utils.RecordConstructorArgs):
         return self._seen(), reward, terminated, truncated, info
 
     def _check(self, action: str, move: int | None) -> None:
-        """Raise IllegalMoveError if the text names no cell, or stands for no legal column."""
+        """Raise IllegalMoveError if the text names no cell or, where pieces fall, no legal one."""
         rules = self._config.rules
         if move is None:
             what = "column such as d" if rules.gravity else "cell such as b2"
             raise IllegalMoveError(f"an action must name a {what}, got {action!r:.200}")
-        if self._config.by_column:
+        if rules.gravity:
             board = self._board()
             is_full = bool(board[move % rules.cols])
             notation.check_move(board, move, rules, is_column=is_full)
