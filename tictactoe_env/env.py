@@ -51,8 +51,8 @@ class TicTacToeEnv(BaseEnv, gym.Env[NDArray[Any], np.int64]):
     `gymnasium.utils.play.play(env, wait_on_player=True)` are 1 to 9.
 
     In `tictactoe_env/ConnectFour-v0` it's `Discrete(7)`: the column, 0 to 6 from the left, in which
-    the piece falls to the lowest free cell. The keys are 1 to 7. Its board after the columns
-    3 3 2 2 4 4 5, with `render_mode="ansi"`; the last move is in brackets, the line has stars:
+    the piece falls to the lowest free cell. The keys are 1 to 7. With `render_mode="ansi"` this is
+    the board after the columns 3 3 2 2 4 4 5. The last move is in brackets, and the line has stars:
 
             a   b   c   d   e   f   g
         1   .   .   .   .   .   .   .
