@@ -54,10 +54,10 @@ def ansi(
 ) -> str:
     """The board as text with coordinates; the last move in brackets, full lines with stars.
 
-        a   b   c
-    1   O   .   X*
-    2   .   X*  O
-    3  [X*] .   .
+            a   b   c
+        1   O   .   X*
+        2   .   X*  O
+        3  [X*] .   .
 
     A game of Connect Four that X has won:
 
