@@ -6,12 +6,13 @@ import pytest
 from oracles.plain_game import Player, plain
 from sample_players import random_boards
 from test_law import EVERY
-from text_cases import refuses
+from text_cases import cases, refuses
 
 from tictactoe_env import TicTacToeVectorEnv
 from tictactoe_env.exact.connect_four import CONNECT_FOUR
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.solver import NO_SCORE, MinimaxPolicy, solve
+from tictactoe_env.games.analysis import analyse
 from tictactoe_env.notation import replay
 from tictactoe_env.opponents import make_opponent
 from tictactoe_env.policy import CanonicalPolicy, RandomPolicy, plays_symmetrically
@@ -60,6 +61,45 @@ def test_connect_four_on_6x7_has_the_published_scores_and_those_of_plain_search(
         assert found == {cell: score_of_move(board, cell) for cell in game.legal(board)}
         after = [game.after(board, cell) for cell in game.legal(board)]
         assert solution.board_scores([board, *after]).tolist() == [*map(score, [board, *after])]
+
+
+PUBLISHED = """
+32164625 | 11
+6146 | 18
+335662333565 | -2
+32751571231557 | -3
+13712 | 3
+3246313 | -2
+5554224333234511764415115 | 4
+52753311433677442422121 | 8
+274552224131661 | 0
+5455174361263362 | -1
+2252576253462244111563365343671351441 | -1
+7422341735647741166133573473242566 | 1
+"""
+
+
+@pytest.mark.parametrize(("columns", "score"), cases(PUBLISHED))
+def test_connect_four_on_6x7_has_the_scores_of_the_test_sets_of_pascal_pons(columns, score):
+    pytest.importorskip("bitbully")
+    board = np.zeros((6, 7), dtype=np.int8)
+    for ply, column in enumerate(columns):
+        cells = board[:, int(column) - 1]
+        cells[np.flatnonzero(cells == 0)[-1]] = 1 - 2 * (ply % 2)
+    for image in (board.reshape(-1), board[:, ::-1].reshape(-1)):
+        value, plies = analyse(image, CONNECT_FOUR).position
+        last_stone = (len(columns) + plies + 1) // 2  # of the side that makes the last move
+        assert value * (22 - last_stone) == int(score)
+
+
+@pytest.mark.parametrize("cells", [[0], [35, 36]], ids=["in the air", "two of X"])
+def test_a_board_of_connect_four_that_play_cannot_reach_has_no_score(cells):
+    pytest.importorskip("bitbully")
+    board = np.zeros((1, 42), dtype=np.int8)
+    board[0, cells] = 1
+    for scores in (solve(CONNECT_FOUR).board_scores, solve(CONNECT_FOUR).move_scores):
+        with refuses("reach"):
+            scores(board)
 
 
 def test_scores_that_all_callers_share_cannot_be_changed():

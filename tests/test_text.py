@@ -345,8 +345,12 @@ def test_positions_are_rows_for_every_unfinished_board_or_for_those_that_matter(
     assert known < set(prompts)
     wrong = (regrets < 0) & (regrets > -3)  # each on a legal move
     assert all(prompts[at] in known for at in np.flatnonzero(wrong.any(axis=0)))
+    some = [row["prompt"] for row in positions(rules, games=9, seed=1)]
+    assert len(set(some)) == len(some) and {*some} <= {*prompts}
     with refuses("some", "that matter"):
         positions(rules, "some")
+    with refuses("games=100"):
+        positions(CONNECT_FOUR)
 
 
 FOUR = "tictactoe_env/ConnectFour-v0"

@@ -115,6 +115,7 @@ def ask(client, path, status=200, **content):
 
 
 ENDLESS = {"board": LARGE, "moves": [0]}
+TOO_LARGE = "5x5, 4 in a row is too large to solve, with more than 16 cells"
 ON_SMALL = {"board": SMALL, "moves": [4], "agent": "runs/dqn-0"}
 RESIGNED = {"moves": [4], "ended": "resigned", "result": "X"}
 ONLY_CENTRE = {"ply": 1, "threw_away": True, "best": [4]}  # X a1, O a2
@@ -128,14 +129,14 @@ ANSWERS = [  # what is asked; what is sent; values in the answer by the names th
     ("GET agents/models/broken.json", {}, {"broken": True, "certificate": None}),
     ("GET games", {}, {"games": [], "count": 0, "next": None}),
     ("POST analysis", {"moves": [0], "truth": True}, {"truth position": {"value": 0, "plies": 8}}),
-    ("POST analysis", {**ENDLESS, "truth": True}, {"truth": None}),
+    ("POST analysis", {**ENDLESS, "truth": True}, {"truth": None, "unknown": TOO_LARGE}),
     ("POST analysis", {"moves": [0, 4], "agent": "search"}, {"thoughts kinds 1": "expected"}),
     ("POST analysis", ON_SMALL, {"thoughts values": [0.25, 0.25, 0.25, None, None, 0.25]}),
     ("POST analysis", ON_SMALL, {"thoughts": {"kind": "own", "scale": [0, 2], "new": True}}),
     ("POST analysis", {**ENDLESS, "agent": "search-depth=1"}, {"thoughts kinds": ["own"]}),
     ("POST verdicts", {"moves": X_WINS}, {"verdicts 1": ONLY_CENTRE, "verdicts 2 best": [1, 2, 4]}),
     ("POST verdicts", {"moves": [0, 0], "ended": "illegal"}, {"verdicts 0 text": "keeps the draw"}),
-    ("POST verdicts", {**RESIGNED, "board": LARGE}, {"verdicts": None}),
+    ("POST verdicts", {**RESIGNED, "board": LARGE}, {"verdicts": None, "unknown": TOO_LARGE}),
     ("POST move", MOVE, {"cell": 4}),
     ("POST move", {**MOVE, "board": SMALL, "agent": STUBBORN}, {"cell": 0}),
     ("POST move", ALPHAZERO, {"cell": 3}),

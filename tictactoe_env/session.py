@@ -15,7 +15,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from tictactoe_env.errors import printable
-from tictactoe_env.exact.positions import can_enumerate
+from tictactoe_env.exact.solver import reason_unknown
 from tictactoe_env.games.analysis import analyse, turning_point
 from tictactoe_env.games.game import PERSON, Game, Participant
 from tictactoe_env.notation import (
@@ -30,7 +30,7 @@ from tictactoe_env.policy import Policy, sample
 from tictactoe_env.render import ansi
 from tictactoe_env.rules import SIDES, Boards, Rules, game_state, other_side
 
-_HINT = "search-depth=2"  # gives the hints on boards that are too large to solve
+_HINT = "search-depth=2"  # gives the hints where the best moves are not known
 _Answer = TypeVar("_Answer")
 
 
@@ -218,12 +218,9 @@ class GameSession:
 
     def hint(self, board: Boards) -> str:
         """A sentence with the best moves."""
-        if not can_enumerate(self.rules):
+        if reason := reason_unknown(self.rules):
             best = np.flatnonzero(make_opponent(_HINT, self.rules).probs(board[None])[0])
-            return (
-                f"Hint: {self.any_of(best)}, from a search of two moves; this board is too large "
-                "to solve."
-            )
+            return f"Hint: {self.any_of(best)}, from a search of two moves; {reason}."
         position, moves = analyse(board, self.rules)
         best = np.flatnonzero([worth == position for worth in moves])
         is_any = len(best) == np.count_nonzero(self.rules.legal_cells(board))
@@ -281,7 +278,7 @@ def result_text(game: Game) -> str:
 
 def what_decided(game: Game) -> str:
     """A sentence that says what decided a game."""
-    if not can_enumerate(game.rules):
-        return f"{game.rules} is too large to evaluate exactly."
+    if reason := reason_unknown(game.rules):
+        return f"{reason}."
     text = turning_point(game)
     return f"{text[0].upper()}{text[1:]}."

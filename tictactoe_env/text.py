@@ -28,7 +28,8 @@ from tictactoe_env import notation
 from tictactoe_env.config import Config
 from tictactoe_env.errors import one_of, whole_number
 from tictactoe_env.exact.positions import can_enumerate, positions_of
-from tictactoe_env.exact.solver import solve
+from tictactoe_env.exact.provable import random_positions
+from tictactoe_env.exact.solver import reason_unknown, solve
 from tictactoe_env.policy import Probs
 from tictactoe_env.rules import (
     ILLEGAL,
@@ -258,15 +259,30 @@ def _kept(file: Path) -> dict[str, str]:
     return found
 
 
-def positions(rules: Rules = Rules(), which: str = "all") -> list[dict[str, str]]:  # noqa: B008
+def positions(
+    rules: Rules = Rules(),  # noqa: B008
+    which: str = "all",
+    games: int | None = None,
+    seed: int = 0,
+) -> list[dict[str, str]]:
     """Rows of a data set, as TRL reads them: [{"prompt": ...}] with a `board_prompt` each.
 
     which: "all" unfinished positions, 4,520 on 3x3, or those "that matter", in which not all legal
-    moves are equally good. Raises ValueError above 16 cells.
+    moves are equally good. games: take them from so many random games, each once, instead of from
+    all games: above 16 cells, where it must be given. seed: of these games.
+    Raises ValueError above 16 cells without `games`, and for those "that matter" where the best
+    moves are not known.
     """
     one_of("choice of positions", which, ("all", "that matter"))
-    table = positions_of(checked_rules(rules))
-    boards = table.boards_at(table.unfinished)
+    rules = checked_rules(rules)
+    if games is not None:
+        games = whole_number(games, "games", 1)
+        boards = random_positions(rules, games, whole_number(seed, "seed", 0))
+    elif can_enumerate(rules):
+        table = positions_of(rules)
+        boards = table.boards_at(table.unfinished)
+    else:
+        raise ValueError(f"{rules} has too many positions to list: take some of them, games=100")
     if which == "that matter":
         boards = boards[(solve(rules).optimal(boards) != rules.legal_cells(boards)).any(axis=1)]
     return [{"prompt": board_prompt(board, rules)} for board in boards]
@@ -284,8 +300,9 @@ def regret(
     can be judged; it may stand between other texts. parse: as of `TextPolicy`. rest: what else TRL
     gives, not used.
     Raises ValueError for a prompt without a board that can be judged: an unfinished one of at most
-    16 cells, which play can reach. Call `regret(prompts, prompts)` with all prompts of a data set
-    of your own before a training, which it then can't end.
+    16 cells, or of Connect Four on 6x7 where bitbully is installed, which play can reach. Call
+    `regret(prompts, prompts)` with all prompts of a data set of your own before a training, which
+    it then can't end.
     """
     found = []
     for what, given in (("prompts", prompts), ("completions", completions)):
@@ -315,8 +332,8 @@ def _judged(prompt: Any) -> _Judged:
     for size, rows in reversed(_PROMPT.findall(_text(prompt))):
         try:
             rules = notation.parse_size(size)
-            if not can_enumerate(rules):
-                raise ValueError(f"{rules.rows}x{rules.cols} has more than 16 cells")
+            if unknown := reason_unknown(rules):
+                raise ValueError(unknown)
             board = notation.parse_board("/".join(re.findall("[XO.]+", rows)), rules)
             values = solve(rules).move_values(board[None])[0].tolist()
             if max(values) == -2:

@@ -24,7 +24,9 @@ from tictactoe_env.certificates.runs import FOLDERS, certificates, place_of, run
 from tictactoe_env.certificates.stated import CertificateError, Stated, name_of
 from tictactoe_env.certificates.trained import facts_of, trained_names
 from tictactoe_env.errors import printable, unknown_name
+from tictactoe_env.exact.connect_four import CONNECT_FOUR
 from tictactoe_env.exact.positions import ENUMERABLE
+from tictactoe_env.exact.solver import can_solve
 from tictactoe_env.games.game import Participant
 from tictactoe_env.opponents import AGENT, RUN, TRAINED, Player
 from tictactoe_env.rules import MAX_BITS, Rules
@@ -159,14 +161,18 @@ class Entry:
 
     @property
     def max_cells(self) -> int:
-        """The most cells of a board on which it plays."""
+        """The most cells of a board on which it plays; minimax plays on one more, see `plays`."""
         if self.foe is not None:
             return self.foe.max_cells
         options = dict(self.player.options)
         is_limited = options.get("depth") or options.get("seconds")
-        name = self.player.name
-        solves = name.startswith("minimax") or (name == "search" and not is_limited)
-        return ENUMERABLE if solves else MAX_BITS
+        searches = self.player.name == "search" and not is_limited
+        return ENUMERABLE if self.is_minimax or searches else MAX_BITS
+
+    @property
+    def is_minimax(self) -> bool:
+        """True for minimax, under any of its names."""
+        return self.player.name.startswith("minimax")
 
     @property
     def where(self) -> str:
@@ -176,7 +182,8 @@ class Entry:
             return " and ".join(str(board) for board in boards if self.plays(board))
         if self.max_cells >= MAX_BITS:
             return "any board"
-        return f"boards of up to {self.max_cells} cells"
+        also = f" and {CONNECT_FOUR}" if self.plays(CONNECT_FOUR) else ""
+        return f"boards of up to {self.max_cells} cells{also}"
 
     @property
     def participant(self) -> Participant:
@@ -194,7 +201,7 @@ class Entry:
             return opponents.is_trained(self.id, rules)
         if self.rules:
             return rules == self.rules
-        return rules.cells <= self.max_cells
+        return can_solve(rules) if self.is_minimax else rules.cells <= self.max_cells
 
     def seat(self, rules: Rules) -> Seat:
         """The player at a board. Raises ValueError if it is broken, or plays on another board."""

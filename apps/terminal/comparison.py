@@ -10,6 +10,8 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from rich.console import Console
+
 from agents import load
 from apps.players.program import CheckedPlayer
 from apps.players.pupil import learns
@@ -32,12 +34,14 @@ from tictactoe_env.errors import printable
 from tictactoe_env.exact.positions import TABULATED, can_enumerate
 from tictactoe_env.exact.proof import Limit, Progress, ProofLimitError
 from tictactoe_env.exact.provable import reason_to_vary
+from tictactoe_env.exact.solver import asks_library
 from tictactoe_env.opponents import BEST, LATEST, is_trained
 from tictactoe_env.policy import CanonicalPolicy, Policy, RandomPolicy, keeps, plays_symmetrically
 from tictactoe_env.rules import Rules
 from training.files import write_csv
 
 GAMES = 1000  # of a sampled result, of agents that meet too many positions for a proof
+ASKED_GAMES = 100  # the same with minimax on 6x7, of which a game may take a second
 HOW_TO_RAISE = "--max-positions and --max-megabytes set the limit"
 
 
@@ -112,8 +116,12 @@ def compare(
     if games is not None or not is_proven:
         if len(players) == 1:
             players["random"] = RandomPolicy(rules)
-        sampled = partial(report.sampled_rates, rules=rules, games=games or GAMES, seed=game_seed)
-        tables["sampled"] = report.cross_table(players, sampled)
+        if games is None:
+            is_asked = any(asks_library(player, rules) for player in players.values())
+            games = ASKED_GAMES if is_asked else GAMES
+        sampled = partial(report.sampled_rates, rules=rules, games=games, seed=game_seed)
+        with Console(stderr=True).status(f"playing {games:,} games of each pair"):
+            tables["sampled"] = report.cross_table(players, sampled)
     report.print_results(tables, certificates, players, console)
     return certificates, tables
 
@@ -175,6 +183,8 @@ def judged(
         return policy, reason
     if keeps(policy, RandomPolicy) and not can_enumerate(rules):
         return policy, "it can meet all positions"
+    if asks_library(policy, rules):
+        return policy, "each of its moves is asked of bitbully, which may take a second"
     try:
         made = certify(policy, stated.agent, rules, limit=limit, progress=progress)
     except ProofLimitError as error:

@@ -16,7 +16,8 @@ import numpy as np
 from apps.players.seat import KINDS, OWN, Seat, Thoughts
 from apps.terminal.report import print_table, say
 from tictactoe_env.errors import printable
-from tictactoe_env.exact.positions import TABULATED, can_enumerate
+from tictactoe_env.exact.positions import TABULATED
+from tictactoe_env.exact.solver import can_solve, reason_unknown
 from tictactoe_env.games.analysis import Analysis, GameValue, analyse
 from tictactoe_env.notation import SIDES, board_text, cell_text, check_move, parse_board
 from tictactoe_env.policy import Policy
@@ -42,17 +43,19 @@ LEAST = 0.0005  # smallest probability of a move that is shown: 0.1 %, rounded
 def examine(seats: Mapping[str, Seat], text: str, rules: Rules, console: Console) -> None:
     """Print a board, and for each player a table of its moves there with their exact worth.
 
-    The worth is left open on boards of more than 16 cells. Raises ValueError for a wrong text and
-    for a finished board.
+    Where the worth is not known, it says why. Raises ValueError for a wrong text and for a finished
+    board.
     """
     board = parse_board(text, rules)
     check_move(board, int(np.argmax(rules.legal_cells(board))), rules)
-    exact = analyse(board, rules) if can_enumerate(rules) else None
+    exact = analyse(board, rules) if can_solve(rules) else None
     side = side_to_move(board)
     heading = f'"{board_text(board, rules)}" on {rules}: {side} to move'
     if exact is not None:
         heading += f", who {exact.position.text} with best play"
     say(heading, console, "bold")
+    if exact is None:
+        say(f"no exact results: {reason_unknown(rules)}", console)
     say(ansi(board, rules), console)
     for name, seat in seats.items():
         _print_moves(name, seat, board, exact, console)

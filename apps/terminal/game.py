@@ -17,7 +17,8 @@ from apps.players.seat import OWN, Seat, seat_of
 from apps.terminal.interpreter import command
 from apps.terminal.picture import STYLES, number, picture
 from apps.terminal.talk import Show, Talk
-from tictactoe_env.exact.positions import TABULATED, can_enumerate
+from tictactoe_env.exact.positions import TABULATED
+from tictactoe_env.exact.solver import can_solve
 from tictactoe_env.games.analysis import analyse
 from tictactoe_env.games.game import PERSON, Game
 from tictactoe_env.games.store import GameStore, StoreError
@@ -100,7 +101,7 @@ class TerminalSession(GameSession):
         if self.values and not now.ended:
             if seat.policy is not None:
                 thoughts = seat.thoughts(board, self.values)
-            if can_enumerate(self.rules):
+            if can_solve(self.rules):
                 exact = analyse(board, self.rules)
         parts: list[RenderableType] = []
         if not self.people:
@@ -152,7 +153,7 @@ class TerminalSession(GameSession):
         self._solve(truths=True)
         found = super().hint(board)
         seat = self._thinker(board)
-        if seat.policy is None or OWN not in seat.kinds or not can_enumerate(self.rules):
+        if seat.policy is None or OWN not in seat.kinds or not can_solve(self.rules):
             return found
         values = seat.thoughts(board).values or []
         known = [value for value in values if value is not None]
@@ -173,7 +174,7 @@ class TerminalSession(GameSession):
         """Compute what is to be shown ahead, with a message while that takes long."""
         empty = np.zeros(self.rules.cells, np.int8)
         status = self.talk.console.status
-        if self.rules.cells > TABULATED and can_enumerate(self.rules) and (truths or self.values):
+        if self.rules.cells > TABULATED and can_solve(self.rules) and (truths or self.values):
             with status(f"solving {self.rules}"):
                 analyse(empty, self.rules)
         for seat in self.seats.values():

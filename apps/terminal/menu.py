@@ -22,7 +22,7 @@ from apps.terminal.report import plain
 from apps.terminal.saved_models import read_models, text_of
 from apps.terminal.talk import Talk, number, numbered, one_of, seconds
 from tictactoe_env.errors import printable
-from tictactoe_env.exact.positions import can_enumerate
+from tictactoe_env.exact.solver import can_solve
 from tictactoe_env.games.game import PERSON
 from tictactoe_env.games.store import GameStore
 from tictactoe_env.notation import SIDES, parse_size, rules_text
@@ -30,7 +30,7 @@ from tictactoe_env.opponents import RUN, UntrustedModelError, easy_opponent, kno
 from tictactoe_env.rules import Rules
 
 PERFECT = "minimax-ties=fastest"
-PERFECT_BEYOND = "search-seconds=2"  # on boards that are too large to solve
+PERFECT_BEYOND = "search-seconds=2"  # on boards that cannot be solved
 LISTED = 10  # games listed to choose a replay from
 SCREEN = 15  # players that are shown: some need two lines of 24
 OPTIMAL = "optimal: no player that never loses wins more often against random play"
@@ -249,5 +249,5 @@ def names_beside(entries: Sequence[Entry]) -> list[str]:
 
 
 def perfect_opponent(rules: Rules) -> str:
-    """The name of perfect play on a board, or of a long search where it is too large to solve."""
-    return PERFECT if can_enumerate(rules) else PERFECT_BEYOND
+    """The name of perfect play on a board, or of a long search where it cannot be solved."""
+    return PERFECT if can_solve(rules) else PERFECT_BEYOND

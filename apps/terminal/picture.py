@@ -8,6 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from apps.players.seat import Thoughts
+from tictactoe_env.exact.solver import reason_unknown
 from tictactoe_env.games.analysis import Analysis
 from tictactoe_env.notation import MARKS, cell_text
 from tictactoe_env.rules import Boards, Rules
@@ -55,6 +56,8 @@ def picture(
         legend.append(f"numbers: {name}: {thoughts.meaning}")
     if exact is not None:
         legend.append("words: the exact result; win 2 is a win with the winner's second move")
+    elif thoughts is not None and (unknown := reason_unknown(rules)):
+        legend.append(f"no exact results: {unknown}")
     return Group(_table(cells, rules, width), *(Text(line, "dim") for line in legend))
 
 

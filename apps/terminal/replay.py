@@ -16,7 +16,7 @@ from apps.terminal.picture import STYLES, picture
 from apps.terminal.report import plain
 from apps.terminal.talk import Talk, keys
 from tictactoe_env.errors import printable
-from tictactoe_env.exact.positions import can_enumerate
+from tictactoe_env.exact.solver import reason_unknown
 from tictactoe_env.games.analysis import Verdict, analyse, verdicts
 from tictactoe_env.games.game import Game
 from tictactoe_env.games.store import GameStore
@@ -31,11 +31,12 @@ DATE = len("2026-05-09")  # of a time
 
 
 class Replay:
-    """A replay of a game, with a verdict on each move unless its board is too large to solve."""
+    """A replay of a game, with a verdict on each move if its board can be solved."""
 
     def __init__(self, game: Game):
         self.game = game
-        self.verdicts = verdicts(game) if can_enumerate(game.rules) else []
+        self.unknown = reason_unknown(game.rules)
+        self.verdicts = [] if self.unknown else verdicts(game)
 
     def picture(self, at: int, console: Console, values: bool = False) -> Group:
         """The board after `at` moves, the verdict on the last one, and the result at the end.
@@ -59,6 +60,8 @@ class Replay:
         end = []
         if is_end:
             end = [Text(result_text(game), "bold"), Text(what_decided(game))]
+        elif values and self.unknown:
+            end = [Text(self.unknown, "dim")]
         return Group(heading, drawn, self.sentence(at), *end)
 
     def sentence(self, at: int) -> Text:

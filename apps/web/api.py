@@ -24,7 +24,7 @@ from apps.players.titles import BOARDS, GROUPS, LEARNER_ID, story_of, unit_of
 from apps.web import requests, work
 from apps.web.work import Json, Processes, TooSlowError, is_heavy, is_large
 from tictactoe_env.certificates.content import Certificate
-from tictactoe_env.exact.positions import can_enumerate
+from tictactoe_env.exact.solver import reason_unknown
 from tictactoe_env.games.game import LARGEST, PERSON, Game, Participant
 from tictactoe_env.games.store import LISTED, GameStore
 from tictactoe_env.notation import board_text
@@ -134,10 +134,9 @@ class Api:
         return {"cell": self.run(heavy, work.move, player, game.rules, game.board, seed)}
 
     def analysis(self, asked: requests.AnalysisAsked) -> Json:
-        """The thoughts of an agent, null at the end of a game, and the truth, null if unknown.
+        """The thoughts of an agent, null at the end of a game, and the truth.
 
-        The truth is the worth of the position and of each move, null on taken cells; it is unknown
-        on boards of more than 16 cells.
+        The truth is the worth of the position and of each move, null on taken cells: see `exact`.
         """
         game = asked.state
         rules = game.rules
@@ -151,17 +150,19 @@ class Api:
                 found = self.run(heavy, work.thoughts, player, rules, board, asked.values)
                 answer["thoughts"] = found
         if asked.truth:
-            answer["truth"] = None
-            if can_enumerate(rules):
-                answer["truth"] = self.run(is_large(rules), work.worths, board, rules)
+            answer |= self.exact("truth", rules, work.worths, board, rules)
         return answer
 
     def verdicts(self, asked: requests.FinishedAsked) -> Json:
-        """The verdict on each move of a finished game; null on boards of more than 16 cells."""
+        """The verdict on each move of a finished game: see `exact`."""
         game = asked.game()
-        if not can_enumerate(game.rules):
-            return {"verdicts": None}
-        return {"verdicts": self.run(is_large(game.rules), work.judged, game)}
+        return self.exact("verdicts", game.rules, work.judged, game)
+
+    def exact(self, name: str, rules: Rules, function: Callable[..., Any], *asked: Any) -> Json:
+        """What a function computes from exact values, or null and in "unknown" why they are not."""
+        if reason := reason_unknown(rules):
+            return {name: None, "unknown": reason}
+        return {name: self.run(is_large(rules), function, *asked)}
 
     # --- games ------------------------------------------------------------------------------------
 

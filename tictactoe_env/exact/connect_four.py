@@ -1,13 +1,12 @@
 """The exact scores of Connect Four on 6x7, asked of a library that solves it: bitbully.
 
 The package does not need bitbully, whose licence is the AGPL: the extra `connect-four` installs it,
-and it is imported when a position is asked for. Another solver could take its turn in `_ask`.
+and it is imported when this board is to be solved. Another solver could take its turn in `_ask`.
 """
 
 from __future__ import annotations
 
 from functools import cache, lru_cache
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -22,9 +21,14 @@ INSTALL = 'pip install "tictactoe-env[connect-four]"'
 REMEMBERED = 200_000  # positions, mirror images counted once; they take some 80 MB
 
 
+@cache
 def is_installed() -> bool:
-    """True if bitbully can be imported."""
-    return find_spec("bitbully") is not None
+    """True if bitbully can be imported, which is tried once."""
+    try:
+        import bitbully  # noqa: F401
+    except ImportError:
+        return False
+    return True
 
 
 def column_scores(boards: Boards) -> NDArray[np.int8]:

@@ -58,7 +58,7 @@ class Evaluation:
     always_wins_x, always_wins_o: True if it wins every game as that side, whatever the opponent
     does.
     best_play_x: X's result if both sides play perfectly, 1 for a win, 0 for a draw and -1 for a
-    loss; None if that's not known, as on boards of more than 16 cells.
+    loss; None if that's not known, as on most boards of more than 16 cells.
     sampled: the sides whose results come from sampled games, because nothing is proven of them.
     rules: the board.
     asked: the positions in which it had to move in the proof, on both sides; symmetric ones count

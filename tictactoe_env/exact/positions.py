@@ -60,7 +60,7 @@ def check_enumerable(rules: Rules) -> None:
     if not can_enumerate(rules):
         raise ValueError(
             f"the positions of {rules.rows}x{rules.cols} are too many to enumerate: at most "
-            f"{ENUMERABLE} cells, not {rules.cells}; take another opponent: search-depth=2"
+            f"{ENUMERABLE} cells, not {rules.cells}"
         )
 
 

@@ -26,6 +26,7 @@ from tictactoe_env.actions import checked_probs
 from tictactoe_env.errors import whole_number
 from tictactoe_env.exact.position_index import PositionIndex, distinct, fits_one_number
 from tictactoe_env.exact.positions import NO_CELL, NO_CHILD, TABULATED, EndRow, Ply, positions_of
+from tictactoe_env.exact.solver import asks_library
 from tictactoe_env.exact.tables import TabularPolicy
 from tictactoe_env.policy import (
     CanonicalPolicy,
@@ -42,6 +43,7 @@ from tictactoe_env.rules import DRAW, LOSS, SIDES, WIN, Rules
 from tictactoe_env.symmetry import canonical_forms
 
 POSITIONS_AT_ONCE = 1 << 17  # so that arrays (B, cells) stay small
+ASKED_POSITIONS = 2_000  # of a proof in which a library is asked for moves: see `asks_library`
 _MAX_ROWS = 2**31 - 5  # of a reach: they are int32, and the ends of games take four
 
 # The row after a move of a side, by its outcome for that side; 0 while the game goes on.
@@ -61,7 +63,8 @@ class Limit(NamedTuple):
 
     The memory is that of the positions, of their successors and of their results. What comes on top
     is the policy's own memory, and that of the work on POSITIONS_AT_ONCE: at most half a
-    gigabyte, measured on 5x5 with random play, where every move is possible.
+    gigabyte, measured on 5x5 with random play, where every move is possible. A proof with minimax
+    on 6x7 has at most 2,000 positions, because each is asked of a library.
     """
 
     positions: int = 30_000_000
@@ -212,6 +215,9 @@ class BoardReach(Reach):
             for one, player in players.items():
                 if keeps(player, CanonicalPolicy):
                     self._players[one] = player.policy
+        if any(asks_library(player, rules) for player in self._players.values()):
+            positions = min(self._limit.positions, ASKED_POSITIONS)
+            self._limit = self._limit._replace(positions=positions)
         self.plies = []
         self._found = 1  # positions
         self._bytes = 0  # memory of those in `plies`

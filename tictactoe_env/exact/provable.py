@@ -68,7 +68,7 @@ def provable(policy: Policy | Model, rules: Rules, symmetric: bool | None = None
     if is_small:
         found: Policy = tabulate(asked, rules)
     else:
-        asked.probs(_random_positions(rules))
+        asked.probs(random_positions(rules, GAMES))
         found = policy
     asked.check()
     return found
@@ -246,10 +246,10 @@ def _changed(how: str, count: int) -> str:
     )
 
 
-def _random_positions(rules: Rules) -> Boards:
+def random_positions(rules: Rules, games: int, seed: int = 0) -> Boards:
     """The unfinished positions (B, cells) of random games, the empty board first, each once."""
-    rng = np.random.default_rng(0)
-    order = rng.random((GAMES, rules.cells)).argsort(axis=1)  # in which the cells are marked
+    rng = np.random.default_rng(seed)
+    order = rng.random((games, rules.cells)).argsort(axis=1)  # in which the cells are marked
     boards = np.concatenate([rules.marked(order, moves) for moves in range(rules.cells)])
     boards = boards[~rules.is_over(*rules.to_bits(boards))]
     _, where = np.unique(boards, axis=0, return_index=True)

@@ -19,17 +19,17 @@ from tictactoe_env.errors import one_of, probability
 from tictactoe_env.exact import connect_four
 from tictactoe_env.exact.blocks import After, Block, backward_by_blocks
 from tictactoe_env.exact.positions import (
+    ENUMERABLE,
     Ply,
     Positions,
     backward,
     can_enumerate,
-    check_enumerable,
     checked_boards,
     codes_of,
     positions_of,
     unreachable,
 )
-from tictactoe_env.policy import Probs
+from tictactoe_env.policy import Policy, Probs, keeps
 from tictactoe_env.rules import DRAW, LOSS, ONGOING, WIN, Boards, Outcome, Rules
 
 LOST = -100  # the score of a lost position
@@ -50,13 +50,19 @@ def can_solve(rules: Rules) -> bool:
     )
 
 
+def reason_unknown(rules: Rules) -> str:
+    """Why the exact values of a board are not known here, and what would help; "" if they are."""
+    if can_solve(rules):
+        return ""
+    if rules == connect_four.CONNECT_FOUR:
+        return f"{rules} is solved by bitbully, which cannot be imported: {connect_four.INSTALL}"
+    return f"{rules} is too large to solve, with more than {ENUMERABLE} cells"
+
+
 def check_solvable(rules: Rules) -> None:
     """Raises ValueError for a board whose positions cannot be solved; it says what would help."""
-    if can_solve(rules):
-        return
-    if rules == connect_four.CONNECT_FOUR:
-        raise ValueError(f"{rules} is solved by bitbully: {connect_four.INSTALL}")
-    check_enumerable(rules)
+    if reason := reason_unknown(rules):
+        raise ValueError(reason)
 
 
 @lru_cache(maxsize=8)
@@ -245,7 +251,8 @@ class MinimaxPolicy:
         self.ties = ties
         self.plays_symmetrically = ties != "first"  # a proof then counts symmetric positions once
         self.slip = probability(slip, "slip")
-        check_solvable(rules)
+        if reason := reason_unknown(rules):
+            raise ValueError(f"{reason}; take another opponent: search-depth=2")
 
     def probs(self, boards: Boards) -> Probs:
         """Probabilities (B, cells) of unfinished boards (B, cells)."""
@@ -261,3 +268,8 @@ class MinimaxPolicy:
         """The exact results of the moves (B, cells) of unfinished boards, NaN where illegal."""
         values = solve(self.rules).move_values(boards).astype(np.float64)
         return np.where(values >= -1, values, np.nan)
+
+
+def asks_library(policy: Policy, rules: Rules) -> bool:
+    """True for perfect play on 6x7, where a library is asked for each move: see `connect_four`."""
+    return keeps(policy, MinimaxPolicy) and not can_enumerate(rules)

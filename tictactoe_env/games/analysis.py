@@ -4,8 +4,9 @@
     verdicts(game)[4].text          # "gives away the draw and loses in 2"
     turning_point(game)             # a sentence on the move that decided the game
 
-Exact values exist for boards of at most 16 cells (4x4, 3x5); larger ones raise ValueError. A board
-is solved on first use, which takes a second on 4x4.
+Exact values exist for boards of at most 16 cells (4x4, 3x5), and for Connect Four on 6x7 where
+bitbully is installed; others raise ValueError. A board is solved on first use, which takes a second
+on 4x4. On 6x7 each position is: see `exact.solver`.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ class Analysis(NamedTuple):
 def analyse(board: Boards, rules: Rules) -> Analysis:
     """The exact value of a board (cells,) and of its moves.
 
-    Raises ValueError above 16 cells and for a board that play cannot reach.
+    Raises ValueError where these are not known, and for a board that play cannot reach.
     """
     boards = np.asarray(board)[None]
     solution = solve(rules)
@@ -141,7 +142,7 @@ class Verdict:
 
 
 def verdicts(game: Game) -> list[Verdict]:
-    """The verdict on every move of a game. ValueError on boards of more than 16 cells.
+    """The verdict on every move of a game. ValueError on boards whose values are not known.
 
     No move decided a game in which a side resigned a position that was not lost.
     """

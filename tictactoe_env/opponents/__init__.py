@@ -11,7 +11,8 @@ best-response:trie       the exact best response to any of these
 
 `gym.make`, every command line and the page for a browser accept these; all call `make_opponent`.
 `minimax` plays on boards of up to 16 cells. A board is solved when it is needed for the first time,
-4x4 in a second; all environments of a process share the solution, 43 MB on 4x4.
+4x4 in a second; all environments of a process share the solution, 43 MB on 4x4. It plays Connect
+Four on 6x7 where bitbully is installed, see `exact.connect_four`: a game takes about a second.
 `python -m tictactoe_env.opponents` lists all names, with their strengths and whether they can be
 beaten.
 
@@ -67,7 +68,7 @@ RUN = "run"
 LEARNED = (SELF, BEST_RESPONSE)  # made from the learner, so only where one is trained
 _RESERVED = (*LEARNED, "best", "human", "latest", "learner", "rival")
 EASY = "minimax-slip=0.3"  # perfect play that often slips
-EASY_BEYOND = "search-depth=1"  # on boards that are too large to solve
+EASY_BEYOND = "search-depth=1"  # on boards that cannot be solved
 _Factory = Callable[..., Any]
 
 
@@ -226,9 +227,9 @@ def best_response_to(policy: Policy, rules: Rules) -> Policy:
 
 def easy_opponent(rules: Rules) -> str:
     """The name of the opponent that a person begins with on a board."""
-    from tictactoe_env.exact.positions import can_enumerate
+    from tictactoe_env.exact.solver import can_solve
 
-    return EASY if can_enumerate(rules) else EASY_BEYOND
+    return EASY if can_solve(rules) else EASY_BEYOND
 
 
 def make_opponent(

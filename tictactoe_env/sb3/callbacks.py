@@ -150,7 +150,7 @@ class ExactEvaluation(_EveryNSteps):
     `x_loss_vs_best_response` is the probability of losing to a best response. `x_unbeatable` and
     `x_optimal` are 1 or 0. Of all judged sides together: `exact/unbeatable`, `exact/optimal` and
     `exact/exploitability`. What needs a proof is left out where a side was sampled, and on boards
-    of more than 16 cells the exploitability of one side alone, because their value is not known.
+    whose value is not known (most of more than 16 cells) the exploitability of one side alone.
 
     ## Errors
     ValueError for wrong arguments, and at the start of training: if the environment is not of this
@@ -295,7 +295,7 @@ def _mean_gain(found: Evaluation, rules: Rules, sides: tuple[str, ...]) -> float
     """The gain of best responses to a policy over perfect play, the mean over its sides.
 
     Of both sides it is the exploitability of `tictactoe_env.exploitability`. None if a side was
-    sampled, and for one side of a board of more than 16 cells, whose value is not known.
+    sampled, and for one side of a board whose value is not known.
     """
     responses = found.best_responses
     fair = fair_results(rules)

@@ -21,9 +21,12 @@ export const certificateFile = (id) => `/api/certificates/${pathOf(id)}`;
 export const codeOf = (text) => `/api/code?${new URLSearchParams({ text })}`;
 /** The cell that an agent plays. asked: {board, moves, agent, seed}. */
 export const move = (asked, signal) => post("move", asked, signal);
-/** {thoughts, truth}: of an agent, and null where the truth is unknown. asked: {board, moves, agent, values, truth}. */
+/**
+ * {thoughts, truth, unknown}: of an agent, and where the truth is null, why it is unknown.
+ * asked: {board, moves, agent, values, truth}.
+ */
 export const analysis = (asked, signal) => post("analysis", asked, signal);
-/** {verdicts} on the moves of a finished game, or null. game: {board, moves, ended, result}. */
+/** {verdicts, unknown} on the moves of a finished game, alike. game: {board, moves, ended, result}. */
 export const verdicts = (game) => post("verdicts", game);
 /** Keep a game: such a one with {x, o, side, seed, learn}. */
 export const keep = (game) => post("games", game);

@@ -2,9 +2,9 @@
 
 import { analysis } from "./data.js";
 import { cellName, cellOf } from "./rules.js";
-import { anyOf } from "./words.js";
+import { anyOf, sentences } from "./words.js";
 
-const FORESEEING = "search-depth=2"; // where a board is too large for the truth
+const FORESEEING = "search-depth=2"; // where the truth is unknown
 
 /**
  * {cells, text}: the best moves after these moves; no cells where all are equally good.
@@ -12,7 +12,7 @@ const FORESEEING = "search-depth=2"; // where a board is too large for the truth
  * that it loses, to be told while these moves follow it; or null.
  */
 export async function hintFor(board, moves, isImperfect, line) {
-  const { truth } = await analysis({ board, moves, truth: true });
+  const { truth, unknown } = await analysis({ board, moves, truth: true });
   const name = (cell) => cellName(cell, board);
   const bestOf = (worths, isBest) => {
     const free = worths.flatMap((worth, cell) => (worth === null ? [] : [cell]));
@@ -25,9 +25,9 @@ export async function hintFor(board, moves, isImperfect, line) {
     const most = Math.max(...values.filter((value) => value !== null));
     const [names, cells] = bestOf(values, (value) => value === most);
     const good = cells.length
-      ? `${anyOf(names.slice(0, 3))} seems best. The board is too large to know`
+      ? `${anyOf(names.slice(0, 3))} seems best`
       : "all moves seem equally good";
-    return { cells: cells.slice(0, 3), text: `Looking two moves ahead, ${good}.` };
+    return { cells: cells.slice(0, 3), text: sentences(`Looking two moves ahead, ${good}`, unknown) };
   }
   const { value, plies, text } = truth.position;
   if (value <= 0 && line?.[moves.length] && moves.every((cell, ply) => name(cell) === line[ply])) {

@@ -7,7 +7,7 @@ import { analysis } from "./data.js";
 import { fill, html, patiently } from "./dom.js";
 import { memory } from "./memory.js";
 import { other, sideOf } from "./rules.js";
-import { TOO_LARGE, capital, inside, percent, sentences, signed } from "./words.js";
+import { capital, inside, percent, sentences, signed } from "./words.js";
 
 const KINDS = {
   own: "Its own estimate",
@@ -72,16 +72,19 @@ export class Numbers {
     if (this.thinks && agent) Object.assign(asked, { agent: agent.id, values });
     const what = this.truth ? "Working out every game from here" : "Asking the agent";
     try {
-      const { thoughts, truth } = await patiently(analysis(asked), (time) => {
+      const { thoughts, truth, unknown } = await patiently(analysis(asked), (time) => {
         if (turn === this.turn) fill(this.caption, html`<span class="busy">${what} …${time}</span>`);
       });
       if (turn !== this.turn) return;
       const kind = this.kind === "own" && !thoughts?.kinds.includes("own") ? "chance" : this.kind;
       const numbers = thoughts ? notesOf(thoughts, kind) : [];
       const note = (_, cell) => ({ ...numbers[cell], truth: truth?.moves?.[cell] ?? undefined });
+      const exact = truth && "The truth: each move with best play after it";
+      const alone = this.truth ? exact : "Only people are playing";
+      const whose = thoughts ? this.captionOf(thoughts, kind, agent, side) : alone;
       this.write(
         this.board.cells.map(note),
-        thoughts ? this.captionOf(thoughts, kind, agent, side) : this.truth ? "The truth: each move with best play after it" : "Only people are playing",
+        unknown ? sentences(whose, unknown) : whose,
         thoughts && this.about(thoughts, kind, agent),
         this.truth && html`<p>${aboutTruth(truth, side)}</p>`,
       );
@@ -157,7 +160,7 @@ function notesOf({ values, probs, kinds, scale: [low, high], off_lines: isOff },
 }
 
 function aboutTruth(truth, side) {
-  if (!truth) return `${TOO_LARGE} A player can still be proven unbeatable on it.`;
+  if (!truth) return "The truth is not known here. A player can still be proven unbeatable on this board.";
   const { position, moves } = truth;
   const isCounted = moves.some((worth) => worth && worth.value !== 0 && worth.plies > 1);
   return sentences(

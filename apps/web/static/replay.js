@@ -8,7 +8,7 @@ import { memory } from "./memory.js";
 import { Numbers } from "./numbers.js";
 import { cellName, endText, other, sideOf } from "./rules.js";
 import { judged } from "./verdict.js";
-import { TOO_LARGE, sentences } from "./words.js";
+import { sentences } from "./words.js";
 
 const SPEEDS = { 2000: "0.5×", 1000: "1×", 500: "2×" }; // by milliseconds for a move
 
@@ -145,8 +145,8 @@ export class Replay {
   async judge() {
     const { board, cells, ended, result } = this.game;
     const game = { board, moves: cells, ended, result };
-    const found = await judged(game, null).catch((error) => ({ text: error.message, verdicts: [] }));
-    const { verdicts, ply: decisive, text, tone } = found ?? { text: TOO_LARGE, verdicts: [] };
+    const failed = (error) => ({ text: error.message, verdicts: [] });
+    const { verdicts, ply: decisive, text, tone } = await judged(game, null).catch(failed);
     this.verdicts = verdicts;
     this.evaluation.judge(verdicts, result);
     verdicts.forEach(({ text, optimal, threw_away: isDecisive }, ply) => {

@@ -7,7 +7,6 @@ export const PERFECT = "minimax-ties=fastest";
 export const FIRST = ["random", EASY, "search-depth=1", "runs/learner", "dqn-duel-second", "tabular_q", PERFECT];
 export const MORE = "more";
 export const SIDES = ["X", "O"];
-export const TOO_LARGE = "This board is too large to work out the truth.";
 
 /** A board as addresses name it: "3x4x3", or "6x7x4-gravity=true". */
 export const boardKey = ({ rows, cols, k, ...variant }) =>
