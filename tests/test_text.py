@@ -346,7 +346,8 @@ def test_positions_are_rows_for_every_unfinished_board_or_for_those_that_matter(
     wrong = (regrets < 0) & (regrets > -3)  # each on a legal move
     assert all(prompts[at] in known for at in np.flatnonzero(wrong.any(axis=0)))
     some = [row["prompt"] for row in positions(rules, games=9, seed=1)]
-    assert len(set(some)) == len(some) and {*some} <= {*prompts}
+    assert len(set(some)) == len(some)
+    assert {*some} <= {*prompts}
     with refuses("some", "that matter"):
         positions(rules, "some")
     with refuses("games=100"):

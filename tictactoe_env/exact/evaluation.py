@@ -25,13 +25,14 @@ from typing import NamedTuple
 import numpy as np
 
 from tictactoe_env.exact.best_response import BestResponse, best_response, best_responses
+from tictactoe_env.exact.connect_four import CONNECT_FOUR
 from tictactoe_env.exact.match import Result, common_rules, result_of
 from tictactoe_env.exact.optimality import wins_most
-from tictactoe_env.exact.positions import TABULATED
+from tictactoe_env.exact.positions import TABULATED, can_enumerate
 from tictactoe_env.exact.proof import Limit, Progress, ProofLimitError, reach_of
 from tictactoe_env.exact.provable import to_be_met
 from tictactoe_env.exact.sampling import sampled_result
-from tictactoe_env.exact.solver import can_solve, solve
+from tictactoe_env.exact.solver import solve
 from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.exact.verdict import Proven, verdict
 from tictactoe_env.notation import game_text
@@ -331,9 +332,12 @@ def evaluation_of(sides: Mapping[str, SideEvaluation], rules: Rules) -> Evaluati
 def best_play_x(rules: Rules) -> int | None:
     """X's result if both sides play perfectly: 1, 0 or -1; None if that is not known.
 
-    It is known on boards that can be solved, which are solved on first use: see `can_solve`.
+    It is known on boards of up to 16 cells, which are solved on first use, and on 6x7 with gravity,
+    where the first player wins (Allis 1988), whether a solver is installed or not.
     """
-    if not can_solve(rules):
+    if rules == CONNECT_FOUR:
+        return 1
+    if not can_enumerate(rules):
         return None
     empty = np.zeros((1, rules.cells), dtype=np.int8)
     return int(np.sign(solve(rules).board_scores(empty)[0]))
