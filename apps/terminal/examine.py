@@ -18,7 +18,15 @@ from apps.terminal.report import print_table, say
 from tictactoe_env.errors import printable
 from tictactoe_env.exact.positions import TABULATED, can_enumerate
 from tictactoe_env.games.analysis import Analysis, GameValue, analyse
-from tictactoe_env.notation import SIDES, board_text, cell_text, check_move, parse_board
+from tictactoe_env.notation import (
+    SIDES,
+    board_text,
+    cell_text,
+    check_move,
+    parse_board,
+    parse_moves,
+    replay,
+)
 from tictactoe_env.policy import Policy
 from tictactoe_env.render import ansi
 from tictactoe_env.rules import Boards, GameState, Rules, game_state, other_side, side_to_move
@@ -45,7 +53,7 @@ def examine(seats: Mapping[str, Seat], text: str, rules: Rules, console: Console
     The worth is left open on boards of more than 16 cells. Raises ValueError for a wrong text and
     for a finished board.
     """
-    board = parse_board(text, rules)
+    board = board_after(text, rules)
     check_move(board, int(np.argmax(rules.legal_cells(board))), rules)
     exact = analyse(board, rules) if can_enumerate(rules) else None
     side = side_to_move(board)
@@ -56,6 +64,16 @@ def examine(seats: Mapping[str, Seat], text: str, rules: Rules, console: Console
     say(ansi(board, rules), console)
     for name, seat in seats.items():
         _print_moves(name, seat, board, exact, console)
+
+
+def board_after(text: str, rules: Rules) -> Boards:
+    """The board that a text draws, or the one after its moves, such as "dddc" or "b2 a1".
+
+    Raises ValueError for any other text.
+    """
+    if "/" in text or set(text) <= set("XO. "):
+        return parse_board(text, rules)
+    return replay(parse_moves(text, rules, numbers_from=1), rules)[-1]
 
 
 def _print_moves(
@@ -79,6 +97,8 @@ def _print_moves(
         say("own value: it has none, only probabilities", console)
     if thoughts.illegal:
         say(f"it makes an illegal move with probability {thoughts.illegal:.4f}", console)
+    if thoughts.off_lines:
+        say("its own moves never lead here, so it moves at random", console)
     if thoughts.new:
         say("it has never met this position in training", console)
 
