@@ -197,8 +197,9 @@ def show_position(
     """Print what the agents think of one position.
 
     Args:
-        position: the board, such as X.O/.X./...: probabilities, own values, results against random
-            moves, and the exact result of each move
+        position: the board, such as X.O/.X./..., or the moves until then, such as b2a1:
+            probabilities, own values, results against random moves, and the exact result of each
+            move
     """
     console = PipedConsole()
     rules, here, _ = on_board(agents, board, gravity, console)

@@ -5,6 +5,7 @@ import copy
 import functools
 import hashlib
 import json
+import lzma
 import zlib
 from pathlib import Path
 
@@ -47,15 +48,19 @@ def changed(content, path, value):
 
 
 def moves_text(content):
-    """The text of the moves of a certificate, whose digest it has."""
+    """The text or the bytes of the moves of a certificate, whose digest it has."""
     moves = content.get("moves")
+    if content.get("format") == 3 and isinstance(moves, str):
+        return lzma.decompress(base64.b85decode(moves))
     if isinstance(moves, str):
         return zlib.decompress(base64.b64decode(moves))
     return json.dumps(moves, sort_keys=True, separators=(",", ":")).encode()
 
 
 def with_moves(content, moves):
-    """The certificate with other moves, a JSON value, and the digest that it has."""
+    """The certificate with other moves, bytes or a JSON value, and the digest that it has."""
+    if content["format"] == 3:
+        moves = base64.b85encode(lzma.compress(moves)).decode()
     if content["format"] == 2:
         text = json.dumps(moves, separators=(",", ":"))
         moves = base64.b64encode(zlib.compress(text.encode())).decode()

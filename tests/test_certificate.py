@@ -84,7 +84,7 @@ def test_an_evaluation_has_the_results_of_a_certificate(make):
 
 
 @pytest.mark.parametrize(
-    ("number", "is_newer"), [(3, True), (0, False), (1.0, False), ("3", False)]
+    ("number", "is_newer"), [(4, True), (0, False), (1.0, False), ("3", False)]
 )
 def test_only_a_format_above_the_known_ones_is_called_newer(number, is_newer):
     with refuses("format", repr(number), error=CertificateError) as told:

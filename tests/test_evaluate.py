@@ -219,6 +219,7 @@ def test_a_model_makes_the_certified_moves_or_is_found_out(capsys, run, tmp_path
 
 def test_a_position_is_shown_with_probabilities_values_and_the_truth_of_every_move(capsys, run):
     printed = shown(capsys, f"{run} random minimax --position X.O/.X./...")
+    assert shown(capsys, f"{run} random minimax --position a1c1b2") == printed
     board = parse_board("X.O/.X./...", Rules())
     table = load_policy(run)
     values = read_values(run / "values.npz", table, read(run).sha256_of_moves)

@@ -14,7 +14,7 @@ from tictactoe_env.certificates.trained import trained_names
 from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.opponents import untrained_names
 
-LISTED = trained_names()
+LISTED = trained_names(None)
 SMALL = Rules(2, 3, 2)
 CONTENT = certify(RandomPolicy(), "dqn", SMALL, seed=7)
 JSON = CONTENT.to_json()

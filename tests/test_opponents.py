@@ -188,7 +188,7 @@ def test_what_one_door_accepts_all_accept(runs, door):
 @pytest.mark.parametrize("door", DOORS)
 def test_every_door_guesses_from_the_same_names(runs, door):
     newest = ["latest:sarsa", "latest:trie", "the path of a saved run"]
-    trained = [name for name in trained_names() if name != "mcts"]
+    trained = [name for name in trained_names(None) if name != "mcts"]
     assert known_names() == [*built_in(), *trained, *newest]
     with refuses("'minmax'", "'minimax'"):
         DOORS[door]("minmax")

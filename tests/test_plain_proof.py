@@ -6,6 +6,7 @@ Those that tests/fuzz/fuzz_certificates.py draws and forges are accepted by both
 import base64
 import hashlib
 import json
+import lzma
 import subprocess
 import sys
 import zlib
@@ -21,6 +22,7 @@ from sample_players import LineCounter
 from text_cases import refuses
 
 from tictactoe_env import plain_proof
+from tictactoe_env.certificates import certificate
 from tictactoe_env.opponents import make_opponent
 from tictactoe_env.policy import CanonicalPolicy
 from tictactoe_env.rules import Rules
@@ -99,8 +101,11 @@ def canonical(rules):
         slow(canonical, SQUARE, False),
     ],
 )
-@pytest.mark.parametrize("reach_only", [False, True])
-def test_a_certificate_is_accepted_by_both(make, rules, is_beaten, reach_only):
+@pytest.mark.parametrize(
+    ("reach_only", "most"), [(False, 0), (True, certificate.MOST_IN_TEXT), (True, 0)]
+)
+def test_a_certificate_is_accepted_by_both(make, rules, is_beaten, reach_only, most, monkeypatch):
+    monkeypatch.setattr(certificate, "MOST_IN_TEXT", most)
     meetings = accepted(certified(make(rules), "test", rules, reach_only=reach_only))
     assert any(meeting.start.nearest < inf for meeting in meetings.values()) == is_beaten
 
@@ -111,6 +116,26 @@ def test_a_certificate_of_a_board_of_more_than_32_bits_is_accepted_by_both(rules
     player = LineCounter(rules, (1, 12, 100_000, 0), (0, 10, 10_000, 0))
     for policy in (player, CanonicalPolicy(player, rules)):
         assert accepted(certified(policy, "test", rules, sides=("X",)))["X"].always_wins
+
+
+def bomb(**options):
+    """Xz data of 64 MB, as the moves of a certificate."""
+    return base64.b85encode(lzma.compress(bytes(64 << 20), **options)).decode()
+
+
+GREEDY = [{"id": lzma.FILTER_LZMA2, "dict_size": 1 << 29}]  # takes 512 MB to read
+
+
+@pytest.mark.parametrize("moves", [bomb(), bomb(filters=GREEDY), "~", "", "\n"], ids=len)
+def test_bytes_that_grow_or_need_too_much_memory_are_refused_by_both(moves, monkeypatch):
+    monkeypatch.setattr(certificate, "MOST_IN_TEXT", 0)
+    content = certified(LineCounter(SMALL), "test", SMALL, reach_only=True)
+    assert content["format"] == 3
+    content["moves"] = moves
+    with refuses("moves", error=certificate.CertificateError):
+        verified(content)
+    with pytest.raises(plain_proof.Refused):
+        plain_proof.check(content)
 
 
 few = settings(max_examples=25)
@@ -146,7 +171,7 @@ def test_as_a_program_it_needs_nothing_but_its_file_and_refuses_in_one_line(
 # --- its limits -----------------------------------------------------------------------------------
 
 
-def asked(content, monkeypatch):
+def asked(content, monkeypatch, most=plain_proof.MOST_POSITIONS):
     """Why a certificate is refused, and in how many positions moves were made until then."""
     game = type(plain_proof.Game(1, 1, 1))
     number = []
@@ -154,7 +179,7 @@ def asked(content, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(game, "after", lambda *about: number.append(1) or after(*about))
         with pytest.raises(plain_proof.Refused) as told:
-            plain_proof.check(content)
+            plain_proof.check(content, most)
     return str(told.value), len(number)
 
 
@@ -169,10 +194,8 @@ def test_more_positions_than_are_stated_are_not_followed_and_too_many_must_not_b
         assert "as X" in told
         assert 0 < number <= positions + len(plain_proof.ENDS)
     content["as_x"]["positions"] = x
-    monkeypatch.setattr(plain_proof, "MOST_POSITIONS", x + o)
-    plain_proof.check(content)
-    monkeypatch.setattr(plain_proof, "MOST_POSITIONS", x + o - 1)
-    told, number = asked(content, monkeypatch)
+    plain_proof.check(content, x + o)
+    told, number = asked(content, monkeypatch, x + o - 1)
     assert f"{x + o - 1:,}" in told
     assert number == 0
     content["as_o"]["positions"] = -o  # so that the sum is small
@@ -204,7 +227,7 @@ def test_the_limits_of_a_file_and_its_moves_are_kept(tmp_path, monkeypatch):
 
 
 def test_without_memory_it_ends_in_one_line_too(tmp_path, monkeypatch, capsys):
-    def check(_):
+    def check(*_):
         raise MemoryError
 
     (tmp_path / "a.json").write_text("{}")

@@ -10,12 +10,14 @@ from tictactoe_env import plain_proof
 from tictactoe_env.certificates import certificate
 from tictactoe_env.certificates.certificate import CertificateError, certify, verify
 from tictactoe_env.exact.evaluation import evaluate
+from tictactoe_env.exact.match import Result
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.responses import best_response_player
 from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.notation import board_text, parse_board, parse_cell
 from tictactoe_env.opponents import make_opponent
+from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.rules import SIDES, Rules
 
 SMALL = Rules()
@@ -70,6 +72,33 @@ def test_a_player_that_seldom_plays_worse_than_the_limit_is_not_optimal(side, sh
     assert (found.optimal_x, found.optimal_o) == (side != "X", side != "O")
     content = certified(player, "rare", SMALL)
     assert content["optimal"] is content[f"as_{side.lower()}"]["optimal"] is False
+    verified(content)
+    plain_proof.check(content)
+
+
+SURE = [
+    (Rules(2, 3, 1), "X", Result(1.0, 0.0, 0.0), 1.0),  # wins with its first move
+    (Rules(2, 3, 1), "O", Result(0.0, 0.0, 1.0), -1.0),
+    (Rules(1, 6, 6), "X", Result(0.0, 1.0, 0.0), 0.0),  # nobody can complete the line
+    (Rules(1, 6, 6), "O", Result(0.0, 1.0, 0.0), 0.0),
+    (Rules(1, 12, 2), "O", None, -1.0),  # whom X beats from the middle, whatever it draws
+]
+
+
+@pytest.mark.parametrize(("rules", "side", "result", "value"), SURE)
+@pytest.mark.parametrize("reach_only", [False, True])
+def test_what_happens_in_every_game_has_a_share_of_exactly_one(
+    rules, side, result, value, reach_only
+):
+    """Of random play, whose shares of 1/6 and 1/12 sum to about 1 only."""
+    player = RandomPolicy(rules)
+    found = certify(player, "sure", rules, reach_only=reach_only).results[side]
+    assert found.vs_random == (result or found.vs_random)
+    assert (found.worst_case_value, found.worst_case_loss) == (value, max(0.0, -value))
+    evaluation = evaluate(player, rules)
+    assert getattr(evaluation, side.lower()) == (result or getattr(evaluation, side.lower()))
+    assert evaluation.best_responses[side].value == value
+    content = certified(player, "sure", rules, reach_only=reach_only)
     verified(content)
     plain_proof.check(content)
 

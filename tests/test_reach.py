@@ -3,6 +3,7 @@
 import base64
 import json
 import zlib
+from functools import partial
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from tictactoe_env.certificates.certificate import (
 )
 from tictactoe_env.certificates.reach import ReachPolicy, decompressed
 from tictactoe_env.exact.proof import BoardReach, Limit, ProofLimitError
+from tictactoe_env.opponents import make_opponent
 from tictactoe_env.policy import CanonicalPolicy, RandomPolicy, plays_symmetrically
 
 SQUARE = Rules(4, 4, 4)
@@ -52,6 +54,32 @@ def test_the_certificate_of_4x4_is_small_and_states_what_is_proven(path):
     assert (content["format"], content["agent"], content["seed"]) == (2, "lines", 3)
     assert found.decisions == sum(content[side]["decisions"] for side in ("as_x", "as_o"))
     assert found.verdict() == "cannot be beaten"
+
+
+FALLING = Rules(3, 4, 3, gravity=True)
+
+
+@pytest.mark.parametrize("make", [LineCounter, partial(make_opponent, "minimax-first")])
+def test_a_byte_says_each_of_many_decisions_and_text_stays_as_it_was(make, tmp_path, monkeypatch):
+    """A move without a column, as a LineCounter makes it where pieces fall, remains in text."""
+    rules = SQUARE if make is LineCounter else FALLING
+    player = CanonicalPolicy(make(rules), rules)
+    made = {}
+    for number, most in ((3, 0), (2, certificate.MOST_IN_TEXT)):
+        monkeypatch.setattr(certificate, "MOST_IN_TEXT", most)
+        made[number] = certify(player, "many", rules, reach_only=True)
+        certificate.write(made[number], tmp_path / "one")
+        monkeypatch.setattr(certificate, "MOST_IN_TEXT", 0)
+        read = certificate.read(tmp_path / "one")
+        certificate.write(read, tmp_path / "again")
+        assert (tmp_path / "again").read_bytes() == (tmp_path / "one").read_bytes()
+        assert read.format == number
+        for side in ("X", "O"):
+            boards = met(player, side, rules)
+            assert np.array_equal(verify(read).probs(boards), player.probs(boards))
+    assert made[3].results == made[2].results
+    for other in (LineCounter(FALLING), RandomPolicy(FALLING)):
+        assert certify(other, "other", FALLING, reach_only=True).format == 2
 
 
 @pytest.mark.parametrize("turned", [0, 5])

@@ -8,9 +8,12 @@ import pytest
 from programs import ROOT, without
 from text_cases import refuses
 
-from apps.players.seat import VALUES_FOLDER
+from apps.players.gallery import Gallery
+from apps.players.seat import VALUES_FOLDER, board_of
 from benchmarks.trained import MOST_CHECKS
+from evaluate import main as evaluate_main
 from tictactoe_env import Rules, TabularPolicy, evaluate, make_opponent
+from tictactoe_env.certificates import certificate
 from tictactoe_env.certificates.certificate import table_of, verify
 from tictactoe_env.certificates.trained import (
     FOLDER,
@@ -19,6 +22,8 @@ from tictactoe_env.certificates.trained import (
     trained_names,
     trained_policy,
 )
+from tictactoe_env.exact.match import Result
+from tictactoe_env.exact.sampling import sampled_result
 from tictactoe_env.opponents.__main__ import main
 from training.metrics import GROWTH, read_metrics
 
@@ -76,10 +81,36 @@ def test_the_trained_agent_of_4x4_is_what_its_certificate_states():
     assert evaluate(make_opponent("alphazero", rules)).unbeatable
 
 
+def test_connect_four_x_has_one_board_and_is_shown_without_a_proof(capsys, monkeypatch):
+    name = "connect-four-x"
+    rules = Rules(6, 7, 4, gravity=True)
+    assert trained_names(rules) == (name,)
+    assert board_of([name, "random"]) == rules
+    with refuses(name, "6x7", "3x3"):
+        make_opponent(name, Rules())
+    monkeypatch.setattr(certificate, "policy_in", None)  # which takes seconds
+    assert evaluate_main([name]) == 0
+    assert Gallery([]).entry(name).certificate().claim in capsys.readouterr().out
+    (won,) = certificate_of(name).results.values()
+    assert (won.always_wins, won.vs_random) == (True, Result(1.0, 0.0, 0.0))
+
+
+@pytest.mark.slow
+def test_connect_four_x_makes_the_moves_that_its_certificate_proves():
+    found = certificate_of("connect-four-x")
+    rules = found.rules
+    policy = verify(found)
+    result = sampled_result(policy, make_opponent("search-depth=2", rules), rules, 20, side="X")
+    assert result.result.win == 1
+    assert (policy.sides, policy.plays_symmetrically) == (("X",), True)
+
+
 def test_every_agent_is_there_and_unbeatable_and_all_of_them_are_small():
     assert {*AGENTS, "trie-tophep", "dqn-duel-second"} <= {*trained_names()}
     assert all(facts_of(name).unbeatable for name in AGENTS)
-    assert sum(path.stat().st_size for path in FOLDER.iterdir()) < 300_000
+    *small, largest = sorted(path.stat().st_size for path in FOLDER.iterdir())
+    assert sum(small) < 300_000
+    assert largest < 1_000_000
 
 
 def test_a_trained_agent_is_an_opponent_on_3x3_only():

@@ -17,9 +17,10 @@ A position is one number: the page's number of X times 2**64, plus that of O. So
 page is the order of numbers. Positions are found from the first ply to the last, and judged from
 the last to the first.
 
-Of format 2 it reads at most 700,000 positions, of both sides together. A file that states more is
-refused at once, and a file that leads to more than it states is refused where it does. So many take
-about ten seconds and 300 MB; if the player draws its moves, up to twice as much.
+Of formats 2 and 3 it reads at most 700,000 positions, of both sides together, unless another limit
+is given by `--max-positions`. A file that states more is refused at once, and a file that leads to
+more than it states is refused where it does. So many take about ten seconds and 300 MB; if the
+player draws its moves, up to twice as much.
 """
 
 import argparse
@@ -43,13 +44,15 @@ UNDERFLOW = Fraction(1, 10**300)  # products of floats may be 0 below it
 NAMES = ("win", "draw", "loss", "illegal")  # of a result
 UNREAD = ("agent", "seed", "config", "training", "versions")  # nobody can verify them
 READ = ("format", "board", "moves", "sha256_of_moves")
-GIVEN = {1: (*UNREAD, *READ), 2: (*UNREAD, *READ, "sides", "canonical")}  # beside the results
+OF_LINES = (*UNREAD, *READ, "sides", "canonical")
+GIVEN = {1: (*UNREAD, *READ), 2: OF_LINES, 3: OF_LINES}  # beside the results, by format
 ALL_POSITIONS = 12  # cells of the largest board of format 1
 MOST_BITS = 64  # of a board: rows * (cols + 1)
-MOST_POSITIONS = 700_000  # of format 2, of both sides together
+MOST_POSITIONS = 700_000  # of formats 2 and 3, of both sides together
 MOST_BYTES = 32 << 20  # of a file, and of the moves of format 2 when decompressed
 MOST_SIGNS = 4_000_000  # of a file and of the moves in it: see `signs`
 TOO_MANY_SIGNS = "there are more than {:,} commas, quotes and brackets"
+XZ_MEMORY = 100 << 20  # bytes that reading the moves of format 3 may take
 ONE = 2.0**1000  # chances that are floats are numbers of 1 / ONE, and so reach down to 1e-600
 TAKEN, LINE, FULL = -1, -2, -3  # how a move ends the game; positions are numbers from 0
 ENDS = (TAKEN, LINE, FULL)
@@ -144,6 +147,16 @@ class Game:
     def free(self, position: int) -> list[int]:
         """The cells of the legal moves."""
         return [cell for cell, mark in enumerate(self.marks["X"]) if is_legal(position, mark)]
+
+    def cell_of(self, position: int, move: int) -> int:
+        """The cell that a byte of format 3 stands for."""
+        if not self.gravity:
+            need(move < self.cells, f"no cell: {move}")
+            return move
+        need(move < self.cols, f"no column: {move}")
+        column = range(move, self.cells, self.cols)  # from the top
+        free = [cell for cell in column if not position & self.marks["X"][cell].cell]
+        return max(free, default=move)
 
     def replies(self, ply: int) -> int:
         """A number that every number of legal moves after so many moves divides."""
@@ -441,45 +454,82 @@ def game_of(content: Mapping[str, Any]) -> Game:
     need(are_known and are_sizes, f"this is no board: {board}")
     rows, cols, k = sizes["rows"], sizes["cols"], sizes["k"]
     is_board = rows * (cols + 1) <= MOST_BITS and k <= max(rows, cols)
-    is_small = number == 2 or rows * cols <= ALL_POSITIONS
+    is_small = number > 1 or rows * cols <= ALL_POSITIONS
     need(is_board and is_small, f"there is no such board, or it needs format 2: {board}")
-    is_canonical = number == 2 and content["canonical"]
+    is_canonical = number > 1 and content["canonical"]
     need(type(is_canonical) is bool, "canonical is neither true nor false")
     return Game(rows, cols, k, is_canonical, gravity)
 
 
-def meetings_of(content: Mapping[str, Any]) -> dict[str, Meeting]:
-    """The meetings of each side of the certificate. Refused if its moves do not fit."""
+def meetings_of(content: Mapping[str, Any], most: int = MOST_POSITIONS) -> dict[str, Meeting]:
+    """The meetings of each side of the certificate. Refused if its moves do not fit.
+
+    most: positions of formats 2 and 3, of both sides together.
+    """
     game = game_of(content)
-    text = text_of(content)
-    digest = hashlib.sha256(text).hexdigest()
-    need(digest == content["sha256_of_moves"], "the digest is not that of the moves")
     if content["format"] == 1:
-        decide = partial(map, moves_everywhere(content["moves"], game).__getitem__)
+        moves = content["moves"]
+        text = json.dumps(moves, sort_keys=True, separators=(",", ":")).encode()
+        check_digest(content, text)
+        decide = partial(map, moves_everywhere(moves, game).__getitem__)
         return {side: Meeting(game, side, decide) for side in "XO"}
-    beside = json.dumps({**content, "moves": ""}).encode()
-    need(signs(text) + signs(beside) <= MOST_SIGNS, TOO_MANY_SIGNS.format(MOST_SIGNS))
-    moves: Any = json_value(text)
     sides = content["sides"]
     need(sides in (["X"], ["O"], ["X", "O"]), f"these are no sides: {sides}")
-    need(list(moves) == sides, f"there are moves of {list(moves)}, and results of {sides}")
-    stated = {side: content[f"as_{side.lower()}"]["positions"] for side in sides}
-    are_counts = all(type(count) is int and count > 0 for count in stated.values())
-    need(are_counts, f"these are no numbers of positions: {list(stated.values())}")
-    most = f"more than {MOST_POSITIONS:,} positions, which this verifier does not read"
-    need(sum(stated.values()) <= MOST_POSITIONS, f"the certificate states {most}")
-    return {side: meeting_on_lines(moves[side], game, side, stated[side]) for side in sides}
+    stated = counts_of(content, "positions", 1)
+    too_many = f"more than {most:,} positions, which this verifier does not read"
+    need(sum(stated.values()) <= most, f"the certificate states {too_many}")
+    if content["format"] == 2:
+        plies = lines_of(content)
+        return {side: meeting_on_lines(plies[side], game, side, stated[side]) for side in sides}
+    left = bytes_of(content)
+    return {side: meeting_of_bytes(left, game, side, stated[side]) for side in sides}
 
 
-def text_of(content: Mapping[str, Any]) -> bytes:
-    """The text of the moves, of which the certificate holds the digest."""
-    if content["format"] == 1:
-        return json.dumps(content["moves"], sort_keys=True, separators=(",", ":")).encode()
+def counts_of(content: Mapping[str, Any], name: str, least: int) -> dict[str, int]:
+    """A number of positions, at least so many, that is stated for each side."""
+    found = {side: content[f"as_{side.lower()}"][name] for side in content["sides"]}
+    are_counts = all(type(count) is int and count >= least for count in found.values())
+    need(are_counts, f"these are no numbers of {name}: {[*found.values()]}")
+    return found
+
+
+def check_digest(content: Mapping[str, Any], text: bytes) -> None:
+    """Refuse moves that are not those of the digest."""
+    digest = hashlib.sha256(text).hexdigest()
+    need(digest == content["sha256_of_moves"], "the digest is not that of the moves")
+
+
+def lines_of(content: Mapping[str, Any]) -> Any:
+    """Format 2: the moves of each side."""
     reader = zlib.decompressobj()
     text = reader.decompress(base64.b64decode(content["moves"], validate=True), MOST_BYTES)
     need(not reader.unconsumed_tail, f"the moves have more than {MOST_BYTES:,} bytes")
     need(reader.eof and not reader.unused_data, "the moves are cut, or bytes follow their end")
-    return text
+    check_digest(content, text)
+    beside = json.dumps({**content, "moves": ""}).encode()
+    need(signs(text) + signs(beside) <= MOST_SIGNS, TOO_MANY_SIGNS.format(MOST_SIGNS))
+    moves: Any = json_value(text)
+    need(
+        list(moves) == content["sides"],
+        f"there are moves of {list(moves)}, and results of {content['sides']}",
+    )
+    return moves
+
+
+def bytes_of(content: Mapping[str, Any]) -> Iterator[int]:
+    """Format 3: the bytes of all sides."""
+    import lzma  # not every Python has it, and few certificates need it
+
+    count = sum(counts_of(content, "decisions", 0).values())
+    reader = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=XZ_MEMORY)
+    try:
+        data = reader.decompress(base64.b85decode(content["moves"]), min(count, MOST_BYTES) + 1)
+    except (EOFError, lzma.LZMAError) as error:
+        raise Refused(f"the moves are no xz data: {error}") from error
+    need(len(data) == count, f"there are {len(data):,} bytes or more, and {count:,} decisions")
+    need(reader.eof and not reader.unused_data, "the moves are cut, or bytes follow their end")
+    check_digest(content, data)
+    return iter(data)
 
 
 def moves_everywhere(moves: Mapping[str, Any], game: Game) -> dict[int, Moves]:
@@ -505,6 +555,16 @@ def meeting_on_lines(plies: Any, game: Game, side: str, stated: int) -> Meeting:
     meeting = Meeting(game, side, decide, stated)
     need(not list(given), f"as {side} plies have moves, but are never reached")
     return meeting
+
+
+def meeting_of_bytes(left: Iterator[int], game: Game, side: str, stated: int) -> Meeting:
+    """Format 3: the positions that can be met, by the next bytes that are left."""
+
+    def decide(positions: Collection[int]) -> list[Moves]:
+        moves = zip(positions, left)  # noqa: B905 - of which the bytes of later plies remain
+        return [surely(game.cell_of(position, move)) for position, move in moves]
+
+    return Meeting(game, side, decide, stated)
 
 
 def chances_of(move: Any, kind: type, cells: Mapping[str, int]) -> Moves:
@@ -535,23 +595,26 @@ def is_number(value: Any) -> bool:
 # --- the results ----------------------------------------------------------------------------------
 
 
-def check(content: Mapping[str, Any]) -> dict[str, Meeting]:
-    """The meetings by side. Refused unless the certificate states its results and its digest."""
+def check(content: Mapping[str, Any], most: int = MOST_POSITIONS) -> dict[str, Meeting]:
+    """The meetings by side. Refused unless the certificate states its results and its digest.
+
+    most: positions of formats 2 and 3, of both sides together.
+    """
     try:
-        return checked(content)
+        return checked(content, most)
     except (*WRONG_FORM, zlib.error) as error:
         raise Refused(f"this is not the form of a certificate: {error!r}") from error
 
 
-def checked(content: Mapping[str, Any]) -> dict[str, Meeting]:
+def checked(content: Mapping[str, Any], most: int) -> dict[str, Meeting]:
     """The meetings by side. Some values of a wrong type raise what they raise in Python."""
     number = content["format"]
-    need(type(number) is int and number in (1, 2), f"the format is {number}, expected 1 or 2")
+    need(type(number) is int and number in GIVEN, f"the format is {number}, expected 1, 2 or 3")
     named = str(content.get("agent")).lower()
     need("proven" not in named, f"a name must not speak of a proof: {content.get('agent')}")
-    meetings = meetings_of(content)
+    meetings = meetings_of(content, most)
     results = {f"as_{side.lower()}": side_results(one, content) for side, one in meetings.items()}
-    further = {1: all_results, 2: line_results}[number]
+    further = all_results if number == 1 else line_results
     results |= further(meetings, results)
     entries = {name: content[name] for name in content if name not in GIVEN[number]}
     compare(results, entries, "")
@@ -608,7 +671,7 @@ def best_share(meeting: Meeting, positions: Collection[int]) -> Fraction:
 
 
 def line_results(meetings: Mapping[str, Meeting], sides: Mapping[str, Any]) -> dict[str, Any]:
-    """Further results of format 2."""
+    """Further results of formats 2 and 3."""
     for meeting, found in zip(meetings.values(), sides.values(), strict=True):
         found["always_wins"] = meeting.always_wins
         found["positions"] = meeting.positions
@@ -663,12 +726,20 @@ def main(arguments: list[str] | None = None) -> int:
         help="also ask whether the players can be beaten: the exit code is 0 if none can, as any "
         "side that its certificate states, 3 if one can, and 1 if a certificate is refused",
     )
+    parser.add_argument(
+        "--max-positions",
+        type=int,
+        default=MOST_POSITIONS,
+        metavar="N",
+        help="refuse a certificate of more positions, of both sides together (default: "
+        "%(default)s)",
+    )
     given = parser.parse_args(arguments)
     refused = False
     beaten = False
     for path in given.paths:
         try:
-            meetings = check(read(path))
+            meetings = check(read(path), given.max_positions)
         except (Refused, OSError, MemoryError) as refusal:
             reason = printable(str(refusal)) or "there is not enough memory"
             print(f"{printable(path)}: REFUSED: {reason:.300}")

@@ -19,7 +19,7 @@ from apps.players.pupil import LEARNER_FOLDER, LEARNER_RULES, Pupil, learns
 from apps.players.titles import LEARNER, LEARNER_ID
 from tictactoe_env.certificates.certificate import FILE, check_digest, read, read_bytes
 from tictactoe_env.certificates.reach import ReachPolicy
-from tictactoe_env.certificates.trained import boards_of, facts_of
+from tictactoe_env.certificates.trained import boards_of, facts_of, home_of
 from tictactoe_env.exact.match import action_values
 from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.exact.solver import MinimaxPolicy
@@ -391,9 +391,11 @@ def other_board(spec: str, rules: Rules) -> str:
 
 
 def _saved_board(spec: str) -> Rules | None:
-    """The board of a saved run, or of a model if it is known."""
+    """The board of a saved run, of a model if it is known, or of an agent that has one board."""
     if spec in MODELS:
         return MODELS[spec].board
+    if is_trained(spec) and not is_trained(spec, Rules()):
+        return home_of(spec)
     path = path_of(spec)
     if path is None:
         return None

@@ -81,8 +81,9 @@ GROUPS = {
     ),
     "perfect": Group(
         "Perfect play",
-        "They calculate every game to its end. Nobody can beat them.",
+        "They calculate every game to its end, or have a proven move for it. Nobody can beat them.",
         {
+            "connect-four-x": "Connect Four, won as X",
             "minimax-ties=fastest": "Perfect play",
             "minimax": "Perfect play, unhurried",
             "minimax-first": "Perfect play, always the same",

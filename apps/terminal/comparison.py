@@ -29,7 +29,7 @@ from tictactoe_env.certificates.certificate import (
 )
 from tictactoe_env.certificates.content import Certificate
 from tictactoe_env.certificates.stated import CertificateError, Stated, name_of
-from tictactoe_env.certificates.trained import facts_of
+from tictactoe_env.certificates.trained import certificate_of, facts_of, file_of
 from tictactoe_env.errors import printable
 from tictactoe_env.exact.positions import TABULATED, can_enumerate
 from tictactoe_env.exact.proof import Limit, Progress, ProofLimitError
@@ -96,11 +96,17 @@ def compare(
     console = PipedConsole()
     players: dict[str, Policy] = {}
     certificates: dict[str, Certificate] = {}
+    unloaded: dict[str, str] = {}  # their certificates say all, unless they play
     for name, spec in named.items():
+        found: Certificate | str
         if isinstance(spec, CheckedPlayer) and not spec.reason:
             report.say(f"{name}: {spec.forecast}", console)
-        with report.proving(name, rules) as progress:
-            players[name], found = judged(spec, rules, limit, progress, from_model)
+        if not isinstance(spec, CheckedPlayer) and is_packaged(spec, rules):
+            unloaded[name] = spec
+            found = certificate_of(spec, rules)
+        else:
+            with report.proving(name, rules) as progress:
+                players[name], found = judged(spec, rules, limit, progress, from_model)
         if isinstance(found, Certificate):
             certificates[name] = with_minimax(found)
         said_of = f"{name}: " if len(named) > 1 else ""
@@ -108,10 +114,15 @@ def compare(
         if note := note_on(name, spec, found, rules):
             report.say(note, console)
     tables: dict[str, report.CrossTable] = {}
-    is_proven = len(certificates) == len(players)
+    sides = {name: certificate.sides for name, certificate in certificates.items()}
+    play = games is not None or len(named) > 1 or any(len(sides[name]) > 1 for name in unloaded)
+    if play:
+        for name, spec in unloaded.items():
+            with console.status(f"loading {name}"):
+                players[name] = policy_of(spec, rules, "agent")
+    is_proven = len(certificates) == len(named)
     if is_proven:
         exact = partial(report.exact_rates, rules=rules, limit=limit)
-        sides = {name: certificate.sides for name, certificate in certificates.items()}
         tables["cross_table"] = report.cross_table(players, exact, sides)
     if games is not None or not is_proven:
         if len(players) == 1:
@@ -121,9 +132,14 @@ def compare(
             games = ASKED_GAMES if is_asked else GAMES
         sampled = partial(report.sampled_rates, rules=rules, games=games, seed=game_seed)
         with Console(stderr=True).status(f"playing {games:,} games of each pair"):
-            tables["sampled"] = report.cross_table(players, sampled)
-    report.print_results(tables, certificates, players, console)
+            tables["sampled"] = report.cross_table(players, sampled, sides)
+    report.print_results(tables, certificates, {**named, **players}, console)
     return certificates, tables
+
+
+def is_packaged(spec: str, rules: Rules) -> bool:
+    """True for an agent of the package on a board on which its certificate is one of a reach."""
+    return rules.cells > TABULATED and is_trained(spec, rules)
 
 
 def verdict_text(found: Certificate | str, rules: Rules) -> str:
@@ -137,6 +153,9 @@ def note_on(name: str, spec: str | CheckedPlayer, found: Certificate | str, rule
     """What has to be said beside the verdict: of a program's answers, or of games with people."""
     if isinstance(spec, CheckedPlayer):
         return spec.basis(found) if isinstance(found, Certificate) else ""
+    if is_packaged(spec, rules):
+        file = printable(file_of(spec, rules))
+        return f"{name}: as its certificate states; evaluate.py --verify {file} computes it again"
     if rules.cells <= TABULATED:
         pupil = seat_of(spec, rules, "agent").pupil
         if pupil and pupil.games:

@@ -19,7 +19,15 @@ from tictactoe_env.errors import printable
 from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.exact.solver import can_solve, reason_unknown
 from tictactoe_env.games.analysis import Analysis, GameValue, analyse
-from tictactoe_env.notation import SIDES, board_text, cell_text, check_move, parse_board
+from tictactoe_env.notation import (
+    SIDES,
+    board_text,
+    cell_text,
+    check_move,
+    parse_board,
+    parse_moves,
+    replay,
+)
 from tictactoe_env.policy import Policy
 from tictactoe_env.render import ansi
 from tictactoe_env.rules import Boards, GameState, Rules, game_state, other_side, side_to_move
@@ -46,7 +54,7 @@ def examine(seats: Mapping[str, Seat], text: str, rules: Rules, console: Console
     Where the worth is not known, it says why. Raises ValueError for a wrong text and for a finished
     board.
     """
-    board = parse_board(text, rules)
+    board = board_after(text, rules)
     check_move(board, int(np.argmax(rules.legal_cells(board))), rules)
     exact = analyse(board, rules) if can_solve(rules) else None
     side = side_to_move(board)
@@ -59,6 +67,16 @@ def examine(seats: Mapping[str, Seat], text: str, rules: Rules, console: Console
     say(ansi(board, rules), console)
     for name, seat in seats.items():
         _print_moves(name, seat, board, exact, console)
+
+
+def board_after(text: str, rules: Rules) -> Boards:
+    """The board that a text draws, or the one after its moves, such as "dddc" or "b2 a1".
+
+    Raises ValueError for any other text.
+    """
+    if "/" in text or set(text) <= set("XO. "):
+        return parse_board(text, rules)
+    return replay(parse_moves(text, rules, numbers_from=1), rules)[-1]
 
 
 def _print_moves(
@@ -82,6 +100,8 @@ def _print_moves(
         say("own value: it has none, only probabilities", console)
     if thoughts.illegal:
         say(f"it makes an illegal move with probability {thoughts.illegal:.4f}", console)
+    if thoughts.off_lines:
+        say("its own moves never lead here, so it moves at random", console)
     if thoughts.new:
         say("it has never met this position in training", console)
 

@@ -17,12 +17,15 @@ from apps.players.seat import OWN, Seat, seat_of
 from apps.terminal.interpreter import command
 from apps.terminal.picture import STYLES, number, picture
 from apps.terminal.talk import Show, Talk
+from tictactoe_env.certificates.reach import ReachPolicy
+from tictactoe_env.errors import printable
 from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.exact.solver import can_solve
 from tictactoe_env.games.analysis import analyse
 from tictactoe_env.games.game import PERSON, Game
 from tictactoe_env.games.store import GameStore, StoreError
 from tictactoe_env.notation import SIDES, cell_text
+from tictactoe_env.policy import keeps
 from tictactoe_env.rules import Boards, Rules, game_state, other_side, side_to_move
 from tictactoe_env.session import GameSession, who
 
@@ -202,7 +205,11 @@ class TerminalSession(GameSession):
 def seats_of(specs: Sequence[str], rules: Rules, talk: Talk) -> dict[str, Seat]:
     """The seats of X and O. Raises ValueError for an unknown player or one of another board."""
     with talk.console.status("loading the players"):
-        return {side: seat_of(spec, rules) for side, spec in zip(SIDES, specs, strict=True)}
+        seats = {side: seat_of(spec, rules) for side, spec in zip(SIDES, specs, strict=True)}
+    for side, seat in seats.items():
+        if keeps(seat.policy, ReachPolicy) and side not in seat.policy.sides:
+            talk.say(printable(f"{seat.name} has no moves as {side}, so it plays at random."))
+    return seats
 
 
 def versus(x_name: str, o_name: str) -> Text:

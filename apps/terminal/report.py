@@ -149,7 +149,7 @@ def certificate(found: Certificate, console: Console) -> list[str]:
     if stated.seed is not None:
         heading += f", seed {stated.seed}"
     if found.only:
-        heading += f", trained as {found.only} only"
+        heading += f", {'trained' if stated.training else 'certified'} as {found.only} only"
     say(heading, console)
     if stated.training:
         say(training_text(stated.training), console)

@@ -63,7 +63,11 @@ def read(name: str) -> str:
 
 def tables(gallery: Gallery) -> Json:
     """The data of `tables.js`: the players, the positions of their tables, and words."""
-    entries = [one for one in gallery.entries() if one.id not in SEARCHES and one.learned is None]
+    entries = [
+        one
+        for one in gallery.entries()
+        if one.id not in SEARCHES and one.learned is None and one.plays(BOARD)
+    ]
     boards = [BOARD.to_json()]
     worths = [GameValue(value, plies) for value in (-1, 0, 1) for plies in range(BOARD.cells + 1)]
     texts = {}

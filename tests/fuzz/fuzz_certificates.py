@@ -1,11 +1,13 @@
 """Certificates of drawn players, true and forged: the package and the plain verifier agree."""
 
 import json
+import lzma
 import zlib
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from unittest import mock
 
 import numpy as np
 from fuzz.damage import changed, damaged
@@ -15,6 +17,7 @@ from json_certificates import canonical, certified, moves_text, sealed, with_mov
 from sample_players import random_table
 
 from tictactoe_env import plain_proof
+from tictactoe_env.certificates import certificate
 from tictactoe_env.certificates.certificate import CertificateError, read, verify
 from tictactoe_env.exact.proof import ProofLimitError
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
@@ -52,9 +55,11 @@ def certificates(draw):
         table[row] = (1 - share) * table[row] + share * np.eye(table.shape[1])[cell]
     policy = TabularPolicy(known.rules, table)
     sides = draw(st.sampled_from((None, ("X", "O"), ("X",), ("O",))))
-    if sides is not None and draw(st.booleans()):
-        return canonical(policy, known.rules, sides)
-    return certified(policy, "drawn", reach_only=sides is not None, sides=sides)
+    most = draw(st.sampled_from((0, certificate.MOST_IN_TEXT)))  # a byte for each decision, or text
+    with mock.patch.object(certificate, "MOST_IN_TEXT", most):
+        if sides is not None and draw(st.booleans()):
+            return canonical(policy, known.rules, sides)
+        return certified(policy, "drawn", reach_only=sides is not None, sides=sides)
 
 
 @st.composite
@@ -62,7 +67,9 @@ def forged(draw):
     """The bytes of a certificate with other moves, figures or entries; its digest may fit them."""
     content = draw(certificates())
     kind = draw(st.sampled_from(("moves", "results", "anything")))
-    if kind == "moves":
+    if kind == "moves" and content["format"] == 3:
+        content = with_moves(content, draw(damaged(moves_text(content))))
+    elif kind == "moves":
         content = with_moves(content, draw(changed(json.loads(moves_text(content)))))
     elif kind == "results":
         results = {name: content[name] for name in RESULTS if name in content}
@@ -70,7 +77,7 @@ def forged(draw):
     else:
         content = draw(changed(content))
     if isinstance(content, dict) and draw(st.integers(0, 9)):
-        with suppress(ValueError, zlib.error):
+        with suppress(ValueError, EOFError, zlib.error, lzma.LZMAError):
             content = sealed(content)
     return json.dumps(content).encode()
 

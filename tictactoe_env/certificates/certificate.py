@@ -1,9 +1,9 @@
 """The certificate of an agent: made, written, read and verified.
 
 On boards of up to 12 cells it holds the move in every position (format 1), on larger ones the moves
-in the positions that the agent can meet (format 2): see docs/certificate_format.md. Anyone can
-recompute the results from the moves, without the model; `verify` does. What the agent is called,
-its seed, configuration and times cannot be verified.
+in the positions that the agent can meet (formats 2 and 3): see docs/certificate_format.md. Anyone
+can recompute the results from the moves, without the model; `verify` does. What the agent is
+called, its seed, configuration and times cannot be verified.
 """
 
 from __future__ import annotations
@@ -21,13 +21,25 @@ from typing import Any
 
 import numpy as np
 
-from tictactoe_env.certificates.content import Certificate, SideResults, seems_to_win, sides_of
+from tictactoe_env.certificates.content import (
+    BYTES,
+    LINES,
+    TABLE,
+    Certificate,
+    SideResults,
+    seems_to_win,
+    sides_of,
+)
 from tictactoe_env.certificates.reach import (
     ReachPolicy,
+    bytes_in,
+    bytes_text,
     compressed,
     decompressed,
+    moves_bytes,
     moves_text,
     reaches_of,
+    reaches_of_bytes,
     shares_of,
 )
 from tictactoe_env.certificates.stated import CertificateError, Stated
@@ -54,8 +66,9 @@ from tictactoe_env.rules import SIDES, Boards, Rules, game_state
 
 FILE = "certificate.json"
 MAX_BYTES = 32 << 20  # of a certificate that is read; 3x4 with probabilities needs up to 24 MB
-VERIFIED = Limit(positions=3_000_000)
-"""The limit of a proof that is computed again: agents on 5x5 can meet 2 million positions."""
+VERIFIED = Limit(positions=6_000_000)
+"""The limit of a proof that is computed again: connect-four-x can meet 5 million positions."""
+MOST_IN_TEXT = 1_000_000  # decisions that are stated in format 2, if a byte can say each of them
 
 
 def exact_results(table: TabularPolicy) -> dict[str, SideResults]:
@@ -143,7 +156,8 @@ def certify(
     table = tabulate(provable(policy, rules), rules)
     moves = moves_of(table)
     shares = optimal_share(table)
-    return Certificate(rules, moves, _digest(moves), exact_results(table), stated, shares)
+    digest = hashlib.sha256(_json_of(moves)).hexdigest()
+    return Certificate(rules, moves, digest, exact_results(table), stated, shares)
 
 
 def met_positions(
@@ -193,11 +207,26 @@ def with_minimax(certificate: Certificate) -> Certificate:
 
 def certify_reach(reaches: Mapping[str, BoardReach], stated: Stated) -> Certificate:
     """The certificate of a policy by the positions of `met_positions`: see `certify`."""
-    moves = compressed(moves_text(reaches))
-    results = _results_of(reaches)
     one = next(iter(reaches.values()))
-    canonical = one.is_symmetric
-    return Certificate(one.rules, moves, _digest(moves), results, stated, canonical=canonical)
+    number = LINES
+    data = None
+    if sum(reach.decisions for reach in reaches.values()) > MOST_IN_TEXT:
+        data = moves_bytes(reaches)
+    if data is not None:
+        number = BYTES
+        moves = bytes_text(data)
+    else:
+        data = moves_text(reaches).encode()
+        moves = compressed(data)
+    return Certificate(
+        one.rules,
+        moves,
+        hashlib.sha256(data).hexdigest(),
+        _results_of(reaches),
+        stated,
+        canonical=one.is_symmetric,
+        format=number,
+    )
 
 
 def moves_of(table: TabularPolicy) -> dict[str, Any]:
@@ -290,24 +319,19 @@ def _reaches_in(
         if progress is not None:
             progress(side, ply, positions)
 
-    check_digest(certificate)
-    text = _text_of(certificate.moves)
-    if text.count(b",") > certificate.rules.cells * (certificate.decisions + 2):
+    data = _checked_moves(certificate)
+    about = (certificate.rules, bool(certificate.canonical), limit, watch)
+    if certificate.format == BYTES:
+        decisions = {side: found.decisions for side, found in stated.items()}
+        return reaches_of_bytes(data, decisions, *about)
+    if data.count(b",") > certificate.rules.cells * (certificate.decisions + 2):
         raise CertificateError("there are more moves than the decisions that are stated")
-    return reaches_of(
-        text, certificate.sides, certificate.rules, bool(certificate.canonical), limit, watch
-    )
+    return reaches_of(data, certificate.sides, *about)
 
 
-def _text_of(moves: Mapping[str, Any] | str) -> bytes:
-    """The moves as the text whose digest a certificate has."""
-    if isinstance(moves, str):
-        return decompressed(moves)
+def _json_of(moves: Mapping[str, Any]) -> bytes:
+    """The moves in all positions as the text whose digest a certificate has."""
     return json.dumps(moves, sort_keys=True, separators=(",", ":")).encode()
-
-
-def _digest(moves: Mapping[str, Any] | str) -> str:
-    return hashlib.sha256(_text_of(moves)).hexdigest()
 
 
 def verify(
@@ -369,10 +393,23 @@ def check_digest(certificate: Certificate) -> None:
 
     Legality of the moves is not checked.
     """
-    if certificate.sha256_of_moves != _digest(certificate.moves):
+    _checked_moves(certificate)
+
+
+def _checked_moves(certificate: Certificate) -> bytes:
+    """The bytes of the moves, whose sha256 is the one in the certificate: see `check_digest`."""
+    moves: Any = certificate.moves
+    if certificate.format == TABLE:
+        data = _json_of(moves)
+    elif certificate.format == LINES:
+        data = decompressed(moves)
+    else:
+        data = bytes_in(moves, certificate.decisions)
+    if certificate.sha256_of_moves != hashlib.sha256(data).hexdigest():
         raise CertificateError(
             "the moves were changed after the certificate was written: their sha256 differs"
         )
+    return data
 
 
 def _compare(key: str, computed: Any, stated: Any) -> None:

@@ -24,7 +24,8 @@ from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.exact.verdict import Proven, verdict
 from tictactoe_env.rules import SIDES, SIZES, Rules, other_side
 
-TABLE, LINES = 1, 2  # the formats: the moves in all positions, or in those that can be met
+TABLE, LINES, BYTES = 1, 2, 3
+"""The formats: the moves in all positions; in those that can be met; in these, as a byte each."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,7 @@ class Certificate:
     moves: in all positions, {board: cell or {cell: probability}}, or as compressed text in those
     that the player can meet. results: by side. canonical: of a certificate of a reach, whether
     symmetric positions count once; else None. optimal_moves: of a certificate of all positions.
+    format: TABLE, LINES or BYTES.
     """
 
     rules: Rules
@@ -81,16 +83,12 @@ class Certificate:
     stated: Stated
     optimal_moves: OptimalShare | None = None
     canonical: bool | None = None
+    format: int = TABLE
 
     @property
     def is_of_reach(self) -> bool:
         """True if it holds only the moves in positions that the player can meet."""
-        return self.canonical is not None
-
-    @property
-    def format(self) -> int:
-        """The number of its format: TABLE or LINES."""
-        return LINES if self.is_of_reach else TABLE
+        return self.format != TABLE
 
     @property
     def sides(self) -> tuple[str, ...]:
@@ -186,7 +184,7 @@ class Certificate:
 
         number = _format(take("format"))
         form = _FORMS[number]
-        is_of_reach = number == LINES
+        is_of_reach = number != TABLE
         sides = tuple(take("sides", list)) if is_of_reach else SIDES
         if sides not in (SIDES, SIDES[:1], SIDES[1:]):
             raise CertificateError(f'sides must be one or both of ["X", "O"], got {sides!r:.50}')
@@ -197,6 +195,7 @@ class Certificate:
             {side: results(side) for side in sides},
             Stated(**{one.name: take(one.name) for one in fields(Stated)}),
             **{name: take(name, kind) for name, kind in form.of_moves.items()},
+            format=number,
         )
         if not is_of_reach and found.rules.cells > TABULATED:
             raise CertificateError(f"format 1 is for at most {TABULATED} cells, got {found.rules}")
@@ -290,6 +289,7 @@ _FORMS = {
         of_moves={"canonical": bool},
     ),
 }
+_FORMS[BYTES] = _FORMS[LINES]
 
 
 # --- from JSON ------------------------------------------------------------------------------------
@@ -371,9 +371,9 @@ def _is_cell(value: Any) -> bool:
 
 def _format(number: Any) -> int:
     """The format of a certificate. Raises CertificateError unless it is known here."""
-    if type(number) is int and number in (TABLE, LINES):
+    if type(number) is int and number in _FORMS:
         return number
-    error = f"format must be {TABLE} or {LINES}, got {reprlib.repr(number)}"
-    if type(number) is int and number > LINES:
+    error = f"format must be {TABLE}, {LINES} or {BYTES}, got {reprlib.repr(number)}"
+    if type(number) is int and number > BYTES:
         error += "; a newer version may read it"
     raise CertificateError(error)

@@ -20,16 +20,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tictactoe_env.certificates.stated import CertificateError, is_number
-from tictactoe_env.exact.position_index import NONE, PositionIndex, distinct
+from tictactoe_env.exact.position_index import NONE, PositionIndex
 from tictactoe_env.exact.positions import NO_CELL, Ply
-from tictactoe_env.exact.proof import BoardReach, Limit, Progress
+from tictactoe_env.exact.proof import BoardReach, Limit, Progress, RecordedMoves
 from tictactoe_env.files import json_value, without_repeats
 from tictactoe_env.notation import board_text
 from tictactoe_env.policy import CanonicalPolicy, Probs, RandomPolicy
 from tictactoe_env.rules import SIDES, Boards, Rules
 from tictactoe_env.symmetry import canonical_forms
 
-MAX_TEXT = 128 << 20  # bytes of the moves as text; 7 million decisions of 5x5 need 20 MB
+MAX_TEXT = 128 << 20  # bytes of the moves; 7 million decisions of 5x5 need 20 MB as text
+_XZ_MEMORY = 100 << 20  # bytes that reading xz data may take; what `xz -9` writes needs 65 MB
 _SUM_TOLERANCE = 1e-12  # largest error of the sum of a decision's probabilities
 
 
@@ -54,16 +55,19 @@ class ReachPolicy:
         # NONE has no positions, but lets a policy that never moves be concatenated.
         x = np.concatenate([NONE, *(ply.x for ply, _, _ in decided)])
         o = np.concatenate([NONE, *(ply.o for ply, _, _ in decided)])
-        self._index = PositionIndex(*distinct(x, o, rules), rules)
+        order = np.lexsort((o, x))
+        self._index = PositionIndex(x[order], o[order], rules)
         # One row for each position. A row with fewer moves than others ends in cell 0 with share 0.
         most_moves = max((cells.shape[1] for _, cells, _ in decided), default=1)
         self._cells = np.zeros((len(x), most_moves), dtype=np.int8)
         self._shares = np.zeros((len(x), most_moves))
-        for ply, cells, shares in decided:
-            rows = self._index.find(ply.x, ply.o)
+        rows = np.empty_like(order)  # of the positions as they come in `decided`
+        rows[order] = np.arange(len(order))
+        for _, cells, shares in decided:
+            own, rows = np.split(rows, [len(cells)])
             moves = cells.shape[1]
-            self._cells[rows, :moves] = cells
-            self._shares[rows, :moves] = shares
+            self._cells[own, :moves] = cells
+            self._shares[own, :moves] = shares
 
     def __deepcopy__(self, memo: dict[int, Any]) -> ReachPolicy:
         memo |= {id(one): one for one in (self._index, self._cells, self._shares)}
@@ -112,7 +116,7 @@ def _decided(reach: BoardReach) -> Iterator[tuple[Ply, NDArray[np.int8], Probs]]
             yield ply, ply.cells, ply.probs
 
 
-# --- as text --------------------------------------------------------------------------------------
+# --- as text or bytes -----------------------------------------------------------------------------
 
 
 def moves_text(reaches: Mapping[str, BoardReach]) -> str:
@@ -152,9 +156,63 @@ def _decisions(cells: NDArray[np.int8], probs: Probs) -> list[Any]:
     return decisions
 
 
-def compressed(text: str) -> str:
+def moves_bytes(reaches: Mapping[str, BoardReach]) -> bytes | None:
+    """The decisions of a policy as a byte each, side after side, in the order of a reach.
+
+    A byte is a cell, or with gravity the column of one on which a piece lands, or of the top cell
+    if the column is full. None if a decision is none of these, or more than one move.
+    """
+    found = []
+    for reach in reaches.values():
+        for ply, cells, probs in _decided(reach):
+            moves = cells[:, 0]
+            if cells.shape[1] > 1 or (probs != 1).any() or (moves == NO_CELL).any():
+                return None
+            if reach.rules.gravity:
+                columns = moves % reach.rules.cols
+                if not np.array_equal(_landing(columns, ply.x | ply.o, reach.rules), moves):
+                    return None
+                moves = columns
+            found.append(moves.astype(np.uint8).tobytes())
+    return b"".join(found)
+
+
+def _landing(columns: NDArray[Any], taken: NDArray[np.uint64], rules: Rules) -> NDArray[np.intp]:
+    """The cells (B,) on which pieces land in these columns (B,), where these bits are taken."""
+    return rules.landing(rules.to_cells(rules.legal(taken)))[np.arange(len(taken)), columns]
+
+
+def bytes_text(data: bytes) -> str:
+    """Bytes as xz data in base85."""
+    import lzma  # not every Python has it, and few certificates need it
+
+    return base64.b85encode(lzma.compress(data, preset=6 | lzma.PRESET_EXTREME)).decode()
+
+
+def bytes_in(text: str, count: int) -> bytes:
+    """So many bytes, from the text that `bytes_text` made of them.
+
+    Raises CertificateError if it is damaged, or if they are more, fewer, or above 128 MB.
+    """
+    import lzma
+
+    reader = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_MEMORY)
+    try:
+        data = reader.decompress(base64.b85decode(text), min(count, MAX_TEXT) + 1)
+    except (ValueError, EOFError, lzma.LZMAError) as error:
+        raise CertificateError(f"the moves are not xz data in base85: {error}") from None
+    if len(data) != count or not reader.eof or reader.unused_data:
+        got = f"{len(data):,} bytes or more, or data that are cut"
+        raise CertificateError(
+            f"the moves must be one piece of xz data with a byte for each of the {count:,} "
+            f"decisions that are stated, got {got}"
+        )
+    return data
+
+
+def compressed(text: bytes) -> str:
     """A text as zlib data in base64."""
-    return base64.b64encode(zlib.compress(text.encode(), 9)).decode()
+    return base64.b64encode(zlib.compress(text, 9)).decode()
 
 
 def decompressed(data: str) -> bytes:
@@ -198,6 +256,27 @@ def reaches_of(
         # The moves of a symmetric policy are those on the canonical boards, each of them once.
         policy = CanonicalPolicy(recorded, rules) if is_symmetric else recorded
         found[side] = BoardReach({side: policy}, side, rules, limit, progress)
+        recorded.check_all_used()
+    return found
+
+
+def reaches_of_bytes(
+    data: bytes,
+    decisions: Mapping[str, int],
+    rules: Rules,
+    is_symmetric: bool,
+    limit: Limit | None = None,
+    progress: Progress | None = None,
+) -> dict[str, BoardReach]:
+    """The positions that follow from the bytes of `moves_bytes`, by side.
+
+    decisions: how many of the bytes are of each side. Raises as `reaches_of` does.
+    """
+    found = {}
+    for side, count in decisions.items():
+        recorded = _RecordedBytes(data[:count], side, rules, is_symmetric)
+        data = data[count:]
+        found[side] = BoardReach({side: recorded}, side, rules, limit, progress)
         recorded.check_all_used()
     return found
 
@@ -251,6 +330,34 @@ class _RecordedPolicy:
                 marks = 2 * own_ply + SIDES.index(self.side)
                 where = f"of {self.side} with {marks} marks"
                 raise CertificateError(f"there are more decisions {where} than such positions")
+
+
+class _RecordedBytes(RecordedMoves):
+    """The bytes of `moves_bytes` of one side, as moves."""
+
+    def __init__(self, data: bytes, side: str, rules: Rules, is_symmetric: bool):
+        self.side = side
+        self.rules = rules
+        self.plays_symmetrically = is_symmetric
+        self._left = np.frombuffer(data, dtype=np.uint8)
+
+    def cells_at(self, x: NDArray[np.uint64], o: NDArray[np.uint64]) -> NDArray[np.integer[Any]]:
+        """The next cells (B,). Raises CertificateError if they are too few, or for a wrong byte."""
+        rules = self.rules
+        moves, self._left = np.split(self._left, [len(x)])
+        if len(moves) < len(x):
+            raise CertificateError(f"there are fewer decisions of {self.side} than positions")
+        most = rules.cols if rules.gravity else rules.cells
+        if moves.max() >= most:
+            raise CertificateError(
+                f"a decision of {self.side} must be a byte from 0 to {most - 1}, got {moves.max()}"
+            )
+        return _landing(moves, x | o, rules) if rules.gravity else moves
+
+    def check_all_used(self) -> None:
+        """Raises CertificateError if there are more decisions than positions."""
+        if len(self._left):
+            raise CertificateError(f"{len(self._left):,} decisions of {self.side} are left over")
 
 
 def shares_of(decision: Any, cells: Mapping[str, int], where: str) -> dict[int, float]:

@@ -1,17 +1,19 @@
-"""The trained agents in this package: for each its moves on a board, and its certificate.
+"""The players in this package that play by a certificate: for each its moves on a board.
 
     make_opponent("trie", Rules())      # plays by these moves; needs NumPy only
     certificate_of("trie")              # its certificate, which `certificate.verify` checks again
 
 For 3x3 the file is `NAME.json.gz` in `trained/tables`: the certificate of a training run with its
 moves as a list, in the order of `Positions.unfinished`, without the positions. For a larger board
-it is the certificate itself, such as `NAME-4x4x4.json`.
+it is the certificate itself, such as `NAME-4x4x4.json`. All are of trained agents, except for
+`connect-four-x`, whose moves were computed: see `training.strategy`.
 """
 
 from __future__ import annotations
 
 import gzip
 import json
+import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -21,7 +23,7 @@ from tictactoe_env.certificates.certificate import policy_in, read, rows_by_text
 from tictactoe_env.certificates.content import Certificate
 from tictactoe_env.certificates.reach import ReachPolicy
 from tictactoe_env.exact.tables import TabularPolicy
-from tictactoe_env.notation import rules_text
+from tictactoe_env.notation import parse_size, rules_text
 from tictactoe_env.rules import Rules
 
 FOLDER = Path(__file__).parents[1] / "trained" / "tables"
@@ -30,37 +32,60 @@ TABLE = ".json.gz"
 
 
 @cache
-def trained_names(rules: Rules = BOARD) -> tuple[str, ...]:
-    """The names of the trained agents in this package that play on a board, sorted."""
-    end = ending(rules)
-    return tuple(sorted(path.name.removesuffix(end) for path in FOLDER.glob(f"*{end}")))
+def trained_names(rules: Rules | None = BOARD) -> tuple[str, ...]:
+    """The names of the trained agents in this package that play on a board, or on any, sorted."""
+    return tuple(name for name, boards in _boards().items() if rules is None or rules in boards)
 
 
 def boards_of(name: str) -> str:
-    """The boards on which a trained agent plays, in words: "3x3 and 4x4x4"."""
-    larger = sorted(path.stem.removeprefix(f"{name}-") for path in FOLDER.glob(f"{name}-*.json"))
-    return " and ".join(["3x3", *larger])
+    """The boards on which a trained agent plays, in words: "3x3 and 4x4, 4 in a row"."""
+    return " and ".join(map(str, _boards()[name]))
+
+
+def home_of(name: str) -> Rules:
+    """The board of a trained agent: 3x3 if it plays there."""
+    return _boards()[name][0]
 
 
 @cache
-def trained_policy(name: str, rules: Rules = BOARD) -> TabularPolicy | ReachPolicy:
-    """The policy of a name in `trained_names(rules)`."""
+def _boards() -> dict[str, tuple[Rules, ...]]:
+    """The boards of each trained agent, 3x3 first."""
+    found: dict[str, tuple[Rules, ...]] = {}
+    for path in sorted(FOLDER.iterdir(), key=lambda path: (not path.name.endswith(TABLE), path)):
+        name = path.name.removesuffix(TABLE)
+        rules = BOARD
+        if larger := re.fullmatch(r"(.+?)-([0-9]+x.+)\.json", path.name):
+            name = larger[1]
+            rules = parse_size(larger[2])
+        found[name] = (*found.get(name, ()), rules)
+    return dict(sorted(found.items()))
+
+
+@cache
+def trained_policy(name: str, rules: Rules | None = None) -> TabularPolicy | ReachPolicy:
+    """The policy of a name in `trained_names(rules)`; rules: by default its `home_of`."""
     return policy_in(certificate_of(name, rules))
 
 
 @cache
-def facts_of(name: str, rules: Rules = BOARD) -> Certificate:
-    """The certificate of a trained agent, on 3x3 without the moves."""
-    if rules != BOARD:
+def facts_of(name: str, rules: Rules | None = None) -> Certificate:
+    """The certificate of a trained agent, on 3x3 without the moves; rules: see `certificate_of`."""
+    if (rules or home_of(name)) != BOARD:
         return certificate_of(name, rules)
     return Certificate.from_json({**_file(name), "moves": {}})
 
 
-def certificate_of(name: str, rules: Rules = BOARD) -> Certificate:
-    """The certificate of a trained agent on a board."""
+def certificate_of(name: str, rules: Rules | None = None) -> Certificate:
+    """The certificate of a trained agent on a board, by default on its `home_of`."""
+    rules = rules or home_of(name)
     if rules == BOARD:
         return unpack(_file(name))
-    return read(FOLDER / f"{name}{ending(rules)}")
+    return read(file_of(name, rules))
+
+
+def file_of(name: str, rules: Rules) -> Path:
+    """The file of a trained agent on a board."""
+    return FOLDER / f"{name}{ending(rules)}"
 
 
 def ending(rules: Rules) -> str:
@@ -75,7 +100,7 @@ def unpack(packed: Mapping[str, Any]) -> Certificate:
 
 
 def _file(name: str) -> dict[str, Any]:
-    return dict(json.loads(gzip.decompress((FOLDER / f"{name}{TABLE}").read_bytes())))
+    return dict(json.loads(gzip.decompress(file_of(name, BOARD).read_bytes())))
 
 
 def table_boards() -> list[str]:

@@ -16,6 +16,7 @@ from tictactoe_env.exact.provable import to_be_met
 from tictactoe_env.exact.values import (
     ROUNDING,
     EndValues,
+    best_outcomes,
     finished_values,
     plies_to_loss,
     values_of,
@@ -86,6 +87,11 @@ def best_response(reach: Reach) -> BestResponse:
         loss = abs(float(values_of(reach, _ONLY_LOSSES)[0]))
     # A value of about 1 may be rounded, so the worst outcome decides; else it need not be asked.
     wins = value >= 1 - ROUNDING and bool(worst_outcomes(reach)[0] > 0)
+    if wins:
+        value = 1.0
+    if 1 - ROUNDING <= loss != 1 and best_outcomes(reach)[0] < 0:  # the same of a sure loss
+        value = -1.0
+        loss = 1.0
     return BestResponse(reach.side, value, loss, lost_game, wins)
 
 

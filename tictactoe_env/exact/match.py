@@ -7,7 +7,7 @@ taken cell counts as a loss by illegal move, and is also reported separately.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any
 
 import numpy as np
@@ -97,6 +97,9 @@ def result_of(reach: Reach) -> Result:
         illegal=illegal["X"],
         illegal_other=illegal["O"],
     )
+    ends = (of_x.win, of_x.draw, of_x.loss)
+    if ends.count(0) == 2:  # every game ends like this, so that its rounded share is 1
+        of_x = Result(*(part / max(ends) for part in astuple(of_x)))
     return of_x if reach.side == "X" else of_x.other_side
 
 

@@ -188,6 +188,14 @@ def _with_probs(ply: Ply, probs: Probs) -> Ply:
     return ply._replace(children=children, probs=probs, cells=cells)
 
 
+class RecordedMoves:
+    """A player that reads out one move for each position, in the order of a reach."""
+
+    def cells_at(self, x: _Marks, o: _Marks) -> NDArray[np.integer[Any]]:
+        """The cells (B,) of its moves in positions (B,), which are the next ones."""
+        raise NotImplementedError
+
+
 class BoardReach(Reach):
     """A reach on a board of any size.
 
@@ -198,7 +206,7 @@ class BoardReach(Reach):
 
     def __init__(
         self,
-        players: Mapping[str, Policy],
+        players: Mapping[str, Policy | RecordedMoves],
         side: str,
         rules: Rules,
         limit: Limit | None = None,
@@ -288,13 +296,15 @@ class BoardReach(Reach):
 
     def _moves(self, number: int, x: _Marks, o: _Marks) -> tuple[NDArray[np.int8], Probs | None]:
         """The cells (B, M) of the moves, and their probabilities; None for every reply."""
-        boards = self.rules.to_boards(x, o)
         player = self._players.get(SIDES[number % 2])
         if player is None:
-            legal = self.rules.legal_cells(boards)
+            legal = self.rules.to_cells(self.rules.legal(x | o)) > 0
             if self.rules.all_free_are_legal:  # of which all positions of a ply have as many
                 return np.nonzero(legal)[1].reshape(len(x), -1).astype(np.int8), None
             return possible_cells(legal).astype(np.int8), None
+        if isinstance(player, RecordedMoves):
+            return player.cells_at(x, o).astype(np.int8)[:, None], np.ones((len(x), 1))
+        boards = self.rules.to_boards(x, o)
         probs = checked_probs(player.probs(boards), boards.shape, True)
         cells = possible_cells(probs > 0)
         probs = np.take_along_axis(probs, cells, axis=1)

@@ -60,6 +60,21 @@ def worst_outcomes(reach: Reach) -> _Values:
     return _least(reach, RESULTS)
 
 
+def best_outcomes(reach: Reach) -> _Values:
+    """The policy's best outcome from each position on against the replies that are worst for it.
+
+    (N,) float64, of the games that have a positive probability. -1: an opponent wins all of them.
+    """
+
+    def value(ply: Ply, after: _Values) -> _Values:
+        if ply.probs is None:
+            return np.where(ply.legal, after, np.inf).min(axis=1)
+        after = _after_moves(ply, after, reach, RESULTS)
+        return np.where(ply.possible, after, -np.inf).max(axis=1)
+
+    return backward(reach.plies, finished_values(reach), value)
+
+
 def plies_to_loss(reach: Reach) -> _Values:
     """The number of plies to the nearest loss that is possible: (N,) float64, inf without one.
 

@@ -3,6 +3,8 @@
 random, search-depth=4   the players of `BUILT_IN`, which need no training; options follow the name
 trie, dqn                trained agents of this package, on 3x3, and alphazero also on 4x4; mcts is
                          one of them on 3x3, and a search of 1,000 playouts a move on other boards
+connect-four-x           wins every game of Connect Four (6x7) as X, by its certificate; as O it
+                         makes random legal moves
 runs/dqn-0               the policy that a run saved in its certificate.json
 latest:dqn               the newest run of this agent in models/ or runs/ of the working folder
 best:dqn                 the one with the best certificate: most sides that nobody can beat, then
@@ -374,12 +376,12 @@ def parse_pool(text: str) -> list[tuple[str, float]]:
 
 
 def is_trained(spec: Any, rules: Rules | None = None) -> bool:
-    """True if a text names a trained agent of this package that plays on this board."""
+    """True if a text names a trained agent of this package that plays on this board, or on any."""
     if not isinstance(spec, str) or (spec in BUILT_IN and spec != "mcts"):
         return False
-    from tictactoe_env.certificates.trained import BOARD, trained_names
+    from tictactoe_env.certificates.trained import trained_names
 
-    return spec in trained_names(rules or BOARD)
+    return spec in trained_names(rules)
 
 
 def _saved_place(
@@ -507,7 +509,7 @@ def known_names(folders: Iterable[str | os.PathLike[str]] = ("models", "runs")) 
 
     return [
         *untrained_names(),
-        *(name for name in trained_names() if name not in BUILT_IN),
+        *(name for name in trained_names(None) if name not in BUILT_IN),
         *(f"{LATEST}{agent}" for agent in agents_with_runs(tuple(folders))),
         "the path of a saved run",
     ]

@@ -43,9 +43,13 @@ def listed() -> str:
     sentences = (_folded(f"{name:<{width}}  ", text) for name, text in described.items())
     options = {name: ", ".join(options_of(imported(name))) for name in BUILT_IN}
     lines = [f"options of {name}: {known}" for name, known in options.items() if known]
-    return "\n".join(
-        [_strengths({**trained, **untrained}, False), "", *sentences, "", *lines, "", _NOTES]
-    )
+    larger = [
+        _folded(f"{name}  ", facts_of(name).claim)
+        for name in trained_names(None)
+        if name not in trained
+    ]
+    strengths = _strengths({**trained, **untrained}, False)
+    return "\n".join([strengths, "", *larger, "", *sentences, "", *lines, "", _NOTES])
 
 
 def _certified(names: Iterable[str]) -> dict[str, Certificate]:

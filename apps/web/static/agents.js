@@ -15,6 +15,7 @@ import {
   gamePath,
   learnedText,
   oneSided,
+  otherMoves,
   plural,
   sentences,
   whereIt,
@@ -112,7 +113,7 @@ function playLinks(agent, isPrimary) {
   const link = (side, number) => html`
     <a class=${isPrimary && number === 0 ? "button primary" : "button"}
       href=${gamePath({ [side]: HUMAN, [other(side)]: agent.id }, agent.boards[0])}>You play ${markIcon(side)}</a>`;
-  const only = `It was ${oneSided(agent)}: if you play ${agent.side}, it makes untrained moves.`;
+  const only = `It was ${oneSided(agent)}: if you play ${agent.side}, it makes ${otherMoves(agent)}.`;
   return html`
     <p class="buttons">
       ${(agent.side === "X" ? ["O", "X"] : SIDES).map(link)}

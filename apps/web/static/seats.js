@@ -12,6 +12,7 @@ import {
   boardName,
   learnedText,
   oneSided,
+  otherMoves,
   plays,
   plural,
   sentences,
@@ -94,7 +95,7 @@ export class Seats {
     const strength = agent.unbeatable ? "unbeatable" : "can be beaten";
     const text = sentences(
       agent.unbeatable === null ? agent.description : strength,
-      isUntrained && `It was ${oneSided(agent)}: as ${side} it makes untrained moves`,
+      isUntrained && `It was ${oneSided(agent)}: as ${side} it makes ${otherMoves(agent)}`,
       learnedText(agent),
     );
     const more = agent.unbeatable === null ? "More about it" : "See the proof";

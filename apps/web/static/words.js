@@ -54,8 +54,12 @@ export const signed = (value) =>
 export const shortly = ({ text }) =>
   text.replace("at once", "now").replace("to the next move", "in 1");
 
-/** "trained as O only" of an agent that was trained for one side; else "". */
-export const oneSided = ({ side }) => (side ? `trained as ${side} only` : "");
+/** "trained as O only" of an agent that was trained, or made, for one side; else "". */
+export const oneSided = ({ side, group }) =>
+  side ? `${group === "perfect" ? "made" : "trained"} as ${side} only` : "";
+
+/** What an agent plays on the other side. */
+export const otherMoves = ({ group }) => (group === "perfect" ? "random moves" : "untrained moves");
 
 /** The number of games that an agent has learned from since its training, if any. */
 export const learnedText = ({ learned }) =>
