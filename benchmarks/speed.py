@@ -21,7 +21,7 @@ import gymnasium as gym
 import numpy as np
 from cyclopts import run
 
-ENV_ID = "tictactoe_env/TicTacToe-v0"
+ENV_ID = "tictactoe_env:TicTacToe-v0"
 GAMES = (1, 64, 1_024, 16_384)
 SINGLE_STEPS = 5_000  # of one measurement
 VECTOR_STEPS = 100_000  # of one measurement, over all games

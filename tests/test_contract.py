@@ -23,7 +23,7 @@ from tictactoe_env.rules import IllegalMoveError
 
 SIZES = [(3, 3, 3), (2, 3, 2), (1, 5, 3), (5, 1, 2), (2, 5, 2), (1, 11, 2), (11, 1, 3), (2, 6, 2)]
 SIZES += [(3, 4, 3), (2, 7, 4), (1, 13, 3), (4, 4, 3), (4, 5, 4), (5, 6, 4), (6, 6, 4), (6, 7, 4)]
-SIZES += [(7, 8, 5)]
+SIZES += [(7, 8, 5), (2, 20, 4)]
 MODES = ("SAME_STEP", "NEXT_STEP", "DISABLED")
 SEATS = {"X": (1,), "O": (-1,), "random": (1, -1), "alternate": (1, -1)}
 INFOS = ("action_mask", "side", "outcome", "illegal_move")

@@ -158,10 +158,9 @@ def batch_engine(
     if columns:
         from tictactoe_env.engines.columns import ColumnBitGames, ColumnGames
 
-        games = batch_engine(rules, early_draw, observation, symmetric)
         if rules.cells > _ROW_ENGINE and not symmetric:
-            return ColumnBitGames(games, rules)
-        return ColumnGames(games, rules)
+            return ColumnBitGames(rules, early_draw, observation)
+        return ColumnGames(batch_engine(rules, early_draw, observation, symmetric), rules)
     if rules.cells <= _ROW_ENGINE:
         from tictactoe_env.engines.rows import RowGames
 

@@ -45,7 +45,7 @@ _SEAT = np.where(_STATUSES & PLAYS_O, -1, 1).astype(np.int8)
 
 
 class _Start(NamedTuple):
-    """A first state (4, 1) by its bytes, its legal moves, and the states (4, cells) after each."""
+    """A first state (4,) by its bytes, its legal moves, and the states (4, cells) after each."""
 
     key: bytes
     board: Boards  # (1, cells)
@@ -64,6 +64,7 @@ class _BitEngine:
         self._own_line = rules.line_result
         self._their_line = int(Outcome(rules.line_result).of_other_side)
         self._all_free_are_legal = rules.all_free_are_legal
+        self._opens_above = rules.opens_above
 
     def __reduce__(self) -> Any:
         return type(self), (self.rules, self._early_draw, self._observation)
@@ -75,6 +76,8 @@ class BitGames(_BitEngine):
     def __init__(self, rules: Rules, early_draw: bool, observation: str):
         super().__init__(rules, early_draw, observation)
         self._board = bitboards_of(rules)
+        self._moves = self._board.bits  # the cells of each move, at most one of them legal
+        self._all_moves = self._board.full  # one cell of each move, legal after the end
         self._start: _Start | None = None
 
     def start(self, boards: Boards, seats: NDArray[np.int8], results: Any = ONGOING) -> States:
@@ -85,7 +88,7 @@ class BitGames(_BitEngine):
         for row, members in zip(states, (seen > 0, seen < 0, legal), strict=False):
             row[:] = self._board.sets(members)
         waits = to_move(boards) != seats
-        states[2, np.not_equal(results, ONGOING)] = self._board.full
+        states[2, np.not_equal(results, ONGOING)] = self._all_moves
         states[3] = results + PLAYS_O * (seats < 0) + OPPONENT_BEGINS * waits
         return states
 
@@ -101,7 +104,11 @@ class BitGames(_BitEngine):
         """States (4, B) and results (B,) after the learner's moves and the opponents' replies."""
         after = states.copy()
         own, other, legal, _ = after
-        illegal, has_line = self._marked(own, other, legal, self._board.bits.take(cells))
+        bits = legal & self._moves.take(cells)  # no cell for an illegal move
+        illegal = None
+        if np.count_nonzero(bits) < len(bits):  # rarely
+            illegal = bits == 0
+        has_line = self._marked(own, other, legal, bits)
         moving = ~(has_line | self._drawn(own, other, legal))
         for ended in (illegal, waiting):
             if ended is not None:
@@ -120,7 +127,7 @@ class BitGames(_BitEngine):
         if illegal is not None:
             result[illegal] = ILLEGAL
             after[3] += ILLEGAL * illegal
-            legal[illegal] = self._board.full
+            legal[illegal] = self._all_moves
         return after, result
 
     def begin(
@@ -135,7 +142,7 @@ class BitGames(_BitEngine):
         games = (states[3] >= OPPONENT_BEGINS).nonzero()[0]
         after = states.copy()
         if len(games) and same_board:
-            start = self._start_of(after[:, games[:1]])
+            start = self._start_of(after[:, games[0]])
             cells = self._replies(after, games, replies, which, rng, start)
             after[:, games] = start.first_moves.take(cells, axis=1)
         elif len(games):
@@ -151,36 +158,30 @@ class BitGames(_BitEngine):
         return states
 
     def _start_of(self, state: States) -> _Start:
-        """The possible replies in one game (4, 1); kept, since most games start alike."""
+        """The possible replies in one game (4,); kept, since most games start alike."""
         if self._start is None or self._start.key != state.tobytes():
             count = self.rules.cells
-            board = self.boards(state)
-            moves = self._first_moves(state.repeat(count, axis=1), np.arange(count))
-            legal = np.flatnonzero(self._board.members(state[2]))
+            states = state[:, None].repeat(count, axis=1)
+            board = self.boards(states[:, :1])
+            legal = np.flatnonzero(self._board.members(state[2:3]))
+            moves = self._first_moves(states, np.arange(count))
             self._start = _Start(state.tobytes(), board, legal, moves)
         return self._start
 
-    def _marked(
-        self, marks: _Sets, others: _Sets, legal: _Sets, bits: _Sets, is_legal: bool = False
-    ) -> tuple[NDArray[np.bool_] | None, NDArray[np.bool_]]:
-        """The illegal moves (B,), None for none, and those that make a line (B,).
+    def _marked(self, marks: _Sets, others: _Sets, legal: _Sets, bits: _Sets) -> NDArray[np.bool_]:
+        """True where a move makes a line: (B,).
 
         marks, others, legal (B,): the marks of the side that moves, those of the other side, and
-        the legal moves, rows of the states. bits (B,): the moves as sets of at most one cell, added
-        to the marks in place.
+        the legal moves, rows of the states. bits (B,): the moves as sets of at most one legal cell,
+        added to the marks in place.
         """
-        illegal = None
-        if not is_legal:
-            possible = legal & bits
-            if np.count_nonzero(possible) != np.count_nonzero(bits):  # rarely
-                illegal = possible != bits
-                bits = possible
         marks |= bits
-        if self._all_free_are_legal:
-            legal ^= bits
-        else:
+        legal ^= bits
+        if self._opens_above:
+            legal |= bits >> self.rules.cols
+        elif not self._all_free_are_legal:
             legal[:] = self._board.legal(marks | others)
-        return illegal, self._board.has_line(marks)
+        return self._board.has_line(marks)
 
     def _answered(
         self, states: States, bits: _Sets, has_line: NDArray[np.bool_], is_legal: bool = False
@@ -190,15 +191,21 @@ class BitGames(_BitEngine):
         has_line (B,): whether the learner has one.
         """
         own, other, legal, status = states
-        refused, answered = self._marked(other, own, legal, bits, is_legal)
-        result: NDArray[np.int8] = self._own_line * has_line.view(np.int8)
-        result += self._their_line * answered.view(np.int8)
-        drawn = self._drawn(own, other, legal) > (has_line | answered)
-        result += DRAW * drawn.view(np.int8)
+        refused = None
+        if not is_legal:
+            possible = legal & bits
+            if np.count_nonzero(possible) < np.count_nonzero(bits):  # rarely
+                refused = possible != bits
+                bits = possible
+        answered = self._marked(other, own, legal, bits)
+        result = np.zeros(len(bits), dtype=np.int8)  # ONGOING
+        result[self._drawn(own, other, legal)] = DRAW
+        result[has_line] = self._own_line
+        result[answered] = self._their_line
         if refused is not None:
             result[refused] = OPPONENT_ILLEGAL
         status += result
-        np.putmask(legal, result != ONGOING, self._board.full)  # after the end any move is allowed
+        np.putmask(legal, result != ONGOING, self._all_moves)
         return result
 
     def _drawn(self, own: _Sets, other: _Sets, legal: _Sets) -> NDArray[np.bool_]:
@@ -248,13 +255,10 @@ class BitGames(_BitEngine):
         if self._observation == "grid":
             own, other = (self._board.members(marks) for marks in states[:2])
             return (own - other).reshape(-1, rules.rows, rules.cols)
-        pairs = np.empty((states.shape[1], 2), dtype=np.int64)
-        pairs[:, 0] = states[0]
-        pairs[:, 1] = states[1]
-        planes = self._board.members(pairs)
+        both = self._board.both_members(states[0], states[1])
         if self._observation == "flat":
-            return planes.reshape(-1, 2 * rules.cells).astype(np.float32)
-        return planes.reshape(-1, 2, rules.rows, rules.cols)
+            return both.astype(np.float32)
+        return np.ascontiguousarray(both).reshape(-1, 2, rules.rows, rules.cols)
 
     def legal(self, states: States) -> NDArray[np.int8]:
         """Masks (B, cells) int8, 1 on legal cells, and on all cells after the end of a game."""

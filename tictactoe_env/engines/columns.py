@@ -1,7 +1,8 @@
 """Columns as actions, on boards on which pieces fall: an engine behind a translation of its moves.
 
 A column stands for its lowest free cell. A full one stands for its top cell, which is taken, so a
-move there is illegal as every move on a taken cell is.
+move there is illegal as every move on a taken cell is. Many games on bitboards need no translation,
+because a column is a set of cells there, of which at most one is legal.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from tictactoe_env.engines import BatchEngine, GameEngine
-from tictactoe_env.engines.bitboards import bitboards_of
+from tictactoe_env.engines.bitboards import members
+from tictactoe_env.engines.bits import BitGames, States
 from tictactoe_env.policy import Numbers, Uniforms
 from tictactoe_env.rules import Rules
 
@@ -67,36 +69,23 @@ class ColumnGames:
         waiting: Numbers | None = None,
     ) -> Any:
         """As `BatchEngine.advance`, after moves into these columns (B,)."""
-        cells = self._landing(states, columns)
+        landing = self._rules.landing(self._games.legal(states))
+        cells = landing[np.arange(len(columns)), columns]
         return self._games.advance(states, cells, replies, which, rng, waiting)
-
-    def _landing(self, states: Any, columns: Numbers) -> Numbers:
-        """The cells (B,) on which pieces land in these columns (B,)."""
-        return self._rules.landing(self._games.legal(states))[np.arange(len(columns)), columns]
 
     def legal(self, states: Any) -> NDArray[np.int8]:
         """Masks (B, cols), 1 on columns with a free cell, on all after the end of a game."""
         return self._rules.open_columns(self._games.legal(states))
 
 
-class ColumnBitGames(ColumnGames):
-    """`ColumnGames` around `bits.BitGames`, whose sets of cells tell columns in less time."""
+class ColumnBitGames(BitGames):
+    """`BitGames` whose moves and masks are columns."""
 
-    def __init__(self, games: BatchEngine[Any, Any], rules: Rules):
-        super().__init__(games, rules)
-        self._sets = bitboards_of(rules).columns
-        self._rows = [rules.cols << power for power in range((rules.rows - 1).bit_length())]
+    def __init__(self, rules: Rules, early_draw: bool, observation: str):
+        super().__init__(rules, early_draw, observation)
+        self._moves = self._board.columns
+        self._all_moves = (1 << rules.cols) - 1
 
-    def _landing(self, states: Any, columns: Numbers) -> Numbers:
-        bits = states[2] & self._sets.take(columns)  # of at most one cell
-        _, cells_and_one = np.frexp(bits)  # a bit as a float: 0.5 * 2 ** (cell + 1)
-        return np.where(bits == 0, columns, cells_and_one - 1)
-
-    def legal(self, states: Any) -> NDArray[np.int8]:
+    def legal(self, states: States) -> NDArray[np.int8]:
         """Masks (B, cols), 1 on columns with a legal cell, on all after the end of a game."""
-        found = states[2].astype("<i8")
-        for shift in self._rows:  # all rows onto the first
-            found |= found >> shift
-        as_bytes = found[:, None].view(np.uint8)
-        bits = np.unpackbits(as_bytes, axis=1, count=self._rules.cols, bitorder="little")
-        return bits.view(np.int8)
+        return members(self._board.columns_of(states[2]), self.rules.cols)
