@@ -29,7 +29,7 @@ from tictactoe_env.exact.positions import (
     positions_of,
     unreachable,
 )
-from tictactoe_env.policy import Policy, Probs, keeps
+from tictactoe_env.policy import Probs, keeps
 from tictactoe_env.rules import DRAW, LOSS, ONGOING, WIN, Boards, Outcome, Rules
 
 LOST = -100  # the score of a lost position
@@ -270,6 +270,6 @@ class MinimaxPolicy:
         return np.where(values >= -1, values, np.nan)
 
 
-def asks_library(policy: Policy, rules: Rules) -> bool:
+def asks_library(policy: object, rules: Rules) -> bool:
     """True for perfect play on 6x7, where a library is asked for each move: see `connect_four`."""
     return keeps(policy, MinimaxPolicy) and not can_enumerate(rules)
