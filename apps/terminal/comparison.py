@@ -29,9 +29,13 @@ from tictactoe_env.certificates.content import Certificate
 from tictactoe_env.certificates.stated import CertificateError, Stated, name_of
 from tictactoe_env.certificates.trained import facts_of
 from tictactoe_env.errors import printable
+from tictactoe_env.exact.accuracy import GAMES as JUDGED
+from tictactoe_env.exact.accuracy import Accuracy, accuracy_of
+from tictactoe_env.exact.connect_four import CONNECT_FOUR
 from tictactoe_env.exact.positions import TABULATED, can_enumerate
 from tictactoe_env.exact.proof import Limit, Progress, ProofLimitError
 from tictactoe_env.exact.provable import reason_to_vary
+from tictactoe_env.exact.solver import check_solvable
 from tictactoe_env.opponents import BEST, LATEST, is_trained
 from tictactoe_env.policy import CanonicalPolicy, Policy, RandomPolicy, keeps, plays_symmetrically
 from tictactoe_env.rules import Rules
@@ -84,25 +88,42 @@ def compare(
     from_model: bool,
     games: int | None,
     game_seed: int,
-) -> tuple[dict[str, Certificate], dict[str, report.CrossTable]]:
+    tries_all: bool = True,
+) -> tuple[dict[str, Certificate], dict[str, Accuracy], dict[str, report.CrossTable]]:
     """Print the results of players by their names, a program's among them.
 
-    Returns the certificates of those that have one, and the cross tables by their kinds.
+    Returns the certificates of those that have one, the accuracies of others where the board can be
+    solved, and the cross tables by their kinds. tries_all: see `judged`.
     """
     console = PipedConsole()
     players: dict[str, Policy] = {}
     certificates: dict[str, Certificate] = {}
+    accuracies: dict[str, Accuracy] = {}
     for name, spec in named.items():
         if isinstance(spec, CheckedPlayer) and not spec.reason:
             report.say(f"{name}: {spec.forecast}", console)
         with report.proving(name, rules) as progress:
-            players[name], found = judged(spec, rules, limit, progress, from_model)
+            players[name], found = judged(spec, rules, limit, progress, from_model, tries_all)
         if isinstance(found, Certificate):
             certificates[name] = with_minimax(found)
         said_of = f"{name}: " if len(named) > 1 else ""
         report.say(f"{said_of}{verdict_text(found, rules)}", console, "bold")
         if note := note_on(name, spec, found, rules):
             report.say(note, console)
+        if isinstance(found, str):
+            try:
+                check_solvable(rules)
+            except ValueError as error:
+                report.say(f"{said_of}its moves are not judged: {error}", console)
+                continue
+            with report.proving(name, rules, "judging the moves of {} {}") as progress:
+                player = players[name]
+                made = accuracy_of(player, rules, games or JUDGED, game_seed, progress)
+            accuracies[name] = made
+            if made.proven:
+                words = f"the games that it lost prove that it {made.verdict}"
+                report.say(f"{said_of}{words}", console, "bold")
+            report.say(f"{made}\n", console)
     tables: dict[str, report.CrossTable] = {}
     is_proven = len(certificates) == len(players)
     if is_proven:
@@ -115,7 +136,7 @@ def compare(
         sampled = partial(report.sampled_rates, rules=rules, games=games or GAMES, seed=game_seed)
         tables["sampled"] = report.cross_table(players, sampled)
     report.print_results(tables, certificates, players, console)
-    return certificates, tables
+    return certificates, accuracies, tables
 
 
 def verdict_text(found: Certificate | str, rules: Rules) -> str:
@@ -137,7 +158,12 @@ def note_on(name: str, spec: str | CheckedPlayer, found: Certificate | str, rule
 
 
 def judged(
-    spec: str | CheckedPlayer, rules: Rules, limit: Limit, progress: Progress, from_model: bool
+    spec: str | CheckedPlayer,
+    rules: Rules,
+    limit: Limit,
+    progress: Progress,
+    from_model: bool,
+    tries_all: bool,
 ) -> tuple[Policy, Certificate | str]:
     """An agent's policy, and its certificate, or why there is none, so that games are sampled.
 
@@ -145,6 +171,7 @@ def judged(
     has learned from people since its training gets a new one. On boards of more than 12 cells there
     is a reason instead if the agent may vary or can meet too many positions; on smaller ones an
     agent that varies raises ValueError, as does a certificate that is wrong or beyond the limit.
+    tries_all: try proofs also on 6x7 with gravity, where most agents meet millions of positions.
     """
     if isinstance(spec, CheckedPlayer):
         if spec.reason:
@@ -169,6 +196,11 @@ def judged(
                 raise CertificateError(f"{path}: {error}") from None
         stated = certificate.stated
     policy = policy_of(spec, rules, "agent")
+    if rules == CONNECT_FOUR and stated is None and not tries_all:
+        return (
+            policy,
+            "most players can meet millions of positions; --max-positions N tries a proof",
+        )
     (name,) = report.names_of([spec])
     stated = stated or Stated.of(name_of(name), seed_of(policy))
     if rules.cells > TABULATED and (reason := reason_to_vary(policy)):

@@ -107,12 +107,15 @@ def _blocks(widths: Sequence[int], texts: int, width: int) -> Iterator[list[int]
 
 
 @contextmanager
-def proving(what: str, rules: Rules) -> Iterator[Progress]:
-    """A function that shows on a terminal how far a proof has come, after each ply of it."""
+def proving(what: str, rules: Rules, doing: str = "proving {} as {}") -> Iterator[Progress]:
+    """A function that shows on a terminal how far a proof has come, after each ply of it.
+
+    doing: what is done, with places for the player and for the side.
+    """
     with Console(stderr=True).status("") as status:
 
         def show(side: str, plies: int, positions: int) -> None:
-            text = f"proving {printable(what)} as {side}: ply {plies} of {rules.cells}"
+            text = f"{doing.format(printable(what), side)}: ply {plies} of {rules.cells}"
             status.update(Text(f"{text}, {positions:,} positions"))
 
         yield show
