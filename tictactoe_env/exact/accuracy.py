@@ -83,7 +83,7 @@ class GamesAccuracy:
         """Its mistakes in words."""
         if not self.decisive:
             return "with nothing to lose"
-        text = f"a mistake in {self.wrong} of {self.decisive}"
+        text = f"errs in {self.wrong} of {self.decisive}"
         return text if self.first_mistake is None else f"{text}, median ply {self.first_mistake}"
 
 

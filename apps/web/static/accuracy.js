@@ -22,7 +22,7 @@ export function accuracySection(agent, signal) {
           fill(state, html`<span class="busy">Playing games and judging its moves …${time}</span>`),
         );
         left = answer.left;
-        fill(found, html`<p><strong>${sentences(answer.verdict)}</strong></p>`, table(answer.games));
+        fill(found, html`<p><strong>${sentences(`The games that it lost prove that it ${answer.verdict}`)}</strong></p>`, table(answer.games));
       }
       fill(state, "The brackets are 95\u00a0% intervals over the games.");
       announce("Its moves are judged.");
@@ -70,7 +70,7 @@ function table(games) {
 function mistakes({ games, different, decisive, wrong, first_mistake: first }) {
   const played = `${plural(games, "game")}, ${different} different`;
   if (!decisive) return `${played}, with nothing to lose`;
-  return `${played}, a mistake in ${wrong} of ${decisive}${first === null ? "" : `, median ply ${first}`}`;
+  return `${played}, errs in ${wrong} of ${decisive}${first === null ? "" : `, median ply ${first}`}`;
 }
 
 function text(found) {
