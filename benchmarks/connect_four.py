@@ -17,14 +17,7 @@ from pathlib import Path
 from cyclopts import run
 
 import agents
-from tictactoe_env.exact.accuracy import (
-    GAMES,
-    OPENINGS,
-    PERFECT,
-    GamesAccuracy,
-    games_accuracy,
-    share_text,
-)
+from tictactoe_env.exact.accuracy import GAMES, OPENINGS, PERFECT, GamesAccuracy, games_accuracy
 from tictactoe_env.exact.connect_four import CONNECT_FOUR
 from tictactoe_env.exact.sampling import sampled_result
 from tictactoe_env.opponents import make_opponent
@@ -73,7 +66,7 @@ def print_moves(found: Mapping[str, GamesAccuracy]) -> None:
     print_heading("player", "moves, %", *(f"plies {plies}" for plies in phases))
     for name, one in found.items():
         for moves, shares in (("right", one.right), ("best", one.best)):
-            cells = [share_text(shares[plies]) for plies in phases]
+            cells = [str(shares[plies] or "-") for plies in phases]
             print(f"| `{name}` | {moves} | {' | '.join(cells)} |")
 
 

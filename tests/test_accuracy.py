@@ -17,6 +17,7 @@ from tictactoe_env.exact import accuracy_of, connect_four
 from tictactoe_env.exact.accuracy import ITSELF, KINDS, OPENING, games_accuracy
 from tictactoe_env.exact.connect_four import CONNECT_FOUR
 from tictactoe_env.exact.sampling import clustered_interval, wilson_interval
+from tictactoe_env.exact.solver import solve
 from tictactoe_env.notation import game_text, replay
 from tictactoe_env.policy import RandomPolicy
 
@@ -146,6 +147,7 @@ def test_a_player_of_6x7_is_proven_beatable_by_the_games_that_it_loses(
 
 def test_without_the_library_it_is_said_what_is_missing(capsys, monkeypatch):
     monkeypatch.setattr(connect_four, "is_installed", lambda: False)
+    solve.cache_clear()
     with refuses("tictactoe-env[connect-four]"):
         evaluation_of(RandomPolicy(), CONNECT_FOUR)
     words = ["random", "--board=6x7x4", "--gravity", "--games=4"]

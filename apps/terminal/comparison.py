@@ -120,7 +120,7 @@ def compare(
                 player = players[name]
                 made = accuracy_of(player, rules, games or JUDGED, game_seed, progress)
             accuracies[name] = made
-            if made.proven:
+            if made.lost:
                 words = f"the games that it lost prove that it {made.verdict}"
                 report.say(f"{said_of}{words}", console, "bold")
             report.say(f"{made}\n", console)

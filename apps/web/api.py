@@ -111,10 +111,9 @@ class Api:
         return {**described(entry), **self.proofs[key]}
 
     def accuracy(self, id: str) -> Json:
-        """How good an agent's moves are on 6x7 with gravity, by the kinds of its games.
+        """The accuracy of an agent's moves on 6x7 with gravity: see `exact.accuracy`.
 
-        Each request plays games of one more kind, which takes seconds; `left` says how many kinds
-        are left. See `exact.accuracy`.
+        Each request plays games of one more kind, which takes seconds, until none is `left`.
         """
         entry = self.gallery.entry(id)
         known = self.accuracies.setdefault(entry.sha256 or entry.id, {})

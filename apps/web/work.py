@@ -144,8 +144,14 @@ def accuracy(
     left = [kind for kind in KINDS if kind not in known]
     for kind in left[:1]:
         known[kind] = games_accuracy(kind, policy, CONNECT_FOUR, JUDGED)
-    found = Accuracy(CONNECT_FOUR, known).to_json()
-    return {**found, "left": len(KINDS) - len(known)}, known
+    answer = {
+        "verdict": Accuracy(CONNECT_FOUR, known).verdict,
+        "tables": [
+            {"title": f"{kind}: {one.text}", "rows": one.rows} for kind, one in known.items()
+        ],
+        "left": len(KINDS) - len(known),
+    }
+    return answer, known
 
 
 def worths(board: Boards, rules: Rules) -> Json:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,7 @@ from tictactoe_env.exact.match import common_rules
 from tictactoe_env.exact.positions import NO_CELL
 from tictactoe_env.exact.proof import Progress
 from tictactoe_env.exact.sampling import clustered_interval
-from tictactoe_env.exact.solver import NO_SCORE, check_solvable, solve
+from tictactoe_env.exact.solver import NO_SCORE, solve
 from tictactoe_env.exact.verdict import Proven, verdict
 from tictactoe_env.notation import game_text
 from tictactoe_env.policy import Model, Policy, as_policy, sample
@@ -42,7 +42,7 @@ PHASES = (range(12), range(12, 24), range(24, 100))  # plies
 
 @dataclass(frozen=True)
 class Share:
-    """A mean share of a player's probability over positions.
+    """A mean share of a player's probability over the positions that it met.
 
     interval: 95 %, over the games; None if all games are the same one. positions: how many
     different ones.
@@ -51,6 +51,14 @@ class Share:
     share: float
     interval: tuple[float, float] | None
     positions: int
+
+    def __str__(self) -> str:
+        """In per cent, such as "91.3 (88.0 to 94.1)"."""
+        text = f"{100 * self.share:.1f}"
+        if self.interval is not None:
+            low, high = self.interval
+            text += f" ({100 * low:.1f} to {100 * high:.1f})"
+        return text
 
 
 @dataclass(frozen=True)
@@ -62,8 +70,8 @@ class GamesAccuracy:
     legal move does not; None if there is no such position.
     best: the share of moves with the best score, which win soonest, lose latest or keep the draw,
     over the positions in which a legal move has another one.
-    decisive: the number of games in which a legal move of it would have been a mistake, one that is
-    not right. wrong: the number of those in which it made one.
+    decisive: the number of games with a position in which a legal move is not right, or with a
+    mistake, a move of the player that is not. wrong: the number of games with a mistake.
     first_mistake: the median ply, counted from 0, of the first mistake in these.
     lost: the cells of the shortest game that it lost as X and as O, of those in which it made all
     moves of that side. An illegal move, or none, is a mistake and loses.
@@ -79,12 +87,22 @@ class GamesAccuracy:
     lost: Mapping[str, tuple[int, ...]]
 
     @property
-    def mistakes_text(self) -> str:
-        """Its mistakes in words."""
-        if not self.decisive:
-            return "with nothing to lose"
-        text = f"errs in {self.wrong} of {self.decisive}"
+    def text(self) -> str:
+        """The games and the mistakes in words."""
+        text = f"{self.games} games, {self.different} different, errs in {self.wrong} of "
+        text += f"{self.decisive}"
         return text if self.first_mistake is None else f"{text}, median ply {self.first_mistake}"
+
+    @property
+    def rows(self) -> list[list[str]]:
+        """Of each phase the plies, the share of right moves, its positions, and of best moves."""
+        rows = []
+        for plies in self.right:
+            row = [plies]
+            for one in (self.right[plies], self.best[plies]):
+                row += [str(one), str(one.positions)] if one else ["-", "0"]
+            rows.append(row)
+        return rows
 
 
 @dataclass(frozen=True)
@@ -101,63 +119,38 @@ class Accuracy:
     @property
     def lost(self) -> dict[str, tuple[int, ...]]:
         """The shortest game that it lost as X and as O: each proves that it can be beaten."""
-        found: dict[str, tuple[int, ...]] = {}
-        for side in SIDES:
-            lines = [one.lost[side] for one in self.games.values() if side in one.lost]
-            if lines:
-                found[side] = min(lines, key=len)
-        return found
-
-    @property
-    def proven(self) -> dict[str, Proven]:
-        """The verdict on each side as which it lost a game."""
-        names = {side: game_text(line, self.rules).split() for side, line in self.lost.items()}
-        return {side: Proven(False, losing_line=line) for side, line in names.items()}
+        lines = {
+            side: [one.lost[side] for one in self.games.values() if side in one.lost]
+            for side in SIDES
+        }
+        return {side: min(some, key=len) for side, some in lines.items() if some}
 
     @property
     def verdict(self) -> str:
         """The verdict in words, with what is not proven, and the side that nobody can hold."""
-        lost = self.lost
-        words = [verdict(self.proven)]
-        if lost:
-            words += [f"as {side} not proven" for side in SIDES if side not in lost]
+        names = {side: game_text(line, self.rules).split() for side, line in self.lost.items()}
+        words = [verdict({side: Proven(False, losing_line=line) for side, line in names.items()})]
+        if names:
+            words += [f"as {side} not proven" for side in SIDES if side not in names]
         empty = np.zeros((1, self.rules.cells), dtype=np.int8)
-        value_x = int(solve(self.rules).board_scores(empty)[0])
-        if value_x:
-            words.append(f"everybody can be beaten as {'O' if value_x > 0 else 'X'}")
+        score = int(solve(self.rules).board_scores(empty)[0])
+        if score:
+            words.append(f"everybody can be beaten as {'O' if score > 0 else 'X'}")
         return "; ".join(words)
 
     def to_json(self) -> dict[str, Any]:
-        """All of it as JSON values."""
+        """The verdict and all numbers as JSON values."""
         games = {kind: asdict(one) for kind, one in self.games.items()}
         return {"verdict": self.verdict, "games": games}
 
     def __str__(self) -> str:
         """A table of at most 80 columns."""
-        lines = [
-            f"{'its moves, in %':16}{'right':>18}{'positions':>13}{'best':>18}{'positions':>13}"
-        ]
+        columns = "{:14}{:>22}{:>11}{:>22}{:>11}"
+        lines = [columns.format("moves, in %", "right", "positions", "best", "positions")]
         for kind, one in self.games.items():
-            lines.append(
-                f"{kind}: {one.games} games, {one.different} different, {one.mistakes_text}"
-            )
-            for plies in one.right:
-                line = f"  plies {plies:6}"
-                for share in (one.right[plies], one.best[plies]):
-                    line += f"{share_text(share):>24}{share.positions if share else 0:7}"
-                lines.append(line)
+            lines.append(f"{kind}: {one.text}")
+            lines += [columns.format(f"  plies {plies}", *row) for plies, *row in one.rows]
         return "\n".join(lines)
-
-
-def share_text(found: Share | None) -> str:
-    """A share in per cent with its interval, such as "91.3 (88.0 to 94.1)"; "-" without one."""
-    if found is None:
-        return "-"
-    text = f"{100 * found.share:.1f}"
-    if found.interval is not None:
-        low, high = found.interval
-        text += f" ({100 * low:.1f} to {100 * high:.1f})"
-    return text
 
 
 def accuracy_of(
@@ -188,137 +181,107 @@ def games_accuracy(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> GamesAccuracy:
-    """The accuracy of a policy in games of one of `KINDS`: see `accuracy_of`."""
-    games = whole_number(games, "games", 1)
-    check_solvable(rules)
-    is_own = np.ones((games, rules.cells), dtype=bool)
-    if kind == PERFECT:  # every other game as X
-        is_own[::2, 1::2] = is_own[1::2, ::2] = False
-    if kind == OPENINGS:
-        is_own[:, :OPENING] = False
+    """The accuracy of a policy in games of one of `KINDS`, which are all played at once."""
+    shape = (whole_number(games, "games", 1), rules.cells)
+    solution = solve(rules)
     rng = np.random.default_rng((seed, KINDS.index(kind)))
-    played = _play(kind, policy, rules, is_own, rng, progress)
-    has_mistake = played.is_mistake.any(axis=1)
-    first = np.sort(played.is_mistake.argmax(axis=1)[has_mistake])
-    return GamesAccuracy(
-        games,
-        len(np.unique(played.moves, axis=0)),
-        _by_phase(played.right, played),
-        _by_phase(played.best, played),
-        decisive=int((has_mistake | ~np.isnan(played.right).all(axis=1)).sum()),
-        wrong=len(first),
-        first_mistake=int(first[(len(first) - 1) // 2]) if len(first) else None,
-        lost=_shortest_lost(played, is_own),
-    )
-
-
-class _Played(NamedTuple):
-    """Games, by ply: (games, cells), but boards (games, cells, cells) and outcome_x (games,).
-
-    boards: before each ply. moves: NO_CELL after the end. right, best: the policy's probability of
-    such moves, NaN where it does not move or all moves are such. is_mistake: of the policy.
-    """
-
-    boards: Boards
-    moves: NDArray[np.intp]
-    right: NDArray[np.float64]
-    best: NDArray[np.float64]
-    is_mistake: NDArray[np.bool_]
-    outcome_x: NDArray[np.int8]
-
-
-def _play(
-    kind: str,
-    policy: Policy,
-    rules: Rules,
-    is_own: NDArray[np.bool_],
-    rng: np.random.Generator,
-    progress: Progress | None,
-) -> _Played:
-    """Play games, all at once. is_own: (games, cells), the plies in which the policy moves."""
-    games = len(is_own)
-    played = _Played(
-        np.zeros((*is_own.shape, rules.cells), dtype=np.int8),
-        np.full(is_own.shape, NO_CELL, dtype=np.intp),
-        np.full(is_own.shape, np.nan),
-        np.full(is_own.shape, np.nan),
-        np.zeros(is_own.shape, dtype=bool),
-        np.zeros(games, dtype=np.int8),
-    )
-    boards = np.zeros((games, rules.cells), dtype=np.int8)
+    is_own = _own_plies(kind, shape)
+    boards = np.zeros((rules.cells + 1, *shape), dtype=np.int8)  # before each ply
+    moves = np.full(shape, NO_CELL, dtype=np.intp)
+    right, best = np.full((2, *shape), np.nan)  # shares, where there is something to lose
+    is_mistake = np.zeros(shape, dtype=bool)
+    loser = np.zeros(games, dtype=np.int8)  # a mark
     going = np.arange(games)  # the games that are not over
-    positions = 0
     for ply in range(rules.cells):
         mark = 1 if ply % 2 == 0 else -1
         own = is_own[going, ply]
-        now = boards[going]
-        played.boards[going, ply] = now
-        scores = solve(rules).move_scores(now)
+        now = boards[ply, going]
+        scores = solution.move_scores(now)
         legal = scores != NO_SCORE
         values = np.where(legal, np.sign(scores), NO_SCORE)
-        right, best = (known == known.max(axis=1, keepdims=True) for known in (values, scores))
-        others = legal if kind == OPENINGS else best
+        is_right, is_best = (one == one.max(axis=1, keepdims=True) for one in (values, scores))
+        others = legal if kind == OPENINGS else is_best
         probs = others / others.sum(axis=1, keepdims=True)
         if own.any():
             asked = policy.probs(now[own])
             probs[own] = checked_probs(asked, (int(own.sum()), rules.cells), may_be_none=True)
-        for kept, shares in ((right, played.right), (best, played.best)):
+        for kept, shares in ((is_right, right), (is_best, best)):
             has_choice = own & (legal & ~kept).any(axis=1)
             shares[going[has_choice], ply] = (probs * kept)[has_choice].sum(axis=1)
         cells = sample(probs, rng)  # `rules.cells`, which is no cell, where it makes no move
-        is_move = cells < rules.cells
-        cells[~is_move] = NO_CELL
+        cells[cells == rules.cells] = NO_CELL
+        moves[going, ply] = cells
         rows = np.arange(len(going))
-        played.is_mistake[going, ply] = own & ~(is_move & right[rows, cells])
-        played.moves[going, ply] = cells
-        is_legal = is_move & legal[rows, cells]
-        played.outcome_x[going[~is_legal]] = -mark
+        is_mistake[going, ply] = own & ~((cells != NO_CELL) & is_right[rows, cells])
+        is_legal = (cells != NO_CELL) & legal[rows, cells]
+        loser[going[~is_legal]] = mark
         going = going[is_legal]
-        boards[going, cells[is_legal]] = mark
-        results = rules.results(boards[going])
-        played.outcome_x[going] = mark * OUTCOME_NUMBERS[results]  # 0 while a game goes on
+        boards[ply + 1] = boards[ply]
+        boards[ply + 1, going, cells[is_legal]] = mark
+        results = rules.results(boards[ply + 1, going])
+        loser[going] = -mark * OUTCOME_NUMBERS[results]  # 0 while a game goes on
         going = going[results == ONGOING]
-        positions += int(own.sum())
         if progress is not None:
-            progress(kind, ply, positions)
-        if not len(going):
-            break
-    return played
+            progress(kind, ply, int((is_own & (moves != NO_CELL)).sum()))
+    has_mistake = is_mistake.any(axis=1)
+    first = np.sort(is_mistake.argmax(axis=1)[has_mistake])
+    different = len(np.unique(moves, axis=0))
+    by_game = boards[:-1].swapaxes(0, 1)
+    return GamesAccuracy(
+        games,
+        different,
+        _by_phase(right, by_game, different),
+        _by_phase(best, by_game, different),
+        decisive=int((has_mistake | ~np.isnan(right).all(axis=1)).sum()),
+        wrong=len(first),
+        first_mistake=int(first[(len(first) - 1) // 2]) if len(first) else None,
+        lost=_shortest_lost(moves, loser, is_own),
+    )
 
 
-def _by_phase(shares: NDArray[np.float64], played: _Played) -> dict[str, Share | None]:
+def _own_plies(kind: str, shape: tuple[int, int]) -> NDArray[np.bool_]:
+    """The plies (games, cells) in which the player moves; it is X in every other game."""
+    is_own = np.ones(shape, dtype=bool)
+    if kind == PERFECT:
+        is_own[::2, 1::2] = False
+        is_own[1::2, ::2] = False
+    if kind == OPENINGS:
+        is_own[:, :OPENING] = False
+    return is_own
+
+
+def _by_phase(
+    shares: NDArray[np.float64], boards: Boards, different: int
+) -> dict[str, Share | None]:
     """The mean of shares (games, cells), where they are known, in each phase of the game."""
+    found: dict[str, Share | None] = {}
     cells = shares.shape[1]
-    return {
-        f"{plies.start}-{min(plies.stop, cells) - 1}": _mean(
-            shares[:, plies.start : plies.stop],
-            played.boards[:, plies.start : plies.stop],
-            is_one_game=bool((played.moves == played.moves[0]).all()),
-        )
-        for plies in PHASES
-        if plies.start < cells
-    }
+    for plies in PHASES:
+        part = shares[:, plies.start : plies.stop]
+        known = ~np.isnan(part)
+        has_some = known.any(axis=1)
+        if plies.start >= cells:
+            continue
+        name = f"{plies.start}-{min(plies.stop, cells) - 1}"
+        found[name] = None
+        if has_some.any():
+            sums = np.nansum(part[has_some], axis=1)
+            counts = known[has_some].sum(axis=1)
+            interval = clustered_interval(sums, counts) if different > 1 else None
+            positions = len(np.unique(boards[:, plies.start : plies.stop][known], axis=0))
+            found[name] = Share(float(sums.sum() / counts.sum()), interval, positions)
+    return found
 
 
-def _mean(shares: NDArray[np.float64], boards: Boards, is_one_game: bool) -> Share | None:
-    """The mean of shares (games, plies), where they are known, with its interval."""
-    is_known = ~np.isnan(shares)
-    counts = is_known.sum(axis=1)
-    sums = np.nansum(shares, axis=1)
-    if not counts.any():
-        return None
-    interval = None if is_one_game else clustered_interval(sums[counts > 0], counts[counts > 0])
-    positions = len(np.unique(boards[is_known], axis=0))
-    return Share(float(sums.sum() / counts.sum()), interval, positions)
-
-
-def _shortest_lost(played: _Played, is_own: NDArray[np.bool_]) -> dict[str, tuple[int, ...]]:
-    """The shortest game that the policy lost as X and as O, having made all moves of that side."""
+def _shortest_lost(
+    moves: NDArray[np.intp], loser: NDArray[np.int8], is_own: NDArray[np.bool_]
+) -> dict[str, tuple[int, ...]]:
+    """The shortest game that the player lost as each side, having made all moves of it."""
     found = {}
-    lengths = (played.moves != NO_CELL).sum(axis=1)
+    lengths = (moves != NO_CELL).sum(axis=1)
     for first, side in enumerate(SIDES):
-        is_lost = is_own[:, first::2].all(axis=1) & (played.outcome_x == -mark_of(side))
+        is_lost = (loser == mark_of(side)) & is_own[:, first::2].all(axis=1)
         if is_lost.any():
             shortest = np.where(is_lost, lengths, np.inf).argmin()
-            found[side] = tuple(played.moves[shortest, : lengths[shortest]].tolist())
+            found[side] = tuple(moves[shortest, : lengths[shortest]].tolist())
     return found

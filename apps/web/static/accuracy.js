@@ -2,7 +2,7 @@
 
 import { accuracy } from "./data.js";
 import { announce, fill, html, patiently } from "./dom.js";
-import { boardName, capital, plays, plural, sentences } from "./words.js";
+import { boardName, capital, plays, sentences } from "./words.js";
 
 const BOARD = { rows: 6, cols: 7, k: 4, gravity: true };
 const ABOUT = sentences(
@@ -22,7 +22,7 @@ export function accuracySection(agent, signal) {
           fill(state, html`<span class="busy">Playing games and judging its moves …${time}</span>`),
         );
         left = answer.left;
-        fill(found, html`<p><strong>${sentences(`The games that it lost prove that it ${answer.verdict}`)}</strong></p>`, table(answer.games));
+        fill(found, html`<p><strong>${sentences(`The games that it lost prove that it ${answer.verdict}`)}</strong></p>`, table(answer.tables));
       }
       fill(state, "The brackets are 95\u00a0% intervals over the games.");
       announce("Its moves are judged.");
@@ -39,42 +39,20 @@ export function accuracySection(agent, signal) {
     </section>`;
 }
 
-function table(games) {
-  const kinds = Object.entries(games).map(([kind, one]) => {
-    const rows = Object.keys(one.right).map((plies) => html`
-      <tr>
-        <th scope="row">plies ${plies}</th>
-        ${[one.right[plies], one.best[plies]].map((share) => html`<td>${text(share)}</td><td>${share?.positions ?? 0}</td>`)}
-      </tr>`);
-    return html`
-      <tbody>
-        <tr><th scope="rowgroup" colspan="5">${capital(kind)}: ${mistakes(one)}</th></tr>
-        ${rows}
-      </tbody>`;
-  });
-  return html`
-    <div class="scroll" tabindex="0" role="region" aria-label="Its moves">
-      <table>
-        <thead>
-          <tr>
-            <td></td>
-            <th scope="col">right, %</th><th scope="col">positions</th>
-            <th scope="col">best, %</th><th scope="col">positions</th>
-          </tr>
-        </thead>
-        ${kinds}
-      </table>
-    </div>`;
-}
-
-function mistakes({ games, different, decisive, wrong, first_mistake: first }) {
-  const played = `${plural(games, "game")}, ${different} different`;
-  if (!decisive) return `${played}, with nothing to lose`;
-  return `${played}, errs in ${wrong} of ${decisive}${first === null ? "" : `, median ply ${first}`}`;
-}
-
-function text(found) {
-  if (!found) return "–";
-  const [share, low, high] = [found.share, ...(found.interval ?? [])].map((one) => (100 * one).toFixed(1));
-  return low === undefined ? share : `${share} (${low} to ${high})`;
-}
+const table = (tables) => html`
+  <div class="scroll" tabindex="0" role="region" aria-label="Its moves">
+    <table>
+      <thead>
+        <tr>
+          <th scope="col">plies</th>
+          <th scope="col">right, %</th><th scope="col">positions</th>
+          <th scope="col">best, %</th><th scope="col">positions</th>
+        </tr>
+      </thead>
+      ${tables.map(({ title, rows }) => html`
+        <tbody>
+          <tr><th scope="rowgroup" colspan="5">${capital(title)}</th></tr>
+          ${rows.map(([plies, ...cells]) => html`<tr><th scope="row">${plies}</th>${cells.map((cell) => html`<td>${cell}</td>`)}</tr>`)}
+        </tbody>`)}
+    </table>
+  </div>`;

@@ -15,7 +15,7 @@ export async function agents(signal) {
 
 export const agent = (id, signal) =>
   get(`agents/${pathOf(id)}`, signal, `There is no player “${id}” here.`);
-/** {games, verdict, left} of an agent on 6x7 with gravity; games of one more kind in each answer. */
+/** {verdict, tables, left} of an agent on 6x7 with gravity; one more table in each answer. */
 export const accuracy = (id, signal) => get(`accuracy/${pathOf(id)}`, signal);
 /** The address of a certificate as a file, or null. */
 export const certificateFile = (id) => `/api/certificates/${pathOf(id)}`;
