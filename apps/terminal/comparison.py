@@ -38,7 +38,7 @@ from tictactoe_env.exact.provable import reason_to_vary
 from tictactoe_env.exact.solver import check_solvable
 from tictactoe_env.opponents import BEST, LATEST, is_trained
 from tictactoe_env.policy import CanonicalPolicy, Policy, RandomPolicy, keeps, plays_symmetrically
-from tictactoe_env.rules import Rules
+from tictactoe_env.rules import SIDES, Rules
 from training.files import write_csv
 
 GAMES = 1000  # of a sampled result, of agents that meet too many positions for a proof
@@ -135,7 +135,8 @@ def compare(
             players["random"] = RandomPolicy(rules)
         sampled = partial(report.sampled_rates, rules=rules, games=games or GAMES, seed=game_seed)
         tables["sampled"] = report.cross_table(players, sampled)
-    report.print_results(tables, certificates, players, console)
+    beaten = [name for name, one in accuracies.items() if len(one.lost) == len(SIDES)]
+    report.print_results(tables, certificates, players, console, beaten)
     return certificates, accuracies, tables
 
 

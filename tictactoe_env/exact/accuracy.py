@@ -1,9 +1,9 @@
 """The accuracy of a player's moves, by the exact values of the positions in its own games.
 
     found = accuracy_of(policy, Rules(6, 7, 4, gravity=True))
-    print(found)                                # the verdict, and a table
-    found.games["itself"].right["0-11"].share   # of its moves in the first twelve plies
-    found.lost["X"]                             # the shortest game that it lost as X
+    print(found)        # a table
+    found.verdict       # what its lost games prove
+    found.games[ITSELF].right["0-11"].share     # of its moves in the first twelve plies
 
 It is for boards that can be solved, but are too large for a proof by reach. The games are sampled.
 What is said of a move in them is exact, and a game that the player lost proves that it can be
@@ -257,11 +257,11 @@ def _by_phase(
     found: dict[str, Share | None] = {}
     cells = shares.shape[1]
     for plies in PHASES:
+        if plies.start >= cells:
+            break
         part = shares[:, plies.start : plies.stop]
         known = ~np.isnan(part)
         has_some = known.any(axis=1)
-        if plies.start >= cells:
-            continue
         name = f"{plies.start}-{min(plies.stop, cells) - 1}"
         found[name] = None
         if has_some.any():

@@ -109,8 +109,9 @@ def clustered_interval(
     """The 95 % interval of a mean share of moves, by games: the moves of a game depend on another.
 
     It is the Wilson interval for as many independent moves as would make the mean as uncertain as
-    it is between games (their effective number: Kish 1965); for as many as there are games, where
-    these do not differ. sums, counts: (games,), of the shares and of the moves in each game.
+    it is between games (their effective number: Kish 1965), but for no more than there are; where
+    the games do not differ, for as many as there are games. sums, counts: (games,), of the shares
+    and of the moves in each game.
     """
     games = len(sums)
     rate = float(sums.sum() / counts.sum())
@@ -118,5 +119,5 @@ def clustered_interval(
     differences = sums - rate * counts
     variance = games / max(1, games - 1) * float((differences**2).sum()) / float(counts.sum()) ** 2
     if variance > 1e-12:
-        size = rate * (1 - rate) / variance
+        size = min(rate * (1 - rate) / variance, float(counts.sum()))
     return wilson_interval(rate * size, size)
