@@ -29,6 +29,7 @@ with explained("evaluate.py", "play"):
     from apps.terminal.comparison import (
         GAMES,
         HOW_TO_RAISE,
+        JUDGED,
         by_name,
         compare,
         on_board,
@@ -77,7 +78,8 @@ Games = Annotated[
     Count | None,
     Parameter(
         help="also sample so many games of each pair; where results cannot be exact, they are "
-        f"sampled anyway (default: {GAMES:,})",
+        f"sampled anyway (default: {GAMES:,}); and so many of each kind in which moves are judged "
+        f"by the truth (default: {JUDGED})",
     ),
 ]
 Epsilons = Annotated[
@@ -171,12 +173,17 @@ def evaluate_agents(
         for name, running in programs.items():
             reason = "" if max_positions else reason_to_sample(rules)
             named[name] = asked.enter_context(running.asked(answers, reason))
-        certificates, tables = compare(named, rules, limit, from_model, games, game_seed)
+        tries_all = max_positions is not None
+        certificates, accuracies, tables = compare(
+            named, rules, limit, from_model, games, game_seed, tries_all
+        )
     results: dict[str, Any] = {
         "agents": {name: certificate.to_json() for name, certificate in certificates.items()},
         "vs_minimax": report.minimax_json(certificates),
         **tables,
     }
+    if accuracies:
+        results["accuracy"] = {name: found.to_json() for name, found in accuracies.items()}
     if left_out:
         results["left_out"] = left_out
     write_json(results, json, console)

@@ -24,7 +24,7 @@ from starlette.testclient import TestClient
 from text_cases import refuses
 
 from apps.players.gallery import Gallery
-from apps.web import api, demo, server
+from apps.web import api, demo, server, work
 from apps.web.work import Processes
 from tictactoe_env.certificates.certificate import certify, read, write
 from tictactoe_env.exact.positions import positions_of
@@ -168,6 +168,15 @@ def test_a_seed_makes_the_same_move_and_draws_anew_for_each_move_of_a_game(clien
     assert len({(cell(seed, []), cell(seed, [0, 1])) for seed in range(10)}) > 4
 
 
+def test_moves_are_judged_in_one_kind_of_games_after_the_other(client, monkeypatch):
+    pytest.importorskip("bitbully")
+    monkeypatch.setattr(work, "JUDGED", 2)
+    answers = [client.get("/api/accuracy/search-depth=1").json() for _ in range(4)]
+    found = [(len(answer["tables"]), answer["left"]) for answer in answers]
+    assert found == [(1, 2), (2, 1), (3, 0), (3, 0)]
+    assert "can be beaten as X" in answers[-1]["verdict"]
+
+
 def test_a_certificate_is_a_file_to_keep_and_a_run_shows_how_it_grew(tmp_path):
     folder = run_in(tmp_path, RandomPolicy())
     rows = [{**dict.fromkeys(COLUMNS, 0), "steps": steps} for steps in (0, 10)]
@@ -231,6 +240,7 @@ REFUSED = [
     ("POST move", (b" " * 1_000 for _ in range(100)), 413, ""),
     ("GET games/1", b"", 404, "1"),
     ("GET agents/nobody", b"", 404, "'nobody'"),
+    ("GET accuracy/trie", b"", 400, "6x7"),
     ("GET certificates/models/broken.json", b"", 400, "models/broken.json"),
     ("GET move", b"", 405, ""),
     ("GET ../static/..%2fserver.py", b"", 404, ""),

@@ -31,13 +31,16 @@ from tictactoe_env.certificates.content import Certificate
 from tictactoe_env.certificates.stated import CertificateError, Stated, name_of
 from tictactoe_env.certificates.trained import certificate_of, facts_of, file_of
 from tictactoe_env.errors import printable
+from tictactoe_env.exact.accuracy import GAMES as JUDGED
+from tictactoe_env.exact.accuracy import Accuracy, accuracy_of
+from tictactoe_env.exact.connect_four import CONNECT_FOUR
 from tictactoe_env.exact.positions import TABULATED, can_enumerate
 from tictactoe_env.exact.proof import Limit, Progress, ProofLimitError
 from tictactoe_env.exact.provable import reason_to_vary
-from tictactoe_env.exact.solver import asks_library
+from tictactoe_env.exact.solver import asks_library, reason_unknown
 from tictactoe_env.opponents import BEST, LATEST, is_trained
 from tictactoe_env.policy import CanonicalPolicy, Policy, RandomPolicy, keeps, plays_symmetrically
-from tictactoe_env.rules import Rules
+from tictactoe_env.rules import SIDES, Rules
 from training.files import write_csv
 
 GAMES = 1000  # of a sampled result, of agents that meet too many positions for a proof
@@ -88,15 +91,18 @@ def compare(
     from_model: bool,
     games: int | None,
     game_seed: int,
-) -> tuple[dict[str, Certificate], dict[str, report.CrossTable]]:
+    tries_all: bool = True,
+) -> tuple[dict[str, Certificate], dict[str, Accuracy], dict[str, report.CrossTable]]:
     """Print the results of players by their names, a program's among them.
 
-    Returns the certificates of those that have one, and the cross tables by their kinds.
+    Returns the certificates of those that have one, the accuracies of others where the board can be
+    solved, and the cross tables by their kinds. tries_all: see `judged`.
     """
     console = PipedConsole()
     players: dict[str, Policy] = {}
     certificates: dict[str, Certificate] = {}
     unloaded: dict[str, str] = {}  # their certificates say all, unless they play
+    accuracies: dict[str, Accuracy] = {}
     for name, spec in named.items():
         found: Certificate | str
         if isinstance(spec, CheckedPlayer) and not spec.reason:
@@ -106,13 +112,24 @@ def compare(
             found = certificate_of(spec, rules)
         else:
             with report.proving(name, rules) as progress:
-                players[name], found = judged(spec, rules, limit, progress, from_model)
+                players[name], found = judged(spec, rules, limit, progress, from_model, tries_all)
         if isinstance(found, Certificate):
             certificates[name] = with_minimax(found)
         said_of = f"{name}: " if len(named) > 1 else ""
         report.say(f"{said_of}{verdict_text(found, rules)}", console, "bold")
         if note := note_on(name, spec, found, rules):
             report.say(note, console)
+        if isinstance(found, str) and (reason := reason_unknown(rules)):
+            report.say(f"{said_of}its moves are not judged: {reason}", console)
+        elif isinstance(found, str):
+            with report.proving(name, rules, "judging the moves of {} {}") as progress:
+                accuracies[name] = made = accuracy_of(
+                    players[name], rules, games or JUDGED, game_seed, progress
+                )
+            if made.lost:
+                words = f"the games that it lost prove that it {made.verdict}"
+                report.say(f"{said_of}{words}", console, "bold")
+            report.say(f"{made}\n", console)
     tables: dict[str, report.CrossTable] = {}
     sides = {name: certificate.sides for name, certificate in certificates.items()}
     play = games is not None or len(named) > 1 or any(len(sides[name]) > 1 for name in unloaded)
@@ -133,8 +150,9 @@ def compare(
         sampled = partial(report.sampled_rates, rules=rules, games=games, seed=game_seed)
         with Console(stderr=True).status(f"playing {games:,} games of each pair"):
             tables["sampled"] = report.cross_table(players, sampled, sides)
-    report.print_results(tables, certificates, {**named, **players}, console)
-    return certificates, tables
+    beaten = [name for name, one in accuracies.items() if len(one.lost) == len(SIDES)]
+    report.print_results(tables, certificates, {**named, **players}, console, beaten)
+    return certificates, accuracies, tables
 
 
 def is_packaged(spec: str, rules: Rules) -> bool:
@@ -164,7 +182,12 @@ def note_on(name: str, spec: str | CheckedPlayer, found: Certificate | str, rule
 
 
 def judged(
-    spec: str | CheckedPlayer, rules: Rules, limit: Limit, progress: Progress, from_model: bool
+    spec: str | CheckedPlayer,
+    rules: Rules,
+    limit: Limit,
+    progress: Progress,
+    from_model: bool,
+    tries_all: bool,
 ) -> tuple[Policy, Certificate | str]:
     """An agent's policy, and its certificate, or why there is none, so that games are sampled.
 
@@ -172,6 +195,7 @@ def judged(
     has learned from people since its training gets a new one. On boards of more than 12 cells there
     is a reason instead if the agent may vary or can meet too many positions; on smaller ones an
     agent that varies raises ValueError, as does a certificate that is wrong or beyond the limit.
+    tries_all: try proofs also on 6x7 with gravity, where most agents meet millions of positions.
     """
     if isinstance(spec, CheckedPlayer):
         if spec.reason:
@@ -196,14 +220,17 @@ def judged(
                 raise CertificateError(f"{path}: {error}") from None
         stated = certificate.stated
     policy = policy_of(spec, rules, "agent")
+    if asks_library(policy, rules):
+        return policy, "each of its moves is asked of bitbully, which may take a second"
+    if rules == CONNECT_FOUR and stated is None and not tries_all:
+        reason = "most players can meet millions of positions; --max-positions N tries a proof"
+        return policy, reason
     (name,) = report.names_of([spec])
     stated = stated or Stated.of(name_of(name), seed_of(policy))
     if rules.cells > TABULATED and (reason := reason_to_vary(policy)):
         return policy, reason
     if keeps(policy, RandomPolicy) and not can_enumerate(rules):
         return policy, "it can meet all positions"
-    if asks_library(policy, rules):
-        return policy, "each of its moves is asked of bitbully, which may take a second"
     try:
         made = certify(policy, stated.agent, rules, limit=limit, progress=progress)
     except ProofLimitError as error:

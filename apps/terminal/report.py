@@ -107,12 +107,15 @@ def _blocks(widths: Sequence[int], texts: int, width: int) -> Iterator[list[int]
 
 
 @contextmanager
-def proving(what: str, rules: Rules) -> Iterator[Progress]:
-    """A function that shows on a terminal how far a proof has come, after each ply of it."""
+def proving(what: str, rules: Rules, doing: str = "proving {} as {}") -> Iterator[Progress]:
+    """A function that shows on a terminal how far a proof has come, after each ply of it.
+
+    doing: what is done, with places for the player and for the side.
+    """
     with Console(stderr=True).status("") as status:
 
         def show(side: str, plies: int, positions: int) -> None:
-            text = f"proving {printable(what)} as {side}: ply {plies} of {rules.cells}"
+            text = f"{doing.format(printable(what), side)}: ply {plies} of {rules.cells}"
             status.update(Text(f"{text}, {positions:,} positions"))
 
         yield show
@@ -301,16 +304,18 @@ def print_results(
     found: Mapping[str, Certificate],
     players: Iterable[str],
     console: Console,
+    beaten: Collection[str] = (),
 ) -> None:
     """Print a report on each of FEW players; of several their ranking, and the cross tables.
 
     tables: "cross_table", "sampled" or both. found: the certificates of those that have one.
+    beaten: others that are proven to lose a game as X and one as O.
     """
     means = strongest_first(players, next(iter(tables.values())), found)
     if len(means) <= FEW:
         certificates([found[name] for name in means if name in found], console)
     if len(means) > 1:
-        print_ranking(means, found, console)
+        print_ranking(means, found, console, beaten)
     for name, table in tables.items():
         if (len(means) > 1 or name == "sampled") and any(table.values()):
             print_cross_table(table, means, console)
@@ -349,24 +354,32 @@ def strongest_first(
 
 
 def print_ranking(
-    means: Mapping[str, float], found: Mapping[str, Certificate], console: Console
+    means: Mapping[str, float],
+    found: Mapping[str, Certificate],
+    console: Console,
+    beaten: Collection[str] = (),
 ) -> None:
-    """Print a numbered line for each player. means, found: as those of `strongest_first`."""
+    """Print a numbered line for each player: see `strongest_first`, and `print_results`."""
     say("\nstrongest first: the proven ones, then by the column others", console)
     sides = [side for side in SIDES if any(side in one.results for one in found.values())]
     say("wins less losses in %: the mean against all others here, or against random", console)
     headings = ["player", "unbeatable as", "others", *(f"random as {side}" for side in sides)]
     rows = [
-        [label, _safe_sides(found.get(name)), signed(mean, 2), *_against_random(found, name, sides)]
+        [
+            label,
+            _safe_sides(found.get(name), name in beaten),
+            signed(mean, 2),
+            *_against_random(found, name, sides),
+        ]
         for label, (name, mean) in zip(_numbered(means), means.items(), strict=True)
     ]
     print_table(headings, rows, console, texts=2)
 
 
-def _safe_sides(found: Certificate | None) -> str:
+def _safe_sides(found: Certificate | None, is_beaten: bool) -> str:
     """The sides on which nobody can beat a player."""
     if found is None:
-        return "not proven"
+        return "none" if is_beaten else "not proven"
     return " and ".join(side for side, one in found.results.items() if one.unbeatable) or "none"
 
 

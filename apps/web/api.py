@@ -24,6 +24,8 @@ from apps.players.titles import BOARDS, GROUPS, LEARNER_ID, story_of, unit_of
 from apps.web import requests, work
 from apps.web.work import Json, Processes, TooSlowError, is_heavy, is_large
 from tictactoe_env.certificates.content import Certificate
+from tictactoe_env.exact.accuracy import GamesAccuracy
+from tictactoe_env.exact.connect_four import CONNECT_FOUR
 from tictactoe_env.exact.solver import reason_unknown
 from tictactoe_env.games.game import LARGEST, PERSON, Game, Participant
 from tictactoe_env.games.store import LISTED, GameStore
@@ -69,6 +71,7 @@ class Api:
     further: Sequence[Rules]
     # By the sha256 of a certificate, or the id of a player.
     proofs: dict[str, Json] = field(default_factory=dict)
+    accuracies: dict[str, dict[str, GamesAccuracy]] = field(default_factory=dict)
 
     def run(self, heavy: bool, function: Callable[..., Any], *asked: Any) -> Any:
         """Call a function, in a process if it is heavy, else in the thread of the request."""
@@ -106,6 +109,18 @@ class Api:
             except (ValueError, TooSlowError) as error:
                 self.proofs[key] = {"certificate": None, "reason": str(error)[:500]}
         return {**described(entry), **self.proofs[key]}
+
+    def accuracy(self, id: str) -> Json:
+        """The accuracy of an agent's moves on 6x7 with gravity: see `exact.accuracy`.
+
+        Each request plays games of one more kind, which takes seconds, until none is `left`.
+        """
+        entry = self.gallery.entry(id)
+        known = self.accuracies.setdefault(entry.sha256 or entry.id, {})
+        player = self.gallery.player(id, CONNECT_FOUR)
+        answer, games = self.run(True, work.accuracy, player, dict(known))
+        known.update(games)
+        return answer
 
     def certificate(self, id: str) -> Response:
         """The whole certificate of an agent as a file, which `evaluate.py` verifies again."""

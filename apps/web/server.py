@@ -73,6 +73,7 @@ def application(
         ("GET", "/api/games/{id}", api.game),
         ("GET", "/api/agents", api.agents),
         ("GET", "/api/agents/{id:path}", api.agent),
+        ("GET", "/api/accuracy/{id:path}", api.accuracy),
         ("GET", "/api/certificates/{id:path}", api.certificate),
     ):
         app.add_api_route(path, endpoint, methods=[method])

@@ -20,6 +20,8 @@ from anyio import CapacityLimiter
 from apps.players.gallery import Entry
 from apps.players.rounds import played, players_of
 from apps.players.seat import TABLE_CELLS, VALUES_FOLDER, Seat, Thoughts, seat_at
+from tictactoe_env.exact.accuracy import KINDS, Accuracy, GamesAccuracy, games_accuracy
+from tictactoe_env.exact.connect_four import CONNECT_FOUR
 from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.exact.proof import Limit
 from tictactoe_env.games.analysis import GameValue, analyse, verdicts
@@ -35,6 +37,7 @@ if sys.platform == "linux":
 
 Json = dict[str, Any]
 SHOWN = 40  # policies of a run
+JUDGED = 20  # games of a kind by which moves are judged
 KEPT = 32  # players in memory; a table of 3x4 takes 8 MB
 NICENESS = 5  # of a process that does heavy work
 MOST_MEMORY = 4 << 30  # bytes of such a process
@@ -130,6 +133,25 @@ def move(player: Player, rules: Rules, board: Boards, seed: Sequence[int] | None
 def thoughts(player: Player, rules: Rules, board: Boards, kind: str) -> Thoughts:
     """The probabilities and values of a player on an unfinished board."""
     return seat(player, rules).thoughts(board, kind)
+
+
+def accuracy(
+    player: Player, known: dict[str, GamesAccuracy]
+) -> tuple[Json, dict[str, GamesAccuracy]]:
+    """The accuracy of a player on 6x7 in games of one more kind, as JSON values and by kind."""
+    policy = seat(player, CONNECT_FOUR).policy
+    assert policy is not None, "it is no person"
+    left = [kind for kind in KINDS if kind not in known]
+    for kind in left[:1]:
+        known[kind] = games_accuracy(kind, policy, CONNECT_FOUR, JUDGED)
+    answer = {
+        "verdict": Accuracy(CONNECT_FOUR, known).verdict,
+        "tables": [
+            {"title": f"{kind}: {one.text}", "rows": one.rows} for kind, one in known.items()
+        ],
+        "left": len(KINDS) - len(known),
+    }
+    return answer, known
 
 
 def worths(board: Boards, rules: Rules) -> Json:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from tictactoe_env.lazy import lazy_names as _lazy_names
 
 if TYPE_CHECKING:
+    from tictactoe_env.exact.accuracy import Accuracy as Accuracy
+    from tictactoe_env.exact.accuracy import accuracy_of as accuracy_of
     from tictactoe_env.exact.best_response import BestResponse as BestResponse
     from tictactoe_env.exact.best_response import best_responses as best_responses
     from tictactoe_env.exact.evaluation import Evaluation as Evaluation
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from tictactoe_env.exact.tables import tabulate as tabulate
 else:
     _MODULES = {
+        "Accuracy": "accuracy",
         "BestResponse": "best_response",
         "BestResponsePlayer": "responses",
         "Evaluation": "evaluation",
@@ -47,6 +50,7 @@ else:
         "Result": "match",
         "Solution": "solver",
         "TabularPolicy": "tables",
+        "accuracy_of": "accuracy",
         "best_achievable": "optimality",
         "best_response_player": "responses",
         "best_responses": "best_response",

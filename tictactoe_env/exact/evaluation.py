@@ -16,7 +16,7 @@ from __future__ import annotations
 import os
 from base64 import b64encode
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import escape
 from pathlib import Path
 from textwrap import fill
@@ -24,6 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tictactoe_env.exact.accuracy import Accuracy, accuracy_of
 from tictactoe_env.exact.best_response import BestResponse, best_response, best_responses
 from tictactoe_env.exact.connect_four import CONNECT_FOUR
 from tictactoe_env.exact.match import Result, common_rules, result_of
@@ -36,12 +37,13 @@ from tictactoe_env.exact.solver import solve
 from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.exact.verdict import Proven, verdict
 from tictactoe_env.notation import game_text
-from tictactoe_env.policy import Model, Policy, RandomPolicy
+from tictactoe_env.policy import Model, Policy, RandomPolicy, as_policy
 from tictactoe_env.rules import SIDES, Rules
 
 UNTIL = ("steps", "unbeatable", "optimal")  # goals of a training
 _WINNERS: dict[int | None, str] = {1: "X", -1: "O", 0: "", None: ""}  # by X's result with best play
 _SAMPLED_GAMES = 2_000  # against random play, of a side that is not proven
+_FEW_GAMES = 100  # the same where its moves are judged, too
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,8 @@ class Evaluation:
     best_play_x: X's result if both sides play perfectly, 1 for a win, 0 for a draw and -1 for a
     loss; None if that's not known, as on most boards of more than 16 cells.
     sampled: the sides whose results come from sampled games, because nothing is proven of them.
+    accuracy: how good its moves are, in sampled games on Connect Four (6x7), where it is too large
+    for nearly all players; None elsewhere. A game that it lost there is proven, too.
     rules: the board.
     asked: the positions in which it had to move in the proof, on both sides; symmetric ones count
     once for a CanonicalPolicy. 0 in an evaluation that was read from a table of metrics.
@@ -81,6 +85,7 @@ class Evaluation:
     sampled: tuple[str, ...] = ()
     rules: Rules = Rules()
     asked: int = field(default=0, compare=False, repr=False)
+    accuracy: Accuracy | None = field(default=None, compare=False, repr=False)
 
     @property
     def unbeatable(self) -> bool:
@@ -138,11 +143,11 @@ class Evaluation:
     @property
     def verdict(self) -> str:
         """The verdict in words, such as "can be beaten as O (a1 b2 b1 a3 c1)"."""
-        return verdict(self.proven)
+        return verdict(self.proven) if self.accuracy is None else self.accuracy.verdict
 
     @property
     def proven(self) -> dict[str, Proven]:
-        """The verdict on each side that was not sampled."""
+        """The verdict on each side that was not sampled, or as which it lost a game."""
         sides = {
             "X": (self.unbeatable_x, self.optimal_x, self.always_wins_x),
             "O": (self.unbeatable_o, self.optimal_o, self.always_wins_o),
@@ -150,19 +155,20 @@ class Evaluation:
         return {
             side: Proven(*found, game_text(self._lost.get(side, ()), self.rules).split())
             for side, found in sides.items()
-            if side not in self.sampled
+            if side not in self.sampled or side in self._lost
         }
 
     @property
     def _lost(self) -> dict[str, tuple[int, ...]]:
         """The shortest game that it can lose, by side; of those with a move."""
         games = {side: response.losing_line for side, response in self.best_responses.items()}
+        if self.accuracy is not None:
+            games |= self.accuracy.lost
         return {side: game for side, game in games.items() if game}
 
     def __str__(self) -> str:
         """The verdict, and below it a table of the results: a few lines of at most 80 columns."""
-        is_proven = len(self.sampled) < len(SIDES)
-        headline = f"Proven: {self.verdict}" if is_proven else "Not proven"
+        headline = f"Proven: {self.verdict}" if self.proven else "Not proven"
         lines = [
             fill(headline, 80, subsequent_indent="  "),
             "",
@@ -180,6 +186,8 @@ class Evaluation:
             if side in self.sampled:
                 line += "  sampled games"
             lines.append(line)
+        if self.accuracy is not None:
+            lines += ["", str(self.accuracy)]
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -227,15 +235,30 @@ def evaluate(
     doesn't say `varies = ""`, it's asked for them again, on boards of more than 12 cells for a
     tenth of them. There the positions must be within `limit`: see `proof`. Raises ProofLimitError
     beyond it, and ValueError for a policy that is no function of the board.
+    On Connect Four (6x7) no proof is tried without `limit`, unless the policy is a certificate's.
+    Its results are sampled in 100 games on each side, and its moves are judged by `accuracy_of`,
+    which needs bitbully; ValueError says so.
     symmetric: whether it learned with symmetric=True. It is then asked about one image of each
     board, and its moves are turned back. By default this is so for a model of Stable-Baselines3
     that learned so, which its observation space or its environment says. A function or a network
     can't be known, and without the word its results would be those of another player.
     """
     rules = common_rules(rules, policy)
+    if limit is None and rules == CONNECT_FOUR and not hasattr(policy, "knows"):
+        return _judged(policy, rules, progress, symmetric)
     with to_be_met(policy, rules, symmetric) as player:
         sides = {side: evaluate_side(player, side, rules, limit, progress) for side in SIDES}
     return evaluation_of(sides, rules)
+
+
+def _judged(
+    policy: Policy | Model, rules: Rules, progress: Progress | None, symmetric: bool | None
+) -> Evaluation:
+    """The evaluation of a policy by sampled games, see `evaluate`."""
+    player = as_policy(policy, rules, symmetric=symmetric)
+    judged = accuracy_of(player, rules, progress=progress)
+    sides = {side: _sampled_side(player, side, rules, _FEW_GAMES) for side in SIDES}
+    return replace(evaluation_of(sides, rules), accuracy=judged)
 
 
 class SideEvaluation(NamedTuple):
@@ -291,10 +314,16 @@ def evaluate_or_sample(
                 return evaluate_side(policy, one, rules, limit, progress)
             except ProofLimitError:  # the evaluation names the side as sampled
                 pass
-        sampled = sampled_result(policy, RandomPolicy(rules), rules, _SAMPLED_GAMES, side=one)
-        return SideEvaluation(sampled.result)
+        return _sampled_side(policy, one, rules, _SAMPLED_GAMES)
 
     return evaluation_of({one: found(one) for one in SIDES}, rules)
+
+
+def _sampled_side(policy: Policy, side: str, rules: Rules, games: int) -> SideEvaluation:
+    """The results of a policy as `side` in sampled games against random play."""
+    return SideEvaluation(
+        sampled_result(policy, RandomPolicy(rules), rules, games, side=side).result
+    )
 
 
 def evaluation_of(sides: Mapping[str, SideEvaluation], rules: Rules) -> Evaluation:

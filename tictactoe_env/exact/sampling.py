@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,7 +91,9 @@ def _play(
     return outcome_x, illegal
 
 
-def wilson_interval(count: int, total: int, z: float = 1.959963984540054) -> tuple[float, float]:
+def wilson_interval(
+    count: float, total: float, z: float = 1.959963984540054
+) -> tuple[float, float]:
     """The Wilson score interval of the rate count / total, 95 % by default; the rate is in it."""
     rate = count / total
     spread = z * z / total
@@ -98,3 +101,23 @@ def wilson_interval(count: int, total: int, z: float = 1.959963984540054) -> tup
     half = z / (1 + spread) * math.sqrt(rate * (1 - rate) / total + spread / (4 * total))
     # Without rounding errors the rate would be inside anyway.
     return min(rate, max(0.0, centre - half)), max(rate, min(1.0, centre + half))
+
+
+def clustered_interval(
+    sums: NDArray[np.floating[Any]], counts: NDArray[np.integer[Any]]
+) -> tuple[float, float]:
+    """The 95 % interval of a mean share of moves, by games: the moves of a game depend on another.
+
+    It is the Wilson interval for as many independent moves as would make the mean as uncertain as
+    it is between games (their effective number: Kish 1965), but for no more than there are; where
+    the games do not differ, for as many as there are games. sums, counts: (games,), of the shares
+    and of the moves in each game.
+    """
+    games = len(sums)
+    rate = float(sums.sum() / counts.sum())
+    size = float(games)
+    differences = sums - rate * counts
+    variance = games / max(1, games - 1) * float((differences**2).sum()) / float(counts.sum()) ** 2
+    if variance > 1e-12:
+        size = min(rate * (1 - rate) / variance, float(counts.sum()))
+    return wilson_interval(rate * size, size)

@@ -35,14 +35,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     images = "it learned with symmetric=True, behind a wrapper that hides it"
     statistics = "the statistics of its VecNormalize, or none (default: those beside the model)"
     most = Limit().positions
-    larger = "end a proof of more positions (default: %(default)s)"
+    larger = f"end a proof of more positions (default: {most}; on 6x7 with gravity none is tried)"
     add("file", type=Path, metavar="FILE", help="the model, such as model.zip")
     add("--trust", action="store_true", help="read it; code in it is executed")
     add("--board", metavar="4x4x3", help=size)
     add("--gravity", action="store_true", help="pieces fall, as in Connect Four")
     add("--symmetric", action="store_true", help=images)
     add("--normalize", metavar="FILE", help=statistics)
-    add("--max-positions", type=int, default=most, metavar="N", help=larger)
+    add("--max-positions", type=int, metavar="N", help=larger)
     add("--certificate", type=Path, metavar="FILE", help="also write a certificate of its moves")
     given = in_one_line(parser).parse_args(arguments)
     if not given.trust:
@@ -57,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if given.gravity:
             rules = replace(rules, gravity=True)
         policy = model.policy(rules)
-        limit = Limit(given.max_positions)
+        limit = None if given.max_positions is None else Limit(given.max_positions)
         print(printable(model), flush=True)
         print(evaluate(policy, limit=limit))
         if given.certificate:

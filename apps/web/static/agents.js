@@ -1,5 +1,6 @@
 // The list of players, and the page of one: what is proven of it, a game that it loses, how it learned.
 
+import { accuracySection } from "./accuracy.js";
 import { beaten } from "./challenge.js";
 import { agent, agents, certificateFile } from "./data.js";
 import { html, markIcon } from "./dom.js";
@@ -77,6 +78,7 @@ export async function agentPage([id], _, signal) {
   const { certificate } = found;
   const sides = certificate ? trainedSides(certificate) : [];
   const replays = [];
+  const judging = new AbortController();
   const lost = sides.map((side) => losing(found, side, replays)).filter(Boolean);
   const why = found.broken
     ? `Its file is damaged, so it cannot play: ${found.description}`
@@ -94,8 +96,13 @@ export async function agentPage([id], _, signal) {
       <div class="said">${statement}${!found.broken && playLinks(found, lost.length === 0)}</div>
       ${lost}
       ${certificate && [resultsTable(certificate, sides), story(found), growthChart(found.steps ?? [], sides, found.unit), historyChart(found.history, found.unit), proof(found)]}
+      ${!found.broken && accuracySection(found, judging.signal)}
     </div>`;
-  return { title: found.label, element, leave: () => replays.forEach((replay) => replay.leave()) };
+  const leave = () => {
+    judging.abort();
+    replays.forEach((replay) => replay.leave());
+  };
+  return { title: found.label, element, leave };
 }
 
 /** The sides of a certificate that an agent was trained to play. */

@@ -15,6 +15,8 @@ export async function agents(signal) {
 
 export const agent = (id, signal) =>
   get(`agents/${pathOf(id)}`, signal, `There is no player “${id}” here.`);
+/** {verdict, tables, left} of an agent on 6x7 with gravity; one more table in each answer. */
+export const accuracy = (id, signal) => get(`accuracy/${pathOf(id)}`, signal);
 /** The address of a certificate as a file, or null. */
 export const certificateFile = (id) => `/api/certificates/${pathOf(id)}`;
 /** The address of a picture of a QR code, or null. */

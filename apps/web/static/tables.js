@@ -23,6 +23,9 @@ export const here = () => location.hash.slice(1) || "/";
 export const agents = async () => tables;
 export const agent = async (id) => found(tables.agents, id, `There is no player “${id}” here.`);
 
+/** Nobody plays on 6x7 here. */
+export const accuracy = async () => null;
+
 /** The address of a trained player's whole certificate as a file; of others the moves are rounded. */
 export function certificateFile(id) {
   const { kind, certificate } = tables.agents.find((one) => one.id === id);
