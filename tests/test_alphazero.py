@@ -10,7 +10,9 @@ from learners import board as board_of
 from sample_players import random_boards
 
 import agents
+from tictactoe_env.exact import solve
 from tictactoe_env.notation import parse_game
+from tictactoe_env.observation import observe
 from tictactoe_env.rules import Rules, to_move
 
 MODULE = agents.module("alphazero")
@@ -103,6 +105,30 @@ def test_the_search_of_many_boards_is_that_of_a_plain_search(rules, is_self_play
         np.testing.assert_allclose(found.values[number], value, atol=1e-4)
 
 
+@pytest.mark.parametrize("rules", [Rules(), Rules(4, 4, 4, gravity=True)], ids=str)
+def test_a_solver_is_right_where_it_comes_to_the_end_of_all_games(rules):
+    """With a sign wrong, or a result kept too early, a value would be another one."""
+    boards = random_boards(rules, 400)
+    boards = boards[np.count_nonzero(boards == 0, axis=1) <= 4]
+    network = MODULE.Network(MODULE.Config(**rules.to_json(), hidden=(16,)))
+    exact = solve(rules)
+    for rng in (None, np.random.default_rng(0)):
+        found = MODULE.search(network, boards, 150, rng, mcts_solver=True)
+        np.testing.assert_array_equal(found.values, np.sign(exact.board_scores(boards)))
+        optimal = exact.optimal(boards)
+        assert (found.policies[~optimal] < 0.5).all()
+        if rng is None:
+            assert optimal[np.arange(len(boards)), found.moves].all()
+
+
+def test_the_network_sees_the_free_cells_that_complete_a_line():
+    board = board_of("XX./O.O/...")
+    planes = torch.from_numpy(observe(board, Rules(), "planes")).flatten(2).float()
+    own, other = MODULE.threats_of(planes, MODULE.lines_of(Rules()))[0]
+    assert own.nonzero().flatten().tolist() == [2]
+    assert other.nonzero().flatten().tolist() == [4]
+
+
 def test_a_player_with_a_search_moves_alike_whatever_boards_are_asked_with_it():
     small = {"hidden": (16,), "games": 8, "updates": 4, "self_play_simulations": 2}
     learner = MODULE.begin(MODULE.Config(rows=4, cols=4, k=4, **small))
@@ -130,7 +156,7 @@ def begin(**options):
     return MODULE.begin(MODULE.Config(**small, **options))
 
 
-def scripted(network, boards, simulations, rng):
+def scripted(network, boards, *_):
     """A search that finds the next moves of GAMES, sure of them, and the value 0.5."""
     ply = np.count_nonzero(boards[0])
     games = [parse_game(game, RULES) for game in GAMES]
@@ -233,3 +259,26 @@ def test_with_to_win_positions_in_which_it_can_draw_are_counterexamples_too():
         learner.find_counterexamples()
         found[to_win] = learner.counterexamples
     assert 0 < found[False] < found[True]
+
+
+def test_the_counterexamples_of_the_truth_are_the_boards_where_its_search_errs():
+    config = MODULE.Config(
+        **Rules(4, 4, 4, gravity=True).to_json(),
+        hidden=(8,),
+        games=32,
+        self_play_simulations=2,
+        rounds_per_proof=1,
+        truth_positions=100_000,
+        counterexamples=0.5,
+    )
+    learner = MODULE.begin(config)
+    learner.advance(32)
+    (round_of_games,) = learner.memory
+    right = solve(config.rules).optimal(round_of_games.boards)
+    moves = round_of_games.policies.argmax(axis=1)
+    wrong = round_of_games.boards[~right[np.arange(len(moves)), moves]]
+    (found,) = learner.beatable
+    assert 0 < len(found) == learner.counterexamples
+    assert {board.tobytes() for board in found} == {board.tobytes() for board in wrong}
+    with pytest.raises(ValueError, match="5x5"):
+        MODULE.begin(config.replace(rows=5, cols=5))
