@@ -33,6 +33,7 @@ without noise.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
@@ -135,6 +136,11 @@ class Config(BoardConfig):
     )
     mcts_solver: bool = option(
         False, "Whether a search keeps results of which it is sure.", rare=True
+    )
+    value_scale: Positive = option(
+        VALUE_SCALE,
+        f"Weight of values in the search of the player; in self-play it is {VALUE_SCALE}.",
+        rare=True,
     )
     threats: bool = option(
         False, "Whether the network sees which free cells would complete a line.", rare=True
@@ -250,15 +256,16 @@ def search(
     simulations: int,
     rng: np.random.Generator | None = None,
     mcts_solver: bool = False,
+    value_scale: float = VALUE_SCALE,
 ) -> SearchResult:
     """Search the moves of B boards (B, cells), each in a tree of its own, all at the same time.
 
     rng: draws the Gumbel noise of self-play; without it there is no noise. mcts_solver: whether
-    results that are certain are kept: see `settle`.
+    results that are certain are kept: see `settle`. value_scale: see `Tree`.
     """
     legal = network.rules.legal_cells(boards)
     noise = np.zeros(boards.shape) if rng is None else rng.gumbel(size=boards.shape)
-    tree = Tree(len(boards), simulations + 1, network.rules)
+    tree = Tree(len(boards), simulations + 1, network.rules, value_scale)
     every_tree = np.arange(len(boards))
     add_node(tree, network, every_tree, 0, boards)
     for simulation in range(simulations):
@@ -291,10 +298,12 @@ class Tree:
     children: (B, nodes, cells) the node after each move; 0 if there is none yet.
     visits: (B, nodes, cells) the number of simulations through each move.
     totals: (B, nodes, cells) the sum of their values, for the side that makes the move.
+    value_scale: the weight of values beside log P, in the improved policy.
     """
 
-    def __init__(self, count: int, nodes: int, rules: Rules):
+    def __init__(self, count: int, nodes: int, rules: Rules, value_scale: float):
         self.rules = rules
+        self.value_scale = value_scale
         of_moves = (count, nodes, rules.cells)
         self.boards = np.zeros(of_moves, dtype=np.int8)
         self.results = np.full((count, nodes), np.nan, dtype=np.float32)
@@ -347,7 +356,7 @@ def improved(tree: Tree, trees: Any, nodes: Any) -> Improved:
     node_value = (predicted + all_totals) / (1 + all_visits)
     means = totals / np.maximum(visits, 1)  # without visits 0 / 1, which is not used
     values = np.where(visits > 0, means, node_value)
-    scale = VALUE_SCALE * (FIRST_VISITS + visits.max(axis=1, keepdims=True))
+    scale = tree.value_scale * (FIRST_VISITS + visits.max(axis=1, keepdims=True))
     logits = tree.log_p[trees, nodes] + scale * (values + 1) / 2  # values from 0 to 1
     policies = torch.from_numpy(logits).softmax(dim=1).numpy()
     return Improved(logits, policies, values)
@@ -499,11 +508,15 @@ def player(config: Config, model: Arrays) -> TabularPolicy | LivePolicy:
             return log_p
         boards = boards_of(planes)
         parts = np.array_split(boards, 1 + len(boards) // SEARCHED_AT_ONCE)
-        found = [
-            search(network, one, config.simulations, mcts_solver=config.mcts_solver)
-            for one in parts
-        ]
-        cells = torch.from_numpy(np.concatenate([one.moves for one in found]))
+        searched = partial(
+            search,
+            network,
+            simulations=config.simulations,
+            mcts_solver=config.mcts_solver,
+            value_scale=config.value_scale,
+        )
+        moves = [searched(part).moves for part in parts]
+        cells = torch.from_numpy(np.concatenate(moves))
         return torch.nn.functional.one_hot(cells, rules.cells).float()
 
     live = SymmetricNetwork(NetworkPolicy(rules, scores, model))

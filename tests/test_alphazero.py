@@ -21,6 +21,8 @@ MODULE = agents.module("alphazero")
 class Node:
     """A node of a tree that grows by recursion; its values are those of the side to move."""
 
+    value_scale = 0.1
+
     def __init__(self, board, network):
         lines = [{int(board[cell]) for cell in line} for line in network.rules.lines]
         self.board = board
@@ -41,7 +43,7 @@ class Node:
         return len(self.children[cell].values) if cell in self.children else 0
 
     def sums(self):
-        scale = 0.1 * (50 + max(map(self.visits, self.free)))
+        scale = self.value_scale * (50 + max(map(self.visits, self.free)))
         return {cell: self.log_p[cell] + scale * (self.worth(cell) + 1) / 2 for cell in self.free}
 
     def shares(self):
@@ -84,7 +86,8 @@ class Node:
 
 @pytest.mark.parametrize("is_self_play", [False, True])
 @pytest.mark.parametrize("rules", [Rules(), Rules(3, 5, 3), Rules(4, 4, 4)], ids=str)
-def test_the_search_of_many_boards_is_that_of_a_plain_search(rules, is_self_play):
+def test_the_search_of_many_boards_is_that_of_a_plain_search(rules, is_self_play, monkeypatch):
+    monkeypatch.setattr(Node, "value_scale", 0.1 if is_self_play else 0.3)
     size = {"rows": rules.rows, "cols": rules.cols, "k": rules.k, "hidden": (16,)}
     network = MODULE.Network(MODULE.Config(**size))
     with torch.no_grad():
@@ -92,7 +95,7 @@ def test_the_search_of_many_boards_is_that_of_a_plain_search(rules, is_self_play
             weights *= 3  # values and probabilities that differ
     boards = random_boards(rules, 12)
     rng = np.random.default_rng(5) if is_self_play else None
-    found = MODULE.search(network, boards, 24, rng)
+    found = MODULE.search(network, boards, 24, rng, value_scale=Node.value_scale)
     noise = np.random.default_rng(5).gumbel(size=boards.shape) * is_self_play
     for number, board in enumerate(boards):
         root = Node(board, network)
