@@ -21,6 +21,10 @@ What differs from the papers:
 - On larger boards the network that plays is a moving average of the one that learns, and half of
   the games begin where it can still be beaten, as its last proofs have found. With gravity it is
   four fifths of the games, and some of the proofs are of the search.
+- Options for Connect Four on 6x7, where no proof fits. With `truth_positions` a solver of the game
+  is asked about some positions of the games, and later games begin where the search erred. The
+  solver's values are no targets. With `threats` the network sees the cells that complete a line.
+  With `mcts_solver` a search keeps the results of which it is sure.
 
 The player makes the network's most likely move or, with `simulations`, the best move of a search
 without noise.
@@ -29,6 +33,7 @@ without noise.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
@@ -39,6 +44,7 @@ from numpy.typing import NDArray
 from tictactoe_env.exact import Limit, TabularPolicy, tabulate
 from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.exact.responses import kept_counterexamples, response_to_learner
+from tictactoe_env.exact.solver import check_solvable, solve
 from tictactoe_env.observation import observe
 from tictactoe_env.rules import MAX_BITS, ONGOING, OUTCOME_NUMBERS, Boards, Rules, to_move
 from tictactoe_env.starts import ExploringStarts
@@ -62,6 +68,9 @@ SEARCH = {  # ranges for `train.py alphazero --optimize`; the tree search is not
 MOST_CONSIDERED = 16  # moves of the root in the first quarter of a search
 VALUE_SCALE = 0.1  # as in mctx
 FIRST_VISITS = 50  # as in mctx, where it's called maxvisit_init
+SLOW_MARKS = range(12, 18)  # the truth of 6x7 takes 10 to 100 ms with so many, else 8 at most
+SLOW_SHARE = 1 / 16  # positions with so many that are asked, as a share of the others
+SURE = 1_000.0  # log P of a move that is known to win; of one that loses it is the negative
 SEARCHED_AT_ONCE = 1_024  # boards that a player searches at once: each has a tree in memory
 
 Floats = NDArray[np.float32]
@@ -119,6 +128,23 @@ class Config(BoardConfig):
         rare=True,
     )
     proof_positions: Count = option(3_000_000, "Positions beyond which a side is not proven.")
+    truth_positions: Natural = option(
+        0,
+        "Positions of which the exact solution is asked instead of a proof; games then begin where "
+        "the search errs. 0 for proofs.",
+        rare=True,
+    )
+    mcts_solver: bool = option(
+        False, "Whether a search keeps results of which it is sure.", rare=True
+    )
+    value_scale: Positive = option(
+        VALUE_SCALE,
+        f"Weight of values in the search of the player; in self-play it is {VALUE_SCALE}.",
+        rare=True,
+    )
+    threats: bool = option(
+        False, "Whether the network sees which free cells would complete a line.", rare=True
+    )
     averaging: Share = option(
         0.0,
         "Share of its weights that the network that plays keeps at each update of the one that "
@@ -145,13 +171,20 @@ class Prediction(NamedTuple):
 
 
 class Network(torch.nn.Module):
-    """A perceptron with an output for each cell, and a last one for the value."""
+    """A perceptron with an output for each cell, and a last one for the value.
+
+    Its inputs are the own marks and the other side's. With `threats` these are followed by the
+    cells that would complete a line of each, and by the legal moves.
+    """
 
     def __init__(self, config: Config):
         super().__init__()
         use_torch("cpu", threads=1)
         self.rules = config.rules
-        sizes = (2 * config.rules.cells, *config.hidden)
+        self.threats = config.threats
+        self.lines = lines_of(config.rules)
+        planes = 5 if config.threats else 2
+        sizes = (planes * config.rules.cells, *config.hidden)
         self.layers = torch.nn.Sequential()
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(config.seed)
@@ -162,11 +195,35 @@ class Network(torch.nn.Module):
 
     def forward(self, planes: torch.Tensor) -> Prediction:
         """Tensors for boards as planes (B, 2, rows, cols), with the side to move in plane 0."""
-        outputs = self.layers(planes.flatten(1).float())
         illegal = illegal_cells(planes, self.rules)
+        marks = planes.flatten(2).float()
+        inputs = marks.flatten(1)
+        if self.threats:
+            completing = threats_of(marks, self.lines).flatten(1)
+            inputs = torch.cat([inputs, completing, ~illegal], dim=1)
+        outputs = self.layers(inputs)
         logits = outputs[:, :-1].masked_fill(illegal, torch.finfo(outputs.dtype).min)
         values = outputs[:, -1].tanh()
         return Prediction(logits.log_softmax(dim=1), values)
+
+
+def lines_of(rules: Rules) -> torch.Tensor:
+    """The lines (L, cells) of a board, 1.0 on the cells of each."""
+    lines = torch.zeros(len(rules.lines), rules.cells)
+    for line, cells in zip(lines, rules.lines, strict=True):
+        line[list(cells)] = 1
+    return lines
+
+
+def threats_of(marks: torch.Tensor, lines: torch.Tensor) -> torch.Tensor:
+    """The free cells that would complete a line: (B, 2, cells) float, of marks of the same shape.
+
+    lines: (L, cells). Plane 0 has those of the side to move, plane 1 those of the other side.
+    """
+    missing = lines.sum(dim=1) - marks @ lines.T  # (B, 2, L)
+    free = 1 - marks.sum(dim=1, keepdim=True)
+    completing = (missing == 1).float() @ lines > 0  # a taken last cell is left out below
+    return completing * free
 
 
 def predict(network: Network, boards: Boards) -> Prediction:
@@ -194,15 +251,21 @@ class SearchResult(NamedTuple):
 
 
 def search(
-    network: Network, boards: Boards, simulations: int, rng: np.random.Generator | None = None
+    network: Network,
+    boards: Boards,
+    simulations: int,
+    rng: np.random.Generator | None = None,
+    mcts_solver: bool = False,
+    value_scale: float = VALUE_SCALE,
 ) -> SearchResult:
     """Search the moves of B boards (B, cells), each in a tree of its own, all at the same time.
 
-    rng: draws the Gumbel noise of self-play; without it there is no noise.
+    rng: draws the Gumbel noise of self-play; without it there is no noise. mcts_solver: whether
+    results that are certain are kept: see `settle`. value_scale: see `Tree`.
     """
     legal = network.rules.legal_cells(boards)
     noise = np.zeros(boards.shape) if rng is None else rng.gumbel(size=boards.shape)
-    tree = Tree(len(boards), simulations + 1, network.rules)
+    tree = Tree(len(boards), simulations + 1, network.rules, value_scale)
     every_tree = np.arange(len(boards))
     add_node(tree, network, every_tree, 0, boards)
     for simulation in range(simulations):
@@ -211,6 +274,8 @@ def search(
         path = select(tree, root_moves(tree, legal, noise, considered))
         values = expand(tree, network, path, node=simulation + 1)
         backup(tree, path, values)
+        if mcts_solver:
+            settle(tree, path)
     found = improved(tree, *ROOT)
     return SearchResult(
         moves=(noise + found.logits).argmax(axis=1),
@@ -233,10 +298,12 @@ class Tree:
     children: (B, nodes, cells) the node after each move; 0 if there is none yet.
     visits: (B, nodes, cells) the number of simulations through each move.
     totals: (B, nodes, cells) the sum of their values, for the side that makes the move.
+    value_scale: the weight of values beside log P, in the improved policy.
     """
 
-    def __init__(self, count: int, nodes: int, rules: Rules):
+    def __init__(self, count: int, nodes: int, rules: Rules, value_scale: float):
         self.rules = rules
+        self.value_scale = value_scale
         of_moves = (count, nodes, rules.cells)
         self.boards = np.zeros(of_moves, dtype=np.int8)
         self.results = np.full((count, nodes), np.nan, dtype=np.float32)
@@ -289,7 +356,7 @@ def improved(tree: Tree, trees: Any, nodes: Any) -> Improved:
     node_value = (predicted + all_totals) / (1 + all_visits)
     means = totals / np.maximum(visits, 1)  # without visits 0 / 1, which is not used
     values = np.where(visits > 0, means, node_value)
-    scale = VALUE_SCALE * (FIRST_VISITS + visits.max(axis=1, keepdims=True))
+    scale = tree.value_scale * (FIRST_VISITS + visits.max(axis=1, keepdims=True))
     logits = tree.log_p[trees, nodes] + scale * (values + 1) / 2  # values from 0 to 1
     policies = torch.from_numpy(logits).softmax(dim=1).numpy()
     return Improved(logits, policies, values)
@@ -388,6 +455,31 @@ def backup(tree: Tree, path: list[Step], values: Floats) -> None:
         tree.totals[step] += values[step.trees]
 
 
+def settle(tree: Tree, path: list[Step]) -> None:
+    """Keep the results on a path that are certain now, as in MCTS-Solver (Winands et al. 2008).
+
+    A node is won if one of its moves wins, and has the result of its best move once the results of
+    all are known; no simulation goes beyond it. Of a move with a known result the mean value is
+    this result, and the improved policy makes it always if it wins, and last if it loses.
+    """
+    for step in reversed(path):
+        results = -tree.results[step.trees, tree.children[step]]  # for the side that moves
+        known = np.flatnonzero(~np.isnan(results))
+        if len(known) == 0:
+            continue
+        moves = Step(step.trees[known], step.nodes[known], step.cells[known])
+        results = results[known]
+        tree.totals[moves] = results * tree.visits[moves]
+        tree.log_p[moves] = np.where(results == 0, tree.log_p[moves], results * SURE)
+        trees, nodes = moves.trees, moves.nodes
+        children = tree.children[trees, nodes]
+        of_all = -tree.results[trees[:, None], children]
+        of_all[children == 0] = np.nan
+        of_all[tree.log_p[trees, nodes] < -2 * SURE] = -1  # illegal moves
+        won = (of_all == 1).any(axis=1)
+        tree.results[trees, nodes] = np.where(won, 1, of_all.max(axis=1))  # NaN if one is NaN
+
+
 def results_of(boards: Boards, rules: Rules) -> Floats:
     """The results of boards (B, cells) for the sides to move: 1, 0 or -1; NaN if unfinished."""
     outcomes = rules.results(boards)  # for the sides that moved last
@@ -416,7 +508,14 @@ def player(config: Config, model: Arrays) -> TabularPolicy | LivePolicy:
             return log_p
         boards = boards_of(planes)
         parts = np.array_split(boards, 1 + len(boards) // SEARCHED_AT_ONCE)
-        moves = [search(network, part, config.simulations).moves for part in parts]
+        searched = partial(
+            search,
+            network,
+            simulations=config.simulations,
+            mcts_solver=config.mcts_solver,
+            value_scale=config.value_scale,
+        )
+        moves = [searched(part).moves for part in parts]
         cells = torch.from_numpy(np.concatenate(moves))
         return torch.nn.functional.one_hot(cells, rules.cells).float()
 
@@ -457,7 +556,7 @@ class AlphaZero(Learner):
 
     memory: one entry for each round. beatable: one entry for each of the last 16 proofs, the boards
     (N, cells) from which the network could be beaten. counterexamples: how many of these the newest
-    proof has found; -1 if there is none.
+    proof has found; -1 if there is none. With `truth_positions` see `mistakes` in place of proofs.
     """
 
     STATE = ("memory", "beatable", "counterexamples", "losses", "rng")
@@ -465,6 +564,8 @@ class AlphaZero(Learner):
     def __init__(self, config: Config):
         self.config = config
         self.rules = config.rules
+        if config.truth_positions:
+            check_solvable(self.rules)
         self.network = Network(config)
         self.student = Network(config)
         self.rng = np.random.default_rng(config.seed)
@@ -500,7 +601,8 @@ class AlphaZero(Learner):
         turns = []
         while len(games):
             now = boards[games]
-            found = search(self.network, now, config.self_play_simulations, self.rng)
+            simulations = config.self_play_simulations
+            found = search(self.network, now, simulations, self.rng, config.mcts_solver)
             turns.append((games, now, found))
             movers = to_move(now)
             boards[games, found.moves] = movers
@@ -570,8 +672,13 @@ class AlphaZero(Learner):
         With `proofs_per_search` some proofs are of the search instead, which meets other positions
         than the network, and errs in others. They take longer. With `to_win` a draw counts as
         beaten. A side whose proof would be beyond the limit adds none.
+
+        With `truth_positions` nothing is proven: see `mistakes`.
         """
         config = self.config
+        if config.truth_positions:
+            self.remember([self.mistakes()])
+            return
         limit = Limit(config.proof_positions)
         proofs = self.steps // (config.rounds_per_proof * config.games)
         simulations = 0
@@ -584,6 +691,28 @@ class AlphaZero(Learner):
             response = response_to_learner(asked, self.rules, (side,), limit=limit, targets=targets)
             if response is not None:
                 found.append(response.counterexamples)
+        self.remember(found)
+
+    def mistakes(self) -> Boards:
+        """Boards (N, cells) of the newest games where the best move of the search is wrong.
+
+        A wrong move turns a win into a draw or a loss, or a draw into a loss. The positions are
+        drawn, each once; few of them have as many marks as make the truth slow.
+        """
+        newest = self.memory[-1]
+        boards, first = np.unique(newest.boards, axis=0, return_index=True)
+        moves = newest.policies[first].argmax(axis=1)
+        is_slow = np.isin(np.count_nonzero(boards, axis=1), SLOW_MARKS)
+        most = self.config.truth_positions
+        quick = self.rng.permutation(np.flatnonzero(~is_slow))[:most]
+        slow = self.rng.permutation(np.flatnonzero(is_slow))[: int(most * SLOW_SHARE)]
+        asked = np.concatenate([quick, slow])
+        optimal = solve(self.rules).optimal(boards[asked])
+        is_right = np.take_along_axis(optimal, moves[asked, None], axis=1)[:, 0]
+        return boards[asked[~is_right]]
+
+    def remember(self, found: list[Boards]) -> None:
+        """Remember the counterexamples (N, cells) of each source, if there is any."""
         self.counterexamples = -1
         if found:
             boards = np.concatenate(found)

@@ -10,7 +10,9 @@ from learners import board as board_of
 from sample_players import random_boards
 
 import agents
+from tictactoe_env.exact import solve
 from tictactoe_env.notation import parse_game
+from tictactoe_env.observation import observe
 from tictactoe_env.rules import Rules, to_move
 
 MODULE = agents.module("alphazero")
@@ -18,6 +20,8 @@ MODULE = agents.module("alphazero")
 
 class Node:
     """A node of a tree that grows by recursion; its values are those of the side to move."""
+
+    value_scale = 0.1
 
     def __init__(self, board, network):
         lines = [{int(board[cell]) for cell in line} for line in network.rules.lines]
@@ -39,7 +43,7 @@ class Node:
         return len(self.children[cell].values) if cell in self.children else 0
 
     def sums(self):
-        scale = 0.1 * (50 + max(map(self.visits, self.free)))
+        scale = self.value_scale * (50 + max(map(self.visits, self.free)))
         return {cell: self.log_p[cell] + scale * (self.worth(cell) + 1) / 2 for cell in self.free}
 
     def shares(self):
@@ -82,7 +86,8 @@ class Node:
 
 @pytest.mark.parametrize("is_self_play", [False, True])
 @pytest.mark.parametrize("rules", [Rules(), Rules(3, 5, 3), Rules(4, 4, 4)], ids=str)
-def test_the_search_of_many_boards_is_that_of_a_plain_search(rules, is_self_play):
+def test_the_search_of_many_boards_is_that_of_a_plain_search(rules, is_self_play, monkeypatch):
+    monkeypatch.setattr(Node, "value_scale", 0.1 if is_self_play else 0.3)
     size = {"rows": rules.rows, "cols": rules.cols, "k": rules.k, "hidden": (16,)}
     network = MODULE.Network(MODULE.Config(**size))
     with torch.no_grad():
@@ -90,7 +95,7 @@ def test_the_search_of_many_boards_is_that_of_a_plain_search(rules, is_self_play
             weights *= 3  # values and probabilities that differ
     boards = random_boards(rules, 12)
     rng = np.random.default_rng(5) if is_self_play else None
-    found = MODULE.search(network, boards, 24, rng)
+    found = MODULE.search(network, boards, 24, rng, value_scale=Node.value_scale)
     noise = np.random.default_rng(5).gumbel(size=boards.shape) * is_self_play
     for number, board in enumerate(boards):
         root = Node(board, network)
@@ -101,6 +106,30 @@ def test_the_search_of_many_boards_is_that_of_a_plain_search(rules, is_self_play
         np.testing.assert_allclose(found.policies[number], shares, atol=1e-4)
         value = sum(share * root.worth(cell) for cell, share in root.shares().items())
         np.testing.assert_allclose(found.values[number], value, atol=1e-4)
+
+
+@pytest.mark.parametrize("rules", [Rules(), Rules(4, 4, 4, gravity=True)], ids=str)
+def test_a_solver_is_right_where_it_comes_to_the_end_of_all_games(rules):
+    """With a sign wrong, or a result kept too early, a value would be another one."""
+    boards = random_boards(rules, 400)
+    boards = boards[np.count_nonzero(boards == 0, axis=1) <= 4]
+    network = MODULE.Network(MODULE.Config(**rules.to_json(), hidden=(16,)))
+    exact = solve(rules)
+    for rng in (None, np.random.default_rng(0)):
+        found = MODULE.search(network, boards, 150, rng, mcts_solver=True)
+        np.testing.assert_array_equal(found.values, np.sign(exact.board_scores(boards)))
+        optimal = exact.optimal(boards)
+        assert (found.policies[~optimal] < 0.5).all()
+        if rng is None:
+            assert optimal[np.arange(len(boards)), found.moves].all()
+
+
+def test_the_network_sees_the_free_cells_that_complete_a_line():
+    board = board_of("XX./O.O/...")
+    planes = torch.from_numpy(observe(board, Rules(), "planes")).flatten(2).float()
+    own, other = MODULE.threats_of(planes, MODULE.lines_of(Rules()))[0]
+    assert own.nonzero().flatten().tolist() == [2]
+    assert other.nonzero().flatten().tolist() == [4]
 
 
 def test_a_player_with_a_search_moves_alike_whatever_boards_are_asked_with_it():
@@ -130,7 +159,7 @@ def begin(**options):
     return MODULE.begin(MODULE.Config(**small, **options))
 
 
-def scripted(network, boards, simulations, rng):
+def scripted(network, boards, *_):
     """A search that finds the next moves of GAMES, sure of them, and the value 0.5."""
     ply = np.count_nonzero(boards[0])
     games = [parse_game(game, RULES) for game in GAMES]
@@ -233,3 +262,26 @@ def test_with_to_win_positions_in_which_it_can_draw_are_counterexamples_too():
         learner.find_counterexamples()
         found[to_win] = learner.counterexamples
     assert 0 < found[False] < found[True]
+
+
+def test_the_counterexamples_of_the_truth_are_the_boards_where_its_search_errs():
+    config = MODULE.Config(
+        **Rules(4, 4, 4, gravity=True).to_json(),
+        hidden=(8,),
+        games=32,
+        self_play_simulations=2,
+        rounds_per_proof=1,
+        truth_positions=100_000,
+        counterexamples=0.5,
+    )
+    learner = MODULE.begin(config)
+    learner.advance(32)
+    (round_of_games,) = learner.memory
+    right = solve(config.rules).optimal(round_of_games.boards)
+    moves = round_of_games.policies.argmax(axis=1)
+    wrong = round_of_games.boards[~right[np.arange(len(moves)), moves]]
+    (found,) = learner.beatable
+    assert 0 < len(found) == learner.counterexamples
+    assert {board.tobytes() for board in found} == {board.tobytes() for board in wrong}
+    with pytest.raises(ValueError, match="5x5"):
+        MODULE.begin(config.replace(rows=5, cols=5))
