@@ -43,7 +43,7 @@ for path in before.glob("*.certificate.json"):
 for name in trained.trained_names():
     content = trained.certificate_of(name).to_json()
     (after / f"{name}.packed").write_text(json.dumps(content))
-for rules in (Rules(4, 4, 4), Rules(5, 5, 4)):
+for rules in (Rules(4, 4, 4), Rules(5, 5, 4), Rules(6, 7, 4, gravity=True)):
     for name in trained.trained_names(rules):
         found = trained.certificate_of(name, rules)
         certificates.write(found, after / (name + trained.ending(rules)))
