@@ -50,27 +50,26 @@ class Strategy:
 
     def moves(self, boards: Boards) -> NDArray[np.intp]:
         """The columns (B,) of the strategy on boards (B, 42) that it knows."""
-        mirrored = boards.reshape(-1, RULES.rows, RULES.cols)[:, :, ::-1].reshape(boards.shape)
-        keys, images = (_keys(both) for both in (boards, mirrored))
-        key = np.minimum(keys, images)
+        key, is_mirrored = keys_of(boards)
         rows = np.searchsorted(self.keys, key).clip(max=len(self.keys) - 1)
         if not np.array_equal(self.keys[rows], key):
             raise ValueError(
                 f"the strategy has no move in {np.sum(self.keys[rows] != key):,} positions"
             )
         columns = self.columns[rows].astype(np.intp)
-        return np.where(images < keys, RULES.cols - 1 - columns, columns)
+        return np.where(is_mirrored, RULES.cols - 1 - columns, columns)
 
 
-def _keys(boards: Boards) -> NDArray[np.uint64]:
-    """All pieces plus those of X, as bits: (B,)."""
-    found: NDArray[np.uint64] = (boards != 0) @ _PLACES + (boards == 1) @ _PLACES
-    return found
+def keys_of(boards: Boards) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
+    """The keys (B,) of boards (B, 42), and where they are those of the mirror images."""
+    mirrored = boards.reshape(-1, RULES.rows, RULES.cols)[:, :, ::-1].reshape(boards.shape)
+    keys, images = ((one != 0) @ _PLACES + (one == 1) @ _PLACES for one in (boards, mirrored))
+    return np.minimum(keys, images), images < keys
 
 
 def certified(file: Path) -> Certificate:
     """The certificate of the strategy in a file, as X. ValueError if it misses a position."""
-    with np.load(file) as arrays:
+    with np.load(file, allow_pickle=False) as arrays:
         player = Strategy(arrays["keys"], arrays["columns"])
     return certify(CanonicalPolicy(player, RULES), NAME, RULES, sides=("X",))
 
