@@ -12,11 +12,12 @@ import secrets
 import sys
 from collections.abc import Sequence
 
+from tictactoe_env.certificates.trained import home_of, trained_names
 from tictactoe_env.errors import in_one_line, printable, whole_number
 from tictactoe_env.games.game import PERSON, Participant
 from tictactoe_env.notation import parse_size
 from tictactoe_env.opponents import EASY, EASY_BEYOND, easy_opponent, make_opponent
-from tictactoe_env.rules import SIDES, other_side
+from tictactoe_env.rules import SIDES, Rules, other_side
 from tictactoe_env.session import GameSession, Talk
 
 _PROGRAM = "python -m tictactoe_env"
@@ -33,11 +34,11 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     add = parser.add_argument
     easy = f"{EASY}, an easy one; on boards too large to solve {EASY_BEYOND}"
-    size = "rows, columns and marks in a row (default: 3x3x3)"
+    size = "rows, columns and marks in a row (default: 3x3x3, or the board of a trained opponent)"
     seed = "of the opponent's moves; the same seed, the same moves"
     add("--opponent", metavar="NAME", help=f"of {_OPPONENTS} (default: {easy})")
     add("--side", default="X", type=str.upper, choices=SIDES, help="your side (default: X)")
-    add("--board", default="3x3x3", metavar="4x4x3", help=size)
+    add("--board", metavar="4x4x3", help=size)
     add("--seed", type=int, metavar="N", help=seed)
     add("--games", default=1, type=int, metavar="N", help="number of games (default: 1)")
     return in_one_line(parser).parse_args(arguments)
@@ -50,7 +51,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="replace" if stream is sys.stdin else "backslashreplace")
     given = _parsed(arguments)
     try:
-        rules = parse_size(given.board)
+        is_trained = given.opponent in trained_names(None)
+        home = home_of(given.opponent) if is_trained else Rules()
+        rules = parse_size(given.board) if given.board else home
         games = whole_number(given.games, "games", 1)
         seed = secrets.randbits(32) if given.seed is None else whole_number(given.seed, "seed", 0)
         name = given.opponent or easy_opponent(rules)
