@@ -100,9 +100,8 @@ def test_a_lost_game_is_one_that_the_player_may_play_and_proves_its_verdict(rule
             assert policy.probs(board[None])[0, cell] > 0
     assert ("everybody can be beaten as O" in found.verdict) == (rules == BOARDS[-1])
     for side in "XO":
-        assert (f"as {side} not proven" in found.verdict) == (
-            side not in found.lost and bool(found.lost)
-        )
+        is_open = bool(found.lost) and side not in {*found.lost, found.hopeless}
+        assert (f"as {side} not proven" in found.verdict) == is_open
     perfect = accuracy_of(make_opponent("minimax-ties=fastest", rules), rules, games=20)
     for one in perfect.games.values():
         assert {share.share for share in (*one.right.values(), *one.best.values()) if share} <= {1}

@@ -103,6 +103,8 @@ def test_connect_four_x_makes_the_moves_that_its_certificate_proves():
     result = sampled_result(policy, make_opponent("search-depth=2", rules), rules, 20, side="X")
     assert result.result.win == 1
     assert (policy.sides, policy.plays_symmetrically) == (("X",), True)
+    evaluation = evaluate(policy)
+    assert (evaluation.verdict, evaluation.sampled) == ("wins against everybody as X", ("O",))
 
 
 def test_every_agent_is_there_and_unbeatable_and_all_of_them_are_small():

@@ -67,6 +67,10 @@ def replay(console):
     console.print(Replay(GAME).picture(2, console))
 
 
+def minimax():
+    return make_opponent("minimax", CONNECT_FOUR)
+
+
 DOORS = {  # what they show, and a part of it
     "analyse": (lambda: analyse(BOARD, CONNECT_FOUR).position.text, "wins in 19"),
     "turning_point": (lambda: turning_point(GAME), "was won"),
@@ -79,7 +83,7 @@ DOORS = {  # what they show, and a part of it
     "environment": (first_rewards, "[0. 0.]"),
     "page": (lambda: answer("analysis", {**MOVES, "truth": True}), '"text":"wins in 19"'),
     "verdicts": (lambda: answer("verdicts", RESIGNED), '"text":"wins in 21"'),
-    "proof": (lambda: evaluate(make_opponent("minimax", CONNECT_FOUR)), "2,000 positions"),
+    "proof": (lambda: evaluate(minimax(), limit=Limit()), "2,000 positions"),
 }
 
 
@@ -106,5 +110,5 @@ def test_every_door_has_the_exact_values_or_says_what_would_bring_them(
 
 def test_games_of_perfect_play_are_sampled_because_a_proof_would_ask_for_days(capsys):
     pytest.importorskip("bitbully")
-    certificates, _ = compare({"it": "minimax"}, CONNECT_FOUR, Limit(), False, 1, 0)
+    certificates, *_ = compare({"it": "minimax"}, CONNECT_FOUR, Limit(), False, 1, 0)
     assert (certificates, "bitbully" in capsys.readouterr().out) == ({}, True)

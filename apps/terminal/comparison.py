@@ -150,7 +150,7 @@ def compare(
         sampled = partial(report.sampled_rates, rules=rules, games=games, seed=game_seed)
         with Console(stderr=True).status(f"playing {games:,} games of each pair"):
             tables["sampled"] = report.cross_table(players, sampled, sides)
-    beaten = [name for name, one in accuracies.items() if len(one.lost) == len(SIDES)]
+    beaten = [name for name, one in accuracies.items() if {*one.lost, one.hopeless} >= {*SIDES}]
     report.print_results(tables, certificates, {**named, **players}, console, beaten)
     return certificates, accuracies, tables
 

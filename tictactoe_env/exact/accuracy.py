@@ -72,7 +72,7 @@ class GamesAccuracy:
     over the positions in which a legal move has another one.
     decisive: the number of games with a position in which a legal move is not right, or with a
     mistake, a move of the player that is not. wrong: the number of games with a mistake.
-    first_mistake: the median ply, counted from 0, of the first mistake in these.
+    first_mistake: the median ply, counted from 0, of the first mistake in these, the lower of two.
     lost: the cells of the shortest game that it lost as X and as O, of those in which it made all
     moves of that side. An illegal move, or none, is a mistake and loses.
     """
@@ -126,16 +126,22 @@ class Accuracy:
         return {side: min(some, key=len) for side, some in lines.items() if some}
 
     @property
+    def hopeless(self) -> str:
+        """The side that loses against perfect play, whoever plays it; "" if there is none."""
+        empty = np.zeros((1, self.rules.cells), dtype=np.int8)
+        score = int(solve(self.rules).board_scores(empty)[0])
+        return {0: "", 1: "O", -1: "X"}[np.sign(score)]
+
+    @property
     def verdict(self) -> str:
         """The verdict in words, with what is not proven, and the side that nobody can hold."""
         names = {side: game_text(line, self.rules).split() for side, line in self.lost.items()}
         words = [verdict({side: Proven(False, losing_line=line) for side, line in names.items()})]
+        known = {*names, self.hopeless}
         if names:
-            words += [f"as {side} not proven" for side in SIDES if side not in names]
-        empty = np.zeros((1, self.rules.cells), dtype=np.int8)
-        score = int(solve(self.rules).board_scores(empty)[0])
-        if score:
-            words.append(f"everybody can be beaten as {'O' if score > 0 else 'X'}")
+            words += [f"as {side} not proven" for side in SIDES if side not in known]
+        if self.hopeless:
+            words.append(f"everybody can be beaten as {self.hopeless}")
         return "; ".join(words)
 
     def to_json(self) -> dict[str, Any]:

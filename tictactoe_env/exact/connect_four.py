@@ -25,7 +25,7 @@ REMEMBERED = 200_000  # positions, mirror images counted once; they take some 80
 def is_installed() -> bool:
     """True if bitbully can be imported, which is tried once."""
     try:
-        import bitbully  # noqa: F401
+        from bitbully import BitBully, Board  # noqa: F401
     except ImportError:
         return False
     return True

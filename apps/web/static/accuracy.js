@@ -10,9 +10,10 @@ const ABOUT = sentences(
   "Both are known exactly, in games that are played now; positions in which every move is as good do not count",
 );
 
-/** The section of a player that plays on this board. signal: ends the judging. */
+/** The section of a player that plays on this board, unless it is proven there. signal: ends the judging. */
 export function accuracySection(agent, signal) {
-  if (!plays(agent, BOARD)) return null;
+  const isProven = agent.certificate && agent.boards.length === 1;
+  if (!plays(agent, BOARD) || isProven) return null;
   const found = html`<div></div>`;
   const state = html`<p></p>`;
   const judge = async () => {
