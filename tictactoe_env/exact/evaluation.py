@@ -235,19 +235,24 @@ def evaluate(
     doesn't say `varies = ""`, it's asked for them again, on boards of more than 12 cells for a
     tenth of them. There the positions must be within `limit`: see `proof`. Raises ProofLimitError
     beyond it, and ValueError for a policy that is no function of the board.
-    On Connect Four (6x7) no proof is tried without `limit`, unless the policy is a certificate's.
-    Its results are sampled in 100 games on each side, and its moves are judged by `accuracy_of`,
-    which needs bitbully; ValueError says so.
+    On Connect Four (6x7) no proof is tried without `limit`, except of a certificate's policy on the
+    sides that it knows. Other results are sampled in 100 games on a side, and the moves of other
+    policies are judged by `accuracy_of`, which needs bitbully; ValueError says so.
     symmetric: whether it learned with symmetric=True. It is then asked about one image of each
     board, and its moves are turned back. By default this is so for a model of Stable-Baselines3
     that learned so, which its observation space or its environment says. A function or a network
     can't be known, and without the word its results would be those of another player.
     """
     rules = common_rules(rules, policy)
-    if limit is None and rules == CONNECT_FOUR and not hasattr(policy, "knows"):
-        return _judged(policy, rules, progress, symmetric)
+    proven = SIDES
+    if limit is None and rules == CONNECT_FOUR:
+        if not hasattr(policy, "knows"):
+            return _judged(policy, rules, progress, symmetric)
+        proven = getattr(policy, "sides", SIDES)
     with to_be_met(policy, rules, symmetric) as player:
-        sides = {side: evaluate_side(player, side, rules, limit, progress) for side in SIDES}
+        sides = {side: evaluate_side(player, side, rules, limit, progress) for side in proven}
+        for side in {*SIDES} - {*proven}:
+            sides[side] = _sampled_side(player, side, rules, _FEW_GAMES)
     return evaluation_of(sides, rules)
 
 
