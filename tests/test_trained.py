@@ -86,8 +86,9 @@ def test_connect_four_x_has_one_board_and_is_shown_without_a_proof(capsys, monke
     rules = Rules(6, 7, 4, gravity=True)
     assert trained_names(rules) == (name,)
     assert board_of([name, "random"]) == rules
-    with refuses(name, "6x7", "3x3"):
-        make_opponent(name, Rules())
+    for make in (make_opponent, certificate_of):
+        with refuses(name, "6x7", "3x3"):
+            make(name, Rules())
     monkeypatch.setattr(certificate, "policy_in", None)  # which takes seconds
     assert evaluate_main([name]) == 0
     assert Gallery([]).entry(name).certificate().claim in capsys.readouterr().out

@@ -33,7 +33,7 @@ import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from fractions import Fraction
 from functools import cache, partial
-from itertools import chain
+from itertools import chain, islice
 from math import fsum, inf, isfinite, lcm, prod
 from operator import floordiv, mul, or_, truediv
 from string import ascii_lowercase
@@ -561,8 +561,10 @@ def meeting_of_bytes(left: Iterator[int], game: Game, side: str, stated: int) ->
     """Format 3: the positions that can be met, by the next bytes that are left."""
 
     def decide(positions: Collection[int]) -> list[Moves]:
-        moves = zip(positions, left)  # noqa: B905 - of which the bytes of later plies remain
-        return [surely(game.cell_of(position, move)) for position, move in moves]
+        moves = bytes(islice(left, len(positions)))
+        need(len(moves) == len(positions), f"there are fewer decisions of {side} than positions")
+        found = map(game.cell_of, positions, moves)
+        return [surely(cell) for cell in found]
 
     return Meeting(game, side, decide, stated)
 

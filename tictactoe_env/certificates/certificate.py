@@ -67,7 +67,7 @@ from tictactoe_env.rules import SIDES, Boards, Rules, game_state
 FILE = "certificate.json"
 MAX_BYTES = 32 << 20  # of a certificate that is read; 3x4 with probabilities needs up to 24 MB
 VERIFIED = Limit(positions=6_000_000)
-"""The limit of a proof that is computed again: connect-four-x can meet 5 million positions."""
+"""The limit of a proof that is computed again, above the positions of connect-four-x."""
 MOST_IN_TEXT = 1_000_000  # decisions that are stated in format 2, if a byte can say each of them
 
 

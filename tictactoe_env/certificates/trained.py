@@ -22,6 +22,7 @@ from typing import Any
 from tictactoe_env.certificates.certificate import policy_in, read, rows_by_text
 from tictactoe_env.certificates.content import Certificate
 from tictactoe_env.certificates.reach import ReachPolicy
+from tictactoe_env.errors import unknown_name
 from tictactoe_env.exact.tables import TabularPolicy
 from tictactoe_env.notation import parse_size, rules_text
 from tictactoe_env.rules import Rules
@@ -39,12 +40,25 @@ def trained_names(rules: Rules | None = BOARD) -> tuple[str, ...]:
 
 def boards_of(name: str) -> str:
     """The boards on which a trained agent plays, in words: "3x3 and 4x4, 4 in a row"."""
-    return " and ".join(map(str, _boards()[name]))
+    return " and ".join(map(str, _boards_of(name)))
 
 
 def home_of(name: str) -> Rules:
     """The board of a trained agent: 3x3 if it plays there."""
-    return _boards()[name][0]
+    return _boards_of(name)[0]
+
+
+def check_board(name: str, rules: Rules) -> None:
+    """Raise ValueError for an unknown agent, and for a board on which it does not play."""
+    if rules not in _boards_of(name):
+        boards = boards_of(name)
+        raise ValueError(f"{name} plays on {boards}, not on {rules}: name a run of your own")
+
+
+def _boards_of(name: str) -> tuple[Rules, ...]:
+    if name not in _boards():
+        raise unknown_name("trained agent", name, _boards())
+    return _boards()[name]
 
 
 @cache
@@ -76,8 +90,12 @@ def facts_of(name: str, rules: Rules | None = None) -> Certificate:
 
 
 def certificate_of(name: str, rules: Rules | None = None) -> Certificate:
-    """The certificate of a trained agent on a board, by default on its `home_of`."""
+    """The certificate of a trained agent on a board, by default on its `home_of`.
+
+    Raises ValueError for an unknown name, and for a board on which the agent does not play.
+    """
     rules = rules or home_of(name)
+    check_board(name, rules)
     if rules == BOARD:
         return unpack(_file(name))
     return read(file_of(name, rules))

@@ -23,7 +23,8 @@ export function accuracySection(agent, signal) {
           fill(state, html`<span class="busy">Playing games and judging its moves …${time}</span>`),
         );
         left = answer.left;
-        fill(found, html`<p><strong>${sentences(`The games that it lost prove that it ${answer.verdict}`)}</strong></p>`, table(answer.tables));
+        const verdict = html`<p><strong>${sentences(`The games that it lost prove that it ${answer.verdict}`)}</strong></p>`;
+        fill(found, agent.certificate ? null : verdict, table(answer.tables));
       }
       fill(state, "The brackets are 95\u00a0% intervals over the games.");
       announce("Its moves are judged.");
