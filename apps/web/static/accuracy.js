@@ -24,7 +24,7 @@ export function accuracySection(agent, signal) {
         );
         left = answer.left;
         const verdict = html`<p><strong>${sentences(`The games that it lost prove that it ${answer.verdict}`)}</strong></p>`;
-        fill(found, agent.certificate ? null : verdict, table(answer.tables));
+        fill(found, verdict, table(answer.tables));
       }
       fill(state, "The brackets are 95\u00a0% intervals over the games.");
       announce("Its moves are judged.");
