@@ -68,7 +68,8 @@ def key_of(stones: Bits, own: Bits) -> Bits:
     key = own + stones
     mirrored = np.zeros_like(key)
     for col in range(7):
-        mirrored |= (key >> _U(9 * col) & _U(0x1FF)) << _U(54 - 9 * col)
+        column = key >> _U(9 * col) & _U(0x1FF)
+        mirrored |= column << _U(54 - 9 * col)
     return np.minimum(key, mirrored)
 
 

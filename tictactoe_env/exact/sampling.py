@@ -117,7 +117,8 @@ def clustered_interval(
     rate = float(sums.sum() / counts.sum())
     size = float(games)
     differences = sums - rate * counts
-    variance = games / max(1, games - 1) * float((differences**2).sum()) / float(counts.sum()) ** 2
+    of_sum = games / max(1, games - 1) * float((differences**2).sum())
+    variance = of_sum / float(counts.sum()) ** 2
     if variance > 1e-12:
         size = min(rate * (1 - rate) / variance, float(counts.sum()))
     return wilson_interval(rate * size, size)
