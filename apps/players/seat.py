@@ -280,9 +280,8 @@ def seat_at(player: Player, rules: Rules) -> Seat:
 def _run_seat(player: Player, rules: Rules) -> Seat:
     """The seat of a saved run, of a certificate without a run, or of a learner without a game.
 
-    A run without a certificate plays by its model.
-    A run with a certificate of a reach plays by its model. Where the model or torch is missing it
-    makes random legal moves off its lines.
+    A run without a certificate plays by its model, as does one with a certificate of a reach. Where
+    the model or torch is missing, the latter makes random legal moves off its lines.
     """
     path = player.place
     assert path is not None, "it is a run"
