@@ -1,5 +1,6 @@
 """Training on boards of more than 12 cells, on which networks play without a table of positions."""
 
+import json
 from contextlib import nullcontext
 from types import SimpleNamespace
 
@@ -142,9 +143,22 @@ def test_a_side_beyond_the_limit_is_sampled_and_a_run_without_a_proof_has_no_cer
     assert train.main(["maskable_ppo", *OPTIONS["maskable_ppo"].split(), *options]) == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert "no certificate: the best model can meet more than 100 positions" in printed
-    assert "look:" not in printed  # evaluate.py needs a certificate
+    assert f"look: python evaluate.py {folder}" in printed
     assert not (folder / "certificate.json").exists()
     assert [row["sampled_x"] for row in metrics(folder)] == ["1"]
+    results = tmp_path / "results.json"
+    limits = ["--max-positions", "100", "--games", "5", "--json", str(results)]
+    assert program.main([str(folder), "search-depth=1", *limits]) == 0
+    found = json.loads(results.read_text())
+    assert (found["agents"], list(found["accuracy"])) == ({}, ["run", "search-depth=1"])
+    seat = seat_of(str(folder), SQUARE)
+    boards = random_boards(SQUARE, 100)
+    assert np.array_equal(seat.policy.probs(boards), agents.load(folder).probs(boards))
+    with refuses("4x4", "5x5"):
+        seat_of(str(folder), Rules(5, 5, 4))
+    (folder / "model.safetensors").unlink()  # as before its first evaluation
+    assert program.main([str(folder)]) == 1
+    assert "no model yet" in capsys.readouterr().err
 
 
 # --- goals where X wins ---------------------------------------------------------------------------

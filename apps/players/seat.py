@@ -42,7 +42,8 @@ from tictactoe_env.policy import Policy, RandomPolicy, keeps, sample
 from tictactoe_env.rules import Boards, Rules, side_to_move
 from tictactoe_env.search.mcts import MCTSPolicy
 from tictactoe_env.text import TextPolicy
-from training.checkpoint import MODEL
+from training.checkpoint import MODEL, header_of
+from training.run_files import CONFIG
 from training.values import FILE as VALUES
 from training.values import MEANING, read_values
 
@@ -279,8 +280,8 @@ def seat_at(player: Player, rules: Rules) -> Seat:
 def _run_seat(player: Player, rules: Rules) -> Seat:
     """The seat of a saved run, of a certificate without a run, or of a learner without a game.
 
-    A run with a certificate of a reach plays by its model. Where the model or torch is missing it
-    makes random legal moves off its lines.
+    A run without a certificate plays by its model, as does one with a certificate of a reach. Where
+    the model or torch is missing, the latter makes random legal moves off its lines.
     """
     path = player.place
     assert path is not None, "it is a run"
@@ -289,6 +290,15 @@ def _run_seat(player: Player, rules: Rules) -> Seat:
         if rules != LEARNER_RULES:
             raise ValueError(f"{name} plays on {LEARNER_RULES}, not on {rules}: train a trie")
         return Seat(Participant("run", name), rules, pupil=Pupil(path))
+    if lacks_proof(path):
+        try:
+            model = agents.load(path)
+        except ModuleNotFoundError as error:
+            needs = f"has no certificate, and its model needs {error.name}"
+            raise ValueError(f"{path} {needs}: pip install -e . --group train") from None
+        if model.rules != rules:
+            raise ValueError(f"{path} plays on {model.rules}, not on {rules}")
+        return Seat(Participant("run", name), rules, model)
     policy = player.policy(rules)
     certificate = read(path)
     participant = Participant("run", name, sha256_of(path))
@@ -300,6 +310,19 @@ def _run_seat(player: Player, rules: Rules) -> Seat:
     if path.is_dir():
         policy = with_values(policy, path / VALUES, certificate.sha256_of_moves)
     return Seat(participant, rules, policy)
+
+
+def lacks_proof(path: Path) -> bool:
+    """True for a run that has a model only: its proof was too large, or it is still training.
+
+    Raises ValueError for a run that has no model yet.
+    """
+    if not path.is_dir() or (path / FILE).exists():
+        return False
+    has_model = (path / MODEL).exists()
+    if not has_model and (path / CONFIG).exists():
+        raise ValueError(f"{path} has no model yet: wait for the first evaluation of its training")
+    return has_model
 
 
 def sha256_of(place: Path) -> str:
@@ -399,6 +422,8 @@ def _saved_board(spec: str) -> Rules | None:
     path = path_of(spec)
     if path is None:
         return None
+    if lacks_proof(path):
+        return Rules.among(header_of(path / MODEL).config)
     certificate = read(path)
     check_digest(certificate)
     return certificate.rules

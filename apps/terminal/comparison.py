@@ -15,7 +15,15 @@ from rich.console import Console
 from agents import load
 from apps.players.program import CheckedPlayer
 from apps.players.pupil import learns
-from apps.players.seat import board_of, other_board, path_of, policy_of, seat_of, seed_of
+from apps.players.seat import (
+    board_of,
+    lacks_proof,
+    other_board,
+    path_of,
+    policy_of,
+    seat_of,
+    seed_of,
+)
 from apps.terminal import report
 from apps.terminal.interpreter import explained
 from apps.terminal.report import PipedConsole
@@ -41,6 +49,7 @@ from tictactoe_env.exact.solver import asks_library, reason_unknown
 from tictactoe_env.opponents import BEST, LATEST, is_trained
 from tictactoe_env.policy import CanonicalPolicy, Policy, RandomPolicy, keeps, plays_symmetrically
 from tictactoe_env.rules import SIDES, Rules
+from training.checkpoint import MODEL
 from training.files import write_csv
 
 GAMES = 1000  # of a sampled result, of agents that meet too many positions for a proof
@@ -79,9 +88,11 @@ def on_board(
 
 
 def is_empty(spec: str) -> bool:
-    """True for a folder without a certificate, such as that of a study."""
+    """True for a folder without a certificate or a model, such as that of a study."""
     path = path_of(spec, what="agent")
-    return path is not None and path.is_dir() and not (path / FILE).exists()
+    if path is None or not path.is_dir():
+        return False
+    return not any((path / name).exists() for name in (FILE, MODEL))
 
 
 def compare(
@@ -192,9 +203,10 @@ def judged(
     """An agent's policy, and its certificate, or why there is none, so that games are sampled.
 
     The certificate of a run is verified, and with `from_model` compared with the model. A run that
-    has learned from people since its training gets a new one. On boards of more than 12 cells there
-    is a reason instead if the agent may vary or can meet too many positions; on smaller ones an
-    agent that varies raises ValueError, as does a certificate that is wrong or beyond the limit.
+    has none, or has learned from people since its training, gets a new one. On boards of more than
+    12 cells there is a reason instead if the agent may vary or can meet too many positions; on
+    smaller ones an agent that varies raises ValueError, as does a certificate that is wrong or
+    beyond the limit.
     tries_all: try proofs also on 6x7 with gravity, where most agents meet millions of positions.
     """
     if isinstance(spec, CheckedPlayer):
@@ -206,7 +218,7 @@ def judged(
             return spec, f"{error}; {HOW_TO_RAISE}"
     path = path_of(spec, rules, "agent")
     stated = facts_of(spec, rules).stated if is_trained(spec, rules) else None
-    if path is not None:
+    if path is not None and not lacks_proof(path):
         certificate = read(path)
         if certificate.rules != rules:
             raise ValueError(f"{path} plays on {certificate.rules}, not on {rules}")

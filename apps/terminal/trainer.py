@@ -15,7 +15,6 @@ from rich.console import Console
 
 from apps.terminal import battle, progress, report
 from apps.terminal.interpreter import command
-from tictactoe_env.certificates.certificate import FILE as CERTIFICATE
 from tictactoe_env.certificates.certificate import with_minimax
 from tictactoe_env.certificates.content import Certificate
 from tictactoe_env.errors import printable
@@ -237,11 +236,9 @@ def end(runs: tuple[Run, ...], console: Console) -> int:
     done whatever its goal is: more training cannot improve it.
     """
     until = runs[0].until
-    certified = [run for run in runs if (run.folder / CERTIFICATE).exists()]
-    if certified:
-        folders = [str(run.folder) for run in certified]
-        report.say(f"look: {command('evaluate.py', *folders)}", console)
-    for run in certified:
+    folders = [str(run.folder) for run in runs]
+    report.say(f"look: {command('evaluate.py', *folders)}", console)
+    for run in runs:
         option = "--x" if run.side == "X" else "--o"
         report.say(f"play {run.name}: {command('play.py', option, str(run.folder))}", console)
     missed = [run for run in runs if not {until, "optimal"} & set(run.record.first_reached)]

@@ -461,7 +461,7 @@ def read_bytes(file: Path) -> bytes:
     try:
         return read_file(file, MAX_BYTES, CertificateError)
     except FileNotFoundError:
-        text = f"no certificate at {file}: expected a run's folder or a {FILE}"
+        text = f"no certificate at {file}: expected a {FILE}, or the folder of a run that has one"
         if runs := sorted(file.parent.glob(f"*/{FILE}")):  # in the folder of a study
             text += f", such as {runs[0].parent}"
         raise FileNotFoundError(text) from None

@@ -111,7 +111,7 @@ def place_named(text: str, rules: Rules | None) -> Path:
         folders = " or ".join(f"{folder}/" for folder in FOLDERS)
         known = ", ".join(agents_with_runs()) or "none"
         raise ValueError(
-            f"no run of {agent!r} in {folders} (runs there: {known}): train one with "
+            f"no run of {agent!r} with a certificate in {folders} (there: {known}): train one with "
             f"`python train.py {agent or 'AGENT'}`, in a clone of the repository"
         )
     return place_of(run.file)

@@ -167,7 +167,7 @@ class Player(NamedTuple):
         try:
             return load_policy(self.place, rules)
         except FileNotFoundError as error:
-            raise ValueError(f"{self.id!r} is no saved run: {error}") from None
+            raise ValueError(f"{self.id!r} cannot play: {error}") from None
 
     def _made(self, rules: Rules) -> Any:
         """What its function makes."""
