@@ -25,14 +25,14 @@ ALONE |= {"typing-extensions"}
 GAMES = """
 import gymnasium as gym
 from tictactoe_env import Rules, evaluate, make_opponent
-from tictactoe_env.opponents import known_names
+from tictactoe_env.certificates.trained import trained_names
+from tictactoe_env.opponents import untrained_names
 
 env = gym.make("tictactoe_env:TicTacToe-v0", render_mode="rgb_array")
 env.reset()
 assert env.render().shape == (360, 360, 3)
-for name in known_names():
-    if " " not in name:
-        print(name, evaluate(make_opponent(name, Rules())).unbeatable)
+for name in (*untrained_names(), *trained_names()):
+    print(name, evaluate(make_opponent(name, Rules())).unbeatable)
 """
 
 CONSUMER = """
