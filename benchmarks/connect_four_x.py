@@ -186,11 +186,11 @@ class Moves(NamedTuple):
 
         among: the numbers of the moves that are compared, whose costs are given.
         """
-        position = self.position[among]
-        order = np.lexsort((-self.score[among], costs, position))
+        numbers = np.arange(len(self.position))[among]
+        position = self.position[numbers]
+        order = np.lexsort((-self.score[numbers], costs, position))
         is_first = np.diff(position[order], prepend=-1) > 0
-        found = order[is_first]
-        return found if isinstance(among, slice) else among[found]
+        return numbers[order[is_first]]
 
 
 def winning_moves(keys: Bits, scores: NDArray[np.int8], slack: int) -> Moves:

@@ -40,6 +40,7 @@ except ImportError as error:
 from tictactoe_env.config import BOARD_OPTIONS, RENDER_MODES, Config
 from tictactoe_env.env import TicTacToeEnv
 from tictactoe_env.errors import one_of, unknown_name, whole_number
+from tictactoe_env.exact.connect_four import CONNECT_FOUR
 from tictactoe_env.notation import rules_text
 from tictactoe_env.observation import observation_space, observe
 from tictactoe_env.rules import OUTCOME_NUMBERS, Boards, Outcome, Rules
@@ -59,7 +60,7 @@ def _name(rules: Rules) -> str:
     """The name of the environment of a board, such as "tictactoe_env_4x4x3_v0"."""
     if rules == Rules():
         return "tictactoe_env_v0"
-    if rules == Rules(6, 7, 4, gravity=True):
+    if rules == CONNECT_FOUR:
         return "tictactoe_env_connect_four_v0"
     return f"tictactoe_env_{rules_text(rules)}_v0"
 

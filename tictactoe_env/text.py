@@ -27,6 +27,7 @@ import numpy as np
 from tictactoe_env import notation
 from tictactoe_env.config import Config
 from tictactoe_env.errors import one_of, whole_number
+from tictactoe_env.exact.connect_four import CONNECT_FOUR
 from tictactoe_env.exact.positions import can_enumerate, positions_of
 from tictactoe_env.exact.provable import random_positions
 from tictactoe_env.exact.solver import reason_unknown, solve
@@ -93,7 +94,7 @@ def _game(rules: Rules) -> str:
     """The name of the game that a board is for."""
     if rules == Rules():
         return "tic-tac-toe"
-    if rules == Rules(6, 7, 4, gravity=True):
+    if rules == CONNECT_FOUR:
         return "Connect Four"
     if rules.gravity:
         return f"a game of {rules.k} in a row with falling pieces"

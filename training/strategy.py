@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 
 from tictactoe_env.certificates import Certificate, certify, write
 from tictactoe_env.certificates.trained import file_of
+from tictactoe_env.exact.connect_four import CONNECT_FOUR as RULES
 from tictactoe_env.policy import CanonicalPolicy, Probs, one_hot
-from tictactoe_env.rules import Boards, Rules
+from tictactoe_env.rules import Boards
 
 NAME = "connect-four-x"
-RULES = Rules(6, 7, 4, gravity=True)
 _PLACES = np.array([1 << (9 * col + 5 - row) for row in range(6) for col in range(7)], np.uint64)
 _CENTRAL_FIRST = np.array([3, 2, 4, 5, 1, 6, 0])  # of several wins; others compress less well
 

@@ -134,9 +134,9 @@ def compare(
             report.say(f"{said_of}its moves are not judged: {reason}", console)
         elif isinstance(found, str):
             with report.proving(name, rules, "judging the moves of {} {}") as progress:
-                accuracies[name] = made = accuracy_of(
-                    players[name], rules, games or JUDGED, game_seed, progress
-                )
+                player = players[name]
+                made = accuracy_of(player, rules, games or JUDGED, game_seed, progress)
+            accuracies[name] = made
             if made.lost:
                 words = f"the games that it lost prove that it {made.verdict}"
                 report.say(f"{said_of}{words}", console, "bold")

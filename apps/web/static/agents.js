@@ -177,7 +177,7 @@ function proof({ id }) {
       <h2>Check it yourself</h2>
       <p>
         The certificate holds every move of this player, from which every exact result on this page
-        can be computed again, and the settings of its training.
+        can be computed again, and the settings of its training if it learned.
       </p>
       <p><a class="button" href=${file} download=${name}>Download the certificate</a></p>
       <p>
