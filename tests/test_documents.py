@@ -18,7 +18,8 @@ from tictactoe_env import sb3
 from tictactoe_env.opponents.__main__ import main
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+OTHERS = ("README.md", "CONTRIBUTING.md", "tictactoe_env/certificates/FORMAT.md")
+DOCUMENTS = [*(ROOT / name for name in OTHERS), *sorted((ROOT / "docs").glob("*.md"))]
 LEARNS = r"\.learn\(([\d_]+)"
 LONGEST = 550_000  # steps of a training in a page that the tests run to the end
 

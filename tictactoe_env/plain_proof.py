@@ -2,10 +2,10 @@
 
     python -m tictactoe_env.plain_proof runs/maskable_ppo-0/certificate.json
 
-It's written from docs/certificates.md and docs/certificate_format.md alone and needs nothing but
-this file and Python: a copy of it runs anywhere. It recomputes every result and compares it with
-the one in the certificate. What no program can verify (who made the agent, and how) it doesn't
-read; only a name that holds the word "proven" is refused.
+It's written from docs/certificates.md and tictactoe_env/certificates/FORMAT.md alone and needs
+nothing but this file and Python: a copy of it runs anywhere. It recomputes every result and
+compares it with the one in the certificate. What no program can verify (who made the agent, and
+how) it doesn't read; only a name that holds the word "proven" is refused.
 
     content = read(path)                      # raises Refused if the file is no certificate
     meetings = check(content)                 # raises Refused if a result or the digest is wrong

@@ -1,9 +1,9 @@
 """The certificate of an agent: made, written, read and verified.
 
 On boards of up to 12 cells it holds the move in every position (format 1), on larger ones the moves
-in the positions that the agent can meet (formats 2 and 3): see docs/certificate_format.md. Anyone
-can recompute the results from the moves, without the model; `verify` does. What the agent is
-called, its seed, configuration and times cannot be verified.
+in the positions that the agent can meet (formats 2 and 3): see FORMAT.md. Anyone can recompute the
+results from the moves, without the model; `verify` does. What the agent is called, its seed,
+configuration and times cannot be verified.
 """
 
 from __future__ import annotations

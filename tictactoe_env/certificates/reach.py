@@ -1,8 +1,8 @@
 """A policy as its moves on the lines that it can play, and these moves as text.
 
 The lines of a policy as X are the games that it can play as X, against every reply. The positions
-on them follow from the rules and from its moves, so the moves alone are enough: see
-docs/certificate_format.md for their order and for the text.
+on them follow from the rules and from its moves, so the moves alone are enough. FORMAT.md
+has their order and the text.
 """
 
 from __future__ import annotations
