@@ -5,7 +5,7 @@
     python -m benchmarks.results --seeds 10 --jobs 2              also trains all with ten seeds
     python -m benchmarks.results --seeds 10 --only alphazero      trains one, writes its row only
 
-It writes rows into the page, and docs/cross_table.csv with its picture. Runs in runs/results with
+It writes docs/cross_table.csv with its picture, and rows into the page. Runs in runs/results with
 the same configuration are loaded; an option that a run does not know yet counts as its default.
 All others are trained, as a study trains its seeds: in processes with one thread, and after a kill
 from their checkpoints. Seconds are those of training, with exact evaluations but without imports.
@@ -25,14 +25,14 @@ from typing import Annotated, Any
 from cyclopts import Parameter, run
 
 import agents
-from apps.players.titles import unit_of
 from apps.terminal.report import cross_table, exact_rates
 from apps.terminal.study import train_run
 from apps.terminal.study_table import spread
-from tictactoe_env.certificates.certificate import FILE, certify, read, table_of
+from tictactoe_env.certificates.certificate import FILE, read, table_of
 from tictactoe_env.certificates.content import Certificate
 from tictactoe_env.certificates.stated import package_versions
 from tictactoe_env.errors import printable
+from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.notation import SIDES
 from tictactoe_env.opponents import make_opponent
 from tictactoe_env.rules import Rules
@@ -174,32 +174,6 @@ def seeds_row(setting: Setting, contents: Sequence[Certificate]) -> list[str]:
     return row
 
 
-def package_row(name: str, content: Certificate) -> list[str]:
-    """The row of one player: its training, its wins against random play, how it is beaten."""
-    training = content.stated.training
-    cost = "none"
-    if training:
-        steps = f"{training['steps']:,} {unit_of(content.stated.agent)}"
-        cost = f"{training['seconds']:.1f} s, {steps}"
-    wins = [
-        f"{100 * content.results[side].vs_random.win:.2f}"
-        if side in content.trained
-        else NOT_TRAINED
-        for side in SIDES
-    ]
-    return [name, cost, *wins, beaten(content)]
-
-
-def beaten(content: Certificate) -> str:
-    """The share of games that the best response wins, with a shortest one; "no" if unbeatable."""
-    lines = [
-        f"as {side}, {100 * found.worst_case_loss:.2f} %: {' '.join(found.losing_line)}"
-        for side, found in content.trained.items()
-        if found.losing_line
-    ]
-    return "; ".join(lines) or "**no**"
-
-
 def put(page: str, table: str, rows: Sequence[Sequence[str]]) -> str:
     """The page with these rows in a table, which stands below `<!-- table -->`.
 
@@ -232,12 +206,11 @@ def draw_cross(found: Mapping[str, Mapping[str, Mapping[str, float]]], path: Pat
 # --- the command ----------------------------------------------------------------------------------
 
 
-def write_package(page: str) -> str:
-    """The page with the rows of the players of the package; writes the cross table."""
-    contents = {setting.name: certificate_of(setting.name) for setting in PACKAGED}
-    contents |= {name: certify(make_opponent(name, Rules()), name) for name in READY}
-    players = {name: table_of(content) for name, content in contents.items()}
-    found = cross_table(players, exact_rates)
+def write_cross() -> None:
+    """Write the exact results of the players of the package against each other, and a picture."""
+    tables = {setting.name: table_of(certificate_of(setting.name)) for setting in PACKAGED}
+    tables |= {name: tabulate(make_opponent(name, Rules()), Rules()) for name in READY}
+    found = cross_table(tables, exact_rates)
     lines = [
         [x, o, *(f"{one[rate]:.6f}" for rate in ("win", "draw", "loss"))]
         for x, row in found.items()
@@ -245,9 +218,6 @@ def write_package(page: str) -> str:
     ]
     write_csv(CROSS, ("x", "o", "x_wins", "draws", "o_wins"), lines)
     draw_cross(found, CROSS.with_suffix(".svg"))
-    presets = {setting.name for setting in PACKAGED if setting.preset}
-    rows = [package_row(name, one) for name, one in contents.items() if name not in presets]
-    return put(page, "package", rows)
 
 
 def main(
@@ -256,7 +226,7 @@ def main(
     jobs: int = 1,
     only: Annotated[list[str], Parameter(consume_multiple=True)] | None = None,
 ) -> None:
-    """Write the tables of docs/results.md.
+    """Write the tables of docs/results.md, and the cross table.
 
     seeds: train every agent and preset with so many seeds, from 0 on. jobs: trainings at a time.
     only: write only the rows of these agents and presets over the seeds.
@@ -270,9 +240,9 @@ def main(
             row = seeds_row(setting, trained[setting.name])
             print(" | ".join(row))
             page = put(page, "presets" if setting.preset else "agents", [row])
-    if not only:
-        page = write_package(page)
     write_bytes(PAGE, page.encode())
+    if not only:
+        write_cross()
     print(f"{PAGE}, with {package_versions()}")
 
 
