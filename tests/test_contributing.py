@@ -1,6 +1,7 @@
 """What CONTRIBUTING.md tells authors of an agent and of a law, done in copies of this tree."""
 
 import re
+import shutil
 
 import pytest
 from grown import copied, grown, insert
@@ -9,7 +10,6 @@ from programs import ROOT, python
 import train  # noqa: F401  the copies need what the programs need
 from tictactoe_env.certificates.certificate import read, verify
 
-(SOURCE,) = re.findall(r"```python\n(.+?)```", (ROOT / "CONTRIBUTING.md").read_text(), re.S)
 FOLDERS = ("agents", "apps", "benchmarks", "docs", "tests", "tictactoe_env", "training")
 FILES = [path.name for path in (*ROOT.glob("*.py"), *ROOT.glob("*.md"), ROOT / "pyproject.toml")]
 FIND = """
@@ -32,15 +32,15 @@ def goes_through(item):
     return {"TRAINABLE", "SETTINGS"} & {*item.function.__code__.co_names}
 sys.exit(pytest.main(sys.argv[1:], [Selection()]))
 """
-"""Runs the tests of the page, and those that go through all agents."""
+"""Runs the tests of the agent, and those that go through all agents."""
 
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory):
-    """A copy of this tree, with the page where CONTRIBUTING.md tells to put it."""
+    """A copy of this tree, with the agent where CONTRIBUTING.md tells to put it."""
     tree = tmp_path_factory.mktemp("copy")
     copied(tree, *FOLDERS, *FILES)
-    (tree / "agents" / "monte_carlo.py").write_text(SOURCE)
+    shutil.copy(ROOT / "tests" / "monte_carlo.py", tree / "agents")
     return tree
 
 

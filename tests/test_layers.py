@@ -15,8 +15,8 @@ def words(text: str) -> list[str]:
     return re.findall(r"\w+", text)
 
 
-ROWS = re.findall(r"^\| (`.*) \|(.*)\|$", MAP.partition("may import")[2].partition("\n\n")[0], re.M)
-HOUSE = {folder: set(words(allowed)) for folders, allowed in ROWS for folder in words(folders)}
+ROWS = re.findall(r"^\| `(\w+)` \|([^|]*)\|", MAP, re.MULTILINE)
+HOUSE = {folder: set(words(allowed)) for folder, allowed in ROWS}
 # From the top down and from left to right: a module imports from later rooms and from its own.
 ROOMS = MAP.partition("```layers\n")[2].partition("```")[0].split()
 

@@ -33,7 +33,7 @@ _MARKS = {1: np.int8(1), -1: np.int8(-1)}
 
 
 class TicTacToeEnv(BaseEnv, gym.Env[NDArray[Any], np.int64]):
-    """Tic-tac-toe, or any m,n,k-game, against an opponent that's part of the environment.
+    """Tic-tac-toe, or another m,n,k-game, against an opponent that's part of the environment.
 
     ## Description
     X and O mark free cells in turn. X moves first. `k` or more marks in a row, column or diagonal
@@ -47,20 +47,10 @@ class TicTacToeEnv(BaseEnv, gym.Env[NDArray[Any], np.int64]):
         3 4 5      a2 b2 c2
         6 7 8      a3 b3 c3
 
-    Only free cells are legal: see `info["action_mask"]` and `action_masks()`. The keys of
-    `gymnasium.utils.play.play(env, wait_on_player=True)` are 1 to 9.
+    Only free cells are legal: see `info["action_mask"]` and `action_masks()`.
 
     In `tictactoe_env/ConnectFour-v0` it's `Discrete(7)`: the column, 0 to 6 from the left, in which
-    the piece falls to the lowest free cell. The keys are 1 to 7. With `render_mode="ansi"` this is
-    the board after the columns 3 3 2 2 4 4 5. The last move is in brackets, and the line has stars:
-
-            a   b   c   d   e   f   g
-        1   .   .   .   .   .   .   .
-        2   .   .   .   .   .   .   .
-        3   .   .   .   .   .   .   .
-        4   .   .   .   .   .   .   .
-        5   .   .   O   O   O   .   .
-        6   .   .   X*  X*  X* [X*] .
+    the piece falls to the lowest free cell.
 
     ## Observation space
     The board as the learner sees it, whichever side it plays.
@@ -72,13 +62,17 @@ class TicTacToeEnv(BaseEnv, gym.Env[NDArray[Any], np.int64]):
     | `"grid"` | `Box(-1, 1, (rows, cols), int8)` | +1 own mark, -1 the opponent's, 0 free |
 
     ## Rewards
-    The last step of a game gives 1 for a win, 0 for a draw, -1 for a loss, and -1 for an illegal
-    move of the learner. `rewards` changes these numbers. Every other step gives 0. An opponent
-    that makes an illegal move loses.
+    | the last step of a game | reward |
+    | --- | --- |
+    | the learner has won, or the opponent has made an illegal move | 1 |
+    | a draw | 0 |
+    | the learner has lost, or has made an illegal move | -1 |
+
+    Every other step gives 0.
 
     ## Starting state
-    The empty board, the board after `opening`, or a board picked at random by `start`. If it's the
-    opponent's turn, it has already moved when `reset` returns.
+    The empty board, the board after `opening`, or a board from `start`. If it's the opponent's
+    turn, it has already moved when `reset` returns.
 
     ## Episode end
     `terminated` is True when a side has a line, the board is full, or a move was illegal, and with
@@ -87,51 +81,44 @@ class TicTacToeEnv(BaseEnv, gym.Env[NDArray[Any], np.int64]):
     ## Info
     Four keys at every reset and step:
 
-    - `action_mask`: int8 `(cells,)`, 1 on free cells. Once the game is over it's 1 everywhere, so a
-      sampler or a maximum over it never meets an empty row.
+    - `action_mask`: int8 `(cells,)`, 1 on free cells, and everywhere once the game is over.
     - `side`: the learner's side, np.int8, +1 for X, -1 for O.
     - `outcome`: np.int8, +1 if the learner has won, -1 if it has lost, 0 for a draw and while the
       game goes on.
-    - `illegal_move`: np.int8, 1 if an illegal move has ended the game, else 0. The side that made
-      it has lost.
+    - `illegal_move`: np.int8, 1 if an illegal move has ended the game, else 0.
 
     ## Arguments
-    - `opponent` (`"random"`): one of
-      - a name such as `random`, `minimax-slip=0.1` or, on 3x3, `dqn`.
-        `python -m tictactoe_env.opponents` lists the names with their strengths;
+    - `opponent` (`"random"`), one of:
+      - a name such as `random`, `minimax-slip=0.1` or, on 3x3, `dqn`, or a saved run such as
+        `runs/dqn-0`. `python -m tictactoe_env.opponents` lists the names;
       - `self` or `best-response`, see Self-play below;
-      - the path of a saved run, or `latest:dqn` for the newest run of an agent and
-        `best:dqn` for the one with the best certificate;
-      - `best-response:dqn`, the exact best response to any of these players;
-      - an object with `probs(boards)`, or with Stable-Baselines3's `predict`. It's frozen: what it
-        learns later doesn't change the opponent. If that can't be, it's refused. A model plays its
-        best moves, and `tictactoe_env.snapshot(model, rules)` plays by its probabilities;
+      - an object with `probs(boards)`, or with Stable-Baselines3's `predict`, whose best moves are
+        played. A frozen copy of it plays, so it may learn on. What can't be frozen is refused: see
+        `tictactoe_env.snapshot`;
       - a pool: a list of `[opponent, weight]` pairs, of which one is picked for each game. A pool
         of names may be text: `"random:0.5,minimax:0.25,self:0.25"`;
       - `None`: the caller moves for both sides, see Both sides below.
     - `side` (`"random"`): the learner's side, `"X"`, `"O"`, `"random"` or `"alternate"` (X first).
-    - `rows`, `cols`, `k` (3, 3, 3): the size of the board and the length of a winning line; 1 <= k
-      <= max(rows, cols) and rows * (cols + 1) <= 64. Give `k` with every size other than 3x3.
-    - `gravity` (`False`): pieces fall, as in Connect Four. Only the lowest free cell of each column
-      is legal.
-    - `actions` (`"cells"`): with gravity, `"columns"` makes the action space `Discrete(cols)`, and
-      the masks `(cols,)`. A column stands for its lowest free cell.
-    - `illegal` (`"lose"`): what an illegal move of the learner does. `"lose"` ends the game;
-      `"raise"` raises `IllegalMoveError` and leaves the game as it was.
+    - `rows`, `cols`, `k` (3, 3, 3): the size of the board, and how many marks in a line win. Boards
+      up to 7x8 fit. Give `k` with every size other than 3x3.
+    - `gravity` (`False`): only the lowest free cell of each column is legal.
+    - `actions` (`"cells"`): with gravity, `"columns"` makes an action a column, and the masks
+      `(cols,)`.
+    - `illegal` (`"lose"`): an illegal move of the learner loses the game; with `"raise"` it raises
+      `IllegalMoveError` and leaves the game as it was.
     - `rewards` (`{"win": 1, "draw": 0, "loss": -1, "illegal": -1}`): give any of the four.
     - `observation` (`"flat"`): `"flat"`, `"planes"` or `"grid"`.
-    - `opening` (`""`): forced first moves of every game, such as `"b2"` or `"b2 a1"`.
-    - `start` (`"empty"`): one of
+    - `opening` (`""`): forced first moves of every game, such as `"b2 a1"`.
+    - `start` (`"empty"`), one of:
       - `"empty"`: the empty board;
       - `"random"`, on up to 16 cells: an unfinished position, each equally likely. The learner is
         to move, and with `side="random"` it gets the side that is;
-      - a function `start(seats, rng)`. `seats`, int8 `(B,)`, are the learner's marks by `side`, +1
-        for X, -1 for O; B is the number of new games, 1 in this environment. It returns unfinished
-        boards `(B, cells)` of +1, -1 and 0, and the learner's marks `(B,)`, which may differ from
-        `seats`. Its random numbers come from `rng`.
+      - a function `start(seats, rng)`, such as `tictactoe_env.ExploringStarts`. `seats`, int8
+        `(B,)`, has the learner's mark by `side`, +1 for X or -1 for O, in each of B new games. It
+        returns unfinished boards `(B, cells)` of +1, -1 and 0, and the learner's marks `(B,)`,
+        which may differ from `seats`.
     - `early_draw` (`False`): end a game as a draw as soon as every line has marks of both sides.
-    - `symmetric` (`False`): show one image of all boards that are the same by symmetry; see
-      Symmetry below.
+    - `symmetric` (`False`): see Symmetry below.
     - `render_mode` (`None`): `"ansi"` (text), `"rgb_array"`, or `"human"`, a window that needs the
       extra `render`.
 
@@ -139,29 +126,22 @@ class TicTacToeEnv(BaseEnv, gym.Env[NDArray[Any], np.int64]):
     The opponent `"self"` plays as frozen snapshots of the learner, each equally likely.
     `add_snapshot(player)` adds one. Until there is one, the opponent plays at random.
     `"self-keep=8-replace=mixed"`, the default, keeps 8 snapshots. A further one replaces the
-    `oldest`, a `random` one, or (`mixed`) either of these with equal probability. `self_play` holds
-    these options and the number of snapshots. `set_opponent` keeps the snapshots if the new
-    opponents contain `"self"` too.
+    `oldest`, a `random` one, or (`mixed`) either of these with equal probability.
 
     The opponent `"best-response"` plays the exact best reply to the best moves of the newest
-    snapshot. On more than 12 cells it plays these replies where it knows one, and as the snapshot
-    elsewhere. If the snapshot can meet more than 30,000,000 positions
-    (`"best-response-positions=3000000"` changes that), the snapshot plays, with a warning. With
-    `start=ExploringStarts(share, rules, counterexamples=0.5)` half of the games start from
-    positions in which the snapshot can still be beaten.
+    snapshot. On more than 12 cells it does so in the positions to which these moves can lead, and
+    plays as the snapshot in all others.
 
     ## Symmetry
     A board and its turned and mirrored images are the same game. With `symmetric=True` the learner
     sees only one of these images: on 3x3 that's 765 boards instead of 5,478. Observation and mask
-    show that image, and an action is a cell of it. Everything else stays on the real board. A model
-    that learned so must be evaluated so. A Stable-Baselines3 model is known by its observation
-    space. For a network or a function, say so: `evaluate(policy, symmetric=True)`.
+    show that image, and an action is a cell of it. Everything else stays on the real board. A
+    network that learned so has to be evaluated so: `evaluate(policy, symmetric=True)`.
 
     ## Both sides
     With `opponent=None` each step is one move, by X and O in turn. `info["side"]` is the side to
     move, and the observation is the board as that side sees it. Reward and `outcome` belong to the
     side that has just moved. `copy.deepcopy(env)` is a second game that starts from this position.
-    `side`, `set_opponent` and `add_snapshot` need an opponent.
 
     ## Reset
     The options of `reset(seed=, options=)` apply to the game that it starts:
@@ -172,8 +152,7 @@ class TicTacToeEnv(BaseEnv, gym.Env[NDArray[Any], np.int64]):
     The same seed gives the same games for the same actions.
 
     ## Errors
-    - `ValueError` for wrong arguments, options and actions, and if the opponent may end the game
-      before the learner's first move, as with k = 1.
+    - `ValueError` for wrong arguments, options and actions.
     - `IllegalMoveError` (a `ValueError`) for a taken cell, with `illegal="raise"`.
     - `gymnasium.error.ResetNeeded` for a step before the first reset or after the end of the game.
 
@@ -181,11 +160,11 @@ class TicTacToeEnv(BaseEnv, gym.Env[NDArray[Any], np.int64]):
     `tictactoe_env/TicTacToe-v0` has all of these arguments. `tictactoe_env/ConnectFour-v0` has 6
     rows, 7 columns, 4 in a row, `gravity=True` and `actions="columns"`.
 
-    Each id is known by its last part too, such as `ConnectFour-v0`. Programs that get an id alone
-    take `tictactoe_env:ConnectFour-v0`, by which Gymnasium imports the package first.
+    By `tictactoe_env:TicTacToe-v0` and `tictactoe_env:ConnectFour-v0` Gymnasium imports the package
+    itself, for programs that get an id alone.
 
     The ids below set the opponent. Their `spec.reward_threshold` is the highest mean reward that
-    any player can get over both sides. It's None if you give arguments that may change it.
+    any player can get over both sides.
 
     | id | opponent | reward threshold |
     | --- | --- | --- |

@@ -1,6 +1,22 @@
 """Where trainings run: in processes of this machine, on a Dask or on a Ray cluster, through joblib.
 
-for number, found in results(train_run, calls, "dask://scheduler:8786"): ...
+    for number, found in results(train_run, calls, "dask://scheduler:8786"): ...
+
+Each machine needs the same versions of all packages, a clone with `pip install -e . --group
+cluster`, and the folder of the study on a shared file system with locks, such as NFS, at the same
+path. A Dask cluster, whose workers get the variables of `kernels` that NumPy reads:
+
+    export OPENBLAS_CORETYPE=Haswell NPY_DISABLE_CPU_FEATURES=X86_V4
+    dask scheduler --port 8786
+    dask worker HOST:8786 --nthreads 1 --nworkers 16
+    python train.py dqn --seeds 0-999 --cluster dask://HOST:8786
+
+A Ray cluster, whose first variable avoids a fault of Ray 2.60 (its issue 63202). If the cluster
+uses tokens, `train.py` needs RAY_AUTH_MODE=token too:
+
+    GRPC_ENABLE_FORK_SUPPORT=0 ray start --head --port 6379 --ray-client-server-port 10001
+    ray start --address HOST:6379
+    python train.py dqn --seeds 0-999 --cluster ray://HOST:10001
 """
 
 from __future__ import annotations
