@@ -11,26 +11,22 @@ from __future__ import annotations
 import argparse
 import statistics
 import time
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import torch
 from sb3_contrib import MaskablePPO
 
-from tictactoe_env.sb3 import ExactEvaluation, MaskableDQN, TicTacToeVecEnv
-
-ENVIRONMENT = {"opponent": "minimax-slip=0.3", "exploring_starts": 0.5, "symmetric": True}
-NETWORK = {"net_arch": [128, 128], "activation_fn": torch.nn.ReLU}
-PPO = {"n_steps": 16, "batch_size": 1024, "learning_rate": 2e-3, "gamma": 1.0, "ent_coef": 0.03}
-DQN = {"batch_size": 1024, "learning_rate": 1e-3, "gamma": 1.0, "train_freq": 1}
-DQN |= {"target_update_interval": 2_000}
+from tictactoe_env.sb3 import ExactEvaluation, MaskableDQN, dqn_recipe, ppo_recipe
 
 
 class Variant(NamedTuple):
     """What differs from the program of the documents."""
 
-    environment: dict[str, Any] = {}
-    network: dict[str, Any] = NETWORK
-    is_dqn: bool = False
+    games: dict[str, Any] = {}
+    options: dict[str, Any] = {}
+    algorithm: Any = MaskablePPO
+    recipe: Callable[..., dict[str, Any]] = ppo_recipe
     stop_at: str = "unbeatable"
     steps: int = 200_000
 
@@ -41,21 +37,19 @@ VARIANTS = {
     "without random starts": Variant({"exploring_starts": 0.0}),
     "against `minimax`, which never slips": Variant({"opponent": "minimax"}),
     "against `random`": Variant({"opponent": "random"}),
-    "with the library's own network": Variant(network={}),
+    "with the library's own network": Variant(options={"policy_kwargs": {}}),
     "until it's optimal, against `minimax-slip=0.7`": Variant(
         {"opponent": "minimax-slip=0.7"}, stop_at="optimal", steps=300_000
     ),
-    "with `MaskableDQN`": Variant(is_dqn=True),
+    "with `MaskableDQN`": Variant(algorithm=MaskableDQN, recipe=dqn_recipe),
 }
 
 
 def train(variant: Variant, seed: int) -> tuple[bool, int, float]:
     """Train to the goal: is it reached within the steps, after how many, and processor seconds."""
     begun = time.process_time()
-    arguments: dict[str, Any] = {**ENVIRONMENT, **variant.environment}
-    env = TicTacToeVecEnv(64 if variant.is_dqn else 256, **arguments)
-    learner, options = (MaskableDQN, DQN) if variant.is_dqn else (MaskablePPO, PPO)
-    model = learner("MlpPolicy", env, **options, policy_kwargs=variant.network, seed=seed)
+    arguments = variant.recipe(**variant.games) | variant.options
+    model = variant.algorithm(**arguments, seed=seed)
     exact = ExactEvaluation(stop_at=variant.stop_at)
     model.learn(variant.steps, callback=exact)
     last = exact.last
