@@ -13,16 +13,13 @@ import torch
 from sb3_contrib import MaskablePPO
 
 from tictactoe_env import evaluate
-from tictactoe_env.sb3 import SelfPlay, TicTacToeVecEnv
+from tictactoe_env.sb3 import SelfPlay, ppo_recipe
 
 STEPS = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
 
-torch.set_num_threads(1)  # faster than several for networks of this size
+torch.set_num_threads(1)  # several threads slow each other down where other programs run
 pool = [["self", 0.25], ["minimax-slip=0.3", 0.75]]
-env = TicTacToeVecEnv(256, opponent=pool, exploring_starts=0.5, symmetric=True)
-network = {"net_arch": [128, 128], "activation_fn": torch.nn.ReLU}
-update = {"n_steps": 16, "batch_size": 1024, "learning_rate": 2e-3, "gamma": 1.0, "ent_coef": 0.03}
-model = MaskablePPO("MlpPolicy", env, **update, policy_kwargs=network, seed=1)
+model = MaskablePPO(**ppo_recipe(opponent=pool), seed=1)
 model.learn(STEPS, callback=SelfPlay(every=8_192))
 model.save("maskable_ppo")
 

@@ -106,7 +106,7 @@ def train(games):
     return model.learn(STEPS, callback=Freeze())
 
 
-torch.set_num_threads(1)  # faster than several for networks of this size
+torch.set_num_threads(1)  # several threads slow each other down where other programs run
 print(evaluate(train(TicTacToeVecEnv(256, exploring_starts=0.5))))
 
 nim = Nim(256)

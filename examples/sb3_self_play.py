@@ -13,24 +13,13 @@ import sys
 import torch
 
 from tictactoe_env import evaluate
-from tictactoe_env.sb3 import ExactEvaluation, MaskableDQN, SelfPlay, TicTacToeVecEnv
+from tictactoe_env.sb3 import ExactEvaluation, MaskableDQN, SelfPlay, dqn_recipe
 
 STEPS = int(sys.argv[1]) if len(sys.argv) > 1 else 50_000
 
-torch.set_num_threads(1)  # faster than several for networks of this size
+torch.set_num_threads(1)  # several threads slow each other down where other programs run
 pool = [["self", 0.25], ["minimax-slip=0.3", 0.75]]
-env = TicTacToeVecEnv(64, opponent=pool, exploring_starts=0.5, symmetric=True)
-model = MaskableDQN(
-    "MlpPolicy",
-    env,
-    gamma=1.0,  # a game is short, and only its end counts
-    learning_rate=1e-3,
-    batch_size=1024,
-    train_freq=1,
-    target_update_interval=2_000,
-    policy_kwargs={"net_arch": [128, 128]},
-    seed=1,
-)
+model = MaskableDQN(**dqn_recipe(opponent=pool), seed=1)
 exact = ExactEvaluation(every=5_000, stop_at="unbeatable", best_model_save_path="best", verbose=1)
 model.learn(STEPS, callback=[exact, SelfPlay(every=5_000)])
 

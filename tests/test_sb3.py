@@ -8,10 +8,17 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3.common.vec_env import VecMonitor
 from text_cases import refuses
 
-from tictactoe_env import ExploringStarts, RandomPolicy, exact_result, snapshot
+from tictactoe_env import ExploringStarts, RandomPolicy, evaluate, exact_result, snapshot
 from tictactoe_env.observation import observe
 from tictactoe_env.policy import as_policy
-from tictactoe_env.sb3 import ExactEvaluation, MaskableDQN, SelfPlay, TicTacToeVecEnv
+from tictactoe_env.sb3 import (
+    ExactEvaluation,
+    MaskableDQN,
+    SelfPlay,
+    TicTacToeVecEnv,
+    dqn_recipe,
+    ppo_recipe,
+)
 from tictactoe_env.sb3.vec_env import INFO_KEYS
 from tictactoe_env.vector_env import TicTacToeVectorEnv
 
@@ -177,3 +184,24 @@ def test_a_share_of_the_games_starts_from_a_drawn_board_with_the_learner_to_move
     _, _, dones, _ = env.step(np.zeros(1_000, dtype=int))
     assert dones.mean() > 0.5
     assert set(np.abs(env.games.boards[dones]).sum(axis=1).tolist()) == set(range(9))
+
+
+RECIPES = [(MaskablePPO, ppo_recipe), (MaskableDQN, dqn_recipe)]
+
+
+@pytest.mark.parametrize(("algorithm", "recipe"), RECIPES)
+def test_a_recipe_can_be_read_and_changed(algorithm, recipe):
+    given = recipe(num_envs=3, opponent="random")
+    shown = "TicTacToeVecEnv(3, opponent='random', symmetric=True, exploring_starts=0.5)"
+    assert repr(given["env"]) == shown
+    model = algorithm(**given | {"gamma": 0.5}, seed=1)
+    assert (model.gamma, model.batch_size, model.n_envs) == (0.5, given["batch_size"], 3)
+    assert recipe()["env"] is not recipe()["env"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("algorithm", "recipe"), RECIPES)
+def test_a_recipe_ends_in_a_proof(algorithm, recipe):
+    model = algorithm(**recipe(), seed=0)
+    model.learn(200_000, callback=ExactEvaluation(stop_at="unbeatable"))
+    assert evaluate(model).unbeatable

@@ -1,16 +1,16 @@
 """For Stable-Baselines3: `pip install "tictactoe-env[sb3]"`.
 
     from tictactoe_env import evaluate
-    from tictactoe_env.sb3 import MaskableDQN, TicTacToeVecEnv
+    from tictactoe_env.sb3 import ExactEvaluation, MaskableDQN, dqn_recipe
 
-    env = TicTacToeVecEnv(64, opponent="minimax-slip=0.5", side="random")
-    model = MaskableDQN("MlpPolicy", env, gamma=1.0, train_freq=1, batch_size=512)
-    model.learn(100_000)
+    model = MaskableDQN(**dqn_recipe(), seed=0)
+    model.learn(200_000, callback=ExactEvaluation(stop_at="unbeatable"))
     model.save("model")
     print(evaluate(model))  # exact: all games are computed
 
 `TicTacToeVecEnv` plays many games at once, for any algorithm. `MaskableDQN` is a DQN that leaves
-illegal actions out, for any environment with `action_masks()`. Importing this module imports
+illegal actions out, for any environment with `action_masks()`. `ppo_recipe` and `dqn_recipe` are
+arguments of algorithms, with which they learn 3x3 in seconds. Importing this module imports
 Stable-Baselines3 and torch; `tictactoe_env` alone does not.
 """
 
@@ -31,6 +31,7 @@ from tictactoe_env.sb3.maskable_buffers import (
 )
 from tictactoe_env.sb3.maskable_dqn import MaskableDQN
 from tictactoe_env.sb3.maskable_policies import MaskableDQNPolicy
+from tictactoe_env.sb3.recipes import dqn_recipe, ppo_recipe
 from tictactoe_env.sb3.saved_model import SavedModel
 from tictactoe_env.sb3.vec_env import TicTacToeVecEnv
 
@@ -44,4 +45,6 @@ __all__ = [
     "SavedModel",
     "SelfPlay",
     "TicTacToeVecEnv",
+    "dqn_recipe",
+    "ppo_recipe",
 ]

@@ -44,6 +44,8 @@ class TicTacToeVecEnv(VecEnv):
         counterexamples: float = 0.0,
         **arguments: Any,
     ):
+        starts = {"exploring_starts": exploring_starts, "counterexamples": counterexamples}
+        self._given = arguments | {name: share for name, share in starts.items() if share}
         if exploring_starts or counterexamples:
             if arguments.get("opening") or arguments.get("start", "empty") != "empty":
                 raise ValueError("exploring_starts and counterexamples exclude opening and start")
@@ -63,6 +65,10 @@ class TicTacToeVecEnv(VecEnv):
         self._returns = np.zeros(num_envs)  # of the current games, so far
         self._lengths = np.zeros(num_envs, dtype=np.intp)
         self._begun = time.time()
+
+    def __repr__(self) -> str:
+        given = "".join(f", {name}={value!r}" for name, value in self._given.items())
+        return f"{type(self).__name__}({self.num_envs}{given})"
 
     def set_opponent(self, opponent: Any) -> None:
         """Play against `opponent` from now on: see `TicTacToeVectorEnv.set_opponent`."""
