@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from numbers import Real
 from typing import Any
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tictactoe_env.actions import checked_actions, legal_actions
-from tictactoe_env.errors import one_of
+from tictactoe_env.errors import one_of, unknown_name
 from tictactoe_env.exact.positions import ENUMERABLE, can_enumerate, draw_starts
 from tictactoe_env.notation import SIDES, board_text, check_move, parse_board, parse_game, replay
 from tictactoe_env.observation import OBSERVATIONS
@@ -53,8 +53,14 @@ class Config:
 
     @classmethod
     def of(cls, **arguments: Any) -> Config:
-        """The configuration of an environment's arguments; those of its board are of `Rules`."""
+        """The configuration of an environment's arguments; those of its board are of `Rules`.
+
+        Raises TypeError for an argument that an environment does not have.
+        """
         board = {*SIZES, *Rules.further_fields()}
+        known = {*board, "opponent", *(one.name for one in fields(cls))} - {"rules"}
+        for name in arguments.keys() - known:
+            raise TypeError(str(unknown_name("argument of an environment", name, known)))
         others = {name: value for name, value in arguments.items() if name not in board}
         return cls(rules=Rules.among(arguments), **others)
 
