@@ -103,6 +103,12 @@ def test_a_wrong_argument_or_opponent_is_refused_and_changes_nothing(make, argum
         assert_same_games(env, twin)
 
 
+def test_an_unknown_argument_is_refused_by_the_name_of_the_class_that_was_called(make):
+    for name, meant in (("sid", "'side'"), ("size", "rows, cols and k"), ("foo", "known: actions")):
+        with refuses("TicTacToe", repr(name), meant, error=TypeError):
+            make(**{name: 4})
+
+
 @pytest.mark.parametrize("num_envs", [0, True, 2.0])
 def test_a_wrong_number_of_games_is_refused(num_envs):
     with refuses("num_envs"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -18,7 +19,7 @@ from tictactoe_env.errors import one_of, unknown_name
 from tictactoe_env.exact.positions import ENUMERABLE, can_enumerate, draw_starts
 from tictactoe_env.notation import SIDES, board_text, check_move, parse_board, parse_game, replay
 from tictactoe_env.observation import OBSERVATIONS
-from tictactoe_env.rules import SIZES, Boards, Rules, to_move
+from tictactoe_env.rules import OTHERWISE, SIZES, Boards, Rules, to_move
 from tictactoe_env.starts import ExploringStarts
 from tictactoe_env.symmetry import images
 
@@ -53,14 +54,8 @@ class Config:
 
     @classmethod
     def of(cls, **arguments: Any) -> Config:
-        """The configuration of an environment's arguments; those of its board are of `Rules`.
-
-        Raises TypeError for an argument that an environment does not have.
-        """
+        """The configuration of an environment's arguments; those of its board are of `Rules`."""
         board = {*SIZES, *Rules.further_fields()}
-        known = {*board, "opponent", *(one.name for one in fields(cls))} - {"rules"}
-        for name in arguments.keys() - known:
-            raise TypeError(str(unknown_name("argument of an environment", name, known)))
         others = {name: value for name, value in arguments.items() if name not in board}
         return cls(rules=Rules.among(arguments), **others)
 
@@ -231,6 +226,25 @@ class Config:
             board = parse_board(checked["board"], self.rules)
             checked["board"] = self._unfinished(board, f"the board {checked['board']!r}")
         return checked
+
+
+def check_arguments(arguments: Mapping[str, Any], *environments: type) -> None:
+    """Raise TypeError for the first argument that an environment does not have.
+
+    arguments: those that its own signature does not name. environments: it, and the one to which it
+    hands them.
+    """
+    known = {*SIZES, *Rules.further_fields(), *(one.name for one in fields(Config))} - {"rules"}
+    if arguments.keys() <= known:
+        return
+    for environment in environments:
+        named = inspect.signature(environment).parameters.values()
+        known |= {one.name for one in named if one.kind is not one.VAR_KEYWORD}
+    for name in arguments:
+        if name not in known:
+            what = f"argument of {environments[0].__name__}"
+            meant = "rows, cols and k" if name in OTHERWISE else ""
+            raise TypeError(str(unknown_name(what, name, known, meant=meant)))
 
 
 def picture_of(mode: str | None) -> Callable[..., Any] | None:
