@@ -23,7 +23,7 @@ from tictactoe_env.certificates.content import Certificate
 from tictactoe_env.certificates.runs import FOLDERS, certificates, place_of, run_named
 from tictactoe_env.certificates.stated import CertificateError, Stated, name_of
 from tictactoe_env.certificates.trained import facts_of, trained_names
-from tictactoe_env.errors import printable, unknown_name
+from tictactoe_env.errors import printable
 from tictactoe_env.exact.connect_four import CONNECT_FOUR
 from tictactoe_env.exact.positions import ENUMERABLE
 from tictactoe_env.exact.solver import can_solve
@@ -277,7 +277,8 @@ class Gallery:
         for player in self._runs(id.split("/")):
             if player.id == id:
                 return player
-        raise UnknownPlayerError(str(unknown_name("agent", id, opponents.known_names(folders))))
+        known = opponents.known_names(folders)
+        raise UnknownPlayerError(str(opponents.unknown_player("agent", id, known)))
 
     def entry(self, id: str, rules: Rules | None = None) -> Entry:
         """The entry of such a player. A run is read if it has changed."""
