@@ -90,6 +90,7 @@ def train(
     calls = [call_of(folder, variant, seed, until) for variant, seed in runs]
     for variant in variants:
         check_goal(variant.experiment.config, until)
+        variant.experiment.module.begin(variant.experiment.config)  # raises the errors of options
     check_folder(folder, calls)
     for place in {folder, *(folder / variant.folder for variant in variants)}:
         place.mkdir(parents=True, exist_ok=True)

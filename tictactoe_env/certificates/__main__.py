@@ -61,19 +61,25 @@ def verified(path: str, limit: Limit) -> Certificate | None:
     """A certificate that is verified, and printed; None for one that is refused."""
     try:
         certificate = read(path)
+    except (ValueError, OSError) as error:  # it names the file
+        return refused(str(error))
+    try:
         verify(certificate, limit)
-    except (ValueError, OSError) as error:
-        why = f"{path}: {error}"
-        if isinstance(error, ProofLimitError):
-            why += "; --max-positions and --max-megabytes set the limit"
-        print(printable(f"REFUSED: {why}"), file=sys.stderr)
-        return None
+    except ProofLimitError as error:
+        return refused(f"{path}: {error}; --max-positions and --max-megabytes set the limit")
+    except ValueError as error:
+        return refused(f"{path}: {error}")
     print(
         f"{certificate.claim}\nverified: {printable(path)} ({certificate.stated.agent}), "
         f"{certificate.decisions:,} positions: every result follows from the moves; name, seed, "
         "configuration and times cannot be verified"
     )
     return certificate
+
+
+def refused(why: str) -> None:
+    """Print why a certificate is refused."""
+    print(printable(f"REFUSED: {why}"), file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -429,7 +429,8 @@ def _saved_place(
     if is_path or (text and os.path.exists(text)):
         path = Path(spec)
         if not path.exists():
-            raise unknown_player("run or player", text, known_names())
+            names = "a name that python -m tictactoe_env.opponents lists"
+            raise ValueError(f"there is no {text!r}: expected the path of a saved run, or {names}")
         if is_model(path):
             raise UntrustedModelError(path)
         return runs.place_of(path)
