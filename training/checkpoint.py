@@ -110,7 +110,7 @@ def load(module: AgentModule, folder: Path, **options: Any) -> BoardPlayer:
 def load_model(module: AgentModule, folder: Path) -> tuple[BoardConfig, Arrays]:
     """The configuration and the arrays of a saved model. Raises DamagedFileError as `load` does."""
     if (folder / MANIFEST).exists():
-        missing_of(folder, [MODEL, "model.json"])
+        missing_of(folder, [MODEL, "model.json", "config.json"])
     model = read_model(folder / MODEL, module.AGENT, module.Config)
     return model.config, model.arrays
 
