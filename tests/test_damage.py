@@ -22,10 +22,11 @@ from apps.players.seat import seat_of
 from tictactoe_env.certificates import __main__ as verify
 from tictactoe_env.certificates.certificate import load_policy, read
 from tictactoe_env.exact.positions import positions_of
+from tictactoe_env.files import MANIFEST, read_manifest
 from tictactoe_env.games.store import GameStore, StoreError
 from tictactoe_env.opponents import make_opponent
 from tictactoe_env.rules import Rules
-from training.files import MANIFEST, check_all, read_manifest
+from training.files import check_all
 from training.options import read_config
 from training.run import Run
 from training.run_files import read_config_file

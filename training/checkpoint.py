@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from training.files import MANIFEST, DamagedFileError, Saved, missing_of, read_arrays, write_arrays
+from tictactoe_env.files import MANIFEST, DamagedFileError, missing_of
+from training.files import Saved, read_arrays, write_arrays
 from training.learner import AgentModule, Arrays, BoardPlayer, Learner
 from training.options import BoardConfig, check_unchanged, read_config
 

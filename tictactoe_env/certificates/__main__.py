@@ -60,15 +60,18 @@ def main(
 def verified(path: str, limit: Limit) -> Certificate | None:
     """A certificate that is verified, and printed; None for one that is refused."""
     try:
-        certificate = read(path)
-    except (ValueError, OSError) as error:  # it names the file
-        return refused(str(error))
+        certificate = read(path)  # its errors name the file
+    except (ValueError, OSError) as error:
+        refuse(str(error))
+        return None
     try:
         verify(certificate, limit)
-    except ProofLimitError as error:
-        return refused(f"{path}: {error}; --max-positions and --max-megabytes set the limit")
     except ValueError as error:
-        return refused(f"{path}: {error}")
+        how = ""
+        if isinstance(error, ProofLimitError):
+            how = "; --max-positions and --max-megabytes set the limit"
+        refuse(f"{path}: {error}{how}")
+        return None
     print(
         f"{certificate.claim}\nverified: {printable(path)} ({certificate.stated.agent}), "
         f"{certificate.decisions:,} positions: every result follows from the moves; name, seed, "
@@ -77,7 +80,7 @@ def verified(path: str, limit: Limit) -> Certificate | None:
     return certificate
 
 
-def refused(why: str) -> None:
+def refuse(why: str) -> None:
     """Print why a certificate is refused."""
     print(printable(f"REFUSED: {why}"), file=sys.stderr)
 
