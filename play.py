@@ -145,7 +145,7 @@ def watch(*, replay: Count, delay: Delay = None, store: Store = None) -> None:
         replays.watch(games.get(replay), Talk(Console()), delay)
 
 
-def list_games(*, list: OneOrNone[Count], player: str | None = None, store: Store = None) -> None:
+def list_games(*, list: OneOrNone[Count], player: Player = None, store: Store = None) -> None:
     """List the newest saved games.
 
     Args:
