@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tictactoe_env.actions import checked_actions, legal_actions
-from tictactoe_env.errors import one_of, unknown_name
+from tictactoe_env.errors import check_arguments, one_of
 from tictactoe_env.exact.positions import ENUMERABLE, can_enumerate, draw_starts
 from tictactoe_env.notation import SIDES, board_text, check_move, parse_board, parse_game, replay
 from tictactoe_env.observation import OBSERVATIONS
-from tictactoe_env.rules import OTHERWISE, SIZES, Boards, Rules, to_move
+from tictactoe_env.rules import SIZES, Boards, Rules, to_move
 from tictactoe_env.starts import ExploringStarts
 from tictactoe_env.symmetry import images
 
@@ -228,7 +228,7 @@ class Config:
         return checked
 
 
-def check_arguments(arguments: Mapping[str, Any], *environments: type) -> None:
+def check_environment(arguments: Mapping[str, Any], *environments: type) -> None:
     """Raise TypeError for the first argument that an environment does not have.
 
     arguments: those that its own signature does not name. environments: it, and the one to which it
@@ -240,11 +240,7 @@ def check_arguments(arguments: Mapping[str, Any], *environments: type) -> None:
     for environment in environments:
         named = inspect.signature(environment).parameters.values()
         known |= {one.name for one in named if one.kind is not one.VAR_KEYWORD}
-    for name in arguments:
-        if name not in known:
-            what = f"argument of {environments[0].__name__}"
-            meant = "rows, cols and k" if name in OTHERWISE else ""
-            raise TypeError(str(unknown_name(what, name, known, meant=meant)))
+    check_arguments(environments[0].__name__, arguments, known)
 
 
 def picture_of(mode: str | None) -> Callable[..., Any] | None:

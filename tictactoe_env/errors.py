@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 ALIKE = 0.65  # the share of equal letters from which a name may have been meant
 AS_A_WORD = 0.8  # what it counts as that a name is one of the words of the other one
 SHORT = 20  # names that an error lists
+OTHERWISE = ("size", "board", "board_size", "shape", "width", "height", "m", "n")
+"""Names by which other programs call the sizes of a board."""
 
 
 def unknown_name(
@@ -67,6 +69,17 @@ def nearest(name: str, known: Iterable[str]) -> str:
 def _words(name: str) -> list[str]:
     """The words of a name such as "maskable_ppo" or "learning-rate"."""
     return [word for word in re.split("[-_]", name) if word]
+
+
+def check_arguments(function: str, given: Iterable[str], known: Collection[str]) -> None:
+    """Raise TypeError for the first name that is no keyword argument of a function.
+
+    For a function that hands on what it is given, so that Python would name another one.
+    """
+    for name in given:
+        if name not in known:
+            meant = "rows, cols and k" if name in OTHERWISE and "rows" in known else ""
+            raise TypeError(str(unknown_name(f"argument of {function}", name, known, meant=meant)))
 
 
 def one_of(what: str, value: Any, choices: Collection[str]) -> str:

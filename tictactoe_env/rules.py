@@ -36,8 +36,6 @@ from numpy.typing import NDArray
 from tictactoe_env.errors import unknown_name, whole_number
 
 SIZES = ("rows", "cols", "k")  # the fields of `Rules` that every document names
-OTHERWISE = ("size", "board", "board_size", "shape", "width", "height", "m", "n")
-"""Names by which other programs call the sizes of a board."""
 MAX_BITS = 64  # of a bitboard with its padding column; 7x8 is the largest nearly square board
 
 _LEFT_OUT: Any = None  # of a `k` that is not given; a board has a number

@@ -43,8 +43,7 @@ from cyclopts import (
     ValidationError,
 )
 
-from tictactoe_env.errors import printable, unknown_name
-from tictactoe_env.rules import OTHERWISE
+from tictactoe_env.errors import OTHERWISE, printable, unknown_name
 from training.options import expected_of, typed
 
 Command = Callable[..., Any]

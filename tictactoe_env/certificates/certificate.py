@@ -9,6 +9,7 @@ called, its seed, configuration and times cannot be verified.
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 import math
 import os
@@ -43,6 +44,7 @@ from tictactoe_env.certificates.reach import (
     shares_of,
 )
 from tictactoe_env.certificates.stated import CertificateError, Stated
+from tictactoe_env.errors import check_arguments
 from tictactoe_env.exact.best_response import best_response
 from tictactoe_env.exact.match import common_rules, exact_result, result_of
 from tictactoe_env.exact.optimality import best_achievable, optimal_share, wins_most
@@ -153,6 +155,8 @@ def certify(
     Raises CertificateError (a ValueError) for a name that is none, ValueError for a policy that is
     no function of the board, and ProofLimitError beyond `limit`.
     """
+    known = {*inspect.signature(certify).parameters, "seed", "config", "training", "versions"}
+    check_arguments("certify", entries, known - {"entries"})
     rules = common_rules(rules, policy)
     policy = as_policy(policy, rules, symmetric=symmetric)
     stated = Stated.of(agent, **entries)

@@ -13,7 +13,7 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 from stable_baselines3.common.vec_env import VecEnv
 
-from tictactoe_env.config import check_arguments
+from tictactoe_env.config import check_environment
 from tictactoe_env.errors import whole_number
 from tictactoe_env.rules import Rules
 from tictactoe_env.starts import ExploringStarts
@@ -47,7 +47,7 @@ class TicTacToeVecEnv(VecEnv):
         **arguments: Any,
     ):
         whole_number(num_envs, "num_envs", 1)
-        check_arguments(arguments, TicTacToeVecEnv, TicTacToeVectorEnv)
+        check_environment(arguments, TicTacToeVecEnv, TicTacToeVectorEnv)
         if exploring_starts or counterexamples:
             if arguments.get("opening") or arguments.get("start", "empty") != "empty":
                 raise ValueError("exploring_starts and counterexamples exclude opening and start")
