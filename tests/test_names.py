@@ -78,7 +78,7 @@ def test_a_name_is_suggested_only_if_it_is_near(name, meant):
     assert nearest(name, ["minimax", "maskable_ppo", "random"]) == meant
 
 
-@pytest.mark.parametrize("name", ["minimax", "self", "trie", "gambler", "a b", 7])
+@pytest.mark.parametrize("name", ["minimax", "self", "trie", "Gambler", "a b", 7])
 def test_a_name_that_is_taken_or_cannot_be_typed_is_refused(name):
     with refuses(repr(name)):
         register_opponent(name, corner)

@@ -69,6 +69,7 @@ AGENT = "agent"
 TRAINED = "trained"
 RUN = "run"
 LEARNED = (SELF, BEST_RESPONSE)  # made from the learner, so only where one is trained
+_RESERVED = (*LEARNED, "best", "human", "latest", "learner", "rival")
 EASY = "minimax-slip=0.3"  # perfect play that often slips
 EASY_BEYOND = "search-depth=1"  # on boards that cannot be solved
 _Factory = Callable[..., Any]
@@ -138,7 +139,6 @@ CALLED = {
     "patient-pupil": "value_net-learnbyplay",
 }
 """Trained agents by the names that people call them; "The gambler" is the gambler too."""
-_RESERVED = (*LEARNED, *CALLED, "best", "human", "latest", "learner", "rival")
 _registered: dict[str, _Factory] = {}
 MODELS: dict[str, Any] = {}
 """The `sb3.SavedModel`s that the user trusts, by the texts that name them as players."""
@@ -488,7 +488,7 @@ def register_opponent(name: str, factory: _Factory) -> None:
         raise ValueError(f"the name of an opponent must be letters, digits, _ and -, got {name!r}")
     if not callable(factory):
         raise ValueError(f"{name} needs a function factory(rules, **options), got {factory!r}")
-    if name in BUILT_IN or name in _RESERVED or is_trained(name):
+    if name in BUILT_IN or name in _RESERVED or is_trained(id_of(name)):
         raise ValueError(f"{name!r} is a name of tictactoe_env itself: register another name")
     _registered[name] = factory
 
@@ -564,7 +564,7 @@ def _entry_points() -> dict[str, Any]:
     return {
         name: one
         for name, one in found.items()
-        if name not in {*BUILT_IN, *_RESERVED} and not is_trained(name)
+        if name not in {*BUILT_IN, *_RESERVED} and not is_trained(id_of(name))
     }
 
 
