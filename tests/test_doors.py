@@ -86,6 +86,8 @@ OF_TRAINING = """
     dqn --export-sb3 full | 2 | --export-sb3 full
     dqn --opponents minmax | 2 | 'minmax' 'minimax'
     tabular_q --seeds 0-1 --opponents minmax | 2 | 'minmax' 'minimax'
+    trie --seeds 0-1 --learn-from none.txt | 2 | none.txt
+    trie --optimize 2 --learn-from none.txt | 2 | none.txt
     dqn --lr 0.1 | 2 | '--lr' '--learning-rate'
     dqn --size 4 | 2 | '--size' '--board'
     dqn --device cuda | 2 | 'cuda' --device
