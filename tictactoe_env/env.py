@@ -220,7 +220,8 @@ class TicTacToeEnv(BaseEnv, gym.Env[NDArray[Any], np.int64]):
         **variant: Any,  # further fields of `Rules`
     ):
         super().__init__()
-        check_environment(variant, TicTacToeEnv)
+        if variant:
+            check_environment(variant, TicTacToeEnv)
         self.config = config = Config.of(
             side=side,
             rows=rows,
