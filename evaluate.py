@@ -21,7 +21,6 @@ with explained("evaluate.py", "play"):
     from apps.players.program import SECONDS, CheckedPlayer, Program, reason_to_sample
     from apps.players.rounds import board_of_histories
     from apps.players.seat import NAMES_TEXT, Seat, board_of, path_of, seat_of, with_foe
-    from apps.players.titles import id_of
     from apps.terminal import report
     from apps.terminal.battle import Named
     from apps.terminal.battle import battle as play_games
@@ -44,6 +43,7 @@ with explained("evaluate.py", "play"):
     from tictactoe_env.exact.positions import TABULATED
     from tictactoe_env.exact.proof import Limit, ProofLimitError
     from tictactoe_env.notation import parse_size
+    from tictactoe_env.opponents import id_of
     from tictactoe_env.rules import Rules
     from training.options import Count, Natural, Shares
 

@@ -18,7 +18,6 @@ with explained("play.py", "play"):
 
     from apps.players.program import SECONDS, Program
     from apps.players.seat import KINDS, NAMES_TEXT, OWN, board_of, with_foe
-    from apps.players.titles import id_of
     from apps.terminal import menu
     from apps.terminal import replay as replays
     from apps.terminal.command_line import CommandLine, Gravity, OneOrNone, read_by
@@ -28,6 +27,7 @@ with explained("play.py", "play"):
     from tictactoe_env.games.game import PERSON
     from tictactoe_env.games.store import GameStore
     from tictactoe_env.notation import parse_size
+    from tictactoe_env.opponents import id_of
     from tictactoe_env.rules import Rules
     from training.options import Count, Natural
 
@@ -145,7 +145,7 @@ def watch(*, replay: Count, delay: Delay = None, store: Store = None) -> None:
         replays.watch(games.get(replay), Talk(Console()), delay)
 
 
-def list_games(*, list: OneOrNone[Count], player: str | None = None, store: Store = None) -> None:
+def list_games(*, list: OneOrNone[Count], player: Player = None, store: Store = None) -> None:
     """List the newest saved games.
 
     Args:

@@ -171,15 +171,21 @@ def train_all(
 
     console = PipedConsole()
     first = experiments[0]
+    notice = ""
     if folder is None:
-        folder = trainer.new_folder(first.name, first.config.seed, console)
+        folder, notice = trainer.new_folder(first.name, first.config.seed)
     training: Any
     if len(experiments) == 1:
         training = Run(folder, first.module, first.config, until, first.preset)
     else:
         training = rivals.runs_of(experiments, folder, until)
     return trainer.train(
-        training, console, is_resumed=is_resumed, learn_from=learn_from, export_sb3=export_sb3
+        training,
+        console,
+        is_resumed=is_resumed,
+        learn_from=learn_from,
+        export_sb3=export_sb3,
+        notice=notice,
     )
 
 

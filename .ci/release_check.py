@@ -1,8 +1,9 @@
 """Say what is missing before the version is tagged: `python .ci/release_check.py`.
 
-Exits with 1 if anything is missing. `--quick` leaves out the checks that build or test. `--tag`
-only compares a tag with the version, the changelog and the citation, and `--notes` only prints what
-the changelog says of the version, both for the release workflow.
+Exits with 1 if anything is missing. `--turn 0.1.0` first makes this the version in all files, dated
+today, and `--turn 0.2.0.dev0` begins the next one. `--quick` leaves out the checks that build or
+test. `--tag` only compares a tag with what the files say, and `--notes` only prints what the
+changelog says of the version, both for the release workflow.
 """
 
 from __future__ import annotations
@@ -33,17 +34,22 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
+    parser.add_argument("--turn", metavar="VERSION", help="write this version into the files")
     parser.add_argument("--tag", metavar="NAME", help="compare this tag, such as v0.1.0, and stop")
     parser.add_argument("--quick", action="store_true", help="leave out what builds or tests")
     parser.add_argument("--notes", action="store_true", help="print the changes, and stop")
     typed = parser.parse_args(arguments)
+    if typed.turn:
+        if not re.fullmatch(r"\d+\.\d+\.\d+(\.dev\d+)?", typed.turn):
+            parser.error(f"a version is such as 0.1.0 or 0.2.0.dev0, got {typed.turn!r}")
+        turn(typed.turn, datetime.date.today().isoformat())
     if typed.notes:
-        print(re.sub(r"\n +", " ", facts.changes(facts.own_version())))  # GitHub keeps line ends
+        heading = facts.own_version() if facts.is_released() else "Unreleased"
+        print(re.sub(r"\n +", " ", facts.changes(heading)))  # GitHub keeps line ends
         return 0
-    checks = [same_version]
+    checks = [same_version, released]
     if not typed.tag:
-        checks += [nothing_unreleased, no_unreleased_note, dated_today, clean_tree, new_tag]
-        checks += [own_remote]
+        checks += [dated_today, clean_tree, new_tag, own_remote]
         if not typed.quick:
             checks += [distributions, wheel_and_sdist_tests, pythons, documentation]
     missing = [] if typed.tag in (None, f"v{facts.own_version()}") else [wrong_tag(typed.tag)]
@@ -68,45 +74,67 @@ def wrong_tag(tag: str) -> str:
     return f"the tag is {tag}, but __version__ is {own}: it must be v{own}"
 
 
+# --- the version in the files ---------------------------------------------------------------------
+
+
+def turn(version: str, date: str) -> None:
+    """Make this the version in all files, released on a date, or on the way to a release."""
+    is_dev = ".dev" in version
+    heading = "Unreleased" if is_dev else f"{version}, {date}"
+    message = "please cite it as below"
+    commit = ", with its commit (git rev-parse HEAD)"
+    edit("tictactoe_env/__init__.py", r'^__version__ = ".*"', f'__version__ = "{version}"')
+    bibtex = f"version={{{version}}}, year={{{date[:4]}}}"
+    edit("README.md", r"\bversion=\{.*?\}, year=\{\d+\}", bibtex)
+    edit("CITATION.cff", f"{message}.*$", f"{message}{commit if is_dev else ''}.")
+    dated = "" if is_dev else f'date-released: "{date}"\n'
+    edit("CITATION.cff", r"^version: .*\n(date-released: .*\n)?", f"version: {version}\n{dated}")
+    newest = facts.versions()["CHANGELOG.md"]
+    if newest != "Unreleased" and newest.partition(",")[0] != version:
+        edit("CHANGELOG.md", "^## ", "## Unreleased\n\n## ")
+    edit("CHANGELOG.md", "^## .+$", f"## {heading}")
+    if not is_dev:
+        for file in facts.documents():
+            edit(file, f"(?s){facts.UNRELEASED}", "", count=0)
+
+
+def edit(file: str, pattern: str, text: str, count: int = 1) -> None:
+    """Replace what matches in a file, at most `count` times, or all if that is 0."""
+    path = facts.ROOT / file
+    found = re.sub(pattern, lambda _: text, facts.read(file), count=count, flags=re.MULTILINE)
+    path.write_text(found, encoding="utf-8")
+
+
 # --- files and git --------------------------------------------------------------------------------
 
 
 def same_version() -> Problems:
-    """The changelog and the citation name the version and the same date."""
+    """All files say the same of the version, and whether it is released."""
+    found = facts.versions()
+    for file, expected in facts.expected_versions().items():
+        if found[file] != expected:
+            yield f"{file} names the version {found[file] or 'nowhere'!r}, expected {expected!r}"
+    is_first = not facts.date_in_changelog()
+    if is_first and not facts.unreleased_note():
+        yield 'README.md does not say how to install what is not released: mark it "unreleased"'
+    for file in facts.documents():
+        if not is_first and re.search("<!-- (end of )?unreleased", facts.read(file)):
+            yield f'{file} has a part "unreleased", but there is a release: remove it'
+
+
+def released() -> Problems:
+    """The version is one to be released."""
     version = facts.own_version()
-    newest = facts.newest_in_changelog()
-    citation = facts.in_citation()
-    if newest.version != version:
-        yield (
-            f"the newest version in CHANGELOG.md is {newest.version or 'none'}, but __version__ is "
-            f'{version}: add the heading "## {version}, YYYY-MM-DD"'
-        )
-    if citation.version != version:
-        yield f"the version in CITATION.cff is {citation.version or 'none'}, not {version}"
-    if citation.date != newest.date:
-        yield f"the date in CITATION.cff is {citation.date}, in CHANGELOG.md {newest.date}"
-
-
-def nothing_unreleased() -> Problems:
-    """Nothing stands under Unreleased in the changelog."""
-    if facts.changes("Unreleased"):
-        yield 'CHANGELOG.md has changes under "Unreleased": move them under the new version'
-
-
-def no_unreleased_note() -> Problems:
-    """No line says how to install the package before its first release."""
-    if note := facts.unreleased_note():
-        yield (
-            f'README.md and the site say "{note}": remove it from README.md, with its marks '
-            '"unreleased", in the commit that gets the tag'
-        )
+    if not facts.is_released():
+        final = version.partition(".dev")[0]
+        yield f"__version__ is {version}: `python .ci/release_check.py --turn {final}` raises it"
 
 
 def dated_today() -> Problems:
     """The version is dated today."""
     today = datetime.date.today().isoformat()
-    date = facts.newest_in_changelog().date
-    if date != today:
+    date = facts.date_in_changelog()
+    if facts.is_released() and date != today:
         yield f"the date in CHANGELOG.md is {date or 'missing'}, today is {today}: change it"
 
 

@@ -93,8 +93,8 @@ def load(folder: Path, **options: Any) -> BoardPlayer:
     Raises FileNotFoundError if there is no model, DamagedFileError (a ValueError) if a file is
     damaged, OptionError (a ValueError) for an option that the agent does not have.
     """
+    from tictactoe_env.files import DamagedFileError
     from training import checkpoint
-    from training.files import DamagedFileError
 
     agent = checkpoint.header_of(folder / checkpoint.MODEL).agent
     if agent not in TRAINABLE:

@@ -415,9 +415,13 @@ class TrieLearner(GamesLearner):
             self.opponents.append(sums)
         self.rng = np.random.default_rng(config.seed)
 
+    def read_files(self) -> None:
+        """Learn the games of `learn_from`."""
+        self.learn_first(self.config.learn_from)
+
     def advance(self, most: int) -> None:
         """Play `most` games and learn from each, at first from the games of `learn_from`."""
-        self.learn_first(self.config.learn_from)
+        self.read_files()
         for first, *draws in self.rng.random((most, 1 + self.trie.cells)).tolist():
             opponent = self.opponents[bisect_right(self.bounds, first)]
             self.trie.learn(self.play(opponent, draws))

@@ -253,6 +253,13 @@ class ValueNet(Learner):
         self.levels: list[list[float]] = []
         self.epochs: list[list[float]] = []
 
+    def read_files(self) -> None:
+        """Read the files that the first level reads again."""
+        if self.config.network:
+            network_of(self.config)
+        if self.config.dataset:
+            read_dataset(Path(self.config.dataset), self.afterstates)
+
     def advance(self, most: int) -> None:
         """Play and learn levels until `most` further games are played."""
         goal = self.steps + most

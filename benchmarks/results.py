@@ -33,13 +33,14 @@ from tictactoe_env.certificates.content import Certificate
 from tictactoe_env.certificates.stated import package_versions
 from tictactoe_env.errors import printable
 from tictactoe_env.exact.tables import tabulate
+from tictactoe_env.files import MANIFEST
 from tictactoe_env.notation import SIDES
 from tictactoe_env.opponents import make_opponent
 from tictactoe_env.rules import Rules
 from tictactoe_env.trained import certificate_of, trained_names
 from training.charts import heat_map
 from training.cluster import results
-from training.files import MANIFEST, read_json, write_bytes, write_csv
+from training.files import read_json, write_bytes, write_csv
 
 ROOT = Path(__file__).parent.parent
 RUNS = Path("runs") / "results"

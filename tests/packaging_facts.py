@@ -4,7 +4,6 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import NamedTuple
 
 ROOT = Path(__file__).parent.parent
 REPOSITORY = "https://github.com/tictactoe-env/tictactoe-env"
@@ -12,13 +11,6 @@ NOT_OF_THE_INDEX = (
     r"git clone|first release|not on PyPI|(?:`|^ *)make [a-z]+"
     r"|pip install (?:-e )?[\"']?\.|\b(?:train|evaluate|play)\.py"
 )
-
-
-class Release(NamedTuple):
-    """A version and its date as YYYY-MM-DD, "" where a file does not say."""
-
-    version: str
-    date: str
 
 
 def read(name: str) -> str:
@@ -36,10 +28,37 @@ def own_version() -> str:
     return matched(r'^__version__ = "(.+)"$', read("tictactoe_env/__init__.py"))
 
 
-def newest_in_changelog() -> Release:
-    """The newest heading of the changelog with a version."""
-    found = re.search(r"^## (\d\S*), (\d{4}-\d\d-\d\d)$", read("CHANGELOG.md"), re.MULTILINE)
-    return Release(found[1], found[2]) if found else Release("", "")
+def is_released() -> bool:
+    """Whether the version is one that gets a tag, and none on the way to it, such as 0.1.0.dev0."""
+    return ".dev" not in own_version()
+
+
+def versions() -> dict[str, str]:
+    """What each file says of the version, with its date if it says one; "" if it says nothing."""
+    citation = read("CITATION.cff")
+    cited = matched(r"^version: (\S+)$", citation)
+    date = matched(r'^date-released: "?([\d-]+)"?$', citation)
+    return {
+        "CHANGELOG.md": matched("^## (.+)$", read("CHANGELOG.md")),
+        "CITATION.cff": f"{cited}, {date}" if date else cited,
+        "README.md": matched(r"\bversion=\{(.+?)\}", read("README.md")),
+    }
+
+
+def expected_versions() -> dict[str, str]:
+    """What they must say: once the version is released its date, before that no date."""
+    version = own_version()
+    dated = f"{version}, {date_in_changelog() or 'YYYY-MM-DD'}"
+    return {
+        "CHANGELOG.md": dated if is_released() else "Unreleased",
+        "CITATION.cff": dated if is_released() else version,
+        "README.md": version,
+    }
+
+
+def date_in_changelog() -> str:
+    """The date of the newest version in the changelog; "" before the first release."""
+    return matched(r"^## \d\S*, (\d{4}-\d\d-\d\d)$", read("CHANGELOG.md"))
 
 
 def changes(version: str) -> str:
@@ -53,16 +72,18 @@ def claimed_pythons() -> list[str]:
     return re.findall(r'"Programming Language :: Python :: 3\.(\d+)"', read("pyproject.toml"))
 
 
+UNRELEASED = r"<!-- unreleased: [^\n]*-->\n(.*?)<!-- end of unreleased -->\n"
+"""A part of a document that is true until the first release."""
+
+
 def unreleased_note() -> str:
-    """The line of README.md on how to install the package that no index has yet, else ""."""
-    return matched(r"<!-- unreleased: .*? -->\n(.+)$", read("README.md"))
+    """The first paragraph of README.md that is true until the first release, else ""."""
+    return matched(f"(?s){UNRELEASED}", read("README.md")).partition("\n\n")[0].strip()
 
 
-def in_citation() -> Release:
-    text = read("CITATION.cff")
-    return Release(
-        matched(r"^version: (\S+)$", text), matched(r'^date-released: "?([\d-]+)"?$', text)
-    )
+def documents() -> list[str]:
+    """The files that may have parts that are true until the first release."""
+    return ["README.md", *(path.relative_to(ROOT).as_posix() for path in ROOT.glob("docs/*.md"))]
 
 
 def built(folder: Path, *kinds: str, isolated: bool = False) -> list[Path]:

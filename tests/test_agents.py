@@ -27,9 +27,10 @@ from agents import TRAINABLE
 from tictactoe_env.certificates.certificate import load_policy, read, verify
 from tictactoe_env.exact.evaluation import evaluate
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
+from tictactoe_env.files import DamagedFileError
 from tictactoe_env.observation import observe
 from training import checkpoint, kernels
-from training.files import DamagedFileError, read_arrays, read_json, write_json
+from training.files import read_arrays, read_json, write_json
 from training.learner import evaluations
 from training.options import OptionError, is_rare, options_of, schema_of_items
 from training.search_space import text_of

@@ -16,7 +16,8 @@ from gymnasium.error import ClosedEnvironmentError, ResetNeeded
 from sample_players import CellPlayer, fixed_table
 from text_cases import refuses
 
-from tictactoe_env import Rules, TicTacToeEnv, TicTacToeVectorEnv
+from tictactoe_env import RandomPolicy, Rules, TicTacToeEnv, TicTacToeVectorEnv
+from tictactoe_env.certificates import certify
 
 MANY = partial(TicTacToeVectorEnv, 3)
 LARGE = {"rows": 4, "cols": 5, "k": 4}
@@ -101,6 +102,14 @@ def test_a_wrong_argument_or_opponent_is_refused_and_changes_nothing(make, argum
         with refuses(*mentions.split(), error=(ValueError, FileNotFoundError)):
             env.set_opponent(**arguments)
         assert_same_games(env, twin)
+
+
+def test_an_unknown_argument_is_refused_by_the_name_of_what_was_called(make):
+    for name, meant in (("sid", "'side'"), ("size", "rows, cols and k"), ("foo", "known: actions")):
+        with refuses("TicTacToe", repr(name), meant, error=TypeError):
+            make(**{name: 4})
+    with refuses("certify", "'limt'", "'limit'", error=TypeError):
+        certify(RandomPolicy(), "mine", Rules(), limt=3)
 
 
 @pytest.mark.parametrize("num_envs", [0, True, 2.0])

@@ -14,13 +14,19 @@ from fuzz.damage import changed, damaged
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_runs import trained
+from text_cases import refuses
 
 import agents
+from apps.players.gallery import Gallery
+from apps.players.seat import seat_of
 from tictactoe_env.certificates import __main__ as verify
 from tictactoe_env.certificates.certificate import load_policy, read
 from tictactoe_env.exact.positions import positions_of
+from tictactoe_env.files import MANIFEST, read_manifest
 from tictactoe_env.games.store import GameStore, StoreError
-from training.files import MANIFEST, check_all, read_manifest
+from tictactoe_env.opponents import make_opponent
+from tictactoe_env.rules import Rules
+from training.files import check_all
 from training.options import read_config
 from training.run import Run
 from training.run_files import read_config_file
@@ -133,6 +139,27 @@ def test_a_damaged_file_of_a_run_is_told_or_changes_nothing(name, run, whole, dr
     try:
         path.unlink() if content is None else path.write_bytes(content)
         assert is_told_or_equal(READERS[name], path, right(name, whole))
+    finally:
+        path.write_bytes(data)
+
+
+PLAYED_BY = {
+    "opponent": lambda run: make_opponent(str(run), Rules(2, 3, 3)),
+    "seat": lambda run: seat_of(str(run), Rules(2, 3, 3)),
+    "page": lambda run: Gallery([run.parent]).entry(f"{run.parent.name}/run").seat(Rules(2, 3, 3)),
+    "verifier": read,
+}
+
+
+@pytest.mark.parametrize("name", ["certificate.json", "config.json", "values.npz"])
+@pytest.mark.parametrize("door", PLAYED_BY)
+def test_who_plays_or_evaluates_a_run_refuses_it_by_the_file_that_was_changed(door, name, run):
+    path = run / name
+    data = path.read_bytes()
+    try:
+        path.write_bytes(data + b"\n")
+        with refuses(name):
+            PLAYED_BY[door](run)
     finally:
         path.write_bytes(data)
 

@@ -43,6 +43,8 @@ def files(tmp_path_factory):
     copytree(folder / "run", folder / "\x1b[31mred")
     changed_run(folder, "odd", preset="\x1b[31m")
     changed_run(folder, "half", rival="run")
+    for agent in ("dqn", "tabular_q", "trie", "value_net"):  # a further run would get another name
+        (folder / "runs" / f"{agent}-0").mkdir(parents=True)
     (folder / "full").mkdir()
     (folder / "full" / "file").touch()
     (folder / "letters.txt").write_text("my letters\n" * 50)
@@ -79,6 +81,15 @@ OF_TRAINING = """
     tabular_q --out letters.txt/run | 2 | letters.txt/run again --out
     trie --preset topheb | 2 | 'topheb' 'tophep'
     trie --learn-from none.txt | 2 | none.txt
+    value_net --dataset letters.txt | 2 | letters.txt
+    value_net --network full | 2 | full
+    dqn --export-sb3 full | 2 | --export-sb3 full
+    dqn --opponents minmax | 2 | 'minmax' 'minimax'
+    tabular_q --seeds 0-1 --opponents minmax | 2 | 'minmax' 'minimax'
+    trie --seeds 0-1 --learn-from none.txt | 2 | none.txt
+    trie --optimize 2 --learn-from none.txt | 2 | none.txt
+    dqn --lr 0.1 | 2 | '--lr' '--learning-rate'
+    dqn --size 4 | 2 | '--size' '--board'
     dqn --device cuda | 2 | 'cuda' --device
     --resume run --seed 1 --games 8 | 2 | seed, games steps
     --resume odd | 2 | odd/config.json
@@ -93,6 +104,8 @@ OF_TRAINING = """
 OF_EVALUATION = """
     none.json | 1 | none.json
     cut.json | 1 | cut.json
+    letters.txt | 1 | letters.txt JSON
+    minimax --jsn x | 2 | '--jsn' '--json'
     2x4.json --board 3x3 | 1 | 2x4 3x3
     \x1b[31mred | 1 | '\\x1b[31mred'
     minimax --tree --games 5 | 2 | --tree --games

@@ -3,8 +3,8 @@
 import numpy as np
 from text_cases import refuses
 
+from tictactoe_env.files import DamagedFileError
 from training import checkpoint
-from training.files import DamagedFileError
 from training.learner import Learner, evaluations
 from training.options import BoardConfig
 

@@ -8,7 +8,8 @@ from sample_players import CellPlayer
 from text_cases import refuses
 
 from tictactoe_env import Rules, make_opponent, register_opponent, unregister_opponent
-from tictactoe_env.opponents import known_names
+from tictactoe_env.errors import nearest
+from tictactoe_env.opponents import CALLED, known_names
 from tictactoe_env.pool import make_pool
 
 EMPTY = np.zeros((1, 9), np.int8)
@@ -54,7 +55,30 @@ def test_errors_treat_a_registered_name_as_one_of_the_packages_own(mentions):
         make_pool([["corner", 1], ["random", 1]], Rules(1, 3, 3))
 
 
-@pytest.mark.parametrize("name", ["minimax", "self", "trie", "a b", 7])
+@pytest.mark.parametrize("name", CALLED)
+def test_a_trained_agent_is_known_by_the_name_for_people_wherever_names_are(name):
+    table = make_opponent(CALLED[name], Rules()).table
+    title = f"The {name.replace('-', ' ')}"
+    for opponents in (name, title, f"{name}:0.5,{title}:0.5", [[name, 1]]):
+        for policy in make_pool(opponents, Rules()).policies:
+            assert np.array_equal(policy.table, table)
+    reply = make_opponent(f"best-response:{name}", Rules()).table
+    assert np.array_equal(reply, make_opponent(f"best-response:{CALLED[name]}", Rules()).table)
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        *[("minmax", "minimax"), ("Random", "random")],
+        *[("ppo", "maskable_ppo"), ("mp", "maskable_ppo")],
+        *[("stockfish", ""), ("human", ""), ("", ""), ("m", "")],
+    ],
+)
+def test_a_name_is_suggested_only_if_it_is_near(name, meant):
+    assert nearest(name, ["minimax", "maskable_ppo", "random"]) == meant
+
+
+@pytest.mark.parametrize("name", ["minimax", "self", "trie", "Gambler", "a b", 7])
 def test_a_name_that_is_taken_or_cannot_be_typed_is_refused(name):
     with refuses(repr(name)):
         register_opponent(name, corner)

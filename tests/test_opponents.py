@@ -22,6 +22,7 @@ from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.exact.tables import TabularPolicy
 from tictactoe_env.opponents import (
     BUILT_IN,
+    CALLED,
     BuiltIn,
     built_in,
     known_names,
@@ -189,7 +190,7 @@ def test_what_one_door_accepts_all_accept(runs, door):
 def test_every_door_guesses_from_the_same_names(runs, door):
     newest = ["latest:sarsa", "latest:trie", "the path of a saved run"]
     trained = [name for name in trained_names(None) if name != "mcts"]
-    assert known_names() == [*built_in(), *trained, *newest]
+    assert known_names() == [*built_in(), *trained, *CALLED, *newest]
     with refuses("'minmax'", "'minimax'"):
         DOORS[door]("minmax")
 

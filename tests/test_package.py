@@ -5,6 +5,7 @@ import re
 import subprocess
 import tomllib
 from email import message_from_string
+from importlib.util import module_from_spec, spec_from_file_location
 
 import packaging_facts as facts
 import pytest
@@ -14,8 +15,12 @@ from packaging.requirements import Requirement
 from programs import ROOT, printed
 from readme_renderer import markdown
 
+FILES_OF_VERSION = ("CHANGELOG.md", "CITATION.cff", "tictactoe_env/__init__.py")
 README = facts.read("README.md")
 PYPROJECT = tomllib.loads(facts.read("pyproject.toml"))
+CHECK = spec_from_file_location("release_check", ROOT / ".ci/release_check.py")
+check = module_from_spec(CHECK)
+CHECK.loader.exec_module(check)
 PROJECT = PYPROJECT["project"]
 GROUPS = PYPROJECT["dependency-groups"]
 
@@ -75,8 +80,40 @@ def test_a_pull_request_runs_what_ci_run_does_and_a_release_waits_for_no_other_l
 
 def test_the_text_of_a_release_is_its_section_of_the_changelog():
     notes = printed(".ci/release_check.py", "--notes")
-    _, section = facts.read("CHANGELOG.md").split(f"\n## {facts.own_version()}, ")
-    assert notes.split() == section.split("\n## ")[0].split()[1:]  # without the date
+    newest = facts.read("CHANGELOG.md").split("\n## ")[1]
+    assert notes.split() == newest.partition("\n")[2].split()
+
+
+def test_one_command_turns_all_files_to_a_release_and_on_to_the_next_version(tmp_path, monkeypatch):
+    for name in (*facts.documents(), *FILES_OF_VERSION):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(facts.read(name), encoding="utf-8")
+    monkeypatch.setattr(facts, "ROOT", tmp_path)
+    assert [*check.same_version()] == []
+    final = facts.own_version().partition(".dev")[0]
+    for version in (final, "9.0.0.dev0", "9.0.0"):
+        before = {name: facts.read(name) for name in ("README.md", *FILES_OF_VERSION)}
+        check.turn(version, "2099-01-02")
+        assert facts.own_version() == version
+        assert [*check.same_version()] == []
+        assert [*check.released()] == [] or ".dev" in version
+        assert "unreleased" not in "".join(map(facts.read, facts.documents()))
+        assert first_command() == "pip install tictactoe-env"
+        for name in before.keys() & facts.versions().keys():
+            now = facts.read(name)
+            (tmp_path / name).write_text(before[name], encoding="utf-8")
+            assert name in "".join(check.same_version())
+            (tmp_path / name).write_text(now, encoding="utf-8")
+
+
+def first_command():
+    """The first command of README.md."""
+    return facts.matched(r"(?s)```bash\n(.+?)\n", facts.read("README.md"))
+
+
+def test_the_first_command_of_the_readme_works_for_who_reads_it():
+    is_first = not facts.date_in_changelog()
+    assert first_command() == ("pip install ." if is_first else "pip install tictactoe-env")
 
 
 def test_a_claimed_python_that_is_not_here_is_named():
@@ -113,9 +150,6 @@ def test_the_badges_and_the_citation_of_the_readme_are_those_of_the_metadata():
     assert PROJECT["requires-python"] == f">={oldest['python']}"
     assert str(needs["gymnasium"].specifier) == f">={oldest['gymnasium']}"
     citation = yaml.safe_load(facts.read("CITATION.cff"))
-    written = facts.in_citation()
-    assert written.version == facts.own_version()
-    assert f"version={{{written.version}}}, year={{{written.date[:4]}}}" in README
     assert f"title={{{citation['title']}}}" in README
     assert citation["license"] == PROJECT["license"]
     assert citation["repository-code"] == PROJECT["urls"]["Source"]

@@ -169,8 +169,9 @@ def test_wrong_arguments_are_refused_and_a_wrong_reset_leaves_the_game():
         ({"observation": "plane"}, "'plane' 'planes'"),
         ({"max_cycles": 0}, "max_cycles 0"),
         ({"opening": "a1 b1 a2 b2 a3"}, "opening"),
+        ({"opponent": "random"}, "'opponent' max_cycles"),
     ):
-        with refuses(*mentions.split()):
+        with refuses(*mentions.split(), error=(ValueError, TypeError)):
             tictactoe.env(**arguments)
     env = play(tictactoe.env(), [4, 0])
     for arguments, mentions in (({"seed": -1}, "seed -1"), ({"options": 3}, "options 3")):

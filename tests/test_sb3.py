@@ -156,11 +156,13 @@ def test_options_count_for_one_reset_and_must_be_alike():
         ({"exploring_starts": 0.5, "opening": "b2"}, ["exploring_starts", "opening"]),
         ({"exploring_starts": 0.5, "start": "random"}, ["exploring_starts", "start"]),
         *(({"exploring_starts": share}, [share]) for share in (1.1, "half")),
+        ({"num_envs": "tictactoe_env/TicTacToe-v0", "exploring_starts": 8}, ["num_envs"]),
+        ({"explorng_starts": 0.5}, ["'exploring_starts'"]),
     ],
 )
 def test_arguments_that_do_not_fit_are_refused(arguments, mentions):
-    with refuses(*mentions):
-        TicTacToeVecEnv(2, **arguments)
+    with refuses(*mentions, error=(ValueError, TypeError)):
+        TicTacToeVecEnv(**{"num_envs": 2, **arguments})
 
 
 def test_there_is_one_picture_a_game_with_the_render_mode_rgb_array_only():

@@ -7,11 +7,10 @@ import evaluate
 import play
 from agents import TRAINABLE
 from apps.players.gallery import Gallery
-from apps.players.titles import id_of, results_of, story_of, title_of
+from apps.players.titles import results_of, story_of, title_of
 from tictactoe_env import RandomPolicy, Rules
 from tictactoe_env.certificates.certificate import certify, write
 from tictactoe_env.certificates.trained import facts_of, trained_names
-from tictactoe_env.opponents import register_opponent, unregister_opponent
 
 TITLES = {
     "human": "a person",
@@ -30,15 +29,10 @@ def test_a_player_has_a_name_that_people_understand(id):
     assert title_of(id) == TITLES[id]
 
 
-def test_command_lines_take_the_names_for_people_unless_a_program_has_its_own():
+def test_command_lines_and_the_page_take_the_names_for_people():
     assert evaluate.LINE.parse(["gambler"])[1].args == ("dqn-duel-second",)
     assert play.LINE.parse(["--o", "The parrot"])[1].kwargs == {"o": "trie-tophep"}
-    assert id_of("best-response:gambler") == "best-response:dqn-duel-second"
-    register_opponent("gambler", RandomPolicy)
-    try:
-        assert id_of("gambler") == "gambler"
-    finally:
-        unregister_opponent("gambler")
+    assert Gallery().player("best-response:gambler").id == "best-response:dqn-duel-second"
 
 
 def test_every_agent_has_a_name_of_its_own_and_those_of_the_package_are_explained():

@@ -7,7 +7,6 @@ import shutil
 from itertools import count
 
 import pytest
-from rich.console import Console
 from small_runs import assert_same, contents, killed_at, metrics, trained
 from text_cases import called
 
@@ -52,9 +51,8 @@ def test_a_goal_that_is_reached_ends_the_run_and_is_exit_code_0(tmp_path, capsys
     assert "play.py --o runs/tabular_q-5" in printed
     assert read(folder).unbeatable
     assert last_step(folder) < 50_000
-    again = new_folder("tabular_q", 5, Console())
+    again, said = new_folder("tabular_q", 5)
     assert re.fullmatch(r"runs/tabular_q-5-\d{8}-\d{6}", str(again))
-    said = capsys.readouterr().out
     assert str(again) in said
     assert "train.py --resume runs/tabular_q-5" in said
 

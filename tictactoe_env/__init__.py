@@ -14,7 +14,7 @@ from gymnasium.envs.registration import register as _register
 
 from tictactoe_env.lazy import lazy_names as _lazy_names
 
-__version__ = "0.1.0"
+__version__ = "0.1.0.dev0"
 
 _CONNECT_FOUR = {"rows": 6, "cols": 7, "k": 4, "gravity": True, "actions": "columns"}
 

@@ -16,7 +16,7 @@ from tictactoe_env.certificates.trained import home_of, trained_names
 from tictactoe_env.errors import in_one_line, printable, whole_number
 from tictactoe_env.games.game import PERSON, Participant
 from tictactoe_env.notation import parse_size
-from tictactoe_env.opponents import EASY, EASY_BEYOND, easy_opponent, make_opponent
+from tictactoe_env.opponents import EASY, EASY_BEYOND, easy_opponent, id_of, make_opponent
 from tictactoe_env.rules import SIDES, Rules, other_side
 from tictactoe_env.session import GameSession, Talk
 
@@ -51,8 +51,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="replace" if stream is sys.stdin else "backslashreplace")
     given = _parsed(arguments)
     try:
-        is_trained = given.opponent in trained_names(None)
-        home = home_of(given.opponent) if is_trained else Rules()
+        agent = id_of(given.opponent or "")
+        home = home_of(agent) if agent in trained_names(None) else Rules()
         rules = parse_size(given.board) if given.board else home
         games = whole_number(given.games, "games", 1)
         seed = secrets.randbits(32) if given.seed is None else whole_number(given.seed, "seed", 0)

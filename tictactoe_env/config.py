@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from numbers import Real
 from typing import Any
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tictactoe_env.actions import checked_actions, legal_actions
-from tictactoe_env.errors import one_of
+from tictactoe_env.errors import check_arguments, one_of
 from tictactoe_env.exact.positions import ENUMERABLE, can_enumerate, draw_starts
 from tictactoe_env.notation import SIDES, board_text, check_move, parse_board, parse_game, replay
 from tictactoe_env.observation import OBSERVATIONS
@@ -225,6 +226,21 @@ class Config:
             board = parse_board(checked["board"], self.rules)
             checked["board"] = self._unfinished(board, f"the board {checked['board']!r}")
         return checked
+
+
+def check_environment(arguments: Mapping[str, Any], *environments: type) -> None:
+    """Raise TypeError for the first argument that an environment does not have.
+
+    arguments: those that its own signature does not name. environments: it, and the one to which it
+    hands them.
+    """
+    known = {*SIZES, *Rules.further_fields(), *(one.name for one in fields(Config))} - {"rules"}
+    if arguments.keys() <= known:
+        return
+    for environment in environments:
+        named = inspect.signature(environment).parameters.values()
+        known |= {one.name for one in named if one.kind is not one.VAR_KEYWORD}
+    check_arguments(environments[0].__name__, arguments, known)
 
 
 def picture_of(mode: str | None) -> Callable[..., Any] | None:

@@ -17,6 +17,7 @@ from tictactoe_env.config import (
     RESET_OPTIONS,
     Config,
     Start,
+    check_environment,
     picture_of,
 )
 from tictactoe_env.engines import GameEngine, GameState, game_engine
@@ -198,6 +199,8 @@ class TicTacToeEnv(BaseEnv, gym.Env[NDArray[Any], np.int64]):
         **variant: Any,  # further fields of `Rules`
     ):
         super().__init__()
+        if variant:
+            check_environment(variant, TicTacToeEnv)
         self.config = config = Config.of(
             side=side,
             rows=rows,

@@ -19,28 +19,67 @@ import numpy as np
 if TYPE_CHECKING:
     import argparse
 
-NEAREST = 5  # known names that an error lists
-ALIKE = 0.6  # the share of equal letters from which a name may have been meant
+ALIKE = 0.65  # the share of equal letters from which a name may have been meant
+AS_A_WORD = 0.8  # what it counts as that a name is one of the words of the other one
+SHORT = 20  # names that an error lists
+OTHERWISE = ("size", "board", "board_size", "shape", "width", "height", "m", "n")
+"""Names by which other programs call the sizes of a board."""
 
 
-def unknown_name(what: str, name: object, known: Iterable[str]) -> ValueError:
-    """The error for an unknown name: it lists the nearest known names and may suggest the first.
+def unknown_name(
+    what: str, name: object, known: Iterable[str], where: str = "", meant: str = ""
+) -> ValueError:
+    """The error for an unknown name: it suggests a known name if one is near, and lists all.
 
-    Names are near that have nearly the same letters, in capitals or not, or have the name as one
-    of their words ("ppo" in "maskable_ppo").
+    where: how to see them, in place of a long list. meant: what is suggested in place of a near
+    name.
     """
     known = sorted(known)
-    wanted = str(name).lower()
+    near = nearest(str(name), known)
+    if near and not meant:
+        meant = repr(near)
+    guess = f"; did you mean {meant}?" if meant else ""
+    listed = f"known: {', '.join(known) or 'none'}"
+    if where and len(known) > SHORT:
+        listed = where
+    return ValueError(f"unknown {what} {name!r}{guess} ({listed})")
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """The known name that may have been meant by a name; "" if none is near.
+
+    Such a name has nearly the same letters, in capitals or not, or is one of the words of the other
+    ("ppo" and "maskable_ppo"), or is written by the first letters of its words ("lr" and
+    "learning_rate").
+    """
+    wanted = name.lower().strip("-")
 
     def likeness(spelling: str) -> float:
-        is_word = wanted in re.split("[-_]", spelling.lower())
-        return is_word or difflib.SequenceMatcher(None, wanted, spelling.lower()).ratio()
+        spelling = spelling.lower().strip("-")
+        words = _words(spelling)
+        is_word = wanted in words or spelling in _words(wanted)
+        is_short = len(words) > 1 and wanted == "".join(word[0] for word in words)
+        alike = difflib.SequenceMatcher(None, wanted, spelling).ratio()
+        return max(alike, AS_A_WORD) if is_word or is_short else alike
 
-    near = sorted(known, key=likeness, reverse=True)[:NEAREST]
-    is_meant = near and likeness(near[0]) >= ALIKE
-    guess = f"; did you mean {near[0]!r}?" if is_meant else ""
-    which = "known" if len(near) == len(known) else f"nearest of {len(known)}"
-    return ValueError(f"unknown {what} {name!r}{guess} ({which}: {', '.join(near)})")
+    found = max(known, key=likeness, default="")
+    return found if likeness(found) >= ALIKE else ""
+
+
+def _words(name: str) -> list[str]:
+    """The words of a name such as "maskable_ppo" or "learning-rate"."""
+    return [word for word in re.split("[-_]", name) if word]
+
+
+def check_arguments(function: str, given: Iterable[str], known: Collection[str]) -> None:
+    """Raise TypeError for the first name that is no keyword argument of a function.
+
+    For a function that hands on what it is given, so that Python would name another one.
+    """
+    for name in given:
+        if name not in known:
+            meant = "rows, cols and k" if name in OTHERWISE and "rows" in known else ""
+            raise TypeError(str(unknown_name(f"argument of {function}", name, known, meant=meant)))
 
 
 def one_of(what: str, value: Any, choices: Collection[str]) -> str:

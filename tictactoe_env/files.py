@@ -10,15 +10,19 @@ content or its new content, never a part.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import secrets
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import IO, Any
 
 from tictactoe_env.errors import printable
+
+MANIFEST = "manifest.json"
+MOST_LISTED = 16 << 20  # bytes of a manifest
 
 
 class FileRefusedError(ValueError):
@@ -126,3 +130,65 @@ def sync_folder(folder: Path) -> None:
         os.fsync(number)
     finally:
         os.close(number)
+
+
+# --- the manifest of a folder ---------------------------------------------------------------------
+
+
+class DamagedFileError(ValueError):
+    """A file is truncated, was changed, or does not hold what its name says.
+
+    Its text may quote the file, also in the words of a library: what cannot be printed is escaped.
+    """
+
+    def __init__(self, text: object):
+        super().__init__(printable(text))
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """The manifest of a folder, whose "files" have by name their "bytes" and their "sha256".
+
+    Raises FileNotFoundError without one, DamagedFileError if it was changed.
+    """
+    try:
+        content = json_value(read_file(folder / MANIFEST, MOST_LISTED))
+    except ValueError:
+        content = None
+    if isinstance(content, dict) and content.pop("seal", None) == seal_of(content):
+        return content
+    raise DamagedFileError(f"{folder / MANIFEST} is damaged: use another copy of the run")
+
+
+def missing_of(folder: Path, names: Iterable[str] | None = None) -> list[str]:
+    """The files of the manifest that are gone, after the check that all others are as they were.
+
+    names: check these ones only. Raises DamagedFileError, which names the first file that was
+    changed, and FileNotFoundError without a manifest.
+    """
+    listed = read_manifest(folder)["files"]
+    if names is not None:
+        listed = {name: listed[name] for name in names if name in listed}
+    missing = []
+    for name in listed:
+        path = folder / name
+        if not path.exists():
+            missing.append(name)
+        elif facts_of(path) != listed[name]:
+            raise DamagedFileError(
+                f"{path} is damaged: it was changed since {MANIFEST} was written; use another copy "
+                "of the run, or remove it if it is a plot or a table, which is written again"
+            )
+    return missing
+
+
+def facts_of(path: Path) -> dict[str, Any]:
+    """The entry of a file in a manifest."""
+    size = check_file(path).st_size
+    with open(path, "rb") as file:
+        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+    return {"bytes": size, "sha256": sha256}
+
+
+def seal_of(content: Mapping[str, Any]) -> str:
+    """The sha256 of a manifest's content."""
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

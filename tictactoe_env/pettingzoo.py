@@ -37,7 +37,7 @@ except ImportError as error:
         'tictactoe_env.pettingzoo needs PettingZoo: pip install "tictactoe-env[pettingzoo]"'
     ) from error
 
-from tictactoe_env.config import BOARD_OPTIONS, RENDER_MODES, Config
+from tictactoe_env.config import BOARD_OPTIONS, RENDER_MODES, Config, check_environment
 from tictactoe_env.env import TicTacToeEnv
 from tictactoe_env.errors import one_of, unknown_name, whole_number
 from tictactoe_env.exact.connect_four import CONNECT_FOUR
@@ -172,6 +172,7 @@ class TicTacToeAECEnv(AECEnv):  # type: ignore[misc,unused-ignore]
         self, observation: str = "planes", max_cycles: int | None = None, **arguments: Any
     ):
         super().__init__()
+        check_environment(arguments, TicTacToeAECEnv)
         self.max_cycles = None if max_cycles is None else whole_number(max_cycles, "max_cycles", 1)
         self.game = TicTacToeEnv(opponent=None, observation=observation, **arguments)
         self.rules = self.game.rules

@@ -35,6 +35,7 @@ from tictactoe_env.opponents import (
     LEARNED,
     SELF,
     make_opponent,
+    options_of,
     parse_pool,
     read_options,
     resolve,
@@ -332,7 +333,7 @@ def taken_out(
         raise ValueError(f'"{name}" stands for one member of a pool: give it once')
     text, weight = own[0]
     _, options = split_options(text)
-    return make(weight, **read_options(name, options, make)), others
+    return make(weight, **read_options(name, options, options_of(make))), others
 
 
 def _name_of(opponent: Any) -> str:

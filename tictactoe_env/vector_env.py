@@ -13,7 +13,7 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import DTypeLike, NDArray
 
 from tictactoe_env.base_env import BaseEnv
-from tictactoe_env.config import RESET_OPTIONS, Config, picture_of
+from tictactoe_env.config import RESET_OPTIONS, Config, check_environment, picture_of
 from tictactoe_env.engines import BatchEngine, GameStates, batch_engine
 from tictactoe_env.errors import checked_seed, one_of, whole_number
 from tictactoe_env.observation import last_move, observation_space
@@ -96,6 +96,7 @@ class TicTacToeVectorEnv(BaseEnv, VectorEnv[NDArray[Any], NDArray[np.intp], NDAr
     ):
         super().__init__()
         self.num_envs = whole_number(num_envs, "num_envs", 1)
+        check_environment(arguments, TicTacToeVectorEnv)
         if render_mode is not None:
             one_of("render mode of many games", render_mode, self.metadata["render_modes"])
         self.config = config = Config.of(side=side, render_mode=render_mode, **arguments)

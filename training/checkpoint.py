@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from training.files import MANIFEST, DamagedFileError, Saved, missing_of, read_arrays, write_arrays
+from tictactoe_env.files import MANIFEST, DamagedFileError, missing_of
+from training.files import Saved, read_arrays, write_arrays
 from training.learner import AgentModule, Arrays, BoardPlayer, Learner
 from training.options import BoardConfig, check_unchanged, read_config
 
@@ -110,7 +111,7 @@ def load(module: AgentModule, folder: Path, **options: Any) -> BoardPlayer:
 def load_model(module: AgentModule, folder: Path) -> tuple[BoardConfig, Arrays]:
     """The configuration and the arrays of a saved model. Raises DamagedFileError as `load` does."""
     if (folder / MANIFEST).exists():
-        missing_of(folder, [MODEL, "model.json"])
+        missing_of(folder, [MODEL, "model.json", "config.json"])
     model = read_model(folder / MODEL, module.AGENT, module.Config)
     return model.config, model.arrays
 

@@ -31,23 +31,20 @@ from safetensors import SafetensorError
 from safetensors.numpy import load as load_arrays
 from safetensors.numpy import save as array_bytes
 
-from tictactoe_env.errors import printable
-from tictactoe_env.files import sync_folder, write_file
+from tictactoe_env.files import (
+    MANIFEST,
+    DamagedFileError,
+    facts_of,
+    missing_of,
+    read_manifest,
+    seal_of,
+    sync_folder,
+    write_file,
+)
 
-MANIFEST = "manifest.json"
 LOCK = ".lock"
 LATER = "learned.db"  # the beginning of the names of files that change later
 LOCK_SECONDS = 2  # after which a folder that another process has is refused
-
-
-class DamagedFileError(ValueError):
-    """A file is truncated, was changed, or does not hold what its name says.
-
-    Its text may quote the file, also in the words of a library: what cannot be printed is escaped.
-    """
-
-    def __init__(self, text: object):
-        super().__init__(printable(text))
 
 
 def read_bytes(path: Path) -> bytes:
@@ -56,7 +53,7 @@ def read_bytes(path: Path) -> bytes:
         return path.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
         raise FileNotFoundError(
-            f"{path} is missing: is {path.parent} the folder of a run?"
+            f"there is no file {path}: is {path.parent} the folder of a run?"
         ) from None
 
 
@@ -242,48 +239,13 @@ def write_manifest(folder: Path) -> None:
     Files that change later and hidden ones are left out.
     """
     files = {
-        file.relative_to(folder).as_posix(): _facts(file)
+        file.relative_to(folder).as_posix(): facts_of(file)
         for file in sorted(folder.rglob("[!.]*"))
         if file.is_file() and not file.name.startswith(LATER)
     }
     files.pop(MANIFEST, None)
     content = {"format": 2, "files": files}
-    write_json(folder / MANIFEST, {**content, "seal": _seal(content)})
-
-
-def read_manifest(folder: Path) -> dict[str, Any]:
-    """The manifest of a folder, whose "files" have by name their "bytes" and their "sha256".
-
-    Raises FileNotFoundError without one, DamagedFileError if it was changed.
-    """
-    content = read_json(folder / MANIFEST)
-    if isinstance(content, dict):
-        seal = content.pop("seal", None)
-        if seal == _seal(content):
-            return content
-    raise DamagedFileError(f"{folder / MANIFEST} is damaged: use another copy of the run")
-
-
-def missing_of(folder: Path, names: Iterable[str] | None = None) -> list[str]:
-    """The files of the manifest that are gone, after the check that all others are as they were.
-
-    names: check these ones only. Raises DamagedFileError, which names the first file that was
-    changed, and FileNotFoundError without a manifest.
-    """
-    listed = read_manifest(folder)["files"]
-    if names is not None:
-        listed = {name: listed[name] for name in names if name in listed}
-    missing = []
-    for name in listed:
-        path = folder / name
-        if not path.exists():
-            missing.append(name)
-        elif _facts(path) != listed[name]:
-            raise DamagedFileError(
-                f"{path} is damaged: it was changed since {MANIFEST} was written; use another copy "
-                "of the run, or remove it if it is a plot or a table, which is written again"
-            )
-    return missing
+    write_json(folder / MANIFEST, {**content, "seal": seal_of(content)})
 
 
 def check_all(folder: Path) -> dict[str, Any]:
@@ -295,15 +257,3 @@ def check_all(folder: Path) -> dict[str, Any]:
     if missing:
         raise DamagedFileError(f"{folder / missing[0]} is missing: use another copy of the run")
     return read_manifest(folder)
-
-
-def _facts(path: Path) -> dict[str, Any]:
-    """The entry of a file in a manifest."""
-    with open(path, "rb") as file:
-        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
-    return {"bytes": path.stat().st_size, "sha256": sha256}
-
-
-def _seal(content: Mapping[str, Any]) -> str:
-    """The sha256 of a manifest's content."""
-    return _sha256(json.dumps(content, sort_keys=True).encode())

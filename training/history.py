@@ -25,10 +25,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tictactoe_env.exact.tables import TabularPolicy
-from tictactoe_env.files import write_file
+from tictactoe_env.files import DamagedFileError, write_file
 from tictactoe_env.policy import Policy, one_hot
 from tictactoe_env.rules import Rules
-from training.files import DamagedFileError, read_bytes
+from training.files import read_bytes
 from training.learner import Arrays, BoardPlayer, Learner
 
 FILE = "history.npz"

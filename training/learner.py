@@ -66,6 +66,9 @@ class Learner(ABC):
     CHARTS: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     """Columns of metrics.csv that are drawn over the first of them at the end, by file name."""
 
+    def read_files(self) -> None:  # noqa: B027 (most options name no file)
+        """Read the files that options name, before the first step; their errors are raised here."""
+
     @abstractmethod
     def advance(self, most: int) -> None:
         """Play and learn for at least `most` further steps (0 or more), to the end of a round.

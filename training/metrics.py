@@ -11,8 +11,9 @@ from typing import Any
 from tictactoe_env.exact.evaluation import Evaluation
 from tictactoe_env.exact.match import Result
 from tictactoe_env.exact.positions import TABULATED, can_enumerate
+from tictactoe_env.files import DamagedFileError
 from tictactoe_env.rules import SIDES, Rules
-from training.files import DamagedFileError, csv_lines, write_bytes
+from training.files import csv_lines, write_bytes
 
 FILE = "metrics.csv"
 PROVEN = ("unbeatable_x", "unbeatable_o", "optimal_x", "optimal_o")

@@ -20,8 +20,8 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
 from tictactoe_env.exact.positions import TABULATED
+from tictactoe_env.files import DamagedFileError
 from tictactoe_env.rules import SIDES, Rules
-from training.files import DamagedFileError
 
 Seed = Annotated[int, Field(ge=0, le=2**63 - 1)]  # NumPy and torch take no larger ones
 Natural = Annotated[int, Field(ge=0)]

@@ -139,8 +139,12 @@ class Run:
     # --- begin or continue -----------------------------------------------------------------------
 
     def start(self) -> None:
-        """Create the folder. Raises ValueError if the path is a file or a folder with content."""
+        """Create the folder. Raises ValueError if the path is a file or a folder with content.
+
+        The errors of files that options name are raised too.
+        """
         self.files.check_folder()
+        self.learner.read_files()
         self.files.write_config()
 
     def resume(self, learn_from: str = "") -> Counter[str]:

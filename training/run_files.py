@@ -31,9 +31,10 @@ from tictactoe_env.certificates.certificate import FILE as CERTIFICATE
 from tictactoe_env.certificates.certificate import write
 from tictactoe_env.certificates.content import Certificate
 from tictactoe_env.certificates.stated import package_versions
+from tictactoe_env.files import MANIFEST, missing_of
 from training import checkpoint, files, history, kernels, metrics
 from training.checkpoint import BEST, MODEL
-from training.files import LOCK, MANIFEST, Saved, write_json
+from training.files import LOCK, Saved, write_json
 from training.learner import AgentModule, Learner
 from training.options import BoardConfig
 from training.record import Best, Record
@@ -62,7 +63,7 @@ def read_config_file(folder: Path) -> dict[str, Any]:
     Raises FileNotFoundError if there is none, DamagedFileError if it does not describe a run.
     """
     if (folder / MANIFEST).exists():
-        files.missing_of(folder, [CONFIG])
+        missing_of(folder, [CONFIG])
     return Configuration.read(folder / CONFIG).model_dump(exclude_none=True)
 
 
@@ -223,7 +224,7 @@ class RunFiles:
 
         Raises DamagedFileError for a file that was changed since then.
         """
-        return (self.folder / MANIFEST).exists() and not files.missing_of(self.folder)
+        return (self.folder / MANIFEST).exists() and not missing_of(self.folder)
 
     def seal(self) -> None:
         """Write the manifest of all files: the run is complete."""

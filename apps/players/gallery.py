@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
+from itertools import chain
 from pathlib import Path
 
 import agents
@@ -18,15 +19,22 @@ from apps.players import pupil, titles
 from apps.players.seat import Seat, seat_at, seed_of, sha256_of
 from apps.players.titles import BOARDS, GROUPS, LEARNER, LEARNER_ID, PLAYERS, title_of
 from tictactoe_env import opponents
-from tictactoe_env.certificates.certificate import certify, check_digest, read, verify
+from tictactoe_env.certificates.certificate import (
+    OF_PLAYER,
+    certify,
+    check_digest,
+    read,
+    verify,
+)
 from tictactoe_env.certificates.content import Certificate
 from tictactoe_env.certificates.runs import FOLDERS, certificates, place_of, run_named
 from tictactoe_env.certificates.stated import CertificateError, Stated, name_of
 from tictactoe_env.certificates.trained import facts_of, trained_names
-from tictactoe_env.errors import printable, unknown_name
+from tictactoe_env.errors import printable
 from tictactoe_env.exact.connect_four import CONNECT_FOUR
 from tictactoe_env.exact.positions import ENUMERABLE
 from tictactoe_env.exact.solver import can_solve
+from tictactoe_env.files import MANIFEST
 from tictactoe_env.games.game import Participant
 from tictactoe_env.opponents import AGENT, RUN, TRAINED, Player
 from tictactoe_env.rules import MAX_BITS, Rules
@@ -277,7 +285,8 @@ class Gallery:
         for player in self._runs(id.split("/")):
             if player.id == id:
                 return player
-        raise UnknownPlayerError(str(unknown_name("agent", id, opponents.known_names(folders))))
+        known = opponents.known_names(folders)
+        raise UnknownPlayerError(str(opponents.unknown_player("agent", id, known)))
 
     def entry(self, id: str, rules: Rules | None = None) -> Entry:
         """The entry of such a player. A run is read if it has changed."""
@@ -298,7 +307,7 @@ class Gallery:
             for path in certificates(folder, way and way[1:]):
                 place = place_of(path)
                 id = "/".join((name, *place.relative_to(folder).parts))
-                yield Player(id, RUN, place=place, stamp=pupil.stamp_of(path))
+                yield Player(id, RUN, place=place, stamp=_stamp_of(place))
         home, name = LEARNER_ID.split("/")
         if home in self.folders and not (self.folders[home] / name).exists():
             yield Player(LEARNER_ID, AGENT, pupil.TRIE, place=self.folders[home] / name)
@@ -315,6 +324,14 @@ class Gallery:
         entry = _run_entry(player, pupil.stamp_of(player.place / learned.FILE))
         self._titles[entry.id] = entry.title
         return entry
+
+
+def _stamp_of(place: Path) -> tuple[int, ...]:
+    """Changes with what says who plays a run or a certificate."""
+    files = [place]
+    if place.is_dir():
+        files = [place / name for name in (*OF_PLAYER, MANIFEST)]
+    return tuple(chain.from_iterable(map(pupil.stamp_of, files)))
 
 
 def grouped(entries: Iterable[Entry]) -> list[tuple[str, list[Entry]]]:

@@ -22,13 +22,12 @@ from tictactoe_env.certificates.trained import facts_of
 from tictactoe_env.exact.verdict import verdict
 from tictactoe_env.games.game import PERSON
 from tictactoe_env.opponents import (
+    CALLED,
     EASY,
     EASY_BEYOND,
-    RESPONSE_TO,
     description,
     foe_of,
     is_trained,
-    registered_names,
     split_options,
 )
 from tictactoe_env.rules import Rules
@@ -118,40 +117,8 @@ SENTENCES = {
 }
 """What people are told of some; of all others what the table of opponents says."""
 WITH_OPTIONS = {"minimax": "Perfect play", "search": "Search", "mcts": "Tree search"}
-NAMES = {
-    PERSON: "a person",
-    "dqn-duel-first": "The opener",
-    "dqn-duel-centre": "The centrist",
-    "dqn-duel-second": "The gambler",
-    "mcts-tictac": "The peaceful planner",
-    "tabular_q-tictac": "The peaceful bookkeeper",
-    "tictacnet-tictac": "The daydreamer",
-    "trie-tophep": "The parrot",
-    "neuroevolution-dimitars-100": "The league champion",
-    "neuroevolution-dimitars-20": "The village champion",
-    "neuroevolution-dimitars-linear": "The simple mind",
-    "neuroevolution-dimitars-punished": "The cautious one",
-    "value_net-learnbyplay": "The patient pupil",
-}
+NAMES = {PERSON: "a person", **{id: f"The {name.replace('-', ' ')}" for name, id in CALLED.items()}}
 """Other titles: of a person, and of trained agents that are presets."""
-
-
-def id_of(name: str) -> str:
-    """The id of the trained agent that people call "The gambler" or gambler; else the text.
-
-    In best-response:gambler it is that of the player after the colon.
-    """
-    if (foe := foe_of(name)) is not None:
-        return RESPONSE_TO + id_of(foe)
-    for id, title in NAMES.items():
-        if _word(title) == _word(name) and name not in registered_names():
-            return id
-    return name
-
-
-def _word(title: str) -> str:
-    """A title as it is typed: "league-champion" for "The league champion"."""
-    return title.lower().removeprefix("the ").replace(" ", "-")
 
 
 def title_of(id: str, stated: Stated | None = None) -> str:

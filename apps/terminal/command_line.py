@@ -43,7 +43,7 @@ from cyclopts import (
     ValidationError,
 )
 
-from tictactoe_env.errors import printable
+from tictactoe_env.errors import OTHERWISE, printable, unknown_name
 from training.options import expected_of, typed
 
 Command = Callable[..., Any]
@@ -131,6 +131,10 @@ class CommandLine:
                 return f"{name} goes without {option}: leave one out"
             if others:
                 return f"{name} is for {' or '.join(others)}: give that too"
+            known = {*options_of(self.programs[option]), *filter(None, self.programs)}
+            is_size = name.strip("-").replace("-", "_") in OTHERWISE
+            meant = repr("--board") if is_size and "--board" in known else ""
+            return str(unknown_name("option", name, known, "--help lists them", meant))
         argument = error.argument if isinstance(error, (CoercionError, ValidationError)) else None
         if argument and argument.tokens and argument.parameter.converter is _value:
             token = argument.tokens[-1]

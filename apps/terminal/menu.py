@@ -13,7 +13,7 @@ from rich.table import Table as Columns
 from agents import TRAINABLE
 from apps.players.gallery import Entry, Gallery, grouped
 from apps.players.seat import policy_of, seat_of
-from apps.players.titles import LEARNER, LEARNER_ID, id_of, title_of, unit_of
+from apps.players.titles import LEARNER, LEARNER_ID, title_of, unit_of
 from apps.terminal.examine import BOTH, MET, remembers, tree_text
 from apps.terminal.game import TerminalSession, seats_of
 from apps.terminal.interpreter import command
@@ -26,7 +26,7 @@ from tictactoe_env.exact.solver import can_solve
 from tictactoe_env.games.game import PERSON
 from tictactoe_env.games.store import GameStore
 from tictactoe_env.notation import SIDES, parse_size, rules_text
-from tictactoe_env.opponents import RUN, UntrustedModelError, easy_opponent, known_names
+from tictactoe_env.opponents import RUN, UntrustedModelError, easy_opponent, id_of, known_names
 from tictactoe_env.rules import Rules
 
 PERFECT = "minimax-ties=fastest"

@@ -88,9 +88,15 @@ def train(
     console = Console()
     runs = [(variant, seed) for variant in variants for seed in seeds]
     calls = [call_of(folder, variant, seed, until) for variant, seed in runs]
-    for variant in variants:
-        check_goal(variant.experiment.config, until)
     check_folder(folder, calls)
+    is_new = not all((run / CONFIG).exists() for run, *_ in calls)
+    for variant in variants:
+        config = variant.experiment.config
+        check_goal(config, until)
+        learner = variant.experiment.module.begin(config)  # raises the errors of options
+        if is_new:
+            with trainer.warnings_on(console):
+                learner.read_files()
     for place in {folder, *(folder / variant.folder for variant in variants)}:
         place.mkdir(parents=True, exist_ok=True)
         remove_temporary(place)

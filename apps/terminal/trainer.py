@@ -31,17 +31,16 @@ if TYPE_CHECKING:
 TOP = 10  # rows of a learner's table that are printed
 
 
-def new_folder(name: str, seed: int, console: Console) -> Path:
-    """runs/NAME-SEED, followed by the time if it or its rival's run exists, which is printed."""
+def new_folder(name: str, seed: int) -> tuple[Path, str]:
+    """runs/NAME-SEED, followed by the time if it or its rival's run exists, which is then said."""
     folder = Path("runs") / f"{name}-{seed}"
     for known in (folder, rival_folder(folder)):
         if known.exists():
             new = folder.with_name(f"{folder.name}-{time.strftime('%Y%m%d-%H%M%S')}")
             go_on = command("train.py", "--resume", str(known))
             text = f"{known} exists ({go_on} continues it), so this run of seed {seed} is {new}"
-            report.say(printable(text), console)
-            return new
-    return folder
+            return new, printable(text)
+    return folder, ""
 
 
 def rival_folder(folder: Path) -> Path:
@@ -100,25 +99,24 @@ def train(
     is_resumed: bool = False,
     learn_from: str = "",
     export_sb3: Path | None = None,
+    notice: str = "",
 ) -> int:
     """Train, write the run or those of two rivals, and print their certificates; the exit code.
 
     0: the goal was reached, by both if there are two, or there was none; 1: it was not reached;
     130: a second Ctrl-C ended the training at once. Raises KeyboardInterrupt if nothing was saved
-    by then. learn_from: games that a resumed run learns, if it learns from games.
+    by then. learn_from: games that a resumed run learns, if it learns from games. notice: printed
+    first, once nothing of the training is refused.
     """
     runs: tuple[Run, ...] = training.runs
     first = runs[0]
     check(runs, is_resumed=is_resumed, export_sb3=export_sb3)
-    if goal := report.goal_text(first.until, first.config.rules):
-        report.say(goal, console)
     with held(runs, console):
         try:
-            if is_resumed:
-                resume(training, learn_from, console)
-            else:
-                for run in runs:
-                    run.start()
+            counts = begin(training, learn_from, is_resumed=is_resumed)
+            for line in (notice, report.goal_text(first.until, first.config.rules), counts):
+                if line:
+                    report.say(line, console)
             advance(training, console)
         except KeyboardInterrupt:
             if not first.files.is_saved:
@@ -136,17 +134,22 @@ def check(runs: tuple[Run, ...], *, is_resumed: bool, export_sb3: Path | None) -
     module = runs[0].module
     if export_sb3 is not None and not hasattr(module, "export_sb3"):
         raise ValueError(f"{module.AGENT} is not of Stable-Baselines3: leave --export-sb3 out")
+    if export_sb3 is not None and export_sb3.is_dir():
+        raise ValueError(f"--export-sb3 must be a file, got the folder {export_sb3}")
     if not is_resumed:
         for run in runs:
             run.files.check_folder()
 
 
-def resume(training: Run | Rivals, learn_from: str, console: Console) -> None:
-    """Continue from the checkpoint, and print how many games of others were learned."""
+def begin(training: Run | Rivals, learn_from: str, *, is_resumed: bool) -> str:
+    """Start the runs, or continue from their checkpoint and say how many games were learned."""
+    if not is_resumed:
+        for run in training.runs:
+            run.start()
+        return ""
     counts = training.resume(learn_from)
-    if counts:
-        learned = ", ".join(f"{count:,} {what}" for what, count in counts.items())
-        report.say(f"games of others: {learned}", console)
+    learned = ", ".join(f"{count:,} {what}" for what, count in counts.items())
+    return learned and f"games of others: {learned}"
 
 
 def advance(training: Run | Rivals, console: Console) -> None:

@@ -8,9 +8,11 @@ from typing import Any
 
 from optuna.study import MaxTrialsCallback
 from optuna.trial import TrialState
+from rich.console import Console
 
 from apps.terminal.command_line import spelled
 from apps.terminal.interpreter import command
+from apps.terminal.trainer import warnings_on
 from tictactoe_env.errors import printable
 from training.goals import check_goal
 from training.options import options_of
@@ -28,7 +30,8 @@ def optimize(search: Search, trials: int, folder: Path, typed: Mapping[str, Any]
     it was not; 130: Ctrl-C. Raises ValueError for options that do not fit.
     """
     check_goal(search.config, search.until)
-    search.module.begin(search.config)  # raises the errors of the options
+    with warnings_on(Console()):
+        search.module.begin(search.config).read_files()  # raises the errors of the options
     searched = ", ".join(search.space)
     folder.mkdir(parents=True, exist_ok=True)
     study = search.study(folder / FILE)

@@ -96,7 +96,8 @@ def _options_of_value(module: Any, name: str, text: str) -> dict[str, Any]:
     fields = options_of(module.Config)
     if name not in fields or name == "seed":
         known = {"board", "preset", *fields} - {"seed"}
-        raise unknown_name(f"option of {module.AGENT} to vary", name, known)
+        where = f"train.py {module.AGENT} --help-all lists them"
+        raise unknown_name(f"option of {module.AGENT} to vary", name, known, where)
     try:
         return {name: typed(fields[name].rebuild_annotation(), text)}
     except ValueError as error:

@@ -60,13 +60,17 @@ def main(
 def verified(path: str, limit: Limit) -> Certificate | None:
     """A certificate that is verified, and printed; None for one that is refused."""
     try:
-        certificate = read(path)
-        verify(certificate, limit)
+        certificate = read(path)  # its errors name the file
     except (ValueError, OSError) as error:
-        why = f"{path}: {error}"
+        refuse(str(error))
+        return None
+    try:
+        verify(certificate, limit)
+    except ValueError as error:
+        how = ""
         if isinstance(error, ProofLimitError):
-            why += "; --max-positions and --max-megabytes set the limit"
-        print(printable(f"REFUSED: {why}"), file=sys.stderr)
+            how = "; --max-positions and --max-megabytes set the limit"
+        refuse(f"{path}: {error}{how}")
         return None
     print(
         f"{certificate.claim}\nverified: {printable(path)} ({certificate.stated.agent}), "
@@ -74,6 +78,11 @@ def verified(path: str, limit: Limit) -> Certificate | None:
         "configuration and times cannot be verified"
     )
     return certificate
+
+
+def refuse(why: str) -> None:
+    """Print why a certificate is refused."""
+    print(printable(f"REFUSED: {why}"), file=sys.stderr)
 
 
 if __name__ == "__main__":

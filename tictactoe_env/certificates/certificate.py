@@ -9,6 +9,7 @@ configuration and times cannot be verified.
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 import math
 import os
@@ -43,6 +44,7 @@ from tictactoe_env.certificates.reach import (
     shares_of,
 )
 from tictactoe_env.certificates.stated import CertificateError, Stated
+from tictactoe_env.errors import check_arguments
 from tictactoe_env.exact.best_response import best_response
 from tictactoe_env.exact.match import common_rules, exact_result, result_of
 from tictactoe_env.exact.optimality import best_achievable, optimal_share, wins_most
@@ -59,12 +61,21 @@ from tictactoe_env.exact.provable import provable, to_be_met
 from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.exact.values import ROUNDING
-from tictactoe_env.files import json_value, read_file, without_repeats, write_file
+from tictactoe_env.files import (
+    MANIFEST,
+    DamagedFileError,
+    json_value,
+    missing_of,
+    read_file,
+    without_repeats,
+    write_file,
+)
 from tictactoe_env.notation import board_text, cells_by_name, game_text, parse_cells, replay
 from tictactoe_env.policy import Model, Policy, as_policy, plays_symmetrically
 from tictactoe_env.rules import SIDES, Boards, Rules, game_state
 
 FILE = "certificate.json"
+OF_PLAYER = (FILE, "config.json", "values.npz")  # the files of a run that say who plays
 MAX_BYTES = 32 << 20  # of a certificate that is read; 3x4 with probabilities needs up to 24 MB
 VERIFIED = Limit(positions=6_000_000)
 """The limit of a proof that is computed again, above the positions of connect-four-x."""
@@ -144,6 +155,8 @@ def certify(
     Raises CertificateError (a ValueError) for a name that is none, ValueError for a policy that is
     no function of the board, and ProofLimitError beyond `limit`.
     """
+    known = {*inspect.signature(certify).parameters, "seed", "config", "training", "versions"}
+    check_arguments("certify", entries, known - {"entries"})
     rules = common_rules(rules, policy)
     policy = as_policy(policy, rules, symmetric=symmetric)
     stated = Stated.of(agent, **entries)
@@ -442,18 +455,21 @@ def write(certificate: Certificate, path: str | os.PathLike[str]) -> None:
 def read(path: str | os.PathLike[str]) -> Certificate:
     """The certificate in a file; `path` is that file or the folder of a run.
 
-    Nothing in it is verified. Raises FileNotFoundError or CertificateError.
+    Nothing in it is verified, but a run that is sealed must be as it was then: see `OF_PLAYER`.
+    Raises FileNotFoundError or CertificateError.
     """
     target = Path(path)
     if target.is_dir():
         target /= FILE
     data = read_bytes(target)
     try:
+        if target.name == FILE and (target.parent / MANIFEST).exists():
+            missing_of(target.parent, OF_PLAYER)
         return Certificate.from_json(json_value(data, without_repeats, _finite))
-    except CertificateError as error:
-        raise CertificateError(f"{target} is not a certificate: {error}") from None
+    except DamagedFileError as error:
+        raise CertificateError(str(error)) from None
     except ValueError as error:
-        raise CertificateError(f"{target} is damaged: {error}") from None
+        raise CertificateError(f"{target} is no certificate, or is damaged: {error}") from None
 
 
 def read_bytes(file: Path) -> bytes:

@@ -28,7 +28,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
-from tictactoe_env.errors import one_of, printable, whole_number
+from tictactoe_env.errors import check_arguments, one_of, printable, whole_number
 from tictactoe_env.files import check_file, read_file
 from tictactoe_env.games.game import (
     LARGEST,
@@ -173,6 +173,7 @@ class GameStore:
 
     def count(self, **filters: Any) -> int:
         """The number of games that `list` finds with these filters and without a limit."""
+        check_arguments("count", filters, ("origin", "player", "people", "result"))
         ids, values = self._ids(LARGEST, **filters)
         return self._rows(f"SELECT count(*) FROM ({ids})", values)[0][0]
 

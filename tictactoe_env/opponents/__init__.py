@@ -3,6 +3,7 @@
 random, search-depth=4   the players of `BUILT_IN`, which need no training; options follow the name
 trie, dqn                trained agents of this package, on 3x3, and alphazero also on 4x4; mcts is
                          one of them on 3x3, and a search of 1,000 playouts a move on other boards
+gambler, parrot          some of them by the names that people call them, see `CALLED`
 connect-four-x           wins every game of Connect Four (6x7) as X, by its certificate; as O it
                          makes random legal moves
 runs/dqn-0               the policy that a run saved in its certificate.json
@@ -123,6 +124,21 @@ BUILT_IN = {
     ),
 }
 """The players that need no training, by name."""
+CALLED = {
+    "opener": "dqn-duel-first",
+    "centrist": "dqn-duel-centre",
+    "gambler": "dqn-duel-second",
+    "peaceful-planner": "mcts-tictac",
+    "peaceful-bookkeeper": "tabular_q-tictac",
+    "daydreamer": "tictacnet-tictac",
+    "parrot": "trie-tophep",
+    "league-champion": "neuroevolution-dimitars-100",
+    "village-champion": "neuroevolution-dimitars-20",
+    "simple-mind": "neuroevolution-dimitars-linear",
+    "cautious-one": "neuroevolution-dimitars-punished",
+    "patient-pupil": "value_net-learnbyplay",
+}
+"""Trained agents by the names that people call them; "The gambler" is the gambler too."""
 _registered: dict[str, _Factory] = {}
 MODELS: dict[str, Any] = {}
 """The `sb3.SavedModel`s that the user trusts, by the texts that name them as players."""
@@ -290,6 +306,7 @@ def named_player(spec: str | os.PathLike[str], rules: Rules | None = None) -> Pl
     """
     if not isinstance(spec, str):
         return None
+    spec = id_of(spec)
     if spec in MODELS:
         return Player(spec, AGENT, spec)
     if is_trained(spec, rules):
@@ -297,12 +314,24 @@ def named_player(spec: str | os.PathLike[str], rules: Rules | None = None) -> Pl
     name, texts = split_options(spec)
     make = _factory(name)
     if make is not None:
-        return Player(spec, AGENT, name, tuple(read_options(name, texts, make).items()))
+        return Player(spec, AGENT, name, tuple(read_options(name, texts, options_of(make)).items()))
+    if texts and is_trained(id_of(name)):
+        read_options(name, texts, {})  # raises
     if rules is not None and is_trained(spec):
         from tictactoe_env.certificates.trained import check_board
 
         check_board(spec, rules)
     return None
+
+
+def id_of(name: str) -> str:
+    """The name of the trained agent that people call "The gambler" or gambler; else the text.
+
+    In best-response:gambler it is that of the player after the colon.
+    """
+    if (foe := foe_of(name)) is not None:
+        return RESPONSE_TO + id_of(foe)
+    return CALLED.get(name.lower().removeprefix("the ").replace(" ", "-"), name)
 
 
 def foe_of(spec: str | os.PathLike[str]) -> str | None:
@@ -314,9 +343,8 @@ def foe_of(spec: str | os.PathLike[str]) -> str | None:
     return spec.removeprefix(RESPONSE_TO)
 
 
-def read_options(name: str, texts: Iterable[str], make: _Factory) -> dict[str, Any]:
-    """The keyword arguments of options such as "depth=4"; see `options_of`."""
-    known = options_of(make)
+def read_options(name: str, texts: Iterable[str], known: Mapping[str, Any]) -> dict[str, Any]:
+    """The keyword arguments of options such as "depth=4"; known: those of `options_of`."""
     found: dict[str, Any] = {}
     for text in texts:
         key, _, value = text.partition("=")
@@ -401,13 +429,19 @@ def _saved_place(
     if is_path or (text and os.path.exists(text)):
         path = Path(spec)
         if not path.exists():
-            raise unknown_name("run or player", text, known_names())
+            names = "a name that python -m tictactoe_env.opponents lists"
+            raise ValueError(f"there is no {text!r}: expected the path of a saved run, or {names}")
         if is_model(path):
             raise UntrustedModelError(path)
         return runs.place_of(path)
     if text in runs.agents_with_runs():
         raise ValueError(f"unknown player {text!r}: its newest run is {LATEST}{text}")
-    raise unknown_name(what, text, {*known_names(), *also})
+    raise unknown_player(what, text, {*known_names(), *also})
+
+
+def unknown_player(what: str, name: str, known: Iterable[str]) -> ValueError:
+    """The error for an unknown player."""
+    return unknown_name(what, name, known, where="python -m tictactoe_env.opponents lists them")
 
 
 def is_model(path: str | os.PathLike[str]) -> bool:
@@ -454,7 +488,7 @@ def register_opponent(name: str, factory: _Factory) -> None:
         raise ValueError(f"the name of an opponent must be letters, digits, _ and -, got {name!r}")
     if not callable(factory):
         raise ValueError(f"{name} needs a function factory(rules, **options), got {factory!r}")
-    if name in BUILT_IN or name in _RESERVED or is_trained(name):
+    if name in BUILT_IN or name in _RESERVED or is_trained(id_of(name)):
         raise ValueError(f"{name!r} is a name of tictactoe_env itself: register another name")
     _registered[name] = factory
 
@@ -502,13 +536,14 @@ def description(name: str) -> str:
 
 
 def known_names(folders: Iterable[str | os.PathLike[str]] = ("models", "runs")) -> list[str]:
-    """The names that an error lists: built in, trained, registered, newest runs, and paths."""
+    """The names that an error knows: built in, registered, trained, newest runs, and paths."""
     from tictactoe_env.certificates.runs import agents_with_runs
     from tictactoe_env.certificates.trained import trained_names
 
     return [
         *untrained_names(),
         *(name for name in trained_names(None) if name not in BUILT_IN),
+        *CALLED,
         *(f"{LATEST}{agent}" for agent in agents_with_runs(tuple(folders))),
         "the path of a saved run",
     ]
@@ -529,7 +564,7 @@ def _entry_points() -> dict[str, Any]:
     return {
         name: one
         for name, one in found.items()
-        if name not in {*BUILT_IN, *_RESERVED} and not is_trained(name)
+        if name not in {*BUILT_IN, *_RESERVED} and not is_trained(id_of(name))
     }
 
 

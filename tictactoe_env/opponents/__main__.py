@@ -15,9 +15,12 @@ from tictactoe_env.certificates.trained import facts_of, trained_names
 from tictactoe_env.errors import printable
 from tictactoe_env.opponents import (
     BUILT_IN,
+    CALLED,
     built_in,
     description,
+    id_of,
     imported,
+    is_trained,
     make_opponent,
     options_of,
     untrained_names,
@@ -48,16 +51,22 @@ def listed() -> str:
         for name in trained_names(None)
         if name not in trained
     ]
+    called = ", ".join(f"{name} ({id})" for name, id in CALLED.items())
+    people = _folded("also known as: ", called)
     strengths = _strengths({**trained, **untrained}, False)
-    return "\n".join([strengths, "", *larger, "", *sentences, "", *lines, "", _NOTES])
+    return "\n".join([strengths, "", *larger, "", people, "", *sentences, "", *lines, "", _NOTES])
 
 
 def _certified(names: Iterable[str]) -> dict[str, Certificate]:
-    """The exact results of players on 3x3."""
+    """The exact results of players on 3x3; those of a trained agent are in its certificate."""
     rules = Rules()
-    return {
-        name: certify(make_opponent(name, rules, "player"), name_of(name), rules) for name in names
-    }
+    found = {}
+    for name in names:
+        if is_trained(id_of(name), rules):
+            found[name] = facts_of(id_of(name))
+        else:
+            found[name] = certify(make_opponent(name, rules, "player"), name_of(name), rules)
+    return found
 
 
 def _strengths(results: Mapping[str, Certificate], games: bool = True) -> str:
@@ -73,18 +82,16 @@ def _strengths(results: Mapping[str, Certificate], games: bool = True) -> str:
     for name, found in results.items():
         wins = {side: f"{100 * one.vs_random.win:.2f}" for side, one in found.trained.items()}
         columns = "  ".join(f"{wins.get(side, '-'):>6}" for side in SIDES)
-        verdict = found.verdict(games)
-        if not games:
-            verdict = verdict.partition(";")[0]
-        lines.append(_folded(f"{name:<{width}}  {columns}  ", verdict))
+        lines.append(_folded(f"{name:<{width}}  {columns}  ", found.verdict(games)))
     return "\n".join(lines)
 
 
 def _folded(start: str, text: str) -> str:
-    """The start of a line and a text after it, folded at 80 columns, but not within a game."""
+    """The start of a line and a text after it, folded at 80 columns, but not in games or names."""
     held = "\N{NO-BREAK SPACE}"
     whole = re.sub(r"(and as . )?\(.*?\)", lambda game: game[0].replace(" ", held), text)
-    lines = textwrap.wrap(whole, 80 - len(start), break_long_words=False)
+    width = 80 - len(start)
+    lines = textwrap.wrap(whole, width, break_long_words=False, break_on_hyphens=False)
     return start + f"\n{'':{len(start)}}".join(lines).replace(held, " ")
 
 

@@ -13,6 +13,8 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 from stable_baselines3.common.vec_env import VecEnv
 
+from tictactoe_env.config import check_environment
+from tictactoe_env.errors import whole_number
 from tictactoe_env.rules import Rules
 from tictactoe_env.starts import ExploringStarts
 from tictactoe_env.vector_env import TicTacToeVectorEnv
@@ -44,6 +46,8 @@ class TicTacToeVecEnv(VecEnv):
         counterexamples: float = 0.0,
         **arguments: Any,
     ):
+        whole_number(num_envs, "num_envs", 1)
+        check_environment(arguments, TicTacToeVecEnv, TicTacToeVectorEnv)
         starts = {"exploring_starts": exploring_starts, "counterexamples": counterexamples}
         self._given = arguments | {name: share for name, share in starts.items() if share}
         if exploring_starts or counterexamples:
