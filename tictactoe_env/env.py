@@ -96,7 +96,7 @@ class TicTacToeEnv(BaseEnv, gym.Env[NDArray[Any], np.int64]):
       it has lost.
 
     ## Arguments
-    - `opponent` (`"random"`): one of
+    - `opponent` (`"random"`), one of:
       - a name such as `random`, `minimax-slip=0.1` or, on 3x3, `dqn`.
         `python -m tictactoe_env.opponents` lists the names with their strengths;
       - `self` or `best-response`, see Self-play below;
@@ -121,7 +121,7 @@ class TicTacToeEnv(BaseEnv, gym.Env[NDArray[Any], np.int64]):
     - `rewards` (`{"win": 1, "draw": 0, "loss": -1, "illegal": -1}`): give any of the four.
     - `observation` (`"flat"`): `"flat"`, `"planes"` or `"grid"`.
     - `opening` (`""`): forced first moves of every game, such as `"b2"` or `"b2 a1"`.
-    - `start` (`"empty"`): one of
+    - `start` (`"empty"`), one of:
       - `"empty"`: the empty board;
       - `"random"`, on up to 16 cells: an unfinished position, each equally likely. The learner is
         to move, and with `side="random"` it gets the side that is;
