@@ -16,7 +16,13 @@ from tictactoe_env.certificates.trained import home_of, trained_names
 from tictactoe_env.errors import in_one_line, printable, whole_number
 from tictactoe_env.games.game import PERSON, Participant
 from tictactoe_env.notation import parse_size
-from tictactoe_env.opponents import EASY, EASY_BEYOND, easy_opponent, make_opponent
+from tictactoe_env.opponents import (
+    EASY,
+    EASY_BEYOND,
+    EASY_FALLING,
+    easy_opponent,
+    make_opponent,
+)
 from tictactoe_env.rules import SIDES, Rules, other_side
 from tictactoe_env.session import GameSession, Talk
 
@@ -34,6 +40,7 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     add = parser.add_argument
     easy = f"{EASY}, an easy one; on boards too large to solve {EASY_BEYOND}"
+    easy += f"; where marks fall {EASY_FALLING}"
     size = "rows, columns and marks in a row (default: 3x3x3, or the board of a trained opponent)"
     seed = "of the opponent's moves; the same seed, the same moves"
     add("--opponent", metavar="NAME", help=f"of {_OPPONENTS} (default: {easy})")

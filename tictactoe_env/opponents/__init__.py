@@ -71,6 +71,7 @@ LEARNED = (SELF, BEST_RESPONSE)  # made from the learner, so only where one is t
 _RESERVED = (*LEARNED, "best", "human", "latest", "learner", "rival")
 EASY = "minimax-slip=0.3"  # perfect play that often slips
 EASY_BEYOND = "search-depth=1"  # on boards that cannot be solved
+EASY_FALLING = "search-depth=2"  # where marks fall: it stops a row that is open at both ends
 _Factory = Callable[..., Any]
 
 
@@ -231,6 +232,8 @@ def easy_opponent(rules: Rules) -> str:
     """The name of the opponent that a person begins with on a board."""
     from tictactoe_env.exact.solver import can_solve
 
+    if rules.gravity:
+        return EASY_FALLING
     return EASY if can_solve(rules) else EASY_BEYOND
 
 
