@@ -59,4 +59,4 @@ def test_the_program_runs_as_a_module_with_any_bytes_and_encoding():
     )
     assert (done.returncode, done.stderr) == (0, b"")
     assert b"is no move" in done.stdout
-    assert b"minimax (O) plays " in done.stdout
+    assert b"Perfect play, unhurried (O) plays " in done.stdout

@@ -22,6 +22,7 @@ from tictactoe_env.opponents import (
     EASY_FALLING,
     easy_opponent,
     make_opponent,
+    title_of,
 )
 from tictactoe_env.rules import SIDES, Rules, other_side
 from tictactoe_env.session import GameSession, Talk
@@ -72,7 +73,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     if given.opponent is None:
         print(f"An easy opponent; {_OPPONENTS} lists others for --opponent.")
-    print(f"You are {given.side} against {printable(name)} on {rules}. X moves first.")
+    known = name if title_of(name) == name else f"{title_of(name)} ({name})"
+    print(f"You are {given.side} against {printable(known)} on {rules}. X moves first.")
     try:
         session.play_all(games, seed)
     except (EOFError, KeyboardInterrupt) as end:

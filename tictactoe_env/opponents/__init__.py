@@ -124,6 +124,21 @@ BUILT_IN = {
     ),
 }
 """The players that need no training, by name."""
+TITLES = {
+    "random": "Random player",
+    EASY: "Easy opponent",
+    EASY_BEYOND: "One step ahead",
+    EASY_FALLING: "Search, 2 moves ahead",
+    "search-depth=4": "Search, 4 moves ahead",
+    "search": "Full search",
+    "minimax-slip=0.1": "Medium opponent",
+    "minimax-ties=fastest": "Perfect play",
+    "minimax": "Perfect play, unhurried",
+    "minimax-first": "Perfect play, always the same",
+    "mcts-playouts=50": "Tree search, 50 playouts",
+    "mcts-playouts=1000": "Tree search, 1,000 playouts",
+}
+"""What people call players that need no training."""
 _registered: dict[str, _Factory] = {}
 MODELS: dict[str, Any] = {}
 """The `sb3.SavedModel`s that the user trusts, by the texts that name them as players."""
@@ -235,6 +250,11 @@ def easy_opponent(rules: Rules) -> str:
     if rules.gravity:
         return EASY_FALLING
     return EASY if can_solve(rules) else EASY_BEYOND
+
+
+def title_of(name: str) -> str:
+    """The name by which people call an opponent, such as "Easy opponent"; else the name."""
+    return TITLES.get(name, name)
 
 
 def make_opponent(
