@@ -38,6 +38,8 @@ from tictactoe_env.certificates.trained import certificate_of
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.games import Game, GameStore, Participant
+from tictactoe_env.notation import parse_size
+from tictactoe_env.opponents import easy_opponent
 from tictactoe_env.policy import one_hot
 from training.metrics import COLUMNS, write_metrics
 from training.values import OwnValues, Scale, checked, write_values
@@ -449,6 +451,14 @@ def test_a_new_game_is_a_clean_board(open_page, begin):
 
 
 @pytest.mark.parametrize("board", ["5x5x4", "7x7x5"])
+@pytest.mark.usefixtures("on_server")
+def test_each_board_has_its_easy_opponent(open_page):
+    page = open_page("/")
+    for board in ("5x5x4", FOUR, "4x4x4-gravity=true", "4x4x4"):
+        field(page, "Board").select_option(board)
+        seats(page, "human", easy_opponent(parse_size(board)))
+
+
 @pytest.mark.usefixtures("on_server")
 def test_where_nobody_knows_the_truth_its_switch_is_off_and_says_why(open_page, board):
     page = open_page(f"/?x=human&o=random&board={board}")

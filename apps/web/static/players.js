@@ -11,6 +11,7 @@ export class Players {
   constructor(agents) {
     this.agents = agents;
     this.seats = { X: HUMAN, O: EASY };
+    this.easy = EASY; // of the board that was played last
   }
 
   find(id) {
@@ -81,14 +82,14 @@ export class Players {
 
   /**
    * Replace agents that do not play on a board, and the easy one by the one that is easy there, unless
-   * its side is in `kept`. Returns sentences about them.
+   * its side is in `kept` and it plays there. Returns sentences about them.
    */
   fit(rules, easy, kept) {
     const texts = [];
     for (const side of SIDES) {
       const agent = this.agentOf(side);
-      const isEasy = agent?.id === EASY;
-      const mayStay = !isEasy || easy === EASY || kept.includes(side);
+      const isEasy = agent?.id === this.easy;
+      const mayStay = !isEasy || easy === this.easy || kept.includes(side);
       if (this.isHuman(side) || (agent && plays(agent, rules) && mayStay)) continue;
       const before = this.nameOf(side);
       const isThere = (id) => this.agents.some((one) => one.id === id && plays(one, rules));
@@ -96,6 +97,7 @@ export class Players {
       const text = isEasy ? `${this.nameOf(side)} is the easy opponent here` : `${before} does not play on this board`;
       texts.push(`${text}.`);
     }
+    this.easy = easy;
     return texts;
   }
 }
