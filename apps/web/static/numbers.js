@@ -1,7 +1,7 @@
 // The numbers on the free cells: what an agent thinks, and the truth, the exact result with best
-// play; a switch for each, off at the beginning of a game. What it thinks is its own estimate, how likely it plays there, or its exact
-// results against random moves. A line at the board says whose numbers these are; which of them are
-// shown, and what they mean, is folded.
+// play; a switch for each, off when a game begins. What it thinks is its own estimate, how likely it
+// plays there, or its exact results against random moves. A line at the board says whose numbers
+// these are; which of them are shown, and what they mean, is folded.
 
 import { analysis } from "./data.js";
 import { fill, html, patiently } from "./dom.js";
