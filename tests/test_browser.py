@@ -450,7 +450,6 @@ def test_a_new_game_is_a_clean_board(open_page, begin):
     expect(switches.and_(page.locator(":checked"))).to_have_count(0)
 
 
-@pytest.mark.parametrize("board", ["5x5x4", "7x7x5"])
 @pytest.mark.usefixtures("on_server")
 def test_each_board_has_its_easy_opponent(open_page):
     page = open_page("/")
@@ -459,6 +458,7 @@ def test_each_board_has_its_easy_opponent(open_page):
         seats(page, "human", easy_opponent(parse_size(board)))
 
 
+@pytest.mark.parametrize("board", ["5x5x4", "7x7x5"])
 @pytest.mark.usefixtures("on_server")
 def test_where_nobody_knows_the_truth_its_switch_is_off_and_says_why(open_page, board):
     page = open_page(f"/?x=human&o=random&board={board}")
