@@ -18,9 +18,6 @@ import tictactoe_env  # noqa: E402
 
 SOURCE = "https://github.com/tictactoe-env/tictactoe-env/blob/main/"
 LIBRARIES = "examples/README.md"  # is the page "libraries"
-BOARD = re.compile(
-    r"\[([^\]]+)\]\(https://tictactoe-env\.github\.io/tictactoe-env/(demo\.html[^)]*)\)"
-)
 LINK = re.compile(r"\]\((?!https?://|mailto:|#)([^)#\s]+)(#[^)\s]*)?\)")
 
 project = "tictactoe-env"
@@ -64,10 +61,7 @@ def page_of(path: str) -> str:
 
 
 def site_links(text: str, folder: str) -> str:
-    """The text of a file in `folder` of the repository, its links as on the site.
-
-    Links to the page to play on are relative, so that a copy of the site works offline.
-    """
+    """The text of a file in `folder` of the repository, its links as on the site."""
 
     def link(found: re.Match[str]) -> str:
         parts: list[str] = []
@@ -75,7 +69,7 @@ def site_links(text: str, folder: str) -> str:
             parts = parts[:-1] if part == ".." else [*parts, part]
         return f"]({page_of('/'.join(parts))}{found[2] or ''})"
 
-    return LINK.sub(link, BOARD.sub(r'<a href="\2">\1</a>', text))
+    return LINK.sub(link, text)
 
 
 def read_page(app: object, name: str, content: list[str]) -> None:
@@ -101,7 +95,10 @@ HEARD = {
 
 
 def finish_site(app: object, error: Exception | None) -> None:
-    """Add the page to play on, and raise an error if a link of the site leads nowhere."""
+    """Add the page to play on, and raise an error if a link of the site leads nowhere.
+
+    Links to the page to play on are relative, so that a copy of the site works offline.
+    """
     import links
 
     from apps.web import demo
@@ -112,6 +109,10 @@ def finish_site(app: object, error: Exception | None) -> None:
             text = file.read_text(encoding="utf-8")
             for written, heard in HEARD.items():
                 text = text.replace(written, heard)
+            up = "../" * (len(file.relative_to(site).parts) - 1)
+            text = text.replace(
+                f'external" href="{html_baseurl}demo.html', f'internal" href="{up}demo.html'
+            )
             file.write_text(text, encoding="utf-8")
         demo.write(site / "demo.html")
         wrong = links.wrong_links(site)

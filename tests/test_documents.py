@@ -1,6 +1,7 @@
 """The documents: their programs run and print what stands there, and what they name exists."""
 
 import inspect
+import json
 import re
 import shlex
 import textwrap
@@ -8,6 +9,7 @@ from importlib.util import find_spec
 
 import doc_pages
 import pytest
+from markdown_it import MarkdownIt
 from programs import ROOT
 
 import agents
@@ -80,6 +82,49 @@ def test_the_links_and_the_make_commands_of_a_page_exist_and_its_outputs_have_pr
     assert commands <= set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
     blocks = doc_pages.blocks(path)
     assert text.count("```output") == sum(block.output is not None for block in blocks)
+
+
+NOTEBOOKS = sorted((ROOT / "docs/notebooks").glob("*.ipynb"))
+TEXTS = sorted({*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/**/*.md")})
+HEADER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)  # of a page of the site
+LISTS = {"bullet_list_open", "ordered_list_open"}
+BLOCKS = {"heading_open", "blockquote_open", "fence", "html_block", "hr", "table_open", *LISTS}
+OF_THE_SITE = re.compile(r"%|\+\+\+|\(.*\)=$")  # what MyST takes for no text
+
+
+def texts(path):
+    """A document as texts of Markdown: a file, or the cells of a notebook."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".md":
+        return [HEADER.sub("", text)]
+    cells = json.loads(text)["cells"]
+    return ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"]
+
+
+def no_text(text):
+    """The lines inside of paragraphs that are shown as something else, such as a list.
+
+    A list may follow the colon that announces it.
+    """
+    lines = re.sub("^:::.*", "", text, flags=re.MULTILINE).split("\n")
+    tokens = MarkdownIt("commonmark").enable("table").parse("\n".join(lines))
+    ends = {token.map[1] for token in tokens if token.type == "paragraph_open"}
+    for token in tokens:
+        first, last = token.map or (0, 0)
+        is_announced = token.type in LISTS and lines[first - 1].endswith(":")
+        if token.type == "inline":
+            yield from filter(OF_THE_SITE.match, token.content.split("\n")[1:])
+        elif token.type == "heading_open" and token.markup in ("-", "="):
+            yield lines[last - 1]
+        elif is_announced or token.content.startswith("<!--"):
+            continue
+        elif first in ends and token.type in BLOCKS:
+            yield lines[first]
+
+
+@pytest.mark.parametrize("path", [*TEXTS, *NOTEBOOKS], ids=lambda path: path.name)
+def test_no_line_of_a_paragraph_turns_into_a_list_a_heading_or_the_like(path):
+    assert [line for text in texts(path) for line in no_text(text)] == []
 
 
 FENCE = re.compile(r"^```bash\n(.*?)^```", re.DOTALL | re.MULTILINE)

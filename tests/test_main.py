@@ -16,6 +16,7 @@ from tictactoe_env.__main__ import main
     [
         (["--board", "3x3"], ["easy", "minimax-slip=0.3"]),
         (["--board", "5x5x4"], ["easy", "search-depth=1"]),
+        (["--board", "4x5x4-gravity=true"], ["easy", "search-depth=2"]),
         (["--opponent", "minimax-first"], ["minimax-first", "1  [O]  .   .\n2   .   X   .\n"]),
     ],
 )
@@ -58,4 +59,4 @@ def test_the_program_runs_as_a_module_with_any_bytes_and_encoding():
     )
     assert (done.returncode, done.stderr) == (0, b"")
     assert b"is no move" in done.stdout
-    assert b"minimax (O) plays " in done.stdout
+    assert b"Perfect play, unhurried (O) plays " in done.stdout

@@ -25,6 +25,7 @@ from tictactoe_env.opponents import (
     CALLED,
     BuiltIn,
     built_in,
+    easy_opponent,
     known_names,
     parse_pool,
     resolve,
@@ -33,6 +34,7 @@ from tictactoe_env.opponents.__main__ import listed
 from tictactoe_env.policy import RandomPolicy
 from tictactoe_env.pool import Pool, make_pool
 from tictactoe_env.predict_policy import PredictPolicy
+from tictactoe_env.rules import game_state
 from tictactoe_env.search.alphabeta import SearchPolicy
 from tictactoe_env.search.mcts import MCTSPolicy
 
@@ -273,3 +275,13 @@ def test_a_pool_reads_as_names_with_weights(text, pairs):
 def test_what_is_no_pool_is_refused(spec, mentions):
     with refuses(*mentions.split()):
         make_pool(spec, Rules())
+
+
+@pytest.mark.parametrize("size", [(6, 7), (5, 6), (4, 7)], ids=str)
+def test_where_marks_fall_the_easy_opponent_stops_a_row_that_is_open_at_both_ends(size):
+    rules = Rules(*size, 4, gravity=True)
+    middle = rules.cells - rules.cols // 2 - 1  # of the lowest row
+    row = [middle, middle - rules.cols, middle + 1]  # X has two, and O is above the first one
+    board = game_state(row, rules).board
+    found = make_opponent(easy_opponent(rules), rules).probs(board[None])[0]
+    assert {*np.flatnonzero(found)} <= {middle - 1, middle + 2}

@@ -189,8 +189,8 @@ def test_values_show_what_the_player_thinks_and_the_truth_until_they_are_switche
 def test_a_hint_names_the_moves_that_an_agent_values_most(store):
     text = played("h b1 h quit", store, "human", "search-ties=first")
     first, second = (line for line in text.splitlines() if line.startswith("Hint: "))
-    assert "search-ties=first" not in first, "its values are all the same"
-    assert not missing(second, "c3", "search-ties=first", "+0.00", "a2, b2, a3")
+    assert "Search, ties=first" not in first, "its values are all the same"
+    assert not missing(second, "c3", "Search, ties=first", "+0.00", "a2, b2, a3")
 
 
 def test_a_battle_is_kept_game_by_game_and_counted_or_else_written_down(store):
@@ -198,7 +198,8 @@ def test_a_battle_is_kept_game_by_game_and_counted_or_else_written_down(store):
     about = [(game.origin, game.side, game.seed) for game in games]
     assert about == [("battle", None, seed) for seed in (7, 6, 5)]
     won = sum(game.result == "X" for game in games)
-    assert f"3 games: minimax (X) won {won}, random (O) won 0, drawn {3 - won}" in text
+    x, o = "Perfect play, unhurried (X)", "Random player (O)"
+    assert f"3 games: {x} won {won}, {o} won 0, drawn {3 - won}" in text
     store.close()
     talk = talking()
     with pytest.raises(StoreError, match="closed"):
@@ -244,7 +245,10 @@ LAST = ("(this decided", "wins at once", "Ann (X) wins", "b1 (move 2)", "draw", 
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        (f"{LONG_GAME} {ABOUT}", ["Ann (X) against minimax (O)", "1 of 7: X b2: keeps", *LAST]),
+        (
+            f"{LONG_GAME} {ABOUT}",
+            ["Ann (X) against Perfect play, unhurried (O)", "1 of 7: X b2: keeps", *LAST],
+        ),
         (f"{LONG_GAME} o=human:human", ["unknown (X) against you (O)\n"]),
         ("a1 a1 ended=illegal", ["O a1", "taken", "illegal", "(this decided", "│X[O] │"]),
         ("ended=resigned result=X", ["0 moves", "(O) resigns", "(X) wins", "resigned a position"]),
@@ -329,9 +333,9 @@ def test_an_apprentice_learns_from_the_games_at_its_table_and_then_from_all(
 ):
     monkeypatch.chdir(tmp_path)
     assert not missing(menu("5 X", store, rules=LARGE), "3x3", "5x5", "train a trie")
-    assert "runs/learner" not in played(LONG_GAME, store)
-    assert "runs/learner" in played(EVERY, store, o="learner")
-    assert "runs/learner" in played(LONG_GAME, store)
+    assert "Your apprentice" not in played(LONG_GAME, store)
+    assert "Your apprentice" in played(EVERY, store, o="learner")
+    assert "Your apprentice" in played(LONG_GAME, store)
 
 
 def test_a_trained_agent_is_chosen_from_the_package_and_the_runs(
@@ -345,7 +349,9 @@ def test_a_trained_agent_is_chosen_from_the_package_and_the_runs(
     (tmp_path / "runs/broken-0").mkdir()
     (tmp_path / "runs/broken-0/certificate.json").write_text("{")
     text = menu("4 1 q 4 3 19 X resign", store)
-    assert not missing(text, "1  alphazero", "runs/broken-0", "15  runs/trie-14", "and 5 more")
+    assert not missing(
+        text, "1  AlphaZero (alphazero)", "runs/broken-0", "(runs/trie-14)", "and 5 more"
+    )
     assert only(store).o.name == "runs/trie-18"
 
 
@@ -388,7 +394,7 @@ def test_every_list_of_players_fits_a_screen_and_tells_no_line_that_wins(store):
 def test_two_players_are_watched_and_replays_chosen_from_the_menu(store):
     assert "no game" in menu("7", store)
     text = menu("6 1 1 1 2 2 0", store)
-    assert "2 games: random (X) won" in text
+    assert "2 games: Random player (X) won" in text
     places = [text.index(f"  {heading}: ") for heading, *_ in [*GROUPS.values()][:5]]
     assert places == sorted(places)
     menu("6 1 1 1 1 1", store, rules=LARGE, delay=0.0)

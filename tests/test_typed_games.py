@@ -49,13 +49,13 @@ def typed(program, monkeypatch, capsys, tmp_path):
 
 
 GAMES = [  # what is typed; against whom, as which side, on which board; words of the end
-    ("b2 1 6 C1", "minimax-first", "X", "3x3x3", "minimax-first wins c1 (move draw loss"),
+    ("b2 1 6 C1", "minimax-first", "X", "3x3x3", "Perfect wins c1 (move draw loss"),
     ("b2 c1 a2 b3 c3", "minimax-first", "X", "3x3x3", "draw Nobody"),
     ("a1", "cell", "X", "3x3x3", "a1 taken illegal win"),
     ("1", "random", "X", "1x1x1", "win Nobody"),
     ("a", "cell", "X", "3x3x3-gravity=true", "a1 not legal illegal win"),
-    ("2 b 2 3 a", "search-depth=1", "X", "4x4x3-gravity=true", "search-depth=1 wins b1 (move 5"),
-    ("b2 resign", "minimax-first", "X", "3x3x3", "X resigns minimax-first wins draw"),
+    ("2 b 2 3 a", "search-depth=1", "X", "4x4x3-gravity=true", "ahead wins b1 (move 5"),
+    ("b2 resign", "minimax-first", "X", "3x3x3", "X resigns Perfect wins draw"),
 ]
 
 

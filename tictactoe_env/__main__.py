@@ -16,7 +16,15 @@ from tictactoe_env.certificates.trained import home_of, trained_names
 from tictactoe_env.errors import in_one_line, printable, whole_number
 from tictactoe_env.games.game import PERSON, Participant
 from tictactoe_env.notation import parse_size
-from tictactoe_env.opponents import EASY, EASY_BEYOND, easy_opponent, id_of, make_opponent
+from tictactoe_env.opponents import (
+    EASY,
+    EASY_BEYOND,
+    EASY_FALLING,
+    easy_opponent,
+    id_of,
+    make_opponent,
+    title_of,
+)
 from tictactoe_env.rules import SIDES, Rules, other_side
 from tictactoe_env.session import GameSession, Talk
 
@@ -34,6 +42,7 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     add = parser.add_argument
     easy = f"{EASY}, an easy one; on boards too large to solve {EASY_BEYOND}"
+    easy += f"; where marks fall {EASY_FALLING}"
     size = "rows, columns and marks in a row (default: 3x3x3, or the board of a trained opponent)"
     seed = "of the opponent's moves; the same seed, the same moves"
     add("--opponent", metavar="NAME", help=f"of {_OPPONENTS} (default: {easy})")
@@ -56,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         rules = parse_size(given.board) if given.board else home
         games = whole_number(given.games, "games", 1)
         seed = secrets.randbits(32) if given.seed is None else whole_number(given.seed, "seed", 0)
-        name = given.opponent or easy_opponent(rules)
+        name = agent or easy_opponent(rules)
         side = other_side(given.side)
         players = {given.side: Participant("human", PERSON), side: Participant("agent", name)}
         session = GameSession(rules, players, {side: make_opponent(name, rules)}, Talk())
@@ -65,7 +74,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     if given.opponent is None:
         print(f"An easy opponent; {_OPPONENTS} lists others for --opponent.")
-    print(f"You are {given.side} against {printable(name)} on {rules}. X moves first.")
+    known = name if title_of(name) == name else f"{title_of(name)} ({name})"
+    print(f"You are {given.side} against {printable(known)} on {rules}. X moves first.")
     try:
         session.play_all(games, seed)
     except (EOFError, KeyboardInterrupt) as end:

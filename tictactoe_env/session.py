@@ -25,11 +25,12 @@ from tictactoe_env.notation import (
     game_text,
     landings,
 )
-from tictactoe_env.opponents import make_opponent
+from tictactoe_env.opponents import make_opponent, title_of
 from tictactoe_env.policy import Policy, sample
 from tictactoe_env.render import ansi
 from tictactoe_env.rules import SIDES, Boards, Rules, game_state, other_side
 
+_NAMES = "The cell a1 is at the top left: a letter is a column, a number is a row."
 _HINT = "search-depth=2"  # gives the hints where the best moves are not known
 _Answer = TypeVar("_Answer")
 
@@ -68,7 +69,10 @@ class GameSession:
     """Plays games between people and policies.
 
     players: who plays X and O. policies: of the sides that no person plays. talk: prints and asks.
+    title: what people call a player that has this name.
     """
+
+    title: Callable[[str], str] = staticmethod(title_of)
 
     commands: ClassVar[Mapping[str, str]] = {
         "undo": "take your last move back",
@@ -94,6 +98,8 @@ class GameSession:
     def play_all(self, games: int, seed: int) -> None:
         """Play games and print each result. Game i is sampled with `seed + i`."""
         results: list[str] = []
+        if self.people:
+            self.talk.say(_NAMES, "dim")
         for index in range(games):
             if games > 1:
                 self.talk.say(f"game {index + 1} of {games}", "bold")
@@ -163,12 +169,12 @@ class GameSession:
 
     def finish(self, game: Game) -> None:
         """Print how a game ended, and what decided it."""
-        self.talk.say(result_text(game), "bold")
+        self.talk.say(result_text(game, self.title), "bold")
         self.talk.say(what_decided(game))
 
     def who(self, side: str) -> str:
-        """The player of a side, such as "minimax (O)"."""
-        return who(self.players[side].name, side)
+        """The player of a side, such as "Easy opponent (O)"."""
+        return who(called(self.players[side], self.title), side)
 
     # --- what a person types --------------------------------------------------------------------
 
@@ -250,20 +256,25 @@ def _has_colour() -> bool:
     return True
 
 
+def called(player: Participant, title: Callable[[str], str] = title_of) -> str:
+    """The name of a person, or the title of another player."""
+    return player.name if player.kind == "human" else title(player.name)
+
+
 def who(name: str, side: str) -> str:
-    """A player with its side, such as "minimax (O)"; only the side for a person without a name."""
+    """A player with its side, such as "Ann (O)"; only the side for a person without a name."""
     if name == PERSON:
         return side
     return f"{printable(name)} ({side})"
 
 
-def result_text(game: Game) -> str:
+def result_text(game: Game, title: Callable[[str], str] = title_of) -> str:
     """The end of a game, in a sentence or two."""
     if game.ended == "full":
         return "A draw."
     if game.result == "draw":
         return "A draw: neither side could still win."
-    names = {"X": who(game.x.name, "X"), "O": who(game.o.name, "O")}
+    names = {"X": who(called(game.x, title), "X"), "O": who(called(game.o, title), "O")}
     winner = names[game.result]
     loser = names[other_side(game.result)]
     if game.ended == "illegal":

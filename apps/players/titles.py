@@ -10,9 +10,7 @@ The titles and stories of agents stand on their pages. No file is read for a tit
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from types import MappingProxyType
 from typing import NamedTuple
 
 import agents
@@ -22,9 +20,10 @@ from tictactoe_env.certificates.trained import facts_of
 from tictactoe_env.exact.verdict import verdict
 from tictactoe_env.games.game import PERSON
 from tictactoe_env.opponents import (
-    CALLED,
     EASY,
     EASY_BEYOND,
+    EASY_FALLING,
+    TITLES,
     description,
     foe_of,
     is_trained,
@@ -49,45 +48,34 @@ MANY_WINS = 0.8  # of the games against random moves: a player seems strong
 
 
 class Group(NamedTuple):
-    """A group of a list: its heading, what its players are, and the titles of its first ones."""
+    """A group of a list: its heading, what its players are, and the names of its first ones."""
 
     heading: str
     description: str
-    titles: Mapping[str, str] = MappingProxyType({})
+    names: tuple[str, ...] = ()
 
 
 GROUPS = {
     "easy": Group(
         "Easy to beat",
         "They make mistakes. Begin here.",
-        {
-            "random": "Random player",
-            EASY: "Easy opponent",
-            EASY_BEYOND: "One step ahead",
-            LEARNER_ID: "Your apprentice",
-        },
+        ("random", EASY, EASY_BEYOND, LEARNER_ID),
     ),
     "strong": Group(
         "Strong, without training",
         "They calculate. Some see only a few moves ahead, or slip at times.",
-        {
-            "minimax-slip=0.1": "Medium opponent",
-            "search-depth=2": "Search, 2 moves ahead",
-            "search-depth=4": "Search, 4 moves ahead",
-            "mcts-playouts=50": "Tree search, 50 playouts",
-            "mcts-playouts=1000": "Tree search, 1,000 playouts",
-        },
+        (
+            "minimax-slip=0.1",
+            EASY_FALLING,
+            "search-depth=4",
+            "mcts-playouts=50",
+            "mcts-playouts=1000",
+        ),
     ),
     "perfect": Group(
         "Perfect play",
         "They calculate every game to its end, or have a proven move for it. Nobody can beat them.",
-        {
-            "connect-four-x": "Connect Four, won as X",
-            "minimax-ties=fastest": "Perfect play",
-            "minimax": "Perfect play, unhurried",
-            "minimax-first": "Perfect play, always the same",
-            "search": "Full search",
-        },
+        ("connect-four-x", "minimax-ties=fastest", "minimax", "minimax-first", "search"),
     ),
     "proven": Group(
         "Trained, proven unbeatable",
@@ -100,7 +88,7 @@ GROUPS = {
     "other": Group("Other players", "They need no training. Other packages may have brought them."),
 }
 """The groups in the order of a list."""
-PLAYERS = {id: group for group, one in GROUPS.items() for id in one.titles}
+PLAYERS = {id: group for group, one in GROUPS.items() for id in one.names}
 """The group of each player that needs no training and has a title.
 
 All other opponents of the package, and those that were added to it, follow under their names.
@@ -109,7 +97,7 @@ SENTENCES = {
     EASY: "perfect play that makes 30 % of its moves at random",
     "search": "works out every game to its end, but is in no hurry to win",
     EASY_BEYOND: "takes a win and blocks yours, but does not see a fork coming",
-    "search-depth=2": "thinks two moves ahead",
+    EASY_FALLING: "thinks two moves ahead",
     "search-depth=4": "thinks four moves ahead",
     "mcts-playouts=50": "tries 50 games in its head before each move: plays well, with mistakes",
     "mcts-playouts=1000": "tries 1,000 games in its head before each move",
@@ -117,8 +105,12 @@ SENTENCES = {
 }
 """What people are told of some; of all others what the table of opponents says."""
 WITH_OPTIONS = {"minimax": "Perfect play", "search": "Search", "mcts": "Tree search"}
-NAMES = {PERSON: "a person", **{id: f"The {name.replace('-', ' ')}" for name, id in CALLED.items()}}
-"""Other titles: of a person, and of trained agents that are presets."""
+NAMES = {
+    PERSON: "a person",
+    LEARNER_ID: "Your apprentice",
+    "connect-four-x": "Connect Four, won as X",
+}
+"""Titles of others: a person, the learner, and a strategy."""
 
 
 def title_of(id: str, stated: Stated | None = None) -> str:
@@ -126,10 +118,8 @@ def title_of(id: str, stated: Stated | None = None) -> str:
 
     stated: what the certificate of a run or a trained agent states: its preset and its seed.
     """
-    if id in PLAYERS:
-        return GROUPS[PLAYERS[id]].titles[id]
-    if id in NAMES:
-        return NAMES[id]
+    if id in NAMES or id in TITLES:
+        return NAMES.get(id) or TITLES[id]
     if is_trained(id):
         stated = replace(facts_of(id).stated, seed=None)
     if stated is not None:

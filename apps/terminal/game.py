@@ -14,6 +14,7 @@ from rich.text import Text
 
 from apps.players.pupil import LEARNER_FOLDER, LEARNER_RULES, Pupil, teach
 from apps.players.seat import OWN, Seat, seat_of
+from apps.players.titles import title_of
 from apps.terminal.interpreter import command
 from apps.terminal.picture import STYLES, number, picture
 from apps.terminal.talk import Show, Talk
@@ -22,12 +23,12 @@ from tictactoe_env.errors import printable
 from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.exact.solver import can_solve
 from tictactoe_env.games.analysis import analyse
-from tictactoe_env.games.game import PERSON, Game
+from tictactoe_env.games.game import PERSON, Game, Participant
 from tictactoe_env.games.store import GameStore, StoreError
 from tictactoe_env.notation import SIDES, cell_text
 from tictactoe_env.policy import keeps
 from tictactoe_env.rules import Boards, Rules, game_state, other_side, side_to_move
-from tictactoe_env.session import GameSession, who
+from tictactoe_env.session import GameSession, called, who
 
 
 class TerminalSession(GameSession):
@@ -40,6 +41,7 @@ class TerminalSession(GameSession):
     """
 
     talk: Talk
+    title = staticmethod(title_of)
     commands: ClassVar[Mapping[str, str]] = {
         **GameSession.commands,
         "values": "show or hide what each move is worth",
@@ -81,7 +83,7 @@ class TerminalSession(GameSession):
                 "and learner does; a table of the package does not."
             )
         for pupil in self.at_table.values():
-            text = f"{pupil.name} has {pupil.text}."
+            text = f"{title_of(pupil.name)} has {pupil.text}."
             if self.learn is False:
                 text += " It does not learn from these games."
             self.talk.say(text, "dim")
@@ -108,7 +110,7 @@ class TerminalSession(GameSession):
                 exact = analyse(board, self.rules)
         parts: list[RenderableType] = []
         if not self.people:
-            parts.append(versus(self.seats["X"].name, self.seats["O"].name))
+            parts.append(versus(self.players["X"], self.players["O"]))
         drawn = picture(
             board,
             self.rules,
@@ -116,7 +118,7 @@ class TerminalSession(GameSession):
             last,
             thoughts=thoughts,
             exact=exact,
-            name=seat.name,
+            name=title_of(seat.name),
         )
         parts.append(drawn)
         if note:
@@ -164,7 +166,8 @@ class TerminalSession(GameSession):
             return found  # equal values prefer no move
         highest = max(known)
         best = self.any_of(cell for cell, value in enumerate(values) if value == highest)
-        return f"{found} {seat.name} gives its highest value, {number(highest)}, to {best}."
+        name = title_of(seat.name)
+        return f"{found} {name} gives its highest value, {number(highest)}, to {best}."
 
     def _thinker(self, board: Boards) -> Seat:
         """The seat whose values are shown: the side to move, or its opponent if a person moves."""
@@ -197,7 +200,7 @@ class TerminalSession(GameSession):
         self._solve(truths=True)
         super().finish(game)
         for name, text in teach(self.pupils, game).items():
-            self.talk.say(f"{name} {text}.")
+            self.talk.say(f"{title_of(name)} {text}.")
         replay = replay_command(number, self.store)
         self.talk.say(f"saved as game {number}; to see it again: {replay}", "dim")
 
@@ -208,16 +211,17 @@ def seats_of(specs: Sequence[str], rules: Rules, talk: Talk) -> dict[str, Seat]:
         seats = {side: seat_of(spec, rules) for side, spec in zip(SIDES, specs, strict=True)}
     for side, seat in seats.items():
         if keeps(seat.policy, ReachPolicy) and side not in seat.policy.sides:
-            talk.say(printable(f"{seat.name} has no moves as {side}, so it plays at random."))
+            text = f"{title_of(seat.name)} has no moves as {side}, so it plays at random."
+            talk.say(printable(text))
     return seats
 
 
-def versus(x_name: str, o_name: str) -> Text:
-    """Both players, such as "Ann (X) against minimax (O)".
+def versus(x_player: Participant, o_player: Participant) -> Text:
+    """Both players, such as "Ann (X) against Perfect play (O)".
 
     One person without a name is "you"; of two, only the sides are said.
     """
-    names = [x_name, o_name]
+    names = [called(player, title_of) for player in (x_player, o_player)]
     if names.count(PERSON) == 1:
         names[names.index(PERSON)] = "you"
     x, o = names

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -151,10 +152,7 @@ class Menu:
         self.talk.say(text)
 
     def _against(self, opponent: str) -> None:
-        text = title_of(opponent)
-        if text != opponent:
-            text += f" ({opponent})"
-        self.talk.say(printable(f"Your opponent: {text}"))
+        self.talk.say(printable(f"Your opponent: {with_title(opponent, title_of(opponent))}"))
         side = self._ask("Your side, X moves first: X, O or random?", one_of(*SIDES, "random"), "X")
         if side == "random":
             side = SIDES[int(np.random.default_rng(self.seed).integers(2))]
@@ -201,7 +199,8 @@ class Menu:
             entries = groups[chosen]
         if any("optimal" in one.sentence for one in entries):
             self.talk.say(OPTIMAL, "dim")
-        return self._pick(question, {one.id: one.sentence for one in entries}, self._named)
+        titles = {one.id: with_title(one.id, one.title) for one in entries}
+        return self._pick(question, {one.id: one.sentence for one in entries}, self._named, titles)
 
     def _named(self, text: str) -> str:
         """The name of any player; ValueError if it cannot play here."""
@@ -218,12 +217,14 @@ class Menu:
         question: str,
         sentences: Mapping[str, str],
         other: Callable[[str], str] | None = None,
+        titles: Mapping[str, str] = MappingProxyType({}),
     ) -> str:
         """A name, chosen by itself or its number. No more are shown than fit the screen.
 
-        other: see `numbered`.
+        other: see `numbered`. titles: what is shown in place of a name.
         """
-        self._print([f"{name}: {sentence}" for name, sentence in sentences.items()])
+        texts = [f"{titles.get(name, name)}: {sentence}" for name, sentence in sentences.items()]
+        self._print(texts)
         asked = f"{question} 1 to {len(sentences)}, a name, or q to go back:"
         return self._ask(asked, numbered(sentences, other))
 
@@ -246,6 +247,11 @@ def names_beside(entries: Sequence[Entry]) -> list[str]:
     agents = {one.agent for one in entries if one.kind == RUN}
     names += [name for name in known_names() if name.partition(":")[2] in agents]
     return [*names, "search-depth=6", "the path of a run"]
+
+
+def with_title(name: str, title: str) -> str:
+    """A player in a list: "The gambler (dqn-duel-second)", or only the name if it has no title."""
+    return name if title == name else f"{title} ({name})"
 
 
 def perfect_opponent(rules: Rules) -> str:

@@ -11,6 +11,7 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
+from apps.players.titles import title_of
 from apps.terminal.game import replay_command, versus
 from apps.terminal.picture import STYLES, picture
 from apps.terminal.report import plain
@@ -21,7 +22,7 @@ from tictactoe_env.games.analysis import Verdict, analyse, verdicts
 from tictactoe_env.games.game import Game
 from tictactoe_env.games.store import GameStore
 from tictactoe_env.notation import SIDES, cell_text, rules_text
-from tictactoe_env.session import result_text, what_decided
+from tictactoe_env.session import called, result_text, what_decided
 
 DELAY = 1.0  # seconds a move by default
 HELP = "left/right: move, space: run/pause, v: values, q: quit"
@@ -55,11 +56,11 @@ class Replay:
         if game.id:
             heading.append(f"game {game.id}, ")
         heading.append(f"{local_time(game)[:DATE]}, {game.rules}: ")
-        heading.append(versus(game.x.name, game.o.name))
+        heading.append(versus(game.x, game.o))
         drawn = picture(board, game.rules, console, last, taken, exact=exact)
         end = []
         if is_end:
-            end = [Text(result_text(game), "bold"), Text(what_decided(game))]
+            end = [Text(result_text(game, title_of), "bold"), Text(what_decided(game))]
         elif values and self.unknown:
             end = [Text(self.unknown, "dim")]
         return Group(heading, drawn, self.sentence(at), *end)
@@ -133,8 +134,14 @@ def _watch_by_keys(replay: Replay, talk: Talk, delay: float | None) -> None:
 
 
 def print_list(store: GameStore, talk: Talk, limit: int, player: str | None = None) -> None:
-    """Print the newest games of a store; games of trainings are left out. Times are local."""
-    games = store.list(limit, player=player)
+    """Print the newest games of a store; games of trainings are left out. Times are local.
+
+    player: only those of players of this name or title.
+    """
+    names = None
+    if player:
+        names = [name for name in store.players() if player in (name, title_of(name))]
+    games = store.list(limit, player=names)
     if not games:
         whose = f" of {player}" if player else ""
         talk.say(f"no game{whose} in {store.path}")
@@ -146,14 +153,14 @@ def print_list(store: GameStore, talk: Talk, limit: int, player: str | None = No
         table.add_row(
             str(game.id),
             local_time(game),
-            plain(printable(game.x.name)),
-            plain(printable(game.o.name)),
+            plain(printable(called(game.x, title_of))),
+            plain(printable(called(game.o, title_of))),
             rules_text(game.rules),
             _short_result(game),
             str(len(game.moves)),
         )
     talk.console.print(table)
-    count = store.count(player=player)
+    count = store.count(player=names)
     if count > len(games):
         talk.say(f"{len(games)} of {count:,} games; more by --list {count}")
     talk.say(f"to see one again: {replay_command(games[0].id, store)}", "dim")

@@ -30,6 +30,7 @@ from tictactoe_env.exact.solver import reason_unknown
 from tictactoe_env.games.game import LARGEST, PERSON, Game, Participant
 from tictactoe_env.games.store import LISTED, GameStore
 from tictactoe_env.notation import board_text
+from tictactoe_env.opponents import easy_opponent
 from tictactoe_env.rules import Rules
 
 MOST_NAMES = 1_000  # of players that a search finds
@@ -88,7 +89,7 @@ class Api:
         return {
             "agents": [summary(entry, boards) for entry in entries],
             "groups": groups(),
-            "boards": [board.to_json() for board in boards],
+            **of_boards(boards),
         }
 
     def agent(self, id: str) -> Json:
@@ -260,6 +261,15 @@ def boards_of(entries: Iterable[Entry], further: Iterable[Rules] = ()) -> list[R
     """The boards of the page, then further boards, and those of some players."""
     own = [entry.rules for entry in entries if entry.rules and not entry.broken]
     return list(dict.fromkeys([*BOARDS, *further, *own]))
+
+
+def of_boards(boards: Sequence[Rules]) -> Json:
+    """The boards, and for each the easy opponent, and why its truth is unknown, "" if it is not."""
+    return {
+        "boards": [board.to_json() for board in boards],
+        "easy": [easy_opponent(board) for board in boards],
+        "unknown": [reason_unknown(board) for board in boards],
+    }
 
 
 def summary(entry: Entry, boards: Iterable[Rules]) -> Json:

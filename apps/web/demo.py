@@ -19,7 +19,7 @@ import numpy as np
 from cyclopts import run
 
 from apps.players.gallery import Entry, Gallery
-from apps.web.api import described, groups, proof
+from apps.web.api import described, groups, of_boards, proof
 from apps.web.refusals import STATIC
 from apps.web.work import Json, growth
 from tictactoe_env.certificates.trained import BOARD, table_boards
@@ -81,7 +81,7 @@ def tables(gallery: Gallery) -> Json:
             for one in entries
         ],
         "groups": [one for one in groups() if one["id"] in {entry.group for entry in entries}],
-        "boards": boards,
+        **of_boards([BOARD]),
         "positions": table_boards(),
         "players": {one.id: table(one) for one in entries},
         "worths": {f"{one.value},{one.plies}": one.text for one in worths},

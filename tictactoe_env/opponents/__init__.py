@@ -72,6 +72,7 @@ LEARNED = (SELF, BEST_RESPONSE)  # made from the learner, so only where one is t
 _RESERVED = (*LEARNED, "best", "human", "latest", "learner", "rival")
 EASY = "minimax-slip=0.3"  # perfect play that often slips
 EASY_BEYOND = "search-depth=1"  # on boards that cannot be solved
+EASY_FALLING = "search-depth=2"  # where marks fall: it stops a row that is open at both ends
 _Factory = Callable[..., Any]
 
 
@@ -139,6 +140,22 @@ CALLED = {
     "patient-pupil": "value_net-learnbyplay",
 }
 """Trained agents by the names that people call them; "The gambler" is the gambler too."""
+TITLES = {
+    "random": "Random player",
+    EASY: "Easy opponent",
+    EASY_BEYOND: "One step ahead",
+    EASY_FALLING: "Search, 2 moves ahead",
+    "search-depth=4": "Search, 4 moves ahead",
+    "search": "Full search",
+    "minimax-slip=0.1": "Medium opponent",
+    "minimax-ties=fastest": "Perfect play",
+    "minimax": "Perfect play, unhurried",
+    "minimax-first": "Perfect play, always the same",
+    "mcts-playouts=50": "Tree search, 50 playouts",
+    "mcts-playouts=1000": "Tree search, 1,000 playouts",
+    **{id: f"The {name.replace('-', ' ')}" for name, id in CALLED.items()},
+}
+"""What pages and programs call players."""
 _registered: dict[str, _Factory] = {}
 MODELS: dict[str, Any] = {}
 """The `sb3.SavedModel`s that the user trusts, by the texts that name them as players."""
@@ -247,7 +264,14 @@ def easy_opponent(rules: Rules) -> str:
     """The name of the opponent that a person begins with on a board."""
     from tictactoe_env.exact.solver import can_solve
 
+    if rules.gravity:
+        return EASY_FALLING
     return EASY if can_solve(rules) else EASY_BEYOND
+
+
+def title_of(name: str) -> str:
+    """The name by which people call an opponent, such as "Easy opponent"; else the name."""
+    return TITLES.get(name, name)
 
 
 def make_opponent(

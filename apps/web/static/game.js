@@ -9,11 +9,11 @@ const anySeed = () => crypto.getRandomValues(new Uint32Array(1))[0];
 export class Game {
   /**
    * rules: the board. players: see `Players`. moves: those that it begins with; a person may take
-   * back later ones only. guide: the cells of a game that is to be followed. first, seed: of a saved
-   * game that is continued.
+   * back later ones only. guide: the cells of a game that is to be followed. shown: see `Numbers`.
+   * first, seed: of a saved game that is continued.
    */
-  constructor(rules, players, { moves = [], guide = [], first = moves.length, seed = anySeed() }) {
-    Object.assign(this, { rules, players, guide, first, seed });
+  constructor(rules, players, { moves = [], guide = [], shown = {}, first = moves.length, seed = anySeed() }) {
+    Object.assign(this, { rules, players, guide, shown: { ...shown }, first, seed });
     this.moves = [...moves];
     this.resigned = null; // the side that has given up
     this.isCounted = false; // in the score
@@ -37,8 +37,8 @@ export class Game {
 
   /** What is saved of it: see memory.js. */
   get saved() {
-    const { rules, players, moves, first, seed, guide } = this;
-    return { seats: { ...players.seats }, board: boardKey(rules), moves, first, seed, guide };
+    const { rules, players, moves, first, seed, guide, shown } = this;
+    return { seats: { ...players.seats }, board: boardKey(rules), moves, first, seed, guide, shown };
   }
 
   /** True if a person has moved in it. */

@@ -27,6 +27,10 @@ function chart(steps, side, unit) {
     ? `unbeatable for the first time after ${safe.steps.toLocaleString("en")} ${unit}`
     : "not unbeatable at any time";
   const lost = steps.map((step) => step[`${name}_loss`]);
+  if (!Math.max(...lost)) return html`
+    <figure>
+      <figcaption>${markIcon(side)} ${text}. It lost no game against random moves at any of the ${steps.length} checks.</figcaption>
+    </figure>`;
   const highest = Math.max(0.01, ...lost);
   const line = steps.map(({ steps }, n) => `${WIDTH * axis(steps)} ${HEIGHT * (1 - lost[n] / highest)}`);
   return html`

@@ -10,6 +10,12 @@ export function historyChart(history, unit) {
   const cells = (isOf) =>
     x.flatMap((row, i) => row.map((value, j) => (isOf(value) ? `M${j} ${i}h1v1h-1z` : ""))).join("");
   const [first, last] = [steps[0], steps.at(-1)].map(compact);
+  const isEven = x.flat().every((value) => value === 0);
+  if (isEven) return html`
+    <section class="growth history" aria-label="Who beats whom">
+      <h2>Who beats whom</h2>
+      <p>Its ${steps.length} policies draw all games against each other. ${said.join(" ")}</p>
+    </section>`;
   return html`
     <section class="growth history" aria-label="Who beats whom">
       <h2>Who beats whom</h2>

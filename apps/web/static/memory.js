@@ -1,5 +1,5 @@
 // What this browser remembers: settings for good; until the tab is closed the score, the game under
-// way, and the one that was left for another. A game: {seats, board, moves, first, seed, guide}.
+// way, and the one that was left for another. A game: {seats, board, moves, first, seed, guide, shown}.
 
 const remembering = (storage) => ({
   get(name, otherwise) {

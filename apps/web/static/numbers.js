@@ -1,7 +1,7 @@
 // The numbers on the free cells: what an agent thinks, and the truth, the exact result with best
-// play; a switch for each. What it thinks is its own estimate, how likely it plays there, or its exact
-// results against random moves. A line at the board says whose numbers these are; which of them are
-// shown, and what they mean, is folded.
+// play; a switch for each, off when a game begins. What it thinks is its own estimate, how likely it
+// plays there, or its exact results against random moves. A line at the board says whose numbers
+// these are; which of them are shown, and what they mean, is folded.
 
 import { analysis } from "./data.js";
 import { fill, html, patiently } from "./dom.js";
@@ -27,29 +27,31 @@ export const switchOf = (text, isOn, onchange) => html`
 export class Numbers {
   /** board: a Board. changed(): called when a choice is made. keys: what is said of the keyboard. */
   constructor(board, changed, keys) {
-    Object.assign(this, { board, changed, turn: 0 });
-    const settings = { thinks: false, truth: false, kind: "own" };
-    for (const [name, otherwise] of Object.entries(settings)) this[name] = memory.get(name, otherwise);
+    Object.assign(this, { board, changed, shown: {}, turn: 0, kind: memory.get("kind", "own") });
     this.caption = html`<p class="caption"></p>`;
     this.legend = html`<div class="legend"></div>`;
     const group = `numbers-${++made}`;
-    const choose = (name, value) => {
-      this[name] = value;
-      memory.set(name, value);
+    const choose = (kind) => {
+      this.kind = kind;
+      memory.set("kind", kind);
       changed();
     };
-    const question = (name, text) => switchOf(text, this[name], (isOn) => choose(name, isOn));
+    const question = (name, text) => switchOf(text, false, (isOn) => {
+      this.shown[name] = isOn;
+      changed();
+    });
+    this.questions = { thinks: question("thinks", "Show what it thinks"), truth: question("truth", "Show the truth") };
+    this.unknown = html`<p class="unknown" id=${`${group}-unknown`} hidden></p>`;
     const choiceOf = ([value, text]) => html`
       <label class="choice">
         <input type="radio" name=${group} value=${value} checked=${value === this.kind}
-          @change=${() => choose("kind", value)}>
+          @change=${() => choose(value)}>
         <span>${text}</span>
       </label>`;
     this.element = html`
       <div class="box view">
-        <div class="questions">
-          ${question("thinks", "Show what it thinks")}${question("truth", "Show the truth")}
-        </div>
+        <div class="questions">${Object.values(this.questions)}</div>
+        ${this.unknown}
         <details>
           <summary>More</summary>
           <fieldset><legend>What it thinks</legend>${Object.entries(KINDS).map(choiceOf)}</fieldset>
@@ -59,6 +61,23 @@ export class Numbers {
       </div>`;
   }
 
+  /** Have the switches show and change what is shown in a game: {thinks, truth}, true for on. */
+  follow(shown) {
+    this.shown = shown;
+    for (const [name, one] of Object.entries(this.questions))
+      one.querySelector("input").checked = Boolean(shown[name]);
+  }
+
+  /** Switch the truth off for this board, and say why beside its switch; nothing for "". */
+  withoutTruth(why) {
+    if (!why) return;
+    const input = this.questions.truth.querySelector("input");
+    input.disabled = true;
+    input.setAttribute("aria-describedby", this.unknown.id);
+    this.unknown.hidden = false;
+    fill(this.unknown, why);
+  }
+
   /**
    * Write what is chosen on the board, after these moves. agent: whose numbers, or null if only
    * people play. isOver: whether there is nothing to show.
@@ -66,13 +85,14 @@ export class Numbers {
   async update(moves, agent, isOver) {
     const turn = ++this.turn;
     const side = sideOf(moves.length);
-    if (isOver || !(this.thinks || this.truth)) return this.write(null);
+    const { thinks, truth: isTruth } = this.shown;
+    if (isOver || !(thinks || isTruth)) return this.write(null);
     const values = this.kind === "expected" ? "expected" : "own";
-    const asked = { board: this.board.rules, moves, truth: this.truth };
-    if (this.thinks && agent) Object.assign(asked, { agent: agent.id, values });
-    const what = this.truth ? "Working out every game from here" : "Asking the agent";
+    const asked = { board: this.board.rules, moves, truth: Boolean(isTruth) };
+    if (thinks && agent) Object.assign(asked, { agent: agent.id, values });
+    const what = isTruth ? "Working out every game from here" : "Asking the agent";
     try {
-      const { thoughts, truth, unknown } = await patiently(analysis(asked), (time) => {
+      const { thoughts, truth } = await patiently(analysis(asked), (time) => {
         if (turn === this.turn) fill(this.caption, html`<span class="busy">${what} …${time}</span>`);
       });
       if (turn !== this.turn) return;
@@ -80,13 +100,13 @@ export class Numbers {
       const numbers = thoughts ? notesOf(thoughts, kind) : [];
       const note = (_, cell) => ({ ...numbers[cell], truth: truth?.moves?.[cell] ?? undefined });
       const exact = truth && "The truth: each move with best play after it";
-      const alone = this.truth ? exact : "Only people are playing";
+      const alone = isTruth ? exact : "Only people are playing";
       const whose = thoughts ? this.captionOf(thoughts, kind, agent, side) : alone;
       this.write(
         this.board.cells.map(note),
-        unknown ? sentences(whose, unknown) : whose,
+        whose,
         thoughts && this.about(thoughts, kind, agent),
-        this.truth && html`<p>${aboutTruth(truth, side)}</p>`,
+        truth && html`<p>${aboutTruth(truth, side)}</p>`,
       );
     } catch (error) {
       if (turn === this.turn) this.write(null, error.message);
@@ -160,7 +180,6 @@ function notesOf({ values, probs, kinds, scale: [low, high], off_lines: isOff },
 }
 
 function aboutTruth(truth, side) {
-  if (!truth) return "The truth is not known here. A player can still be proven unbeatable on this board.";
   const { position, moves } = truth;
   const isCounted = moves.some((worth) => worth && worth.value !== 0 && worth.plies > 1);
   return sentences(

@@ -15,7 +15,7 @@ import { Players } from "./players.js";
 import { Scoreboard, Seats } from "./seats.js";
 import { Status, linkish } from "./status.js";
 import { Turns } from "./turns.js";
-import { EASY, HUMAN, SIDES, boardKey, boardName, gamePath, plays } from "./words.js";
+import { EASY, HUMAN, SIDES, boardKey, boardName, gamePath, plays, sentences } from "./words.js";
 
 export const playPage = async (_, parameters, signal) =>
   new Play(await data.agents(signal), parameters);
@@ -26,6 +26,7 @@ const cellsOf = (text) => (text ?? "").split(",").filter((one) => /^\d{1,2}$/.te
 class Play {
   constructor(found, parameters) {
     this.title = "Play";
+    this.found = found;
     this.boards = found.boards;
     this.players = new Players(found.agents);
     this.hasTried = false; // true once one has lost to these players, or asked for a hint
@@ -112,7 +113,8 @@ class Play {
     const texts = this.players.replaceUnknown();
     const board = this.boardOf(key);
     if (!board) texts.push(`There is no board “${text}” here. Choose one from the list.`);
-    texts.push(...this.setBoard(board ?? this.boards[0]));
+    const named = SIDES.filter((side) => parameters.has(side.toLowerCase()));
+    texts.push(...this.setBoard(board ?? this.boards[0], named));
     const moves = board ? cellsOf(parameters.get("moves")) : [];
     this.begin({ moves, guide }, texts);
   }
@@ -120,7 +122,7 @@ class Play {
   /** Go on with a game that was saved. */
   restore(saved) {
     this.players.seats = { ...saved.seats };
-    this.setBoard(this.boardOf(saved.board) ?? this.boards[0]);
+    this.setBoard(this.boardOf(saved.board) ?? this.boards[0], SIDES);
     this.begin(saved);
   }
 
@@ -158,16 +160,21 @@ class Play {
     return this.boards.find((board) => boardKey(board) === key);
   }
 
-  /** Play on a board. Sentences on the agents that had to be replaced. */
-  setBoard(rules) {
+  /** Play on a board. kept: see `Players`. Sentences on the agents that had to be replaced. */
+  setBoard(rules, kept = []) {
     this.rules = rules;
-    const texts = this.players.fit(rules);
+    const at = this.boards.indexOf(rules);
+    const { easy, unknown } = this.found;
+    const texts = this.players.fit(rules, easy[at], kept);
     this.board = new Board(rules, (cell) => this.turns.choose(cell));
     this.element.style.setProperty("--rows", rules.rows);
     this.element.style.setProperty("--cols", rules.cols);
     const digits = numberKeys(rules) ? `, or 1 to ${numberKeys(rules)}` : "";
     const keys = `Keyboard: arrows and Enter on the board${digits}.`;
     this.numbers = new Numbers(this.board, () => this.turns.look(), keys);
+    this.numbers.withoutTruth(
+      unknown[at] && sentences("The truth is not known here, and a hint looks two moves ahead", unknown[at]),
+    );
     fill(this.stage, this.board.element, this.numbers.caption);
     fill(this.view, this.numbers.element);
     return texts;
@@ -217,10 +224,10 @@ class Play {
     this.begin({}, texts);
   }
 
-  /** Begin another game of these players. */
-  again() {
+  /** Begin another game of these players. start: what else it begins with. */
+  again(start = {}) {
     this.game.leave();
-    this.begin({ guide: this.game.guide });
+    this.begin({ guide: this.game.guide, ...start });
     if (!this.players.areWatched) this.board.focus();
   }
 
@@ -228,6 +235,7 @@ class Play {
   begin(start, texts = []) {
     this.turns?.stop();
     this.game = new Game(this.rules, this.players, start);
+    this.numbers.follow(this.game.shown);
     this.turns = new Turns(this.game, texts, this);
     this.showPlayers();
     this.phones.show();

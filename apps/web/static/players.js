@@ -3,15 +3,15 @@
 import { other } from "./rules.js";
 import { EASY, HUMAN, PERFECT, SIDES, oneSided, plays } from "./words.js";
 
-// Who plays for an agent that does not play on a board; for the easy one, another easy one.
+// Who plays for an agent that does not play on a board.
 const SUBSTITUTES = [PERFECT, "search-depth=4"];
-const EASY_SUBSTITUTES = ["search-depth=1"];
 
 export class Players {
   /** agents: all that can be chosen. seats: {X, O}, the ids of those who play. */
   constructor(agents) {
     this.agents = agents;
     this.seats = { X: HUMAN, O: EASY };
+    this.easy = EASY; // of the board that was played last
   }
 
   find(id) {
@@ -80,17 +80,24 @@ export class Players {
     return texts;
   }
 
-  /** Replace agents that do not play on a board. Returns sentences about them. */
-  fit(rules) {
+  /**
+   * Replace agents that do not play on a board, and the easy one by the one that is easy there, unless
+   * its side is in `kept` and it plays there. Returns sentences about them.
+   */
+  fit(rules, easy, kept) {
     const texts = [];
     for (const side of SIDES) {
       const agent = this.agentOf(side);
-      if (this.isHuman(side) || (agent && plays(agent, rules))) continue;
-      texts.push(`${this.nameOf(side)} does not play on this board.`);
+      const isEasy = agent?.id === this.easy;
+      const mayStay = !isEasy || easy === this.easy || kept.includes(side);
+      if (this.isHuman(side) || (agent && plays(agent, rules) && mayStay)) continue;
+      const before = this.nameOf(side);
       const isThere = (id) => this.agents.some((one) => one.id === id && plays(one, rules));
-      const substitutes = this.seats[side] === EASY ? EASY_SUBSTITUTES : SUBSTITUTES;
-      this.seats[side] = substitutes.find(isThere) ?? HUMAN;
+      this.seats[side] = (isEasy ? [easy] : SUBSTITUTES).find(isThere) ?? HUMAN;
+      const text = isEasy ? `${this.nameOf(side)} is the easy opponent here` : `${before} does not play on this board`;
+      texts.push(`${text}.`);
     }
+    this.easy = easy;
     return texts;
   }
 }

@@ -146,7 +146,8 @@ export class Replay {
     const { board, cells, ended, result } = this.game;
     const game = { board, moves: cells, ended, result };
     const failed = (error) => ({ text: error.message, verdicts: [] });
-    const { verdicts, ply: decisive, text, tone } = await judged(game, null).catch(failed);
+    const { verdicts, ply: decisive, text, tone, unknown } = await judged(game, null).catch(failed);
+    this.numbers.withoutTruth(unknown && sentences("The truth is not known here", unknown));
     this.verdicts = verdicts;
     this.evaluation.judge(verdicts, result);
     verdicts.forEach(({ text, optimal, threw_away: isDecisive }, ply) => {

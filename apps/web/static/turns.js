@@ -9,6 +9,7 @@ import { other, sideOf } from "./rules.js";
 import { judged } from "./verdict.js";
 import { SIDES, capital } from "./words.js";
 
+const NAMES = "The cell a1 is at the top left: a letter is a column, a number is a row.";
 const REPLY = 280; // milliseconds before an agent answers a person
 const BREAK = 3_000; // milliseconds between two games that are only watched
 
@@ -48,9 +49,9 @@ export class Turns {
     page.status.show(game);
     const looked = this.look();
     if (mover === null) return this.finish(turn);
-    session.set("game", game.saved);
     const isFirst = moves.length === 0;
-    page.status.tell(this.texts.join(" ") || (isFirst && invitation(players.agents, players.seats)));
+    const first = isFirst && (invitation(players.agents, players.seats) ?? NAMES);
+    page.status.tell(this.texts.join(" ") || first);
     if (guide.length) this.warn(turn, ...guide);
     if (mayChoose || this.isPaused) return;
     if (players.areWatched) {
@@ -68,9 +69,10 @@ export class Turns {
     page.controls.show(game, this.isPaused);
   }
 
-  /** Show the numbers of the agent to move, or on a person's turn of the other one. */
+  /** Show the numbers of the agent to move, or on a person's turn of the other one; save the game. */
   look() {
-    const { moves, players, isOver } = this.game;
+    const { moves, players, isOver, saved } = this.game;
+    if (!isOver) session.set("game", saved);
     const side = sideOf(moves.length);
     const agent = players.agentOf(side) ?? players.agentOf(other(side)) ?? null;
     return this.page.numbers.update(moves, agent, isOver);
@@ -184,7 +186,7 @@ export class Turns {
     }
     announce(`${page.status.note.textContent} ${page.numbers.caption.textContent}`);
     await wait(BREAK);
-    if (turn === this.turn && page.controls.isEndless && players.areWatched) page.again();
+    if (turn === this.turn && page.controls.isEndless && players.areWatched) page.again({ shown: game.shown });
   }
 
   /** Sentences about a game that has been kept, and the players that have learned from it. */

@@ -7,14 +7,14 @@ import { anyOf, sentences } from "./words.js";
 const MANY = 3; // moves that are named
 
 /**
- * {verdicts, ply, text, tone} of a finished game; no verdicts where the truth is unknown, and why.
+ * {verdicts, ply, text, tone, unknown} of a finished game; no verdicts where the truth is unknown, and why.
  * ply: of the move that decided it, if one did. tone: the class of the text: a mistake, or one that
  * was good for `you`. game: {board, moves, ended, result}. you: the side of the person who is
  * addressed, or null.
  */
 export async function judged(game, you) {
   const { verdicts, unknown } = await data.verdicts(game);
-  if (!verdicts) return { verdicts: [], text: sentences(unknown), tone: "" };
+  if (!verdicts) return { verdicts: [], unknown, text: sentences(`No move is judged: ${unknown}`), tone: "" };
   const decisive = verdicts.find((one) => one.threw_away);
   const text = decisive ? decidedText(verdicts, decisive, game, you) : evenText(verdicts, game, you);
   const tone = you && decisive?.side !== you ? "gain" : "wrong";
