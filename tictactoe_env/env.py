@@ -50,7 +50,7 @@ class TicTacToeEnv(BaseEnv, gym.Env[NDArray[Any], np.int64]):
     Only free cells are legal: see `info["action_mask"]` and `action_masks()`.
 
     With `actions="columns"`, as in `tictactoe_env/ConnectFour-v0`, it's `Discrete(cols)`: the
-    column, from the left, in which the piece falls. Masks are `(cols,)` then.
+    column in which the piece falls, from 0 at the left. Masks are `(cols,)` then.
 
     ## Observation space
     The board as the learner sees it, whichever side it plays.
