@@ -15,7 +15,7 @@
 # make docs       build the documentation in build/docs; a warning is an error
 # make help       print this list
 #
-# Each of them sets up .venv with what it needs first. CONTRIBUTING.md has the rarer commands.
+# Each of them sets up .venv with what it needs first.
 
 PYTHON ?= python3
 VENV ?= .venv

@@ -50,8 +50,8 @@ class TicTacToeEnv(BaseEnv, gym.Env[NDArray[Any], np.int64]):
 
     Only free cells are legal: see `info["action_mask"]` and `action_masks()`.
 
-    In `tictactoe_env/ConnectFour-v0` it's `Discrete(7)`: the column, 0 to 6 from the left, in which
-    the piece falls to the lowest free cell.
+    With `actions="columns"`, as in `tictactoe_env/ConnectFour-v0`, it's `Discrete(cols)`: the
+    column in which the piece falls, from 0 at the left. Masks are `(cols,)` then.
 
     ## Observation space
     The board as the learner sees it, whichever side it plays.
@@ -63,21 +63,17 @@ class TicTacToeEnv(BaseEnv, gym.Env[NDArray[Any], np.int64]):
     | `"grid"` | `Box(-1, 1, (rows, cols), int8)` | +1 own mark, -1 the opponent's, 0 free |
 
     ## Rewards
-    | the last step of a game | reward |
-    | --- | --- |
-    | the learner has won, or the opponent has made an illegal move | 1 |
-    | a draw | 0 |
-    | the learner has lost, or has made an illegal move | -1 |
-
-    Every other step gives 0.
+    1 if the learner has won or the opponent has made an illegal move, -1 if the learner has lost or
+    has made an illegal move, 0 for a draw and for every step before the end.
 
     ## Starting state
     The empty board, the board after `opening`, or a board from `start`. If it's the opponent's
     turn, it has already moved when `reset` returns.
 
     ## Episode end
-    `terminated` is True when a side has a line, the board is full, or a move was illegal, and with
-    `early_draw` when every line has marks of both sides. `truncated` is always False.
+    `terminated` is True when a side has a line, the board is full, or a move was illegal. With
+    `early_draw` a game also ends, as a draw, as soon as every line has marks of both sides.
+    `truncated` is always False.
 
     ## Info
     Four keys at every reset and step:
@@ -91,7 +87,7 @@ class TicTacToeEnv(BaseEnv, gym.Env[NDArray[Any], np.int64]):
     ## Arguments
     - `opponent` (`"random"`), one of:
       - a name such as `random`, `minimax-slip=0.1` or, on 3x3, `dqn`, or a saved run such as
-        `runs/dqn-0`. `python -m tictactoe_env.opponents` lists the names;
+        `runs/dqn-0`. `python -m tictactoe_env.opponents` lists those of the package;
       - `self` or `best-response`, see Self-play below;
       - an object with `probs(boards)`, or with Stable-Baselines3's `predict`, whose best moves are
         played. A frozen copy of it plays, so it may learn on. What can't be frozen is refused: see
@@ -103,8 +99,7 @@ class TicTacToeEnv(BaseEnv, gym.Env[NDArray[Any], np.int64]):
     - `rows`, `cols`, `k` (3, 3, 3): the size of the board, and how many marks in a line win. Boards
       up to 7x8 fit. Give `k` with every size other than 3x3.
     - `gravity` (`False`): only the lowest free cell of each column is legal.
-    - `actions` (`"cells"`): with gravity, `"columns"` makes an action a column, and the masks
-      `(cols,)`.
+    - `actions` (`"cells"`): with gravity also `"columns"`, see Action space above.
     - `illegal` (`"lose"`): an illegal move of the learner loses the game; with `"raise"` it raises
       `IllegalMoveError` and leaves the game as it was.
     - `rewards` (`{"win": 1, "draw": 0, "loss": -1, "illegal": -1}`): give any of the four.
@@ -115,10 +110,9 @@ class TicTacToeEnv(BaseEnv, gym.Env[NDArray[Any], np.int64]):
       - `"random"`, on up to 16 cells: an unfinished position, each equally likely. The learner is
         to move, and with `side="random"` it gets the side that is;
       - a function `start(seats, rng)`, such as `tictactoe_env.ExploringStarts`. `seats`, int8
-        `(B,)`, has the learner's mark by `side`, +1 for X or -1 for O, in each of B new games. It
-        returns unfinished boards `(B, cells)` of +1, -1 and 0, and the learner's marks `(B,)`,
-        which may differ from `seats`.
-    - `early_draw` (`False`): end a game as a draw as soon as every line has marks of both sides.
+        `(B,)`, has the learner's side in each of B new games, +1 for X or -1 for O. It returns
+        unfinished boards `(B, cells)` of +1, -1 and 0, and the sides `(B,)`, which may be others.
+    - `early_draw` (`False`): see Episode end above.
     - `symmetric` (`False`): see Symmetry below.
     - `render_mode` (`None`): `"ansi"` (text), `"rgb_array"`, or `"human"`, a window that needs the
       extra `render`.
@@ -130,8 +124,8 @@ class TicTacToeEnv(BaseEnv, gym.Env[NDArray[Any], np.int64]):
     `oldest`, a `random` one, or (`mixed`) either of these with equal probability.
 
     The opponent `"best-response"` plays the exact best reply to the best moves of the newest
-    snapshot. On more than 12 cells it does so in the positions to which these moves can lead, and
-    plays as the snapshot in all others.
+    snapshot. On more than 12 cells it plays as the snapshot in the positions to which these moves
+    can't lead.
 
     ## Symmetry
     A board and its turned and mirrored images are the same game. With `symmetric=True` the learner
@@ -161,8 +155,7 @@ class TicTacToeEnv(BaseEnv, gym.Env[NDArray[Any], np.int64]):
     `tictactoe_env/TicTacToe-v0` has all of these arguments. `tictactoe_env/ConnectFour-v0` has 6
     rows, 7 columns, 4 in a row, `gravity=True` and `actions="columns"`.
 
-    By `tictactoe_env:TicTacToe-v0` and `tictactoe_env:ConnectFour-v0` Gymnasium imports the package
-    itself, for programs that get an id alone.
+    With a colon, as in `tictactoe_env:TicTacToe-v0`, Gymnasium imports the package itself.
 
     The ids below set the opponent. Their `spec.reward_threshold` is the highest mean reward that
     any player can get over both sides.
