@@ -118,7 +118,7 @@ def test_it_installs_two_packages_and_imports_without_a_warning_from_where_it_wa
     version, file = run("-c", program).split()
     assert version == facts.own_version()
     assert Path(file).is_relative_to(alone.parent.parent)
-    players = ("dqn-duel-second", "maskable_ppo")
+    players = ("gambler", "maskable_ppo")
     assert run("-m", "tictactoe_env.opponents", *players) in facts.read("README.md")
     program = "from tictactoe_env import certificates as c, trained; "
     run("-c", program + "c.write(trained.certificate_of('dqn'), 'dqn.json')")
