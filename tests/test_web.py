@@ -333,8 +333,8 @@ def test_nobody_can_change_delete_or_train_what_the_owner_has(client):
     found = {(method, path) for path, methods in described.items() for method in methods}
     changing = {path for method, path in found if method not in ("get", "post")}
     posts = {path for method, path in found if method == "post"}
-    computed = {"/api/move", "/api/analysis", "/api/verdicts"}
-    assert (changing, posts) == (set(), {*computed, "/api/games"})  # which adds a game
+    keep_nothing = {"/api/move", "/api/analysis", "/api/verdicts", "/api/training"}
+    assert (changing, posts - keep_nothing) == (set(), {"/api/games"})  # which adds a game
 
 
 def test_a_text_is_drawn_as_a_code(client):
