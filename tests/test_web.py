@@ -541,6 +541,9 @@ def test_the_program_serves_and_ends_cleanly(tmp_path):
         for other, host in ((port, server.HOST), ("203.0.113.7", "203.0.113.7"), ("''", "")):
             with refuses(other):
                 server.serve(tmp_path / "other.db", int(port), host=host)
+        with socket.create_connection(("127.0.0.1", port)) as phone:
+            phone.sendall(b"\x16\x03\x01\x02\x00\r\n\r\n")  # it tries https
+            assert b"400" in phone.recv(1_000)
         process.send_signal(signal.SIGINT)
         assert process.communicate(timeout=60)[1] == ""
         assert process.returncode == 0

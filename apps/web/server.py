@@ -194,7 +194,7 @@ def settings(app: FastAPI) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         http=Connection,
-        log_level="warning",
+        log_level="error",  # a warning is of a client's mistake, such as a phone that tries https
         timeout_keep_alive=PATIENCE,
         timeout_graceful_shutdown=2,
     )
