@@ -58,6 +58,7 @@ Store = Annotated[
     ),
 ]
 Port = Annotated[int, Field(ge=0, le=65_535)]
+Host = Annotated[str, Parameter(metavar="ADDRESS")]
 
 
 @explained("play.py", "play")
@@ -160,6 +161,7 @@ def serve(
     *,
     web: bool,
     port: Port = 8000,
+    host: Host = "127.0.0.1",
     board: Board = None,
     gravity: Gravity = False,
     store: Store = None,
@@ -169,11 +171,13 @@ def serve(
     Args:
         web: serve the page instead
         port: of the page; 0 is any free one
+        host: address of this computer at which the page is served to the network; 0.0.0.0 is every
+            IPv4 address, and :: every address
     """
     with explained("play.py", "web"):
         server = importlib.import_module("apps.web.server")
     rules = board_of([], board, gravity) if board or gravity else None
-    server.serve(store or default_store(), port, rules)
+    server.serve(store or default_store(), port, rules, host)
 
 
 LINE = CommandLine(

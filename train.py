@@ -17,7 +17,7 @@ with explained("train.py", "train"):
     import agents
     from agents import TRAINABLE
     from apps.terminal import rivals
-    from apps.terminal.command_line import HELP, read_by
+    from apps.terminal.command_line import HELP, Flag, read_by
     from apps.terminal.experiments import (
         Experiment,
         command_line,
@@ -103,12 +103,20 @@ def train(
     until: Until = "steps",
     out: Out = None,
     export_sb3: ExportSb3 = None,
+    watch: Flag = False,
     **options: Any,
 ) -> int:
-    """Train one learner, and print what is proven; the exit code."""
+    """Train one learner, and print what is proven; the exit code.
+
+    Args:
+        watch: show in slow motion how it learns until nobody can beat it; this changes nothing
+            that it learns
+    """
     experiment = experiment_of(agents.module(agent), options)
     rivals.refuse_half(experiment)
-    return train_all((experiment,), until, out, export_sb3)
+    if watch and until == "steps":
+        until = "unbeatable"
+    return train_all((experiment,), until, out, export_sb3, is_watched=watch)
 
 
 def resume_run(
@@ -162,21 +170,26 @@ def train_all(
     export_sb3: Path | None,
     *,
     is_resumed: bool = False,
+    is_watched: bool = False,
     learn_from: str = "",
 ) -> int:
     """Train one learner, or two against each other, and print what is proven; the exit code."""
     from apps.terminal import trainer
     from apps.terminal.report import PipedConsole
+    from apps.terminal.watched import WatchedRun
     from training.run import Run
 
     console = PipedConsole()
+    if is_watched and not console.is_terminal:
+        raise ValueError("--watch draws in place, which needs a terminal: leave it out")
     first = experiments[0]
     notice = ""
     if folder is None:
         folder, notice = trainer.new_folder(first.name, first.config.seed)
     training: Any
     if len(experiments) == 1:
-        training = Run(folder, first.module, first.config, until, first.preset)
+        kind = WatchedRun if is_watched else Run
+        training = kind(folder, first.module, first.config, until, first.preset)
     else:
         training = rivals.runs_of(experiments, folder, until)
     return trainer.train(

@@ -90,17 +90,17 @@ def test_a_replay_goes_by_keys_until_ctrl_d_and_leaves_the_terminal_as_it_was(pa
         assert ends(terminal).strip() == ""
 
 
-def test_the_page_keeps_its_games_in_the_same_store(monkeypatch):
+def test_the_page_keeps_its_games_in_the_same_store_and_is_for_this_computer(monkeypatch):
     server = Mock()
     monkeypatch.setitem(sys.modules, "apps.web.server", server)
     falls = ["--board=6x7x4", "--gravity"]
-    for arguments, store, board in (
-        ([], default_store(), None),
-        (["--store=x"], Path("x"), None),
-        (falls, default_store(), Rules(6, 7, 4, gravity=True)),
+    for arguments, *asked in (
+        ([], default_store(), 0, None, "127.0.0.1"),
+        (["--store=x", "--host=::"], Path("x"), 0, None, "::"),
+        (falls, default_store(), 0, Rules(6, 7, 4, gravity=True), "127.0.0.1"),
     ):
         assert play.main([*arguments, "--web", "--port", "0"]) == 0
-        assert server.serve.call_args.args == (store, 0, board)
+        assert server.serve.call_args.args == tuple(asked)
 
 
 def test_games_are_kept_in_the_folder_of_the_user_by_default(monkeypatch, tmp_path, capsys):

@@ -8,9 +8,15 @@ import numpy as np
 import pytest
 from learners import BOARDS
 from rich.console import Console
+from small_runs import assert_same
 
+import agents
+import train
+from apps.terminal import progress, watched
 from apps.terminal.progress import ASCII_BARS, CURVE, Display, curve, describe
+from apps.terminal.watched import WatchedRun
 from tictactoe_env import Rules, evaluate, make_opponent
+from training.run import Run
 from training.tally import Tally
 from training.values import ValuedTable
 
@@ -82,6 +88,31 @@ def test_a_log_has_the_values_of_the_first_moves_also_of_a_learner_as_o(side):
     shown = " ".join(console.file.getvalue().split())
     assert ("after b1" in shown, "1 0.0000 1.0000 2.0000" in shown) == (side == "O", side != "O")
     assert ("1 -2.0000 X 0.0000 2 1.0000" in shown) == (side == "O")
+
+
+def test_a_watched_training_learns_the_same_and_is_seen_until_nobody_can_beat_it(
+    tmp_path, monkeypatch, capsys
+):
+    seen = []
+    monkeypatch.setattr(watched, "PICTURE_SECONDS", 0.0)
+    monkeypatch.setattr(Display, "_below", lambda display, text: seen.append(text))
+    module = agents.module("tabular_q")
+    for kind in (Run, WatchedRun):
+        console = Console(file=StringIO(), width=100, force_terminal=True)
+        run = kind(tmp_path / kind.__name__, module, module.Config(), "unbeatable")
+        with run.files.held():
+            run.start()
+            with progress.shown([run], console) as displays:
+                run.train(*displays)
+            run.finish()
+    assert_same(tmp_path / "Run", tmp_path / "WatchedRun")
+    assert run.pictures > len(run.record.rows) + 5
+    text = "\n".join(seen)
+    assert re.search("(?s)this game beats it as X: .*this game beats it as O: ", text)
+    assert seen[-1].endswith("nobody can beat it")
+    with pytest.raises(SystemExit):
+        train.main(["tabular_q", "--watch"])
+    assert "--watch" in capsys.readouterr().err
 
 
 def test_results_are_described_in_per_cent_with_what_is_proven():

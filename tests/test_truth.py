@@ -36,7 +36,7 @@ RESIGNED = {**MOVES, "ended": "resigned", "result": "O"}
 class Here(Processes):
     """No process: heavy work is done at once."""
 
-    async def run(self, function, *arguments):
+    async def run(self, function, *arguments, is_known=None):
         return function(*arguments)
 
 

@@ -4,6 +4,7 @@ tests/fuzz/fuzz_requests.py draws requests that are not as /openapi.json describ
 """
 
 import asyncio
+import io
 import json
 import re
 import signal
@@ -14,7 +15,10 @@ from unittest.mock import Mock
 
 import numpy as np
 import pytest
+import segno
 import uvicorn
+from consoles import printed
+from rich.console import Console
 from sample_players import CellPlayer
 from serving import serving
 from starlette.applications import Starlette
@@ -24,7 +28,7 @@ from starlette.testclient import TestClient
 from text_cases import refuses
 
 from apps.players.gallery import Gallery
-from apps.web import api, demo, server, work
+from apps.web import api, demo, network, server, work
 from apps.web.work import Processes
 from tictactoe_env.certificates.certificate import certify, read, write
 from tictactoe_env.exact.positions import positions_of
@@ -73,7 +77,7 @@ def gallery(tmp_path_factory):
 class Here(Processes):
     """No process: heavy work is done at once."""
 
-    async def run(self, function, *asked):
+    async def run(self, function, *asked, is_known=None):
         return function(*asked)
 
 
@@ -88,13 +92,13 @@ def client_of(folder, gallery, processes=None):
 
 
 def check(answer):
-    """Check the headers of an answer of the page or the interface."""
-    if answer.headers["content-type"].startswith("text/plain"):
+    """Check the headers of an answer, unless the server has failed."""
+    if answer.status_code == 500:
         return
     policy = set(answer.headers["content-security-policy"].split("; "))
     assert {"default-src 'none'", "script-src 'self'", "frame-ancestors 'none'"} <= policy
     assert answer.headers["x-content-type-options"] == "nosniff"
-    assert answer.headers["referrer-policy"] == "no-referrer"
+    assert answer.headers["referrer-policy"] == "same-origin"
 
 
 @pytest.fixture(scope="module")
@@ -260,37 +264,77 @@ def test_a_bad_request_is_refused_and_the_error_names_what_is_wrong(
     assert status != 405 or method not in answer.headers["allow"].split(", ")
 
 
-@pytest.mark.parametrize("path", ["/", "/openapi.json", "/static/app.js"])
-def test_this_machine_may_be_called_by_its_own_names_only(client, path):
-    for host in ("127.0.0.1", "[::1]:8000", "localhost:9", "", "127.0.0.1.evil", "evil:8000"):
-        answer = client.get(path, headers={"host": host})
-        assert answer.status_code == (400 if "evil" in host or not host else 200)
-
-
-OURS = [
-    {},
-    {"sec-fetch-site": "none"},
-    {"host": "[::1]:8000", "origin": "http://[::1]:8000", "sec-fetch-site": "same-origin"},
+OWN_NAMES = ("127.0.0.1", "[::1]:8000", "localhost:9", "LOCALHOST", "localhost.")
+CALLED = [  # where it listens, to which address a request is sent, by which names it may be called
+    ("127.0.0.1", "127.0.0.1", OWN_NAMES),
+    ("127.0.0.2", "127.0.0.2", ("127.0.0.2:8000", *OWN_NAMES)),
+    ("192.168.1.5", "192.168.1.5", ("192.168.1.5:8000", "192.168.1.5")),
+    ("fd00::5", "[fd00::5]", ("[fd00::5]:8000", "[FD00:0::5]", "[fd00::5%eth0]")),
+    ("laptop.local", "192.168.1.5", ("laptop.local:8000", "Laptop.local.", "192.168.1.5")),
+    ("0.0.0.0", "192.168.1.5", ("192.168.1.5:8000", "laptop.local:80", "laptop", *OWN_NAMES)),
+    ("::", "[::ffff:192.168.1.5]", ("192.168.1.5:8000", "laptop.local", *OWN_NAMES)),
 ]
-OTHERS = [  # the headers of browsers for a page of another origin
-    *[{"origin": origin} for origin in ("null", "http://127.0.0.1:8001")],
-    {"sec-fetch-site": "same-site"},
-    {"origin": "http://127.0.0.1", "sec-fetch-site": "cross-site"},
-    {"origin": "http://evil.example", "sec-fetch-site": "same-origin"},
+NOBODY = ("", "127.0.0.1.evil", "evil:8000", "evil@127.0.0.1", "127.0.0.1:80:80", "1.2.3.4", "[")
+
+
+@pytest.mark.parametrize(("host", "address", "names"), CALLED, ids=lambda one: str(one)[:12])
+def test_the_server_may_be_called_by_its_own_names_only(client, monkeypatch, host, address, names):
+    monkeypatch.setattr(socket, "gethostname", lambda: "Laptop")
+    bound = host if host in network.EVERY else address.strip("[]")
+    app = server.application(client.store, names=network.names_of(host, bound))
+    called = TestClient(app, f"http://{address}")
+    for path in ("/", "/openapi.json", "/static/app.js"):
+        for name in (*names, *NOBODY):
+            answer = called.get(path, headers={"host": name})
+            assert answer.status_code == (400 if name in NOBODY else 200), name
+
+
+LOCAL, REMOTE = "http://127.0.0.1", "http://192.168.1.5:8000"
+OURS = [  # where a request is sent, its headers
+    (LOCAL, {}),
+    (LOCAL, {"sec-fetch-site": "none"}),
+    (LOCAL, {"host": "[::1]:8", "origin": "http://[::1]:8", "sec-fetch-site": "same-origin"}),
+    (REMOTE, {"origin": REMOTE}),
+    (REMOTE, {"referer": f"{REMOTE}/games"}),
+]
+OTHERS = [  # those of browsers for a page of another origin
+    *[(LOCAL, {"origin": origin}) for origin in ("null", "http://127.0.0.1:8001")],
+    (LOCAL, {"sec-fetch-site": "same-site"}),
+    (LOCAL, {"origin": "http://127.0.0.1", "sec-fetch-site": "cross-site"}),
+    (LOCAL, {"origin": "http://evil.example", "sec-fetch-site": "same-origin"}),
+    *[(REMOTE, {"origin": origin}) for origin in ("null", LOCAL, "https://192.168.1.5:8000")],
+]
+PICTURES = [  # those of a picture in such a page, sent to another computer
+    (REMOTE, {}),
+    *[(REMOTE, {"referer": page}) for page in ("http://evil.example/", f"{REMOTE}1/", REMOTE)],
 ]
 
 
-@pytest.mark.parametrize("headers", [*OURS, *OTHERS], ids=str)
-def test_the_interface_is_for_the_page_itself_and_programs_only(client, headers):
-    answers = [client.get(f"/api/{path}", headers=headers) for path in ("games", "nothing")]
-    for method in ("POST", "OPTIONS"):
-        answers.append(client.request(method, "/api/move", json=MOVE, headers=headers))
-    if headers in OTHERS:
-        answers.append(client.post("/api/games", json=GAME, headers=headers))
-    found = {answer.status_code for answer in answers}
-    assert found == ({403} if headers in OTHERS else {200, 404, 405})
+@pytest.mark.parametrize("asked", [*OURS, *OTHERS, *PICTURES], ids=str)
+def test_the_interface_is_for_the_page_itself_and_programs_only(client, asked):
+    to, headers = asked
+
+    def codes(method, *paths):
+        sent = {"json": MOVE} if method == "POST" else {}
+        found = [client.request(method, f"{to}{path}", headers=headers, **sent) for path in paths]
+        return {answer.status_code for answer in found}
+
+    assert codes("GET", "/api/games", "/api/nothing") == ({200, 404} if asked in OURS else {403})
+    assert codes("POST", "/api/move") == ({403} if asked in OTHERS else {200})
+    assert codes("OPTIONS", "/api/move") == ({403} if asked in OTHERS else {405})
+    if asked in OTHERS:
+        assert client.post(f"{to}/api/games", json=GAME, headers=headers).status_code == 403
     assert client.store.count() == 0
-    assert client.get("/games/1", headers=headers).status_code == 200  # links may stand anywhere
+    assert codes("GET", "/games/1") == {200}  # links may stand anywhere
+
+
+def test_nobody_can_change_delete_or_train_what_the_owner_has(client):
+    described = client.get("/openapi.json").json()["paths"]
+    found = {(method, path) for path, methods in described.items() for method in methods}
+    changing = {path for method, path in found if method not in ("get", "post")}
+    posts = {path for method, path in found if method == "post"}
+    keep_nothing = {"/api/move", "/api/analysis", "/api/verdicts", "/api/training"}
+    assert (changing, posts - keep_nothing) == (set(), {"/api/games"})  # which adds a game
 
 
 def test_a_text_is_drawn_as_a_code(client):
@@ -358,40 +402,130 @@ def test_a_failure_of_the_server_shows_no_traceback(client, monkeypatch):
 
 HEAD = b"GET / HTTP/1.1\r\nHost: localhost\r\n"
 HALVES = (b"", HEAD, HEAD + b"Content-Length: 9\r\n\r\n{", HEAD + b"\r\n" + HEAD)
+LAST = HEAD + b"Connection: close\r\n\r\n"
+LARGE_ANSWER = bytes(12_000_000)  # more than the buffers of the system hold
 
 
-def test_connections_without_a_whole_request_are_closed_and_then_others_are_answered(monkeypatch):
-    monkeypatch.setattr(server, "REQUEST_SECONDS", 0.1)
+def with_server(answer, ask):
+    """What `ask(address, running)` returns while a server gives this answer."""
 
     async def slow(request):
         await request.body()
         await asyncio.sleep(0.3)  # an answer may take longer than a request
-        return Response("answered")
-
-    async def answer(address, sent):
-        reader, writer = await asyncio.open_connection(*address)
-        writer.write(sent)
-        found = await reader.read()  # until the server closes the connection
-        writer.close()
-        return found
+        return Response(answer)
 
     async def test():
         running = uvicorn.Server(server.settings(Starlette(routes=[Route("/", slow)])))
-        with socket.create_server((server.HOST, 0)) as listening:
+        with network.listen(server.HOST, 0) as listening:
             serving = asyncio.create_task(running.serve([listening]))
-            address = listening.getsockname()
-            sent = (HALVES * server.MOST_CONNECTIONS)[: server.MOST_CONNECTIONS]
-            halves = asyncio.gather(*(answer(address, half) for half in sent))
-            await asyncio.wait_for(halves, 30)
-            found = await answer(address, HEAD + b"Connection: close\r\n\r\n")
+            found = await asyncio.wait_for(ask(listening.getsockname(), running), 30)
             running.should_exit = True
             await serving
         return found
 
-    assert asyncio.run(test()).endswith(b"answered")
+    return asyncio.run(test())
 
 
-def test_the_program_serves_on_this_machine_only_and_ends_cleanly(tmp_path):
+async def answered(address, sent, pause=0.0):
+    """The answer to a request, of which a part is read after each pause."""
+    reader, writer = await asyncio.open_connection(*address)
+    writer.write(sent)
+    found = bytearray()
+    while part := await reader.read(200_000):
+        found += part
+        await asyncio.sleep(pause)
+    writer.close()
+    return found
+
+
+@pytest.mark.parametrize("patience", [0.1, 60])
+def test_connections_without_a_whole_request_take_no_place_from_others(monkeypatch, patience):
+    """Their deadline ends them, and others that come before it."""
+    monkeypatch.setattr(server, "PATIENCE", patience)
+
+    async def ask(address, running):
+        halves = HALVES * (server.MOST_CONNECTIONS // 3)
+        asking = asyncio.gather(*(answered(address, half) for half in halves))
+        if patience < 1:
+            await asking
+        else:
+            await asyncio.sleep(1)
+        assert len(running.server_state.connections) <= server.MOST_CONNECTIONS
+        found = await answered(address, LAST)
+        asking.cancel()
+        return found
+
+    assert with_server(b"answered", ask).endswith(b"answered")
+
+
+def test_clients_that_ask_and_read_nothing_are_closed_and_slow_ones_are_not(monkeypatch):
+    monkeypatch.setattr(server, "PATIENCE", 1)
+
+    async def ask(address, running):
+        found = await answered(address, LAST, pause=0.03)  # takes longer than the patience
+        deaf = [socket.create_connection(address) for _ in range(9)]
+        for number, one in enumerate(deaf):
+            one.sendall((LAST, HEAD + b"\r\n", 40 * (HEAD + b"\r\n"))[number % 3])
+        while len(running.server_state.connections) < len(deaf):
+            await asyncio.sleep(0.1)
+        while running.server_state.connections:
+            await asyncio.sleep(0.1)
+        for one in deaf:
+            one.close()
+        return found
+
+    assert with_server(LARGE_ANSWER, ask).endswith(LARGE_ANSWER)
+
+
+def test_the_address_with_most_connections_makes_place_with_the_one_that_is_silent_for_longest():
+    def connection(address, time=None, is_closing=False):
+        deadline = None if time is None else Mock(when=lambda: time)
+        transport = Mock(is_closing=lambda: is_closing)
+        return Mock(address=address, deadline=deadline, transport=transport)
+
+    phone = [connection("192.168.1.6", 1)]
+    greedy = [connection("192.168.1.7", *rest) for rest in ((), (3,), (2,), (0, True))]
+    assert server.one_too_many({*phone, *greedy}) is greedy[2]
+
+
+@pytest.mark.parametrize(
+    ("host", "pages"),
+    [
+        ("127.0.0.1", []),
+        ("localhost", []),
+        ("0.0.0.0", ["http://192.168.1.5:"]),
+        ("::", ["http://192.168.1.5:", "http://[fd00::5]:"]),
+    ],
+)
+def test_the_addresses_for_others_are_told_and_the_first_is_that_of_the_page(
+    tmp_path, monkeypatch, capsys, host, pages
+):
+    """Where the page is for others, so is what they can do."""
+    apps = []
+    monkeypatch.setattr(network, "reachable", lambda: ["192.168.1.5", "fd00::5"])
+    monkeypatch.setattr(uvicorn.Server, "run", lambda self, sockets: apps.append(self.config.app))
+    server.serve(tmp_path / "games.db", 0, Rules(**WIDE), host)
+    told = capsys.readouterr().out
+    assert re.findall("http://(?:192|.fd)[^ ]+:", told) == pages
+    assert ("Nothing is encrypted" in told) == bool(pages)
+    shared = TestClient(apps[0], "http://127.0.0.1").get("/api/agents").json()["shared"]
+    assert shared.startswith(pages[0]) if pages else shared == ""
+
+
+def test_a_code_is_black_on_white_and_nothing_without_colours():
+    text = printed(network.show_code, "http://192.168.1.5:8000/", force_terminal=True)
+    assert text == ""
+    console = Console(file=io.StringIO(), force_terminal=True, color_system="truecolor", width=80)
+    network.show_code("http://192.168.1.5:8000/", console)
+    lines = re.findall("\x1b\\[38;2;0;0;0;48;2;255;255;255m([ ▀▄█]+)\x1b", console.file.getvalue())
+    dark = {" ": (0, 0), "▀": (1, 0), "▄": (0, 1), "█": (1, 1)}
+    halves = [[[dark[one][half] for one in line] for line in lines] for half in (0, 1)]
+    rows = [row for pair in zip(*halves, strict=True) for row in pair]
+    code = segno.make_qr("http://192.168.1.5:8000/")
+    assert rows[:-1] == [list(row) for row in code.matrix_iter(border=4)]
+
+
+def test_the_program_serves_and_ends_cleanly(tmp_path):
     def heed_interrupts():  # a process in the background ignores them
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -404,8 +538,12 @@ def test_the_program_serves_on_this_machine_only_and_ends_cleanly(tmp_path):
         with urllib.request.urlopen(f"{address}/api/agents/minimax") as answer:
             assert json.load(answer)["certificate"]["unbeatable"]  # proven in another process
         port = address.rpartition(":")[2]
-        with refuses(port):
-            server.serve(tmp_path / "other.db", int(port))
+        for other, host in ((port, server.HOST), ("203.0.113.7", "203.0.113.7"), ("''", "")):
+            with refuses(other):
+                server.serve(tmp_path / "other.db", int(port), host=host)
+        with socket.create_connection(("127.0.0.1", port)) as phone:
+            phone.sendall(b"\x16\x03\x01\x02\x00\r\n\r\n")  # it tries https
+            assert b"400" in phone.recv(1_000)
         process.send_signal(signal.SIGINT)
         assert process.communicate(timeout=60)[1] == ""
         assert process.returncode == 0

@@ -187,7 +187,10 @@ def crossed(before: int, after: int, every: int) -> bool:
 
 
 def evaluations(
-    learner: Learner, config: BoardConfig, pause: Callable[[Learner], None] | None = None
+    learner: Learner,
+    config: BoardConfig,
+    pause: Callable[[Learner], None] | None = None,
+    piece_seconds: float | None = None,
 ) -> Iterator[None]:
     """The one training loop: trains up to `config.steps`, and yields when an evaluation is due.
 
@@ -195,9 +198,10 @@ def evaluations(
             print(evaluate(learner.policy()))
 
     That is after the round that reaches a multiple of `config.judge_every`, and at the end.
-    With `pause` the learner advances in pieces of about a second, and `pause` is called between
-    them. The pieces do not change what it learns.
+    With `pause` the learner advances in pieces of about so many seconds, by default PIECE_SECONDS,
+    and `pause` is called between them. The pieces do not change what it learns.
     """
+    asked_seconds = PIECE_SECONDS if piece_seconds is None else piece_seconds
     is_over = False
     piece = 1  # steps up to the next pause
     while not is_over:
@@ -217,7 +221,7 @@ def evaluations(
             )
         made = learner.steps - before
         seconds = max(time.monotonic() - began, 1e-6)
-        piece = max(1, int(made * min(MOST_GROWTH, PIECE_SECONDS / seconds)))
+        piece = max(1, int(made * min(MOST_GROWTH, asked_seconds / seconds)))
         is_over = learner.steps >= config.steps
         if is_over or crossed(before, learner.steps, config.judge_every):
             yield

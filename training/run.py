@@ -68,8 +68,10 @@ class Run:
     A checkpoint is written every CHECKPOINT_SECONDS, also between two evaluations. Ctrl-C stops the
     training at the next evaluation and saves its state; a second Ctrl-C ends it at once, and the
     last checkpoint stays. is_complete: whether a resumed run is at its end and lacks none of its
-    files.
+    files. piece_seconds: see `evaluations`.
     """
+
+    piece_seconds: float | None = None
 
     def __init__(
         self,
@@ -207,7 +209,7 @@ class Run:
     def train(self, observer: Observer) -> None:
         """Train until the steps are made, the goal is reached, or Ctrl-C stops it."""
         with self.observed(observer):
-            for _ in evaluations(self.learner, self.config, self.pause):
+            for _ in evaluations(self.learner, self.config, self.pause, self.piece_seconds):
                 if self.evaluate():
                     return
 

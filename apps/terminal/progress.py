@@ -28,9 +28,11 @@ from tensorboard.summary.writer.record_writer import RecordWriter
 from apps.terminal.report import say
 from tictactoe_env.errors import printable
 from tictactoe_env.exact.evaluation import Evaluation
+from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.exact.verdict import verdict
-from tictactoe_env.notation import cell_text
+from tictactoe_env.notation import cell_text, game_text
 from tictactoe_env.render import ansi
+from tictactoe_env.rules import game_state
 from training.metrics import RESULTS
 
 if TYPE_CHECKING:
@@ -92,6 +94,19 @@ class Display:
         if self._live:
             self._live.update(Group(self._bar, Text(text)))
 
+    def draw(
+        self, steps: int, seconds: float, notes: Numbers, results: Evaluation, policy: BoardPlayer
+    ) -> None:
+        """Draw the results, the notes and the player on a live display."""
+        self.advance(steps)
+        if self._live:
+            self._losses["X"].append(results.x.loss)
+            self._losses["O"].append(results.o.loss)
+            parts = [LEGEND, describe(results), self._curves(), notes_text(steps, seconds, notes)]
+            self._below(
+                "\n".join([*parts, first_moves(policy, self.side), lost_game(results, self.side)])
+            )
+
     def show(
         self, row: Row, results: Evaluation, policy: BoardPlayer, scalars: Numbers | None = None
     ) -> None:
@@ -105,12 +120,7 @@ class Display:
             self._events.add({**exact, **noted, **(scalars or {})}, steps)
         said = describe(results)
         told = notes_text(steps, seconds, notes)
-        self.advance(steps)
-        if self._live:
-            self._losses["X"].append(results.x.loss)
-            self._losses["O"].append(results.o.loss)
-            values = first_moves(policy, self.side)
-            self._below("\n".join([LEGEND, said, self._curves(), told, values]))
+        self.draw(steps, seconds, notes, results, policy)
         tenth = 10 * steps // self.total
         now_proven = proven(results)
         is_news = now_proven not in self._proven or (said != self._said and tenth > self._tenth)
@@ -266,6 +276,24 @@ def first_moves(policy: Any, side: str) -> str:
         opening = cell_text(int(boards[which].argmax()), rules)
         after = f" after {opening}, X's best opening by them"
     return f"\nown values of the first moves{after} ({policy.meaning})\n{drawn}"
+
+
+def lost_game(results: Evaluation, learned: str) -> str:
+    """A shortest game that the player loses, with its last board; or that nobody can beat it.
+
+    learned: the side that counts, "X", "O" or "both". "" on boards of more than 12 cells.
+    """
+    rules = results.rules
+    if rules.cells > TABULATED:
+        return ""
+    for side, response in results.best_responses.items():
+        if response.losing_line and learned in (side, "both"):
+            game = game_state(response.losing_line, rules)
+            last = game.moves[-1] if game.moves else None  # the first one may be illegal
+            drawn = ansi(game.board, rules, last=last)
+            cells = game_text(response.losing_line, rules)
+            return f"\nthis game beats it as {side}: {cells}\n{drawn}"
+    return "\nnobody can beat it" + ("" if learned == "both" else f" as {learned}")
 
 
 def entry_text(value: float | str) -> str:

@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from io import BytesIO
 from typing import Annotated, Any
 
@@ -23,7 +24,6 @@ from apps.players.pupil import teach
 from apps.players.titles import BOARDS, GROUPS, LEARNER_ID, story_of, unit_of
 from apps.web import requests, work
 from apps.web.work import Json, Processes, TooSlowError, is_heavy, is_large
-from tictactoe_env.certificates.content import Certificate
 from tictactoe_env.exact.accuracy import GamesAccuracy
 from tictactoe_env.exact.connect_four import CONNECT_FOUR
 from tictactoe_env.exact.solver import reason_unknown
@@ -63,33 +63,46 @@ class Api:
     """The endpoints, and what they share.
 
     Each request has a thread; heavy work (see `apps.web.work.is_heavy`) is done in processes.
-    further: boards to play on, besides those of the page.
+    further: boards to play on, besides those of the page. shared: the address of the page for other
+    devices; "" if they cannot reach it.
     """
 
     store: GameStore
     gallery: Gallery
     processes: Processes
     further: Sequence[Rules]
+    shared: str
     # By the sha256 of a certificate, or the id of a player.
     proofs: dict[str, Json] = field(default_factory=dict)
     accuracies: dict[str, dict[str, GamesAccuracy]] = field(default_factory=dict)
 
-    def run(self, heavy: bool, function: Callable[..., Any], *asked: Any) -> Any:
-        """Call a function, in a process if it is heavy, else in the thread of the request."""
+    def run(
+        self,
+        heavy: bool,
+        function: Callable[..., Any],
+        *asked: Any,
+        is_known: Callable[[], bool] = lambda: False,
+    ) -> Any:
+        """Call a function, in a process if it is heavy, else in the thread of the request.
+
+        is_known: see `Processes.run`.
+        """
         if not heavy:
             return function(*asked)
-        return from_thread.run(self.processes.run, function, *asked)
+        run = partial(self.processes.run, is_known=is_known)
+        return from_thread.run(run, function, *asked)
 
     # --- agents -----------------------------------------------------------------------------------
 
     def agents(self) -> Json:
-        """Every agent that can be chosen, and the boards of the page and of the runs."""
+        """Every agent that can be chosen, the boards of the page and of the runs, and `shared`."""
         entries = self.gallery.entries()
         boards = boards_of(entries, self.further)
         return {
             "agents": [summary(entry, boards) for entry in entries],
             "groups": groups(),
             **of_boards(boards),
+            "shared": self.shared,
         }
 
     def agent(self, id: str) -> Json:
@@ -100,15 +113,17 @@ class Api:
         """
         entry = self.gallery.entry(id)
         key = entry.sha256 or entry.id
-        if key not in self.proofs:
+
+        def is_known() -> bool:
+            return key in self.proofs
+
+        if not is_known():
             try:
-                self.proofs[key] = {
-                    **proof(self.run(True, entry.certificate)),
-                    "steps": work.growth(entry),
-                    "history": self.run(True, work.history, entry),
-                }
+                found = self.run(True, work.proven, entry, is_known=is_known)
             except (ValueError, TooSlowError) as error:
-                self.proofs[key] = {"certificate": None, "reason": str(error)[:500]}
+                found = {"certificate": None, "reason": str(error)[:500]}
+            if not is_known():
+                self.proofs[key] = found
         return {**described(entry), **self.proofs[key]}
 
     def accuracy(self, id: str) -> Json:
@@ -119,9 +134,12 @@ class Api:
         entry = self.gallery.entry(id)
         known = self.accuracies.setdefault(entry.sha256 or entry.id, {})
         player = self.gallery.player(id, CONNECT_FOUR)
-        answer, games = self.run(True, work.accuracy, player, dict(known))
-        known.update(games)
-        return answer
+        before = dict(known)
+        games = self.run(
+            True, work.next_games, player, before, is_known=lambda: len(known) > len(before)
+        )
+        known.update(games or {})
+        return work.accuracy(dict(known))
 
     def certificate(self, id: str) -> Response:
         """The whole certificate of an agent as a file, which `evaluate.py` verifies again."""
@@ -282,9 +300,3 @@ def described(entry: Entry) -> Json:
     """A player as its page shows it, without its proof."""
     story = "" if entry.kind == "agent" else story_of(entry.agent)
     return {**summary(entry, boards_of([entry])), "story": story, "unit": unit_of(entry.agent)}
-
-
-def proof(found: Certificate) -> Json:
-    """A certificate without its moves, and its verdict in words."""
-    content = {name: value for name, value in found.to_json().items() if name != "moves"}
-    return {"certificate": content, "verdict": found.claim, "reason": ""}

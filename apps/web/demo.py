@@ -17,17 +17,23 @@ from urllib.parse import quote
 
 import numpy as np
 from cyclopts import run
+from rich.console import Console
 
 from apps.players.gallery import Entry, Gallery
-from apps.web.api import described, groups, of_boards, proof
+from apps.terminal.interpreter import command
+from apps.terminal.report import say
+from apps.web.api import described, groups, of_boards
+from apps.web.network import page_at, reachable, show_code
 from apps.web.refusals import STATIC
-from apps.web.work import Json, growth
+from apps.web.work import Json, growth, proof
 from tictactoe_env.certificates.trained import BOARD, table_boards
+from tictactoe_env.errors import printable
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.games.analysis import GameValue, Verdict
 
 # They are slow to tabulate.
 SEARCHES = ("search", "search-depth=4", "mcts-playouts=50", "mcts-playouts=1000")
+PORT = 8000  # of `python -m http.server`
 KEPT = " !$&'()*+,-./:;=?@[]^`{|}~"  # what may stand in the address of a script as it is
 
 
@@ -131,7 +137,14 @@ def write(file: Path = Path("build/demo.html"), /) -> None:
     """Write the page as one file that needs no server, with the players of the package."""
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(page(Gallery(())), encoding="utf-8")
-    print(f"The page is in {file}: open it in a browser")
+    console = Console()
+    say(f"The page is in {printable(file)}: open it in a browser.", console)
+    for address in reachable()[:1]:
+        phones = f"{page_at(address, PORT)}/{quote(file.name)}"
+        serve = command("-m", "http.server", str(PORT), "--directory", str(file.parent))
+        say(f"Phones in the same network open it at {phones} while this runs:", console)
+        say(f"    {printable(serve)}", console)
+        show_code(phones, console)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware.base import RequestResponseEndpoint
 
 from apps.players.gallery import UnknownPlayerError
+from apps.web import network, work
 from apps.web.work import BusyError
 from tictactoe_env.games.store import StoreError, UnknownGameError
 
@@ -22,7 +23,7 @@ HEADERS = {
     "img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
+    "Referrer-Policy": "same-origin",  # see `is_strange`
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-cache",  # browsers ask for a new version of the page every time
@@ -77,6 +78,13 @@ HANDLERS: dict[Any, Any] = {
 }
 
 
+def is_called(request: Request) -> bool:
+    """True if a request calls this server by one of its names, or by the address it was sent to."""
+    address, _ = request.scope["server"]
+    name = network.name_in(request.headers.get("host", ""))
+    return name == network.plain(address) or name in request.app.state.names
+
+
 def is_strange(request: Request) -> bool:
     """True if the page of another origin asks, not the page itself or a program.
 
@@ -84,17 +92,34 @@ def is_strange(request: Request) -> bool:
     but not for a picture, and its relation to this server in `Sec-Fetch-Site`, always
     (https://www.w3.org/TR/fetch-metadata/). No page can change or leave out either header. Programs
     send neither.
+
+    `Sec-Fetch-Site` is sent to servers on the browser's own computer only, since this one has no
+    https. In a network the page names itself in `Referer` therefore, where it sends no `Origin`,
+    and a program has to send either.
     """
-    own = f"http://{request.headers['host']}"
-    origin = request.headers.get("origin", own)
-    site = request.headers.get("sec-fetch-site")
-    return origin.lower() != own.lower() or site not in (None, "same-origin", "none")
+    own = own_origin(request)
+    sent = request.headers
+    site = sent.get("sec-fetch-site")
+    if "origin" in sent or site is not None or request.method not in ("GET", "HEAD"):
+        return sent.get("origin", own).lower() != own or site not in (None, "same-origin", "none")
+    is_from_page = sent.get("referer", "").lower().startswith(f"{own}/")
+    return not (is_from_page or network.is_local(network.name_in(sent["host"])))
+
+
+def own_origin(request: Request) -> str:
+    """The origin of the page, by the name that a request calls this server."""
+    return f"http://{request.headers['host']}".lower()
 
 
 async def guard(request: Request, answer: RequestResponseEndpoint) -> Response:
-    """Refuse requests of other pages to `/api/`, and add HEADERS to every answer."""
-    if request.url.path.startswith("/api/") and is_strange(request):
-        found = refused("/api/ is for the page of this server, not for another page", 403)
+    """Refuse wrong names, and requests of other pages to `/api/`; add HEADERS to every answer."""
+    client = request.client
+    work.ASKING.set(client.host if client else "")
+    if not is_called(request):
+        found = refused("this server has another name: open the address that it has printed", 400)
+    elif request.url.path.startswith("/api/") and is_strange(request):
+        reason = "/api/ is for the page of this server, not for another page; "
+        found = refused(f"{reason}a program sends the header Origin: {own_origin(request)}", 403)
     else:
         found = await answer(request)
     found.headers.update(HEADERS)

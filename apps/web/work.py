@@ -10,8 +10,10 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from functools import cache, lru_cache
 from typing import Any
+from weakref import WeakValueDictionary
 
 import anyio
 import numpy as np
@@ -20,6 +22,7 @@ from anyio import CapacityLimiter
 from apps.players.gallery import Entry
 from apps.players.rounds import played, players_of
 from apps.players.seat import TABLE_CELLS, VALUES_FOLDER, Seat, Thoughts, seat_at
+from tictactoe_env.certificates.content import Certificate
 from tictactoe_env.exact.accuracy import KINDS, Accuracy, GamesAccuracy, games_accuracy
 from tictactoe_env.exact.connect_four import CONNECT_FOUR
 from tictactoe_env.exact.positions import TABULATED
@@ -41,6 +44,10 @@ JUDGED = 20  # games of a kind by which moves are judged
 KEPT = 32  # players in memory; a table of 3x4 takes 8 MB
 NICENESS = 5  # of a process that does heavy work
 MOST_MEMORY = 4 << 30  # bytes of such a process
+EACH = 2  # calls of an address that run at once
+AT_ONCE = max(EACH + 1, os.cpu_count() or 1)  # calls of all, so that no address has every place
+ASKING = ContextVar("ASKING", default="")
+"""The address of whose request this is."""
 
 
 class BusyError(Exception):
@@ -52,25 +59,43 @@ class TooSlowError(BusyError):
 
 
 class Processes:
-    """At most `at_once` calls run, each in a process, and at most `waiting` more wait.
+    """At most `at_once` calls run, each in a process. A process starts when it is first needed.
 
-    A call may take `seconds`. A process starts when it is first needed.
+    An address has at most `each` running and `waiting` more. A call may take `seconds`.
     """
 
-    def __init__(self, at_once: int = 2, waiting: int = 32, seconds: float = 60.0):
+    def __init__(
+        self,
+        at_once: int = AT_ONCE,
+        each: int = EACH,
+        waiting: int = 32,
+        seconds: float = 60.0,
+    ):
+        self.each = each
         self.waiting = waiting
         self.seconds = seconds
         self._limiter = CapacityLimiter(at_once)
+        self._of_address: WeakValueDictionary[str, CapacityLimiter] = WeakValueDictionary()
 
-    async def run(self, function: Callable[..., Any], *arguments: Any) -> Any:
+    async def run(
+        self,
+        function: Callable[..., Any],
+        *arguments: Any,
+        is_known: Callable[[], bool] = lambda: False,
+    ) -> Any:
         """Call the function in a process; it, the arguments and the answer are pickled.
 
+        is_known: asked when a place is free; if another request has found the answer meanwhile, the
+        function is not called and None is returned.
         Raises BusyError if too many calls wait already or the process dies, for example for lack of
         memory; TooSlowError if the call takes too long, and ends the process.
         """
-        if self._limiter.statistics().tasks_waiting >= self.waiting:
+        of_address = self._of_address.setdefault(ASKING.get(), CapacityLimiter(self.each))
+        if of_address.statistics().tasks_waiting >= self.waiting:
             raise BusyError(f"{self.waiting} requests are waiting already: try again in a second")
-        async with self._limiter:
+        async with of_address, self._limiter:
+            if is_known():
+                return None
             alone = CapacityLimiter(1)  # the calls are limited here, not by anyio's own limiter
             try:
                 with anyio.fail_after(self.seconds):
@@ -135,23 +160,40 @@ def thoughts(player: Player, rules: Rules, board: Boards, kind: str) -> Thoughts
     return seat(player, rules).thoughts(board, kind)
 
 
-def accuracy(
-    player: Player, known: dict[str, GamesAccuracy]
-) -> tuple[Json, dict[str, GamesAccuracy]]:
-    """The accuracy of a player on 6x7 in games of one more kind, as JSON values and by kind."""
+def next_games(player: Player, known: dict[str, GamesAccuracy]) -> dict[str, GamesAccuracy]:
+    """The accuracy of a player on 6x7 in games of the first kind that is not known; {} if all are.
+
+    It is by the name of the kind.
+    """
     policy = seat(player, CONNECT_FOUR).policy
     assert policy is not None, "it is no person"
     left = [kind for kind in KINDS if kind not in known]
-    for kind in left[:1]:
-        known[kind] = games_accuracy(kind, policy, CONNECT_FOUR, JUDGED)
-    answer = {
+    return {kind: games_accuracy(kind, policy, CONNECT_FOUR, JUDGED) for kind in left[:1]}
+
+
+def accuracy(known: dict[str, GamesAccuracy]) -> Json:
+    """What is known of the accuracy of a player on 6x7, by the kind of its games."""
+    return {
         "verdict": Accuracy(CONNECT_FOUR, known).verdict,
         "tables": [
             {"title": f"{kind}: {one.text}", "rows": one.rows} for kind, one in known.items()
         ],
         "left": len(KINDS) - len(known),
     }
-    return answer, known
+
+
+def proven(entry: Entry) -> Json:
+    """The proof of a player, the results during its training, and who beats whom of its policies.
+
+    Raises ValueError as `Entry.certificate` does.
+    """
+    return {**proof(entry.certificate()), "steps": growth(entry), "history": history(entry)}
+
+
+def proof(found: Certificate) -> Json:
+    """A certificate without its moves, and its verdict in words."""
+    content = {name: value for name, value in found.to_json().items() if name != "moves"}
+    return {"certificate": content, "verdict": found.claim, "reason": ""}
 
 
 def worths(board: Boards, rules: Rules) -> Json:

@@ -3,7 +3,10 @@
 
 import { pathOf, sentences } from "./words.js";
 
-/** All agents, {agents, boards, groups}. An agent has a `label`: its title, and its folder too where several have the same title. */
+/** How phones can open the page, where they cannot. */
+export const FOR_PHONES = "With --host 0.0.0.0 its program serves all devices in the network, and says their address here.";
+
+/** All agents, {agents, boards, groups, shared}. An agent has a `label`: its title, and its folder too where several have the same title. */
 export async function agents(signal) {
   const found = await get("agents", signal);
   const titles = found.agents.map(({ title }) => title);

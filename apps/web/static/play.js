@@ -54,7 +54,7 @@ class Play {
     });
     this.view = html`<div></div>`;
     this.learning = new Learning();
-    this.phones = new Phones(() => this.address({}));
+    this.phones = new Phones(() => this.address({}), found.shared);
     this.seating = new Seats(found, {
       seat: (side, id) => this.chooseSeat(side, id),
       board: (key) => this.chooseBoard(key),

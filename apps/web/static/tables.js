@@ -20,6 +20,9 @@ for (const agent of tables.agents) agent.label = agent.title;
 export const addressOf = (path) => `#${path}`;
 export const here = () => location.hash.slice(1) || "/";
 
+/** How phones can open the page, where they cannot. */
+export const FOR_PHONES = "Serve its folder with python -m http.server, and open it at the address that this computer has in the network, or put the file on a web site: then its address stands here.";
+
 export const agents = async () => tables;
 export const agent = async (id) => found(tables.agents, id, `There is no player “${id}” here.`);
 
