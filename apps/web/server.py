@@ -37,7 +37,7 @@ NAMES = (HOST, "localhost", "[::1]")  # of this machine; others are DNS rebindin
 MOST_CONNECTIONS = 256
 REQUEST_SECONDS = 5  # in which a connection must bring its next request as a whole
 MAX_BODY = 8_192  # bytes of a request
-PAGES = ("/", "/games", "/games/{id}", "/agents", "/agents/{id:path}")
+PAGES = ("/", "/learn", "/games", "/games/{id}", "/agents", "/agents/{id:path}")
 
 
 def application(
@@ -74,6 +74,8 @@ def application(
         ("GET", "/api/agents", api.agents),
         ("GET", "/api/agents/{id:path}", api.agent),
         ("GET", "/api/accuracy/{id:path}", api.accuracy),
+        ("GET", "/api/training", api.trains),
+        ("POST", "/api/training", api.train),
         ("GET", "/api/certificates/{id:path}", api.certificate),
     ):
         app.add_api_route(path, endpoint, methods=[method])
