@@ -4,12 +4,14 @@ import { agentPage, agentsPage } from "./agents.js";
 import { addressOf, here } from "./data.js";
 import { announce, fill, html, icon, link, patiently } from "./dom.js";
 import { gamePage, gamesPage } from "./games.js";
+import { learnPage } from "./learn.js";
 import { memory } from "./memory.js";
 import { playPage } from "./play.js";
 
 /** Addresses, what makes their pages, and what is shown while they are made. */
 const PAGES = [
   [/^\/$/, playPage, "Play", "Looking for the players"],
+  [/^\/learn$/, learnPage, "Watch it learn", "Looking for the learners"],
   [/^\/games$/, gamesPage, "Games", "Looking for the games"],
   [/^\/games\/([^/]+)$/, gamePage, "A game", "Looking for the game"],
   [/^\/agents$/, agentsPage, "Players", "Looking for the players"],
