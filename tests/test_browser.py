@@ -650,7 +650,7 @@ LEARNED = """async ([folder, seed, games]) => {
 }"""
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(3))
 def test_the_page_counts_what_a_q_learner_loses_as_python_does_until_nobody_can_beat_it(
     open_page, look, seed
 ):
@@ -668,10 +668,11 @@ def test_the_page_counts_what_a_q_learner_loses_as_python_does_until_nobody_can_
             lost = 100 * result.loss
             text = page.locator(f".curves .{side.lower()}").text_content()
             assert text == f"{lost:.2f}".removesuffix(".00") + f"\N{NO-BREAK SPACE}% as {side}"
-            shown = page.get_by_role("region", name=f"As {side}").locator("p")
+            shown = page.get_by_role("region", name=f"As {side}").locator("p, .linkish")
             line = exact.best_responses[side].losing_line
             moves = [cell_text(cell, SQUARE) for cell in line or ()]
-            assert shown.text_content().strip() == (" ".join(moves) or "Every game was followed.")
+            told = " ".join(moves) or "Every game was followed."
+            assert shown.filter(visible=True).all_text_contents()[0] == told
         return exact
 
     expect(note).to_have_text(re.compile(r"after (\d{3}|\d,\d{3}) games"))
@@ -700,8 +701,8 @@ def test_the_game_that_beats_a_learner_is_shown_and_the_board_can_be_explored(op
 @pytest.mark.parametrize("look", ["desk"])
 def test_a_server_trains_a_network_while_one_watches(open_page):
     page = open_page("/learn", reduced_motion="reduce")
-    field(page, "Learner").select_option("PPO")
-    expect(page.locator(".note")).to_have_text("The PPO after 8,192 moves")
+    field(page, "Learner").select_option("maskable_ppo")
+    expect(page.locator(".note")).to_have_text("The network after 8,192 moves")
     button(page, "Pause").click()
     cell(page, "b2").click()
     says(page, "How likely it makes each move as O", ".caption")

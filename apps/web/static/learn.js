@@ -32,30 +32,33 @@ class Learn {
     const asked = parameters.get("learner");
     const name = asked in this.learners ? asked : "tabular_q";
     const seed = Number(parameters.get("seed")) >>> 0;
-    if (isStill()) this.begin(name, seed);
-    else this.restart(name, seed);
+    this.listener(() => (isStill() ? this.begin(name, seed) : this.restart(name, seed)))();
   }
 
   // --- the page ----------------------------------------------------------------------------------
 
   build() {
-    const button = (text, onclick, kind = "") => html`<button type="button" class=${kind} @click=${onclick}>${text}</button>`;
-    this.board = new Board(BOARD, (cell) => this.look([...this.moves, cell]));
+    const button = (text, action, kind = "") => html`
+      <button type="button" class=${kind} @click=${this.listener(action)}>${text}</button>`;
+    this.board = new Board(BOARD, (cell) => this.listener(() => this.look([...this.moves, cell]))());
     this.status = html`<p class="status"></p>`;
     this.note = html`<div class="note"></div>`;
     this.caption = html`<p class="caption"></p>`;
     this.pauseButton = button("Start", () => (this.turn ? this.pause() : this.start()), "primary");
-    this.emptyButton = button("Empty board", () => this.look([]));
+    this.emptyButton = button("Empty board", () => this.empty());
     const pace = String(memory.get("checks", 120));
     const speed = ([value, text]) => html`<option value=${value} selected=${value === pace}>${text}</option>`;
+    const setSpeed = () => memory.set("checks", this.speed.value);
     this.speed = html`
-      <select aria-label="Speed" @change=${() => memory.set("checks", this.speed.value)}>${Object.entries(SPEEDS).map(speed)}</select>`;
+      <select aria-label="Speed" @change=${setSpeed}>${Object.entries(SPEEDS).map(speed)}</select>`;
     const learner = ([name, { title }]) => html`<option value=${name}>${title}</option>`;
+    const choose = this.listener(() => this.restart(this.choice.value, this.seed));
     this.choice = html`
-      <select id="learner" @change=${() => this.restart(this.choice.value, this.seed)}>${Object.entries(this.learners).map(learner)}</select>`;
+      <select id="learner" @change=${choose}>${Object.entries(this.learners).map(learner)}</select>`;
     this.story = html`<p></p>`;
     this.plot = html`<div></div>`;
     this.sides = Object.fromEntries(SIDES.map((side) => [side, this.makeSide(side)]));
+    const another = button("Another seed", () => this.restart(this.name, this.seed + 1));
     this.element = html`
       <div class="play learn">
         <h1 class="hidden" tabindex="-1">Watch it learn</h1>
@@ -63,7 +66,7 @@ class Learn {
           ${this.status}${this.note}
           <div class="stage-board">${this.board.element}${this.caption}</div>
           <div class="buttons main">
-            ${this.pauseButton}${button("Another seed", () => this.restart(this.name, this.seed + 1))}${this.emptyButton}${this.speed}
+            ${this.pauseButton}${another}${this.emptyButton}${this.speed}
           </div>
         </section>
         <section class="panel" aria-label="Its losses">
@@ -88,39 +91,53 @@ class Learn {
     const board = new Board(BOARD);
     const head = html`<h2></h2>`;
     const text = html`<p></p>`;
+    const show = this.listener(() => this.showGame(side));
+    const game = html`<button type="button" class="linkish" @click=${show}></button>`;
     const element = html`
-      <section class="box side" aria-label=${`As ${side}`}>${head}<div class="thumbnail">${board.element}</div>${text}</section>`;
-    return { board, head, text, element, legend: html`<span class=${`key ${side.toLowerCase()}`}></span>` };
+      <section class="box side" aria-label=${`As ${side}`}>
+        ${head}<div class="thumbnail">${board.element}</div>${game}${text}
+      </section>`;
+    const legend = html`<span class=${`key ${side.toLowerCase()}`}></span>`;
+    return { board, head, game, text, element, legend };
+  }
+
+  /** A function that does this; if it fails, that is said. */
+  listener(action) {
+    return () => Promise.resolve(action()).catch((error) => this.fail(error));
   }
 
   // --- learning ----------------------------------------------------------------------------------
 
-  /** Begin anew, with nothing learned. name: of the learner. */
+  /** Begin anew, with nothing learned. name: of the learner. True if it was not left meanwhile. */
   async begin(name, seed) {
     this.turn = null;
-    Object.assign(this, { name, seed, rows: [], kind: this.learners[name] });
+    Object.assign(this, { name, seed, rows: [], judged: null, kind: this.learners[name] });
     this.learner = this.kind.make(seed, this.asking.signal);
     this.choice.value = name;
     fill(this.story, this.kind.story);
     showAddress(`/learn?${new URLSearchParams({ learner: name, seed })}`);
-    await this.look([]);
+    return this.look([]);
   }
 
   async restart(name, seed) {
-    await this.begin(name, seed);
-    await this.run();
+    if (await this.begin(name, seed)) await this.run();
   }
 
   async start() {
     if (this.isProven) return this.restart(this.name, this.seed);
-    if (!positionAfter(this.moves).turn) await this.look([]);
+    if (!this.judged || !positionAfter(this.moves).turn) await this.look([]);
     announce("It learns.");
     await this.run();
   }
 
+  async empty() {
+    await this.look([]);
+    this.board.focus(); // the button is gone
+  }
+
   pause() {
     this.turn = null;
-    this.show();
+    if (this.judged) this.show();
   }
 
   /** Learn from check to check until nobody can beat it, or until somebody stops it. */
@@ -138,28 +155,36 @@ class Learn {
       do await new Promise(requestAnimationFrame); // none come while nobody sees the page
       while (performance.now() < begun + Number(this.speed.value));
     }
-    if (turn === this.turn) this.pause();
+    if (turn !== this.turn) return;
+    this.pause();
+    announce(`${this.status.textContent}. ${this.note.textContent}.`);
   }
 
-  /** Look at what it expects after these moves. */
+  /** Look at what it expects after these moves. True if nobody looked elsewhere meanwhile. */
   async look(moves) {
     this.moves = moves;
     const notes = await this.asked(this.learner.look(moves));
-    if (this.moves !== moves) return;
+    if (this.moves !== moves) return false;
     this.notes = notes;
-    if (this.rows.length === 0) this.judge();
+    if (!this.judged) this.judge();
     this.show();
+    return true;
   }
 
-  /** What the learner answers; if it fails, that is said. */
-  asked(promise) {
+  /** What the learner answers, which may take a while at first; nothing if another one has followed. */
+  async asked(promise) {
     const { learner } = this;
-    const say = (time) => learner === this.learner && this.rows.length === 0 && fill(this.status, html`<span class="busy">The server prepares it …</span>${time}`);
-    return patiently(promise, say).catch((error) => {
-      this.turn = null;
-      if (!this.asking.signal.aborted && learner === this.learner) this.fail(error);
-      throw error;
-    });
+    const isFollowed = () => learner !== this.learner || this.asking.signal.aborted;
+    const say = (time) => {
+      if (isFollowed() || this.rows.length > 0) return;
+      fill(this.status, html`<span class="busy">The server prepares it …</span>`);
+      fill(this.note, time);
+    };
+    try {
+      return await patiently(promise, say);
+    } catch (error) {
+      if (!isFollowed()) throw error;
+    }
   }
 
   /** Play the shortest game that it loses as a side. */
@@ -168,7 +193,7 @@ class Learn {
     const { line } = this.judged[side];
     for (let ply = 0; ply <= line.length; ply++) {
       const moves = line.slice(0, ply);
-      await this.look(moves);
+      if (!(await this.look(moves))) return;
       await wait(A_MOVE);
       if (this.moves !== moves) return;
     }
@@ -198,7 +223,7 @@ class Learn {
   }
 
   get isProven() {
-    return SIDES.every((side) => !this.judged[side].line);
+    return this.judged !== null && SIDES.every((side) => !this.judged[side].line);
   }
 
   show() {
@@ -209,7 +234,7 @@ class Learn {
     const verdict = isProven ? "✓ Nobody can beat it" : `✗ Can be beaten as ${beaten.join(" and ")}`;
     this.status.className = isProven ? "status proven" : "status";
     fill(this.status, verdict);
-    fill(this.note, isProven ? `Proven after ${count}` : `The ${kind.title} after ${count}`);
+    fill(this.note, isProven ? `Proven after ${count}` : `${kind.name} after ${count}`);
     this.board.show({ moves, open: Boolean(turn), notes: this.notes });
     fill(this.caption, turn ? kind.caption(turn) : capital(endText(result, ended)));
     fill(this.plot, lossPlot(rows, SIDES, kind.unit, kind.end));
@@ -220,7 +245,7 @@ class Learn {
   }
 
   showSide(side) {
-    const { board, head, text, legend } = this.sides[side];
+    const { board, head, game, text, legend } = this.sides[side];
     const { judge, loss, line } = this.judged[side];
     const moves = side === "X" ? [this.learner.moveIn(START)] : [];
     const note = (next) => {
@@ -234,14 +259,17 @@ class Learn {
     fill(legend, `${exact(loss)}\u00a0% as ${side}`);
     fill(head, markIcon(side), line ? " beaten by" : " unbeatable");
     const names = line?.map((cell) => cellName(cell, BOARD)).join(" ");
-    const game = () => html`
-      <button type="button" class="linkish" aria-label=${`Show the game that it loses as ${side}: ${names}`} @click=${() => this.showGame(side)}>${names}</button>`;
-    fill(text, line ? game() : "Every game was followed.");
+    game.hidden = !line;
+    game.ariaLabel = `Show the game that it loses as ${side}: ${names}`;
+    fill(game, names);
+    fill(text, !line && "Every game was followed.");
   }
 
   fail(error) {
+    this.turn = null;
+    fill(this.pauseButton, "Start");
     fill(this.status, "It cannot learn now");
-    fill(this.note, error.message, " ", linkish("Try again", () => this.restart(this.name, this.seed)));
+    fill(this.note, error.message, " ", linkish("Try again", this.listener(() => this.restart(this.name, this.seed))));
     announce(`It cannot learn now: ${error.message}`);
   }
 }

@@ -84,12 +84,13 @@ const shareNote = (share) =>
   };
 
 /**
- * By their names in addresses. unit: what `count` counts. end: where the axis of the count ends at
+ * By their names in addresses. name: in a sentence. unit: what `count` counts. end: where the axis of the count ends at
  * first. caption: what the numbers on the board are, for the side to move.
  */
 export const LEARNERS = {
   tabular_q: {
     title: "Q-learner",
+    name: "The Q-learner",
     unit: "games",
     end: 10_000,
     story: "It begins with the rules and an empty table. Its opponent makes 60\u00a0% random moves, and after each game the table says a little better what the positions in it are worth.",
@@ -97,7 +98,8 @@ export const LEARNERS = {
     make: (seed) => new Local(seed),
   },
   maskable_ppo: {
-    title: "PPO",
+    title: "Neural network (PPO)",
+    name: "The network",
     unit: "moves",
     end: 150_000,
     story: "It begins with the rules and a random network. After every 4,096 moves, those that turned out better than expected become more likely. The server trains it now, with MaskablePPO of Stable-Baselines3; its opponent makes 30\u00a0% random moves. The most likely moves are judged.",
