@@ -46,6 +46,7 @@ class Learn {
     this.caption = html`<p class="caption"></p>`;
     this.pauseButton = button("Start", () => (this.turn ? this.pause() : this.start()), "primary");
     this.emptyButton = button("Empty board", () => this.empty());
+    this.emptyButton.hidden = true;
     const pace = String(memory.get("checks", 120));
     const speed = ([value, text]) => html`<option value=${value} selected=${value === pace}>${text}</option>`;
     const setSpeed = () => memory.set("checks", this.speed.value);
@@ -90,7 +91,7 @@ class Learn {
   makeSide(side) {
     const board = new Board(BOARD);
     const head = html`<h2></h2>`;
-    const text = html`<p></p>`;
+    const text = html`<p>Every game was followed.</p>`;
     const show = this.listener(() => this.showGame(side));
     const game = html`<button type="button" class="linkish" @click=${show}></button>`;
     const element = html`
@@ -262,7 +263,7 @@ class Learn {
     game.hidden = !line;
     game.ariaLabel = `Show the game that it loses as ${side}: ${names}`;
     fill(game, names);
-    fill(text, !line && "Every game was followed.");
+    text.hidden = Boolean(line);
   }
 
   fail(error) {

@@ -94,7 +94,7 @@ export const LEARNERS = {
     unit: "games",
     end: 10_000,
     story: "It begins with the rules and an empty table. Its opponent makes 60\u00a0% random moves, and after each game the table says a little better what the positions in it are worth.",
-    caption: (side) => `What it expects of each move as ${side}: +1.00 a sure win, −1.00 a sure loss.`,
+    caption: (side) => `What it expects as ${side}: +1.00 a sure win, −1.00 a sure loss.`,
     make: (seed) => new Local(seed),
   },
   maskable_ppo: {
