@@ -14,7 +14,7 @@ import { cellName, endText, gameState } from "./rules.js";
 import { linkish } from "./status.js";
 import { SIDES, capital, percent } from "./words.js";
 
-const SPEEDS = { 960: "⅛×", 240: "½×", 120: "1×", 60: "2×", 15: "8×" }; // by milliseconds for a check
+const SPEEDS = { 960: "⅛×", 240: "½×", 120: "1×", 60: "2×", 15: "8×" }; // by milliseconds from check to check
 const A_MOVE = 700; // milliseconds, of a game that is shown
 
 export async function learnPage(_, parameters, signal) {
@@ -30,7 +30,7 @@ class Learn {
     this.asking = new AbortController();
     this.build();
     const asked = parameters.get("learner");
-    const name = asked in this.learners ? asked : "tabular_q";
+    const name = Object.hasOwn(this.learners, asked) ? asked : "tabular_q";
     const seed = Number(parameters.get("seed")) >>> 0;
     this.listener(() => (isStill() ? this.begin(name, seed) : this.restart(name, seed)))();
   }
@@ -59,7 +59,7 @@ class Learn {
     this.story = html`<p></p>`;
     this.plot = html`<div></div>`;
     this.sides = Object.fromEntries(SIDES.map((side) => [side, this.makeSide(side)]));
-    const another = button("Another seed", () => this.restart(this.name, this.seed + 1));
+    const another = button("Another seed", () => this.restart(this.name, (this.seed + 1) >>> 0));
     this.element = html`
       <div class="play learn">
         <h1 class="hidden" tabindex="-1">Watch it learn</h1>
@@ -240,9 +240,15 @@ class Learn {
     fill(this.caption, turn ? kind.caption(turn) : capital(endText(result, ended)));
     fill(this.plot, lossPlot(rows, SIDES, kind.unit, kind.end));
     for (const side of SIDES) this.showSide(side);
-    const further = isProven ? "Again" : rows.length > 1 ? "Go on" : "Start";
-    fill(this.pauseButton, this.turn ? "Pause" : further);
+    fill(this.pauseButton, this.nextStep);
     this.emptyButton.hidden = moves.length === 0;
+  }
+
+  /** What the main button does. */
+  get nextStep() {
+    if (this.turn) return "Pause";
+    if (this.isProven) return "Again";
+    return this.rows.length > 1 ? "Go on" : "Start";
   }
 
   showSide(side) {

@@ -3,7 +3,7 @@
 //
 // count: the games or moves that it has learned from. look(moves): what it expects after these moves,
 // as notes for a Board, null at the end of a game. advance(moves): learn until the next check, then
-// look. moveIn(position): the cell that it marks. seed.
+// look. moveIn(position): the cell that it marks.
 
 import * as data from "./data.js";
 import { session } from "./memory.js";
@@ -15,7 +15,6 @@ const GROWTH = 1.1; // times as many games at the next check, since it learns mo
 
 class Local {
   constructor(seed) {
-    this.seed = seed;
     this.learner = new QLearner(seed);
   }
 
