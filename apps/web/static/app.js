@@ -4,9 +4,11 @@ import { agentPage, agentsPage } from "./agents.js";
 import { addressOf, here } from "./data.js";
 import { announce, fill, html, icon, link, patiently } from "./dom.js";
 import { gamePage, gamesPage } from "./games.js";
-import { learnPage } from "./learn.js";
 import { memory } from "./memory.js";
 import { playPage } from "./play.js";
+
+/** Loaded when it is asked for, since it works out all positions. */
+const learnPage = async (...asked) => (await import("./learn.js")).learnPage(...asked);
 
 /** Addresses, what makes their pages, and what is shown while they are made. */
 const PAGES = [
