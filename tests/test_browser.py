@@ -9,7 +9,8 @@
 7. Find a kept game, and replay it with a verdict on every move.
 8. Look a player up: what is proven, how it learned, the game that it loses: "Beat it yourself".
 9. Reload, follow links, go back, and lose the server.
-10. Read any page, in every theme and on every screen, and with a screen reader.
+10. Watch a player learn until nobody can beat it.
+11. Read any page, in every theme and on every screen, and with a screen reader.
 
 Each is tested in light colours on a desk, with a server, and in dark colours on a phone, with the
 file of `make demo` if that can do it. No page may log an error. The tests are skipped where there
@@ -32,13 +33,13 @@ from serving import serving
 
 from apps.players.gallery import Gallery
 from apps.web import demo
-from tictactoe_env import Rules, TabularPolicy
+from tictactoe_env import Rules, TabularPolicy, evaluate
 from tictactoe_env.certificates.certificate import certify, read, verify, write
 from tictactoe_env.certificates.trained import certificate_of
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.games import Game, GameStore, Participant
-from tictactoe_env.notation import parse_size
+from tictactoe_env.notation import cell_text, parse_size
 from tictactoe_env.opponents import easy_opponent
 from tictactoe_env.policy import one_hot
 from training.metrics import COLUMNS, write_metrics
@@ -577,10 +578,9 @@ def test_a_player_of_the_package_shows_its_growth_and_hands_out_its_certificate(
 def test_a_player_that_nobody_beats_shows_how_it_learned(open_page):
     page = open_page("/agents/runs/strong")
     says(page, "cannot be beaten", ".statement")
-    expect(page.locator(".growth figure")).to_contain_text(["lost no game", "lost no game"])
+    expect(page.locator(".growth figure")).to_contain_text("lost no game")
     visit(page, "/agents/maskable_ppo")
-    says(page, "lost no game", ".growth figure")  # as X
-    expect(page.locator(".growth .plot svg")).to_have_count(1)  # as O
+    expect(page.locator(".growth .curve")).to_have_count(2)
 
 
 # --- 9. addresses ---------------------------------------------------------------------------------
@@ -689,13 +689,84 @@ def nothing_moves(open_page, opponent, board, cells, screen):
     assert page.evaluate("document.documentElement.scrollWidth") <= screen[0]
 
 
-# --- 10. every page -------------------------------------------------------------------------------
+# --- 10. learning ---------------------------------------------------------------------------------
+
+LEARNED = """async ([folder, seed, games]) => {
+    const { QLearner } = await import(folder + "q_learner.js");
+    const { UNFINISHED } = await import(folder + "positions.js");
+    const learner = new QLearner(seed);
+    while (learner.games < games) learner.play();
+    return UNFINISHED.map((position) => learner.move(position));
+}"""
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_page_counts_what_a_q_learner_loses_as_python_does_until_nobody_can_beat_it(
+    open_page, look, seed
+):
+    page = open_page(f"/learn?seed={seed}")
+    field(page, "Speed").select_option("15")
+    note = page.locator(".note")
+
+    def check():
+        """What the page says holds for the table that this learner has after these games."""
+        games = int(re.search(r"after ([\d,]+) games", note.text_content())[1].replace(",", ""))
+        folder = "/static/" if look == "desk" else ""
+        cells = page.evaluate(LEARNED, [folder, seed, games])
+        exact = evaluate(TabularPolicy(SQUARE, one_hot(np.array(cells), 9)))
+        for side, result in (("X", exact.x), ("O", exact.o)):
+            lost = 100 * result.loss
+            text = page.locator(f".curves .{side.lower()}").text_content()
+            assert text == f"{lost:.2f}".removesuffix(".00") + f"\N{NO-BREAK SPACE}% as {side}"
+            shown = page.get_by_role("region", name=f"As {side}").locator("p, .linkish")
+            line = exact.best_responses[side].losing_line
+            moves = [cell_text(cell, SQUARE) for cell in line or ()]
+            told = " ".join(moves) or "Every game was followed."
+            assert shown.filter(visible=True).all_text_contents()[0] == told
+        return exact
+
+    expect(note).to_have_text(re.compile(r"after (\d{3}|\d,\d{3}) games"))
+    button(page, "Pause").click()
+    assert not check().unbeatable
+    button(page, "Go on").click()
+    says(page, "Nobody can beat it")
+    assert check().unbeatable
+
+
+def test_the_game_that_beats_a_learner_is_shown_and_the_board_can_be_explored(open_page):
+    page = open_page("/learn", reduced_motion="reduce")  # so that it waits
+    game = page.get_by_role("button", name="Show the game that it loses as O")
+    names = game.text_content().split()
+    game.click()
+    says(page, "X wins", ".caption")
+    assert len(names) == page.locator(".stage-board .tile:is([data-side=X], [data-side=O])").count()
+    button(page, "Empty board").click()
+    cell(page, "b2").click()
+    says(page, "as O", ".caption")
+    expect(cell(page, "a1")).to_have_attribute("aria-label", "a1, free, thought to be worth 0.00")
+    button(page, "Another seed").click()
+    page.wait_for_url("**seed=1")
+
+
+@pytest.mark.parametrize("look", ["desk"])
+def test_a_server_trains_a_network_while_one_watches(open_page):
+    page = open_page("/learn", reduced_motion="reduce")
+    field(page, "Speed").select_option("960")
+    field(page, "Learner").select_option("maskable_ppo")
+    expect(page.locator(".note")).to_have_text(re.compile(r"The network after \d+,\d+ moves"))
+    button(page, "Pause").click()
+    cell(page, "b2").click()
+    says(page, "How likely it makes each move as O", ".caption")
+    assert len(written(page, ".value.chance")) == 8
+
+
+# --- 11. every page -------------------------------------------------------------------------------
 
 PAGES = ("?x=human&o=runs/weak&moves=4,0", "?x=human&o=search-depth=2&board=7x7x5")
 PAGES += (f"?x=human&o=search-depth=2&board={FOUR}",)
 PAGES += ("?x=human&o=minimax&board=4x4x4-gravity=true&moves=12,13",)
 PAGES += ("?x=random&o=random", "games", "games/1", "agents", "agents/runs/strong")
-PAGES += ("agents/runs/weak", "agents/dqn-duel-second", "nowhere")
+PAGES += ("agents/runs/weak", "agents/dqn-duel-second", "learn", "nowhere")
 RULES = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice")
 SPILLS = """() => [...document.querySelectorAll(".tile .truth, .tile .value")]
     .filter((one) => one.checkVisibility())

@@ -11,6 +11,7 @@ import signal
 import socket
 import subprocess
 import urllib.request
+from time import monotonic, sleep
 from unittest.mock import Mock
 
 import numpy as np
@@ -29,7 +30,8 @@ from text_cases import refuses
 
 from apps.players.gallery import Gallery
 from apps.web import api, demo, network, server, work
-from apps.web.work import Processes
+from apps.web.live import LiveTraining, Question
+from apps.web.work import BusyError, Processes
 from tictactoe_env.certificates.certificate import certify, read, write
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.games.game import Game, Participant
@@ -242,6 +244,7 @@ REFUSED = [
     ("POST games", {**GAME, "o": "nobody"}, 404, "'nobody'"),
     ("POST move", b"{", 400, "JSON"),
     ("POST move", (b" " * 1_000 for _ in range(100)), 413, ""),
+    ("POST training", {"id": 1, "seed": 0, "moves": [0, 0]}, 400, "a1"),
     ("GET games/1", b"", 404, "1"),
     ("GET agents/nobody", b"", 404, "'nobody'"),
     ("GET accuracy/trie", b"", 400, "6x7"),
@@ -345,7 +348,7 @@ def test_a_text_is_drawn_as_a_code(client):
 
 
 def test_every_address_of_the_page_sends_the_page_which_says_if_it_is_none(client):
-    pages = ("/", "/games", "/games/17", "/agents", "/agents/runs/dqn-0")
+    pages = ("/", "/learn", "/games", "/games/17", "/agents", "/agents/runs/dqn-0")
     for path in (*pages, "/nowhere", "/docs"):
         answer, status = client.get(path), (200 if path in pages else 404)
         assert answer.status_code == client.head(path).status_code == status
@@ -359,6 +362,22 @@ def test_the_page_without_a_server_is_one_small_file_that_loads_nothing(tmp_path
     text = (tmp_path / "demo.html").read_text(encoding="utf-8")
     assert len(text.encode()) < 1_000_000
     assert re.findall('<(?:script|link)[^>]*(?:src|href)="(?!data:)', text) == []
+
+
+def test_one_network_is_trained_at_a_time_for_those_who_ask_until_nobody_does():
+    live = LiveTraining(idle_seconds=1)
+    first = live.ask(1, None, seed=7, question=Question(False, [4]))
+    assert (first["steps"], len(first["cells"]), first["probs"][4]) == (0, 4_520, None)
+    trained = live.ask(1, None, seed=7, question=Question(True, [4]))
+    assert trained["steps"] == 4_096
+    assert trained["cells"] != first["cells"]
+    with refuses("somebody else", error=BusyError):
+        live.ask(2, None, seed=7, question=Question(False, [4]))
+    assert live.ask(2, 1, seed=7, question=Question(False, [4])) == first
+    deadline = monotonic() + 30
+    while live.is_running and monotonic() < deadline:
+        sleep(0.1)
+    assert not live.is_running
 
 
 @pytest.fixture(scope="module")

@@ -23,6 +23,7 @@ from apps.players.gallery import Entry, Gallery
 from apps.players.pupil import teach
 from apps.players.titles import BOARDS, GROUPS, LEARNER_ID, story_of, unit_of
 from apps.web import requests, work
+from apps.web.live import LiveTraining, is_installed
 from apps.web.work import Json, Processes, TooSlowError, is_heavy, is_large
 from tictactoe_env.exact.accuracy import GamesAccuracy
 from tictactoe_env.exact.connect_four import CONNECT_FOUR
@@ -75,6 +76,7 @@ class Api:
     # By the sha256 of a certificate, or the id of a player.
     proofs: dict[str, Json] = field(default_factory=dict)
     accuracies: dict[str, dict[str, GamesAccuracy]] = field(default_factory=dict)
+    live: LiveTraining = field(default_factory=LiveTraining)
 
     def run(
         self,
@@ -154,6 +156,18 @@ class Api:
         picture = BytesIO()
         segno.make_qr(text).save(picture, kind="svg", omitsize=True)
         return Picture(picture.getvalue())
+
+    # --- training ---------------------------------------------------------------------------------
+
+    def trains(self) -> Json:
+        """Whether a network can be trained here, while one watches."""
+        return {"ppo": is_installed()}
+
+    def train(self, asked: requests.TrainingAsked) -> Json:
+        """How a network plays in its training: see `apps.web.live.answer`."""
+        if not is_installed():
+            raise ValueError('this needs Stable-Baselines3: pip install "tictactoe-env[sb3]"')
+        return self.live.ask(asked.id, asked.instead_of, asked.seed, asked.question)
 
     # --- positions --------------------------------------------------------------------------------
 

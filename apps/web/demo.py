@@ -43,7 +43,7 @@ def page(gallery: Gallery) -> str:
     scripts["data.js"] = scripts.pop("tables.js")
     # No file may load another one, so the modules stand in the page, under their bare names.
     modules = {
-        name: "data:text/javascript," + quote(re.sub(r'from "\./', 'from "', text), KEPT)
+        name: "data:text/javascript," + quote(re.sub(r'(from |import\()"\./', r'\1"', text), KEPT)
         for name, text in scripts.items()
     }
     packed = gzip.compress(json.dumps(tables(gallery), separators=(",", ":")).encode())

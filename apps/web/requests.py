@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from apps.web.live import Question
 from tictactoe_env.games.game import LARGEST, Game, rules_of
 from tictactoe_env.notation import replay
 from tictactoe_env.rules import MAX_BITS, GameState, Rules, game_state
@@ -68,6 +69,26 @@ class MoveAsked(Position):
 
     agent: str
     seed: Annotated[int, Field(ge=0, le=MAX_SEED)] | None = None
+
+
+class TrainingAsked(Asked):
+    """A training of a network on 3x3, and a position in which it is looked at.
+
+    id: any number, by which it is asked for again. instead_of: the id of an earlier training of the
+    same page, which ends for this one. further: lets it train by one more update.
+    """
+
+    id: Annotated[int, Field(ge=0, le=MAX_SEED)]
+    instead_of: Annotated[int, Field(ge=0, le=MAX_SEED)] | None = None
+    seed: Annotated[int, Field(ge=0, lt=2**32)]
+    further: bool = False
+    moves: Annotated[list[Cell], Field(max_length=MAX_BITS)] = []
+
+    @property
+    def question(self) -> Question:
+        """What the training is asked. Raises IllegalMoveError if a move is illegal."""
+        replay(self.moves, Rules())
+        return Question(self.further, self.moves)
 
 
 class FinishedAsked(Position):

@@ -48,7 +48,7 @@ MOST_CONNECTIONS = 192  # a browser has 6; macOS gives a program 256 files
 PATIENCE = 5  # seconds for a whole request, or to read LEAST_READ of an answer
 LEAST_READ = 16_384  # bytes
 MAX_BODY = 8_192  # bytes of a request
-PAGES = ("/", "/games", "/games/{id}", "/agents", "/agents/{id:path}")
+PAGES = ("/", "/learn", "/games", "/games/{id}", "/agents", "/agents/{id:path}")
 
 
 def application(
@@ -89,6 +89,8 @@ def application(
         ("GET", "/api/agents", api.agents),
         ("GET", "/api/agents/{id:path}", api.agent),
         ("GET", "/api/accuracy/{id:path}", api.accuracy),
+        ("GET", "/api/training", api.trains),
+        ("POST", "/api/training", api.train),
         ("GET", "/api/certificates/{id:path}", api.certificate),
     ):
         app.add_api_route(path, endpoint, methods=[method])

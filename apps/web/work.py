@@ -112,12 +112,12 @@ class Processes:
 
 def _in_process(function: Callable[..., Any], *arguments: Any) -> Any:
     """Call a function in a process of `Processes`, which is prepared before its first call."""
-    _settle()
+    settle()
     return function(*arguments)
 
 
 @cache
-def _settle() -> None:
+def settle() -> None:
     """Once in a process: ignore Ctrl-C, since the server ends it; be nice to it; bound memory."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if sys.platform == "linux":

@@ -7,9 +7,13 @@ import { gamePage, gamesPage } from "./games.js";
 import { memory } from "./memory.js";
 import { playPage } from "./play.js";
 
+/** Loaded when it is asked for, since it works out all positions. */
+const learnPage = async (...asked) => (await import("./learn.js")).learnPage(...asked);
+
 /** Addresses, what makes their pages, and what is shown while they are made. */
 const PAGES = [
   [/^\/$/, playPage, "Play", "Looking for the players"],
+  [/^\/learn$/, learnPage, "Watch it learn", "Looking for the learners"],
   [/^\/games$/, gamesPage, "Games", "Looking for the games"],
   [/^\/games\/([^/]+)$/, gamePage, "A game", "Looking for the game"],
   [/^\/agents$/, agentsPage, "Players", "Looking for the players"],

@@ -14,8 +14,9 @@ const STEPS = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowD
  * moves: the cells of all moves. open: whether a person may choose a cell. guide: cells that
  * continue a known game. hints: cells that are suggested. blunder: the ply of the move that decided
  * the game. notes: what is written on the free cells, null for none, or by cell {kind, text, at,
- * words, truth}; each may be missing. kind: "own", "expected" or "chance", what the number is. at:
- * its place on its scale from 0 to 1, null if the value is not known. truth: {value, plies, text}.
+ * words, truth, tint}; each may be missing. kind: "own", "expected" or "chance", what the number is.
+ * at: its place on its scale from 0 to 1, null if the value is not known. truth: {value, plies, text}.
+ * tint: "wins" or "loses", the colour of the cell, by default that of the truth.
  */
 export class Board {
   constructor(rules, choose) {
@@ -129,7 +130,7 @@ export class Board {
       element.className = ["cell", ...Object.keys(states).filter((name) => states[name])].join(" ");
       if (this.choose) element.ariaDisabled = String(!open || lands === undefined);
       const tile = element.firstChild;
-      tile.className = `tile ${note.truth ? kindOf(note.truth) : ""}`;
+      tile.className = `tile ${note.tint ?? (note.truth ? kindOf(note.truth) : "")}`;
       // A mark that stands is not drawn again.
       if (!side || tile.dataset.drawn !== `${side}${taken}`)
         fill(

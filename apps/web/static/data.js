@@ -33,6 +33,10 @@ export const move = (asked, signal) => post("move", asked, signal);
 export const analysis = (asked, signal) => post("analysis", asked, signal);
 /** {verdicts, unknown} on the moves of a finished game, alike. game: {board, moves, ended, result}. */
 export const verdicts = (game) => post("verdicts", game);
+/** {ppo}: whether the server can train a network while one watches. */
+export const trains = (signal) => get("training", signal);
+/** {steps, cells, probs} of a network in training. asked: {id, instead_of, seed, moves, further}. */
+export const train = (asked, signal) => post("training", asked, signal);
 /** Keep a game: such a one with {x, o, side, seed, learn}. */
 export const keep = (game) => post("games", game);
 /** Kept games. asked: {people, search, result, before}. */

@@ -1,5 +1,6 @@
 // What this browser remembers: settings for good; until the tab is closed the score, the game under
-// way, and the one that was left for another. A game: {seats, board, moves, first, seed, guide, shown}.
+// way, the one that was left for another, and the id of the training that is watched.
+// A game: {seats, board, moves, first, seed, guide, shown}.
 
 const remembering = (storage) => ({
   get(name, otherwise) {

@@ -38,6 +38,10 @@ export function certificateFile(id) {
   return URL.createObjectURL(new Blob([text], { type: "application/json" }));
 }
 
+/** Nothing but the Q-learner learns here. */
+export const trains = async () => ({ ppo: false });
+export const train = null;
+
 /** Nobody is here to draw it. */
 export const codeOf = () => null;
 
