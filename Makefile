@@ -1,5 +1,5 @@
 # make play       play tic-tac-toe in the terminal
-# make web        play it in the browser
+# make web        play it in the browser; ARGS="--host 0.0.0.0" serves the phones in the room
 # make demo       write the page as one file that needs no server, build/demo.html
 # make train      train the default agent, print its exact results
 # make quick      run the tests of the package alone, without torch, under 30 s
