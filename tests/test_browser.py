@@ -823,6 +823,6 @@ def test_the_site_can_be_heard_its_pages_are_short_and_its_board_has_its_colours
         assert Axe().run(page, options={"iframes": False}).response["violations"] == [], name
         screens = page.evaluate("document.documentElement.scrollHeight") / 800
         assert screens < 5.5, f"{name} is too long: about five screens"  # fonts differ
-    html = page.frame_locator("iframe.board").locator("html")
+    html = page.frame_locator("iframe.board >> nth=0").locator("html")
     expect(html).to_have_attribute("data-colours", theme)
     context.close()
