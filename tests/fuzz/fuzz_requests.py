@@ -24,7 +24,7 @@ CHECKS = {
     "negative_data_rejection": {"expected-statuses": ["4xx", "5xx"]},  # 413 refuses, too
     "positive_data_acceptance": {"enabled": False},  # a game has rules beside its schema
 }
-POSTS = ("/api/move", "/api/analysis", "/api/verdicts", "/api/games")
+POSTS = ("/api/move", "/api/analysis", "/api/verdicts", "/api/games", "/api/training")
 GETS = ("/api/agents", "/api/agents/minimax", "/api/games/1", "/api/games?limit=20&result=draw")
 PATHS = ("/static/{}secret.txt", "/{}secret.txt", "/api/agents/{}secret.txt", "//{}secret.txt")
 WAYS = (  # up from the folder of the page, or to that of the server

@@ -151,7 +151,6 @@ class Learn {
       if (turn !== this.turn) return;
       if (moves === this.moves) this.notes = notes;
       if (this.learner.count === before) break; // the server trains it no longer
-      this.judge();
       this.show();
       do await new Promise(requestAnimationFrame); // none come while nobody sees the page
       while (performance.now() < begun + Number(this.speed.value));
@@ -167,7 +166,6 @@ class Learn {
     const notes = await this.asked(this.learner.look(moves));
     if (this.moves !== moves) return false;
     this.notes = notes;
-    if (!this.judged) this.judge();
     this.show();
     return true;
   }
@@ -228,6 +226,7 @@ class Learn {
   }
 
   show() {
+    if (this.learner.count !== this.rows.at(-1)?.steps) this.judge();
     const { judged, isProven, kind, learner, moves, rows } = this;
     const { turn, result, ended } = gameState(moves, BOARD);
     const beaten = SIDES.filter((side) => judged[side].line);
