@@ -20,8 +20,6 @@ from tictactoe_env.exact.tables import tabulate
 from tictactoe_env.policy import as_policy
 from tictactoe_env.rules import Rules, game_state
 
-GAMES = 256  # at a time
-MOVES = 16  # of each of these games before an update
 MOST_STEPS = 400_000  # of a training; nearly all are unbeatable before the half of them
 WAIT_SECONDS = 5.0  # for another request of the same page
 ROOM_SECONDS = 5.0  # after which a training that is not asked for makes room for another one
@@ -127,29 +125,18 @@ def train(asked: Connection, seed: int, idle_seconds: float) -> None:
     import torch
     from sb3_contrib import MaskablePPO
 
-    from tictactoe_env.sb3 import TicTacToeVecEnv
+    from tictactoe_env.sb3 import ppo_recipe
 
     torch.set_num_threads(1)
-    env = TicTacToeVecEnv(GAMES, opponent="minimax-slip=0.3", exploring_starts=0.5, symmetric=True)
-    model = MaskablePPO(
-        "MlpPolicy",
-        env,
-        n_steps=MOVES,
-        batch_size=1_024,
-        learning_rate=2e-3,
-        gamma=1.0,
-        ent_coef=0.03,
-        policy_kwargs={"net_arch": [128, 128], "activation_fn": torch.nn.ReLU},
-        seed=seed,
-        device="cpu",
-    )
+    model = MaskablePPO(**ppo_recipe(), seed=seed)
+    update = model.n_steps * model.n_envs
     while asked.poll(idle_seconds):
         try:
             question = asked.recv()
         except EOFError:  # the server has ended
             return
         if question.further and model.num_timesteps < MOST_STEPS:
-            model.learn(GAMES * MOVES, reset_num_timesteps=False)
+            model.learn(update, reset_num_timesteps=False)
         asked.send(answer(model, question.moves))
 
 
