@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from text_cases import refuses
 
-from tictactoe_env import TicTacToeEnv, render
+from tictactoe_env import render
 from tictactoe_env.notation import parse_board
 from tictactoe_env.rules import Rules
 
