@@ -26,7 +26,7 @@ def ppo_recipe(**games: Any) -> dict[str, Any]:
 
     It's a dictionary: print it, or replace a value, as in `ppo_recipe() | {"gamma": 0.99}`. Its
     "env" is new at each call. games: arguments of `TicTacToeVecEnv` to add or to replace, as in
-    `ppo_recipe(opponent="random")`.
+    `ppo_recipe(opponent="random")`. Raises TypeError for others, such as gamma.
     """
     return {
         "policy": "MlpPolicy",
