@@ -71,11 +71,11 @@ def test_a_trained_agent_is_known_by_the_name_for_people_wherever_names_are(name
     [
         *[("minmax", "minimax"), ("Random", "random")],
         *[("ppo", "maskable_ppo"), ("mp", "maskable_ppo")],
-        *[("stockfish", ""), ("human", ""), ("", ""), ("m", "")],
+        *[("tree", ""), ("mini", ""), ("human", ""), ("", ""), ("m", "")],
     ],
 )
 def test_a_name_is_suggested_only_if_it_is_near(name, meant):
-    assert nearest(name, ["minimax", "maskable_ppo", "random"]) == meant
+    assert nearest(name, ["minimax", "maskable_ppo", "random", "trie"]) == meant
 
 
 @pytest.mark.parametrize("name", ["minimax", "self", "trie", "Gambler", "a b", 7])
