@@ -18,7 +18,9 @@ from text_cases import refuses
 
 import agents
 from apps.players.gallery import Gallery
+from apps.players.rounds import players_of
 from apps.players.seat import seat_of
+from apps.web.work import growth
 from tictactoe_env.certificates import __main__ as verify
 from tictactoe_env.certificates.certificate import load_policy, read
 from tictactoe_env.exact.positions import positions_of
@@ -149,17 +151,26 @@ PLAYED_BY = {
     "page": lambda run: Gallery([run.parent]).entry(f"{run.parent.name}/run").seat(Rules(2, 3, 3)),
     "verifier": read,
 }
+SHOWN_BY = {
+    "history": lambda run: players_of({"run": str(run)}, Rules(2, 3, 3)),
+    "growth": lambda run: growth(Gallery([run.parent]).entry(f"{run.parent.name}/run")),
+}
 
 
-@pytest.mark.parametrize("name", ["certificate.json", "config.json", "values.npz"])
-@pytest.mark.parametrize("door", PLAYED_BY)
-def test_who_plays_or_evaluates_a_run_refuses_it_by_the_file_that_was_changed(door, name, run):
+@pytest.mark.parametrize(
+    ("door", "name"),
+    [
+        *product(PLAYED_BY, ("certificate.json", "config.json", "values.npz")),
+        *[("history", "history.npz"), ("growth", "metrics.csv")],
+    ],
+)
+def test_who_plays_or_shows_a_run_refuses_it_by_the_file_that_was_changed(door, name, run):
     path = run / name
     data = path.read_bytes()
     try:
         path.write_bytes(data + b"\n")
         with refuses(name):
-            PLAYED_BY[door](run)
+            {**PLAYED_BY, **SHOWN_BY}[door](run)
     finally:
         path.write_bytes(data)
 

@@ -132,7 +132,7 @@ OF_PLAY = """
     --web --store letters.txt | 1 | letters.txt
 """
 OF_MODULES = """
-    tictactoe_env --opponent minimax-slop=1 | 2 | 'slop' 'slip'
+    tictactoe_env --opponent minimax-slp=1 | 2 | 'slp' 'slip'
     tictactoe_env --board 5x5x4 --opponent minimax | 2 | 5x5
     tictactoe_env minimax | 2 | minimax
     tictactoe_env.opponents none | 2 | 'none'

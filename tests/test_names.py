@@ -8,9 +8,11 @@ from sample_players import CellPlayer
 from text_cases import refuses
 
 from tictactoe_env import Rules, make_opponent, register_opponent, unregister_opponent
+from tictactoe_env.called import CALLED
 from tictactoe_env.errors import nearest
-from tictactoe_env.opponents import CALLED, known_names
+from tictactoe_env.opponents import known_names
 from tictactoe_env.pool import make_pool
+from tictactoe_env.trained import trained_policy
 
 EMPTY = np.zeros((1, 9), np.int8)
 
@@ -58,6 +60,7 @@ def test_errors_treat_a_registered_name_as_one_of_the_packages_own(mentions):
 @pytest.mark.parametrize("name", CALLED)
 def test_a_trained_agent_is_known_by_the_name_for_people_wherever_names_are(name):
     table = make_opponent(CALLED[name], Rules()).table
+    assert np.array_equal(trained_policy(name).table, table)
     title = f"The {name.replace('-', ' ')}"
     for opponents in (name, title, f"{name}:0.5,{title}:0.5", [[name, 1]]):
         for policy in make_pool(opponents, Rules()).policies:
@@ -71,11 +74,11 @@ def test_a_trained_agent_is_known_by_the_name_for_people_wherever_names_are(name
     [
         *[("minmax", "minimax"), ("Random", "random")],
         *[("ppo", "maskable_ppo"), ("mp", "maskable_ppo")],
-        *[("stockfish", ""), ("human", ""), ("", ""), ("m", "")],
+        *[("tree", ""), ("mini", ""), ("human", ""), ("", ""), ("m", "")],
     ],
 )
 def test_a_name_is_suggested_only_if_it_is_near(name, meant):
-    assert nearest(name, ["minimax", "maskable_ppo", "random"]) == meant
+    assert nearest(name, ["minimax", "maskable_ppo", "random", "trie"]) == meant
 
 
 @pytest.mark.parametrize("name", ["minimax", "self", "trie", "Gambler", "a b", 7])

@@ -14,6 +14,7 @@ from apps.players.gallery import Gallery
 from apps.players.seat import policy_of, seat_of
 from tictactoe_env import Rules, TicTacToeEnv, TicTacToeVectorEnv, make_opponent
 from tictactoe_env import evaluate as evaluate_policy
+from tictactoe_env.called import CALLED
 from tictactoe_env.certificates import certificate
 from tictactoe_env.certificates.runs import MAX_DEPTH, agents_with_runs, run_named
 from tictactoe_env.certificates.trained import trained_names
@@ -22,7 +23,6 @@ from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.exact.tables import TabularPolicy
 from tictactoe_env.opponents import (
     BUILT_IN,
-    CALLED,
     BuiltIn,
     built_in,
     easy_opponent,

@@ -19,8 +19,7 @@ import numpy as np
 if TYPE_CHECKING:
     import argparse
 
-ALIKE = 0.65  # the share of equal letters from which a name may have been meant
-AS_A_WORD = 0.8  # what it counts as that a name is one of the words of the other one
+NEAR = 0.8  # the share of equal letters from which a name may have been meant
 SHORT = 20  # names that an error lists
 OTHERWISE = ("size", "board", "board_size", "shape", "width", "height", "m", "n")
 """Names by which other programs call the sizes of a board."""
@@ -60,10 +59,10 @@ def nearest(name: str, known: Iterable[str]) -> str:
         is_word = wanted in words or spelling in _words(wanted)
         is_short = len(words) > 1 and wanted == "".join(word[0] for word in words)
         alike = difflib.SequenceMatcher(None, wanted, spelling).ratio()
-        return max(alike, AS_A_WORD) if is_word or is_short else alike
+        return max(alike, NEAR) if is_word or is_short else alike
 
     found = max(known, key=likeness, default="")
-    return found if likeness(found) >= ALIKE else ""
+    return found if likeness(found) >= NEAR else ""
 
 
 def _words(name: str) -> list[str]:

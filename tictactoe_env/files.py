@@ -181,6 +181,15 @@ def missing_of(folder: Path, names: Iterable[str] | None = None) -> list[str]:
     return missing
 
 
+def check_files(folder: Path, names: Iterable[str]) -> None:
+    """Check that these files of a folder are as its manifest lists them, if it has one.
+
+    Raises DamagedFileError, which names the first file that was changed.
+    """
+    if (folder / MANIFEST).exists():
+        missing_of(folder, names)
+
+
 def facts_of(path: Path) -> dict[str, Any]:
     """The entry of a file in a manifest."""
     size = check_file(path).st_size

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tictactoe_env.files import MANIFEST, DamagedFileError, missing_of
+from tictactoe_env.files import DamagedFileError, check_files
 from training.files import Saved, read_arrays, write_arrays
 from training.learner import AgentModule, Arrays, BoardPlayer, Learner
 from training.options import BoardConfig, check_unchanged, read_config
@@ -110,8 +110,7 @@ def load(module: AgentModule, folder: Path, **options: Any) -> BoardPlayer:
 
 def load_model(module: AgentModule, folder: Path) -> tuple[BoardConfig, Arrays]:
     """The configuration and the arrays of a saved model. Raises DamagedFileError as `load` does."""
-    if (folder / MANIFEST).exists():
-        missing_of(folder, [MODEL, "model.json", "config.json"])
+    check_files(folder, [MODEL, "model.json", "config.json"])
     model = read_model(folder / MODEL, module.AGENT, module.Config)
     return model.config, model.arrays
 

@@ -31,7 +31,7 @@ from tictactoe_env.certificates.certificate import FILE as CERTIFICATE
 from tictactoe_env.certificates.certificate import write
 from tictactoe_env.certificates.content import Certificate
 from tictactoe_env.certificates.stated import package_versions
-from tictactoe_env.files import MANIFEST, missing_of
+from tictactoe_env.files import MANIFEST, check_files, missing_of
 from training import checkpoint, files, history, kernels, metrics
 from training.checkpoint import BEST, MODEL
 from training.files import LOCK, Saved, write_json
@@ -62,8 +62,7 @@ def read_config_file(folder: Path) -> dict[str, Any]:
 
     Raises FileNotFoundError if there is none, DamagedFileError if it does not describe a run.
     """
-    if (folder / MANIFEST).exists():
-        missing_of(folder, [CONFIG])
+    check_files(folder, [CONFIG])
     return Configuration.read(folder / CONFIG).model_dump(exclude_none=True)
 
 

@@ -25,6 +25,7 @@ from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.exact.proof import Limit, ProofLimitError
 from tictactoe_env.exact.round_robin import payoffs
 from tictactoe_env.exact.tables import tabulate
+from tictactoe_env.files import check_files
 from tictactoe_env.notation import game_text
 from tictactoe_env.policy import Policy
 from tictactoe_env.rules import SIDES, Rules
@@ -70,6 +71,7 @@ def players_of(specs: Mapping[str, str], rules: Rules, most: int | None = None) 
         sides = sides_of(saved["config"])
         load = partial(_player_of_model, path, saved)
         prefix = f"{name} " if len(specs) > 1 else ""
+        check_files(path, [FILE])
         for steps, arrays in evenly(History.read(path / FILE).entries, most):
             policy = policy_in(arrays, rules, load)
             found.append(Player(f"{prefix}{steps:,}", number, policy, sides, steps))

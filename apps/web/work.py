@@ -27,6 +27,7 @@ from tictactoe_env.exact.accuracy import KINDS, Accuracy, GamesAccuracy, games_a
 from tictactoe_env.exact.connect_four import CONNECT_FOUR
 from tictactoe_env.exact.positions import TABULATED
 from tictactoe_env.exact.proof import Limit
+from tictactoe_env.files import check_files
 from tictactoe_env.games.analysis import GameValue, analyse, verdicts
 from tictactoe_env.games.game import Game
 from tictactoe_env.opponents import AGENT, TRAINED, Player
@@ -239,6 +240,7 @@ def growth(entry: Entry) -> list[Json]:
     place = entry.player.place
     if place is None or not (place / METRICS).exists():
         return []
+    check_files(place, [METRICS])
     rows = read_metrics(place / METRICS)
     return [{name: row[name] for name in RESULTS if name in row} for row in rows]
 

@@ -62,10 +62,9 @@ from tictactoe_env.exact.solver import MinimaxPolicy
 from tictactoe_env.exact.tables import TabularPolicy, tabulate
 from tictactoe_env.exact.values import ROUNDING
 from tictactoe_env.files import (
-    MANIFEST,
     DamagedFileError,
+    check_files,
     json_value,
-    missing_of,
     read_file,
     without_repeats,
     write_file,
@@ -463,8 +462,8 @@ def read(path: str | os.PathLike[str]) -> Certificate:
         target /= FILE
     data = read_bytes(target)
     try:
-        if target.name == FILE and (target.parent / MANIFEST).exists():
-            missing_of(target.parent, OF_PLAYER)
+        if target.name == FILE:
+            check_files(target.parent, OF_PLAYER)
         return Certificate.from_json(json_value(data, without_repeats, _finite))
     except DamagedFileError as error:
         raise CertificateError(str(error)) from None

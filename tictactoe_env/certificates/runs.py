@@ -112,7 +112,7 @@ def place_named(text: str, rules: Rules | None) -> Path:
         known = ", ".join(agents_with_runs()) or "none"
         raise ValueError(
             f"no run of {agent!r} with a certificate in {folders} (there: {known}): train one with "
-            f"`python train.py {agent or 'AGENT'}`, in a clone of the repository"
+            "`python train.py AGENT`, in a clone of the repository"
         )
     return place_of(run.file)
 

@@ -12,9 +12,7 @@ import re
 import reprlib
 import sys
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
-from importlib import metadata
 from typing import Any
 
 from tictactoe_env.errors import printable
@@ -158,7 +156,7 @@ def package_versions() -> dict[str, str]:
     """The versions of Python and of the packages that this process has imported."""
     found = {"python": platform.python_version()}
     for package in _PACKAGES:
-        with suppress(metadata.PackageNotFoundError):
-            if package.replace("-", "_") in sys.modules:
-                found[package] = metadata.version(package)
+        module = sys.modules.get(package.replace("-", "_"))
+        if module is not None:
+            found[package] = str(module.__version__)  # of a clone the metadata may be older
     return found

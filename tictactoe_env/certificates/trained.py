@@ -19,6 +19,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from tictactoe_env.called import CALLED, agent_called
 from tictactoe_env.certificates.certificate import policy_in, read, rows_by_text
 from tictactoe_env.certificates.content import Certificate
 from tictactoe_env.certificates.reach import ReachPolicy
@@ -56,9 +57,10 @@ def check_board(name: str, rules: Rules) -> None:
 
 
 def _boards_of(name: str) -> tuple[Rules, ...]:
-    if name not in _boards():
-        raise unknown_name("trained agent", name, _boards())
-    return _boards()[name]
+    boards = _boards().get(agent_called(name))
+    if boards is None:
+        raise unknown_name("trained agent", name, {*_boards(), *CALLED})
+    return boards
 
 
 @cache
@@ -77,7 +79,7 @@ def _boards() -> dict[str, tuple[Rules, ...]]:
 
 @cache
 def trained_policy(name: str, rules: Rules | None = None) -> TabularPolicy | ReachPolicy:
-    """The policy of a name in `trained_names(rules)`; rules: by default its `home_of`."""
+    """The policy of a trained agent; the arguments and the errors are those of `certificate_of`."""
     return policy_in(certificate_of(name, rules))
 
 
@@ -92,7 +94,8 @@ def facts_of(name: str, rules: Rules | None = None) -> Certificate:
 def certificate_of(name: str, rules: Rules | None = None) -> Certificate:
     """The certificate of a trained agent on a board, by default on its `home_of`.
 
-    Raises ValueError for an unknown name, and for a board on which the agent does not play.
+    name: one of `trained_names(rules)`, or one that people call it, such as "gambler". Raises
+    ValueError for an unknown name, and for a board on which the agent does not play.
     """
     rules = rules or home_of(name)
     check_board(name, rules)
@@ -103,7 +106,7 @@ def certificate_of(name: str, rules: Rules | None = None) -> Certificate:
 
 def file_of(name: str, rules: Rules) -> Path:
     """The file of a trained agent on a board."""
-    return FOLDER / f"{name}{ending(rules)}"
+    return FOLDER / f"{agent_called(name)}{ending(rules)}"
 
 
 def ending(rules: Rules) -> str:

@@ -45,6 +45,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 from zipfile import is_zipfile
 
+from tictactoe_env.called import CALLED, agent_called
 from tictactoe_env.errors import unknown_name
 from tictactoe_env.policy import (
     CanonicalPolicy,
@@ -125,21 +126,6 @@ BUILT_IN = {
     ),
 }
 """The players that need no training, by name."""
-CALLED = {
-    "opener": "dqn-duel-first",
-    "centrist": "dqn-duel-centre",
-    "gambler": "dqn-duel-second",
-    "peaceful-planner": "mcts-tictac",
-    "peaceful-bookkeeper": "tabular_q-tictac",
-    "daydreamer": "tictacnet-tictac",
-    "parrot": "trie-tophep",
-    "league-champion": "neuroevolution-dimitars-100",
-    "village-champion": "neuroevolution-dimitars-20",
-    "simple-mind": "neuroevolution-dimitars-linear",
-    "cautious-one": "neuroevolution-dimitars-punished",
-    "patient-pupil": "value_net-learnbyplay",
-}
-"""Trained agents by the names that people call them; "The gambler" is the gambler too."""
 TITLES = {
     "random": "Random player",
     EASY: "Easy opponent",
@@ -330,6 +316,7 @@ def named_player(spec: str | os.PathLike[str], rules: Rules | None = None) -> Pl
     """
     if not isinstance(spec, str):
         return None
+    typed = spec
     spec = id_of(spec)
     if spec in MODELS:
         return Player(spec, AGENT, spec)
@@ -344,7 +331,7 @@ def named_player(spec: str | os.PathLike[str], rules: Rules | None = None) -> Pl
     if rules is not None and is_trained(spec):
         from tictactoe_env.certificates.trained import check_board
 
-        check_board(spec, rules)
+        check_board(typed, rules)
     return None
 
 
@@ -355,7 +342,7 @@ def id_of(name: str) -> str:
     """
     if (foe := foe_of(name)) is not None:
         return RESPONSE_TO + id_of(foe)
-    return CALLED.get(name.lower().removeprefix("the ").replace(" ", "-"), name)
+    return agent_called(name)
 
 
 def foe_of(spec: str | os.PathLike[str]) -> str | None:

@@ -8,14 +8,14 @@ import sys
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 
+from tictactoe_env.called import CALLED
 from tictactoe_env.certificates.certificate import certify
 from tictactoe_env.certificates.content import Certificate
 from tictactoe_env.certificates.stated import name_of
 from tictactoe_env.certificates.trained import facts_of, trained_names
-from tictactoe_env.errors import printable
+from tictactoe_env.errors import in_one_line, printable
 from tictactoe_env.opponents import (
     BUILT_IN,
-    CALLED,
     built_in,
     description,
     id_of,
@@ -102,7 +102,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description="Lists the opponents with their exact strength on 3x3.",
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help="evaluate only these players")
-    names = parser.parse_args(arguments).names
+    names = in_one_line(parser).parse_args(arguments).names
     try:
         print(_strengths(_certified(names)) if names else listed())
     except ValueError as error:
