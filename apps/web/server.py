@@ -41,8 +41,8 @@ HOST = "127.0.0.1"
 ROOM = (
     "Others in this network can play, see your runs and all kept games with the names in them, add "
     "games, from which players such as the apprentice learn, and let this computer work out moves, "
-    "hints and proofs. They cannot change or delete what is kept, start train.py, or see other "
-    "files. Nothing is encrypted."
+    "hints and proofs, and train one network to watch. They cannot change or delete what is kept, "
+    "start train.py, or see other files. Nothing is encrypted."
 )
 MOST_CONNECTIONS = 192  # a browser has 6; macOS gives a program 256 files
 PATIENCE = 5  # seconds for a whole request, or to read LEAST_READ of an answer
