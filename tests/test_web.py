@@ -10,7 +10,9 @@ import re
 import signal
 import socket
 import subprocess
+import urllib.error
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 from time import monotonic, sleep
 from unittest.mock import Mock
 
@@ -563,6 +565,13 @@ def test_the_program_serves_and_ends_cleanly(tmp_path):
         with socket.create_connection(("127.0.0.1", port)) as phone:
             phone.sendall(b"\x16\x03\x01\x02\x00\r\n\r\n")  # it tries https
             assert b"400" in phone.recv(1_000)
-        process.send_signal(signal.SIGINT)
-        assert process.communicate(timeout=60)[1] == ""
-        assert process.returncode == 0
+        slow = json.dumps({**MOVE, "board": LARGE, "agent": "search-seconds=30"})
+        request = urllib.request.Request(f"{address}/api/move", slow.encode(), JSON)
+        with ThreadPoolExecutor() as pool:
+            waiting = pool.submit(urllib.request.urlopen, request)
+            sleep(1)  # it is asked by then
+            process.send_signal(signal.SIGINT)
+            assert process.communicate(timeout=60)[1] == ""
+            assert process.returncode == 0
+            with pytest.raises(urllib.error.HTTPError, match="503"):
+                waiting.result()
