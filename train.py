@@ -180,8 +180,8 @@ def train_all(
     from training.run import Run
 
     console = PipedConsole()
-    if is_watched and not console.is_terminal:
-        raise ValueError("--watch draws in place, which needs a terminal: leave it out")
+    if is_watched and not console.is_interactive:
+        raise ValueError("--watch draws in place, which needs a terminal that can: leave it out")
     first = experiments[0]
     notice = ""
     if folder is None:

@@ -110,9 +110,12 @@ def test_a_watched_training_learns_the_same_and_is_seen_until_nobody_can_beat_it
     text = "\n".join(seen)
     assert re.search("(?s)this game beats it as X: .*this game beats it as O: ", text)
     assert seen[-1].endswith("nobody can beat it")
-    with pytest.raises(SystemExit):
-        train.main(["tabular_q", "--watch"])
-    assert "--watch" in capsys.readouterr().err
+    for is_terminal in ("", "1"):  # and then one that cannot move its cursor
+        monkeypatch.setenv("FORCE_COLOR", is_terminal)
+        monkeypatch.setenv("TERM", "dumb")
+        with pytest.raises(SystemExit):
+            train.main(["tabular_q", "--watch"])
+        assert "--watch" in capsys.readouterr().err
 
 
 def test_results_are_described_in_per_cent_with_what_is_proven():

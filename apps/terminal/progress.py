@@ -81,7 +81,7 @@ class Display:
         self._bar = Progress(title, BarColumn(None), count, TimeElapsedColumn(), console=console)
         self._task = self._bar.add_task(printable(name), total=total, completed=done)
         self._live: Live | None = None
-        if console.is_terminal and is_live:
+        if console.is_interactive and is_live:
             self._live = Live(self._bar, console=console, refresh_per_second=8)
             self._live.start()
 

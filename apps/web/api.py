@@ -94,6 +94,11 @@ class Api:
         run = partial(self.processes.run, is_known=is_known)
         return from_thread.run(run, function, *asked)
 
+    def end(self) -> None:
+        """End all that is computed in processes."""
+        self.processes.end()
+        self.live.kill()
+
     # --- agents -----------------------------------------------------------------------------------
 
     def agents(self) -> Json:

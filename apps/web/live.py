@@ -109,6 +109,11 @@ class LiveTraining:
         self.end()
         raise BusyError("the process that trained this has ended: begin anew")
 
+    def kill(self) -> None:
+        """End the process; who waits for its answer notices that."""
+        if self._process is not None:
+            self._process.kill()
+
     def end(self) -> None:
         """End the training, if there is one."""
         if self._process is not None:

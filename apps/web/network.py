@@ -35,9 +35,9 @@ def plain(name: str) -> str:
 
 
 def name_in(host: str) -> str:
-    """The name in a `Host` header, as `plain` writes it; "" for one that is malformed."""
+    """The name in a `Host` header, in small letters; "" for one that is malformed."""
     found = HOST_HEADER.fullmatch(host)
-    return plain(found[1]) if found else ""
+    return found[1].strip("[]").lower() if found else ""
 
 
 def is_local(name: str) -> bool:

@@ -81,7 +81,7 @@ HANDLERS: dict[Any, Any] = {
 def is_called(request: Request) -> bool:
     """True if a request calls this server by one of its names, or by the address it was sent to."""
     address, _ = request.scope["server"]
-    name = network.name_in(request.headers.get("host", ""))
+    name = network.plain(network.name_in(request.headers.get("host", "")))
     return name == network.plain(address) or name in request.app.state.names
 
 
@@ -94,16 +94,17 @@ def is_strange(request: Request) -> bool:
     send neither.
 
     `Sec-Fetch-Site` is sent to servers on the browser's own computer only, since this one has no
-    https. In a network the page names itself in `Referer` therefore, where it sends no `Origin`,
-    and a program has to send either.
+    https, and not by each of its names, such as [::ffff:127.0.0.1]. Under a name not in LOOPBACK
+    the page names itself in `Referer` therefore, where it sends no `Origin`, and a program has to
+    send either.
     """
     own = own_origin(request)
     sent = request.headers
     site = sent.get("sec-fetch-site")
-    if "origin" in sent or site is not None or request.method not in ("GET", "HEAD"):
+    if "origin" in sent or site is not None:
         return sent.get("origin", own).lower() != own or site not in (None, "same-origin", "none")
     is_from_page = sent.get("referer", "").lower().startswith(f"{own}/")
-    return not (is_from_page or network.is_local(network.name_in(sent["host"])))
+    return not (is_from_page or network.name_in(sent["host"]) in network.LOOPBACK)
 
 
 def own_origin(request: Request) -> str:

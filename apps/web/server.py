@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager, suppress
 from math import inf
 from pathlib import Path
+from socket import socket
 from typing import Any
 
 import h11
@@ -79,6 +80,7 @@ def application(
     app.state.names = names
     further = [] if board is None else [board]
     api = Api(store, gallery or Gallery(), processes or Processes(), further, shared)
+    app.state.end = api.end
     for method, path, endpoint in (
         ("POST", "/api/move", api.move),
         ("POST", "/api/analysis", api.analysis),
@@ -191,6 +193,16 @@ def one_too_many(connections: Collection[Any]) -> Connection:
     return min(of_most, key=lambda one: one.deadline.when() if one.deadline else inf)
 
 
+class Server(uvicorn.Server):
+    """A server that does not wait for heavy work when it ends."""
+
+    async def shutdown(self, sockets: list[socket] | None = None) -> None:
+        """Answer what is asked now, and close all connections."""
+        app: Any = self.config.app
+        app.state.end()
+        await super().shutdown(sockets)
+
+
 def settings(app: FastAPI) -> uvicorn.Config:
     """The settings of uvicorn for the application."""
     return uvicorn.Config(
@@ -236,4 +248,4 @@ def serve(store: Path, port: int, board: Rules | None = None, host: str = HOST) 
         app = application(opened, board=board, names=names, shared=[*others, ""][0])
         sys.setswitchinterval(0.0005)  # seconds a quick answer waits for a thread that searches
         with suppress(KeyboardInterrupt):
-            uvicorn.Server(settings(app)).run(sockets=[listening])
+            Server(settings(app)).run(sockets=[listening])

@@ -17,7 +17,7 @@ from weakref import WeakValueDictionary
 
 import anyio
 import numpy as np
-from anyio import CapacityLimiter
+from anyio import CancelScope, CapacityLimiter
 
 from apps.players.gallery import Entry
 from apps.players.rounds import played, players_of
@@ -77,6 +77,12 @@ class Processes:
         self.seconds = seconds
         self._limiter = CapacityLimiter(at_once)
         self._of_address: WeakValueDictionary[str, CapacityLimiter] = WeakValueDictionary()
+        self._calls: set[CancelScope] = set()
+
+    def end(self) -> None:
+        """End all calls with a BusyError, since the server ends."""
+        for call in self._calls:
+            call.cancel()
 
     async def run(
         self,
@@ -91,6 +97,20 @@ class Processes:
         Raises BusyError if too many calls wait already or the process dies, for example for lack of
         memory; TooSlowError if the call takes too long, and ends the process.
         """
+        with CancelScope() as call:
+            self._calls.add(call)
+            try:
+                return await self._run(function, arguments, is_known)
+            finally:
+                self._calls.remove(call)
+        raise BusyError("the server ends")
+
+    async def _run(
+        self,
+        function: Callable[..., Any],
+        arguments: tuple[Any, ...],
+        is_known: Callable[[], bool],
+    ) -> Any:
         of_address = self._of_address.setdefault(ASKING.get(), CapacityLimiter(self.each))
         if of_address.statistics().tasks_waiting >= self.waiting:
             raise BusyError(f"{self.waiting} requests are waiting already: try again in a second")

@@ -3,7 +3,7 @@
 import * as data from "./data.js";
 import { fill, html } from "./dom.js";
 
-const ONLY_HERE = /^(?:localhost|127\.|\[::1\]|$)/; // the names of this computer, and of a file on it
+const ONLY_HERE = /^(?:localhost|127\.|0\.0\.0\.0|\[::1?\]|$)/; // the names of this computer, and of a file on it
 
 /**
  * A box that is closed at first. link(): the address, asked for when the box is opened. shared: the
