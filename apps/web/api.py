@@ -35,6 +35,7 @@ from tictactoe_env.opponents import easy_opponent
 from tictactoe_env.rules import Rules
 
 MOST_NAMES = 1_000  # of players that a search finds
+MOST_KEPT = 1_000  # proofs of players
 MOST_LETTERS = 1_000  # of a text that is drawn as a code
 SUMMARY = (
     "id",
@@ -120,18 +121,14 @@ class Api:
         """
         entry = self.gallery.entry(id)
         key = entry.sha256 or entry.id
-
-        def is_known() -> bool:
-            return key in self.proofs
-
-        if not is_known():
+        found = self.proofs.get(key)
+        if found is None:
             try:
-                found = self.run(True, work.proven, entry, is_known=is_known)
+                found = self.run(True, work.proven, entry, is_known=lambda: key in self.proofs)
             except (ValueError, TooSlowError) as error:
                 found = {"certificate": None, "reason": str(error)[:500]}
-            if not is_known():
-                self.proofs[key] = found
-        return {**described(entry), **self.proofs[key]}
+            found = kept(self.proofs, key, found)
+        return {**described(entry), **found}
 
     def accuracy(self, id: str) -> Json:
         """The accuracy of an agent's moves on 6x7 with gravity: see `exact.accuracy`.
@@ -139,7 +136,7 @@ class Api:
         Each request plays games of one more kind, which takes seconds, until none is `left`.
         """
         entry = self.gallery.entry(id)
-        known = self.accuracies.setdefault(entry.sha256 or entry.id, {})
+        known = kept(self.accuracies, entry.sha256 or entry.id, {})
         player = self.gallery.player(id, CONNECT_FOUR)
         before = dict(known)
         games = self.run(
@@ -284,6 +281,17 @@ class Api:
             return teach((seat.pupil for seat in seats if seat.pupil), game)
         except ValueError as error:  # the game itself is kept
             return {"learning": f"has failed: {error}"[:300]}
+
+
+def kept(known: dict[str, dict[str, Any]], key: str, found: dict[str, Any]) -> dict[str, Any]:
+    """What is kept by this key, and what was found from now on if that is nothing.
+
+    Of more than MOST_KEPT the oldest one is forgotten.
+    """
+    found = known.setdefault(key, found)
+    if len(known) > MOST_KEPT:
+        known.pop(next(iter(known)), None)
+    return found
 
 
 def groups() -> list[Json]:
