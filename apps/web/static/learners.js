@@ -56,6 +56,7 @@ class Remote {
   async ask(moves, further) {
     const { id, instead_of, seed, signal } = this;
     const found = await data.train({ id, instead_of, seed, moves, further }, signal);
+    if (found.steps < this.count) throw new Error("The server no longer has this training, and would begin anew.");
     this.count = found.steps;
     this.cells = new Map(UNFINISHED.map((position, n) => [position, Number(found.cells[n])]));
     return found.probs && found.probs.map(shareNote);
