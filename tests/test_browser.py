@@ -759,6 +759,22 @@ def test_a_server_trains_a_network_while_one_watches(open_page):
     says(page, "How likely it makes each move as O", ".caption")
     assert len(written(page, ".value.chance")) == 8
 
+    def after(steps):
+        def changed(route):
+            answer = route.fetch()
+            route.fulfill(response=answer, json={**answer.json(), "steps": steps})
+
+        page.route("**/api/training", changed)
+
+    after(401_408)  # moves; the server trains no further
+    field(page, "Speed").select_option("15")
+    button(page, "Go on").click()
+    says(page, "Its training ends here, after 401,408 moves", ".note")
+    expect(button(page, "Again")).to_be_visible()
+    after(0)  # it has begun anew, since nobody asked for a while
+    cell(page, "a1").click()
+    says(page, "no longer has this training", ".note")
+
 
 # --- 11. every page -------------------------------------------------------------------------------
 

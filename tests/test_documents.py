@@ -116,6 +116,8 @@ def no_text(text):
             yield from filter(OF_THE_SITE.match, token.content.split("\n")[1:])
         elif token.type == "heading_open" and token.markup in ("-", "="):
             yield lines[last - 1]
+        elif token.attrGet("start"):  # a list that begins with another number than 1
+            yield lines[first]
         elif is_announced or token.content.startswith("<!--"):
             continue
         elif first in ends and token.type in BLOCKS:

@@ -23,7 +23,7 @@ from tictactoe_env.rules import Rules, game_state
 MOST_STEPS = 400_000  # of a training; nearly all are unbeatable before the half of them
 WAIT_SECONDS = 5.0  # for another request of the same page
 ROOM_SECONDS = 5.0  # after which a training that is not asked for makes room for another one
-IDLE_SECONDS = 60.0  # after which it ends in any case
+IDLE_SECONDS = 300.0  # after which it ends in any case; a class talks between two checks
 ANSWER_SECONDS = 60.0  # the first answer needs some, to import torch
 
 

@@ -112,7 +112,8 @@ class Learn {
   /** Begin anew, with nothing learned. name: of the learner. True if it was not left meanwhile. */
   async begin(name, seed) {
     this.turn = null;
-    Object.assign(this, { name, seed, rows: [], judged: null, kind: this.learners[name] });
+    Object.assign(this, { name, seed, rows: [], judged: null, isSpent: false });
+    this.kind = this.learners[name];
     this.learner = this.kind.make(seed, this.asking.signal);
     this.choice.value = name;
     fill(this.story, this.kind.story);
@@ -125,7 +126,7 @@ class Learn {
   }
 
   async start() {
-    if (this.isProven) return this.restart(this.name, this.seed);
+    if (this.isOver) return this.restart(this.name, this.seed);
     if (!this.judged || !positionAfter(this.moves).turn) await this.look([]);
     announce("It learns.");
     await this.run();
@@ -141,16 +142,16 @@ class Learn {
     if (this.judged) this.show();
   }
 
-  /** Learn from check to check until nobody can beat it, or until somebody stops it. */
+  /** Learn from check to check until nobody can beat it, until its training ends, or until somebody stops it. */
   async run() {
     const turn = (this.turn = {});
-    while (turn === this.turn && !this.isProven) {
+    while (turn === this.turn && !this.isOver) {
       const begun = performance.now();
       const [moves, before] = [this.moves, this.learner.count];
       const notes = await this.asked(this.learner.advance(moves));
       if (turn !== this.turn) return;
       if (moves === this.moves) this.notes = notes;
-      if (this.learner.count === before) break; // the server trains it no longer
+      this.isSpent = this.learner.count === before; // the server trains it no longer
       this.show();
       do await new Promise(requestAnimationFrame); // none come while nobody sees the page
       while (performance.now() < begun + Number(this.speed.value));
@@ -225,16 +226,19 @@ class Learn {
     return this.judged !== null && SIDES.every((side) => !this.judged[side].line);
   }
 
+  get isOver() {
+    return this.isProven || this.isSpent;
+  }
+
   show() {
     if (this.learner.count !== this.rows.at(-1)?.steps) this.judge();
-    const { judged, isProven, kind, learner, moves, rows } = this;
+    const { judged, isProven, kind, moves, rows } = this;
     const { turn, result, ended } = gameState(moves, BOARD);
     const beaten = SIDES.filter((side) => judged[side].line);
-    const count = `${learner.count.toLocaleString("en")} ${kind.unit}`;
     const verdict = isProven ? "✓ Nobody can beat it" : `✗ Can be beaten as ${beaten.join(" and ")}`;
     this.status.className = isProven ? "status proven" : "status";
     fill(this.status, verdict);
-    fill(this.note, isProven ? `Proven after ${count}` : `${kind.name} after ${count}`);
+    fill(this.note, this.progress);
     this.board.show({ moves, open: Boolean(turn), notes: this.notes });
     fill(this.caption, turn ? kind.caption(turn) : capital(endText(result, ended)));
     fill(this.plot, lossPlot(rows, SIDES, kind.unit, kind.end));
@@ -243,10 +247,18 @@ class Learn {
     this.emptyButton.hidden = moves.length === 0;
   }
 
+  /** How much it has learned from. */
+  get progress() {
+    const count = `${this.learner.count.toLocaleString("en")} ${this.kind.unit}`;
+    if (this.isProven) return `Proven after ${count}`;
+    if (this.isSpent) return `Its training ends here, after ${count}. Try another seed`;
+    return `${this.kind.name} after ${count}`;
+  }
+
   /** What the main button does. */
   get nextStep() {
     if (this.turn) return "Pause";
-    if (this.isProven) return "Again";
+    if (this.isOver) return "Again";
     return this.rows.length > 1 ? "Go on" : "Start";
   }
 

@@ -56,8 +56,10 @@ class Remote {
   async ask(moves, further) {
     const { id, instead_of, seed, signal } = this;
     const found = await data.train({ id, instead_of, seed, moves, further }, signal);
+    const isLost = found.steps < this.count;
     this.count = found.steps;
     this.cells = new Map(UNFINISHED.map((position, n) => [position, Number(found.cells[n])]));
+    if (isLost) throw new Error("The server no longer has this training, and begins anew.");
     return found.probs && found.probs.map(shareNote);
   }
 
