@@ -74,7 +74,7 @@ GROUPS = {
     ),
     "perfect": Group(
         "Perfect play",
-        "They calculate every game to its end, or have a proven move as X. Nobody can beat that.",
+        "They calculate every game to its end, or have a proven move as X.",
         ("connect-four-x", "minimax-ties=fastest", "minimax", "minimax-first", "search"),
     ),
     "proven": Group(
