@@ -73,7 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"{_PROGRAM}: {printable(error)}", file=sys.stderr)
         return 2
     if given.opponent is None:
-        print(f"For another opponent: --opponent NAME. {_OPPONENTS} lists the names.")
+        print(f"For others: --opponent NAME, as {_OPPONENTS} lists them.")
     known = name if title_of(name) == name else f"{title_of(name)} ({name})"
     print(f"You are {given.side} against {printable(known)} on {rules}. X moves first.")
     try:
