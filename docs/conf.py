@@ -40,7 +40,8 @@ html_theme_options = {
     "top_of_page_buttons": ["view"],
 }
 if note := packaging_facts.unreleased_note():  # above every page, until README.md has it no more
-    html_theme_options["announcement"] = re.sub("`(.+?)`", r"<code>\1</code>", note)
+    linked = re.sub(r"\[(.+?)\]\((.+?)\)", r'<a href="\2">\1</a>', note)
+    html_theme_options["announcement"] = re.sub("`(.+?)`", r"<code>\1</code>", linked)
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 4
 nitpicky = True

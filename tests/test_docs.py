@@ -52,5 +52,6 @@ def test_a_page_has_the_part_that_is_made_from_the_package(conf, name):
 
 def test_each_page_says_how_to_install_the_package_for_as_long_as_the_readme_does(conf):
     note = re.sub(r"</?code>", "`", conf.html_theme_options.get("announcement", ""))
+    note = re.sub(r'<a href="(.+?)">(.+?)</a>', r"[\2](\1)", note)
     assert note == packaging_facts.unreleased_note()
     assert ("pip install ." in note) == ("<!-- unreleased" in packaging_facts.read("README.md"))

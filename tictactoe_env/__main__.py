@@ -73,7 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"{_PROGRAM}: {printable(error)}", file=sys.stderr)
         return 2
     if given.opponent is None:
-        print(f"An easy opponent; {_OPPONENTS} lists others for --opponent.")
+        print(f"For others: --opponent NAME, as {_OPPONENTS} lists them.")
     known = name if title_of(name) == name else f"{title_of(name)} ({name})"
     print(f"You are {given.side} against {printable(known)} on {rules}. X moves first.")
     try:

@@ -300,8 +300,9 @@ def _policy_of(player: Any, rules: Rules, deterministic: bool) -> Policy:
             return PredictPolicy(player, rules, deterministic)
     got = f"{player!r} of type {type(player).__name__}"
     raise ValueError(
-        f"a player must have probs(boards) or predict(observation), got {got}; make_opponent makes "
-        "one from a name"
+        f"a player must have probs(boards) or predict(observation), got {got}; "
+        "make_opponent(name, rules) makes one from a name, FunctionPolicy(function, rules) from a "
+        "function"
     )
 
 

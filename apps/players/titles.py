@@ -74,12 +74,12 @@ GROUPS = {
     ),
     "perfect": Group(
         "Perfect play",
-        "They calculate every game to its end, or have a proven move for it. Nobody can beat them.",
+        "They calculate every game to its end, or have a proven move as X.",
         ("connect-four-x", "minimax-ties=fastest", "minimax", "minimax-first", "search"),
     ),
     "proven": Group(
         "Trained, proven unbeatable",
-        "They have learned to play, and come with the program. No line of play beats them.",
+        "They come with the program. Nobody beats them on a side that they have learned to play.",
     ),
     "beatable": Group(
         "Trained, can be beaten", "Trained, but somebody can beat them: find out how."

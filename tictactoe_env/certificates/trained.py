@@ -53,7 +53,7 @@ def check_board(name: str, rules: Rules) -> None:
     """Raise ValueError for an unknown agent, and for a board on which it does not play."""
     if rules not in _boards_of(name):
         boards = boards_of(name)
-        raise ValueError(f"{name} plays on {boards}, not on {rules}: name a run of your own")
+        raise ValueError(f"{name} plays on {boards}, not on {rules}: name another player")
 
 
 def _boards_of(name: str) -> tuple[Rules, ...]:

@@ -72,7 +72,8 @@ class Learn {
         </section>
         <section class="panel" aria-label="Its losses">
           <div class="box losses">
-            <p class="about">Games lost against random moves, counted and not sampled</p>
+            <p class="about">Games lost against random moves, counted and not sampled; on the small boards
+              after each first move of the opponent</p>
             <p class="curves">${SIDES.map((side) => this.sides[side].legend)}</p>
             ${this.plot}
           </div>
@@ -294,5 +295,5 @@ class Learn {
 
 /** How a network can be watched too. */
 const elsewhere = () => html`
-  From a clone of the project with Stable-Baselines3 (<code>pip install "tictactoe-env[sb3]"</code>),
+  In a clone of the project with Stable-Baselines3 (<code>pip install -e ".[sb3]"</code>),
   <code>python play.py --web</code> shows a neural network learn here too.`;

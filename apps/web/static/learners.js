@@ -23,7 +23,7 @@ class Local {
   }
 
   async advance(moves) {
-    const goal = Math.ceil(this.count * GROWTH) || 1;
+    const goal = Math.max(this.count + 5, Math.ceil(this.count * GROWTH));
     while (this.count < goal) this.learner.play();
     return this.look(moves);
   }
