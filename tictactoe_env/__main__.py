@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 
 from tictactoe_env.certificates.trained import home_of, trained_names
-from tictactoe_env.errors import in_one_line, printable, whole_number
+from tictactoe_env.errors import in_one_line, printable, run_program, whole_number
 from tictactoe_env.games.game import PERSON, Participant
 from tictactoe_env.notation import parse_size
 from tictactoe_env.opponents import (
@@ -72,10 +72,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ValueError as error:
         print(f"{_PROGRAM}: {printable(error)}", file=sys.stderr)
         return 2
-    if given.opponent is None:
-        print(f"For others: --opponent NAME, as {_OPPONENTS} lists them.")
     known = name if title_of(name) == name else f"{title_of(name)} ({name})"
     print(f"You are {given.side} against {printable(known)} on {rules}. X moves first.")
+    if given.opponent is None:
+        print(f"Other opponents: --opponent NAME, as {_OPPONENTS} lists them.")
     try:
         session.play_all(games, seed)
     except (EOFError, KeyboardInterrupt) as end:
@@ -85,4 +85,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_program(main)

@@ -10,8 +10,10 @@ from __future__ import annotations
 import difflib
 import math
 import operator
+import os
 import re
-from collections.abc import Collection, Iterable
+import sys
+from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -150,3 +152,14 @@ def in_one_line(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
 
     parser.error = error  # type: ignore[method-assign]
     return parser
+
+
+def run_program(main: Callable[[], int]) -> NoReturn:
+    """End with the exit code of `main`, or with 0 if nobody reads on, such as after `| head`."""
+    try:
+        code = main()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    sys.exit(code)

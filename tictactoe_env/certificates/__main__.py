@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from tictactoe_env.certificates.certificate import VERIFIED, read, verify
 from tictactoe_env.certificates.content import Certificate
-from tictactoe_env.errors import in_one_line, printable
+from tictactoe_env.errors import in_one_line, printable, run_program
 from tictactoe_env.exact.proof import Limit, ProofLimitError
 
 
@@ -86,4 +86,4 @@ def refuse(why: str) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_program(main)

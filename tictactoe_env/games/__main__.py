@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from tictactoe_env.errors import in_one_line, printable
+from tictactoe_env.errors import in_one_line, printable, run_program
 from tictactoe_env.games.game import json_text
 from tictactoe_env.games.store import GameStore, read_games
 from tictactoe_env.notation import parse_size
@@ -58,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             else:
                 print(f"{printable(given.file)}: none of {store.check():,} games is damaged")
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # such as `| head`
+        raise
     except (ValueError, OSError) as error:
         print(f"{parser.prog}: {printable(error)}", file=sys.stderr)
         return 1
@@ -83,4 +82,4 @@ def _import(given: argparse.Namespace, program: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_program(main)

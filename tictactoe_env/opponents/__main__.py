@@ -13,7 +13,7 @@ from tictactoe_env.certificates.certificate import certify
 from tictactoe_env.certificates.content import Certificate
 from tictactoe_env.certificates.stated import name_of
 from tictactoe_env.certificates.trained import facts_of, trained_names
-from tictactoe_env.errors import in_one_line, printable
+from tictactoe_env.errors import in_one_line, printable, run_program
 from tictactoe_env.opponents import (
     BUILT_IN,
     built_in,
@@ -112,4 +112,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_program(main)

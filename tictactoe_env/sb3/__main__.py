@@ -11,7 +11,7 @@ from shlex import join
 
 from tictactoe_env.certificates.certificate import certify, write
 from tictactoe_env.certificates.stated import name_of
-from tictactoe_env.errors import in_one_line, printable
+from tictactoe_env.errors import in_one_line, printable, run_program
 from tictactoe_env.exact.evaluation import evaluate
 from tictactoe_env.exact.proof import Limit
 from tictactoe_env.notation import parse_size
@@ -62,6 +62,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(evaluate(policy, limit=limit))
         if given.certificate:
             write(certify(policy, name_of(given.file.name), limit=limit), given.certificate)
+    except BrokenPipeError:
+        raise
     except (ValueError, OSError) as error:
         print(f"{_PROGRAM}: {printable(error)}", file=sys.stderr)
         return 1
@@ -69,4 +71,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_program(main)
