@@ -21,7 +21,7 @@ import numpy as np
 if TYPE_CHECKING:
     import argparse
 
-NEAR = 0.8  # the share of equal letters from which a name may have been meant
+NEAR = 0.77  # the share of equal letters from which a name may have been meant
 SHORT = 20  # names that an error lists
 OTHERWISE = ("size", "board", "board_size", "shape", "width", "height", "m", "n")
 """Names by which other programs call the sizes of a board."""
