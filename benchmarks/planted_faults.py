@@ -1,6 +1,6 @@
 """Faults planted in correct algorithms, and what exact losses, wins and samples notice of them.
 
-    python -m benchmarks.planted_faults          # tables of docs/learning_test.md
+    python -m benchmarks.planted_faults          # figures of docs/learning_test.md
     python -m benchmarks.planted_faults --only DQN --seeds 1 --correct 2
 
 Real projects had these faults; see the page. They are planted in MaskablePPO of sb3-contrib and in
