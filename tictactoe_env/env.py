@@ -87,7 +87,7 @@ class TicTacToeEnv(BaseEnv, gym.Env[NDArray[Any], np.int64]):
     ## Arguments
     - `opponent` (`"random"`), one of:
       - a name such as `random`, `minimax-slip=0.1` or, on 3x3, `dqn`, or a saved run such as
-        `runs/dqn-0`. `python -m tictactoe_env.opponents` lists those of the package;
+        `runs/dqn-0`;
       - `self` or `best-response`, see Self-play below;
       - an object with `probs(boards)`, or with Stable-Baselines3's `predict`, whose best moves are
         played. A frozen copy of it plays, so it may learn on. What can't be frozen is refused: see
@@ -124,14 +124,13 @@ class TicTacToeEnv(BaseEnv, gym.Env[NDArray[Any], np.int64]):
     `oldest`, a `random` one, or (`mixed`) either of these with equal probability.
 
     The opponent `"best-response"` plays the exact best reply to the best moves of the newest
-    snapshot. On more than 12 cells it plays as the snapshot in the positions to which these moves
-    can't lead.
+    snapshot.
 
     ## Symmetry
     A board and its turned and mirrored images are the same game. With `symmetric=True` the learner
-    sees only one of these images: on 3x3 that's 765 boards instead of 5,478. Observation and mask
-    show that image, and an action is a cell of it. Everything else stays on the real board. A
-    network that learned so has to be evaluated so: `evaluate(policy, symmetric=True)`.
+    sees only one of these images. Observation and mask show that image, and an action is a cell of
+    it. Everything else stays on the real board. A network that learned so has to be evaluated so:
+    `evaluate(policy, symmetric=True)`.
 
     ## Both sides
     With `opponent=None` each step is one move, by X and O in turn. `info["side"]` is the side to
@@ -145,11 +144,6 @@ class TicTacToeEnv(BaseEnv, gym.Env[NDArray[Any], np.int64]):
     - `board`: the board to start from, such as "X.O/.X./...".
 
     The same seed gives the same games for the same actions.
-
-    ## Errors
-    - `ValueError` for wrong arguments, options and actions.
-    - `IllegalMoveError` (a `ValueError`) for a taken cell, with `illegal="raise"`.
-    - `gymnasium.error.ResetNeeded` for a step before the first reset or after the end of the game.
 
     ## Ids
     `tictactoe_env/TicTacToe-v0` has all of these arguments. `tictactoe_env/ConnectFour-v0` has 6
