@@ -35,15 +35,20 @@ def unknown_name(
     where: how to see them, in place of a long list. meant: what is suggested in place of a near
     name.
     """
+    return ValueError(f"unknown {what} {name!r}{_known(str(name), known, where, meant)}")
+
+
+def _known(name: str, known: Iterable[str], where: str = "", meant: str = "") -> str:
+    """The end of an error about an unknown name: a near one, and all of them."""
     known = sorted(known)
-    near = nearest(str(name), known)
+    near = nearest(name, known)
     if near and not meant:
         meant = repr(near)
     guess = f"; did you mean {meant}?" if meant else ""
     listed = f"known: {', '.join(known) or 'none'}"
     if where and len(known) > SHORT:
         listed = where
-    return ValueError(f"unknown {what} {name!r}{guess} ({listed})")
+    return f"{guess} ({listed})"
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
@@ -75,12 +80,14 @@ def _words(name: str) -> list[str]:
 def check_arguments(function: str, given: Iterable[str], known: Collection[str]) -> None:
     """Raise TypeError for the first name that is no keyword argument of a function.
 
-    For a function that hands on what it is given, so that Python would name another one.
+    For a function that hands on what it is given, so that Python would name another one. The words
+    are those of Python: libraries look for them, and then leave out what they have added.
     """
     for name in given:
         if name not in known:
             meant = "rows, cols and k" if name in OTHERWISE and "rows" in known else ""
-            raise TypeError(str(unknown_name(f"argument of {function}", name, known, meant=meant)))
+            rest = _known(name, known, meant=meant)
+            raise TypeError(f"{function}() got an unexpected keyword argument {name!r}{rest}")
 
 
 def one_of(what: str, value: Any, choices: Collection[str]) -> str:
