@@ -11,6 +11,7 @@ import sys
 import time
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from http.client import HTTPConnection
 from typing import Annotated
 from urllib.parse import urlsplit
@@ -88,12 +89,14 @@ def check(
     think: Annotated[float, Parameter(help="mean seconds before a move")] = 2.0,
 ) -> int:
     """Let phones play at once, print how long answers take, and how many are refused."""
-    rules = Rules(*parse_size(board).to_json().values(), gravity=gravity)
+    rules = replace(parse_size(board), gravity=gravity)
     room = [Phone(page.rstrip("/"), seed) for seed in range(phones)]
     with ThreadPoolExecutor(phones) as pool:
         list(pool.map(lambda phone: phone.play(rules, agent, think), room))
     for name in ("page", "proof", "truth", "move", "verdicts"):
         seconds = np.concatenate([phone.found[name] for phone in room])
+        if not seconds.size:  # all was refused before
+            continue
         median, most = np.median(seconds), seconds.max()
         print(f"{name:9} {len(seconds):5} answers, median {median:.3f} s, slowest {most:.3f} s")
     refused = [text for phone in room for text in phone.refused]

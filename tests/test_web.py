@@ -34,6 +34,7 @@ from apps.players.gallery import Gallery
 from apps.web import api, demo, network, server, work
 from apps.web.live import LiveTraining, Question
 from apps.web.work import BusyError, Processes
+from benchmarks import phones
 from tictactoe_env.certificates.certificate import certify, read, write
 from tictactoe_env.exact.positions import positions_of
 from tictactoe_env.games.game import Game, Participant
@@ -558,6 +559,7 @@ def test_the_program_serves_and_ends_cleanly(tmp_path):
             assert json.load(answer)["cell"] == 4
         with urllib.request.urlopen(f"{address}/api/agents/minimax") as answer:
             assert json.load(answer)["certificate"]["unbeatable"]  # proven in another process
+        assert phones.check(address, phones=2, think=0) == 0
         port = address.rpartition(":")[2]
         for other, host in ((port, server.HOST), ("203.0.113.7", "203.0.113.7"), ("''", "")):
             with refuses(other):
@@ -575,3 +577,4 @@ def test_the_program_serves_and_ends_cleanly(tmp_path):
             assert process.returncode == 0
             with pytest.raises(urllib.error.HTTPError, match="503"):
                 waiting.result()
+    assert phones.check(address, phones=2, think=0) == 1  # nobody answers now

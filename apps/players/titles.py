@@ -106,11 +106,12 @@ SENTENCES = {
 """What people are told of some; of all others what the table of opponents says."""
 WITH_OPTIONS = {"minimax": "Perfect play", "search": "Search", "mcts": "Tree search"}
 NAMES = {
+    **TITLES,
     PERSON: "a person",
     LEARNER_ID: "Your apprentice",
     "connect-four-x": "Connect Four, won as X",
 }
-"""Titles of others: a person, the learner, and a strategy."""
+"""Titles by id; those of other players are made of what is known of them."""
 
 
 def title_of(id: str, stated: Stated | None = None) -> str:
@@ -118,8 +119,8 @@ def title_of(id: str, stated: Stated | None = None) -> str:
 
     stated: what the certificate of a run or a trained agent states: its preset and its seed.
     """
-    if id in NAMES or id in TITLES:
-        return NAMES.get(id) or TITLES[id]
+    if id in NAMES:
+        return NAMES[id]
     if is_trained(id):
         stated = replace(facts_of(id).stated, seed=None)
     if stated is not None:
