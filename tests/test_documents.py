@@ -129,6 +129,16 @@ def test_no_line_of_a_paragraph_turns_into_a_list_a_heading_or_the_like(path):
     assert [line for text in texts(path) for line in no_text(text)] == []
 
 
+TURNED = ("1. So", "1) So", "- 5", "+ 3", "* 2", "# 1", "> 5", "---", "===", "***", "_ _ _", "```")
+TURNED += ("~~~", "<div>", "% 5", "+++", "(so)=")
+
+
+@pytest.mark.parametrize("line", TURNED)
+def test_such_a_line_is_found(line):
+    assert [*no_text(f"Five and\n{line}\n\nThe end.")] == [line]
+    assert [*no_text(f"Five and {line}\n\nThe end.")] == []
+
+
 FENCE = re.compile(r"^```bash\n(.*?)^```", re.DOTALL | re.MULTILINE)
 COMMAND = re.compile(r"^(?:\.venv/bin/)?python3? (train\.py|evaluate\.py|play\.py|-m [\w.]+) (.+)")
 PLACEHOLDERS = {"AGENT", "NAME", "RUN", "N", "FILE", "monte_carlo"}
