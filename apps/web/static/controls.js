@@ -1,4 +1,4 @@
-// The buttons below the board of a game, and the speed of one that is only watched.
+// The buttons below the board of a game, and the speed of what is only watched.
 
 import { fill, html, icon } from "./dom.js";
 import { memory } from "./memory.js";
@@ -8,6 +8,21 @@ const SPEED = 700; // milliseconds for a move, until somebody changes it
 
 const button = (text, onclick, kind = "") =>
   html`<button type="button" class=${kind} @click=${onclick}>${text}</button>`;
+
+/**
+ * A choice of the speed, which is remembered under a name. speeds: [milliseconds, text] of each.
+ * usual: the milliseconds until somebody changes them. changed(): called after that.
+ */
+export function speedChoice(name, speeds, usual, changed = () => {}) {
+  const chosen = Number(memory.get(name, usual));
+  const option = ([value, text]) => html`<option value=${value} selected=${value === chosen}>${text}</option>`;
+  const change = () => {
+    memory.set(name, Number(select.value));
+    changed();
+  };
+  const select = html`<select aria-label="Speed" @change=${change}>${speeds.map(option)}</select>`;
+  return select;
+}
 
 export class Controls {
   /** on: {again, undo, hint, resign, pause, step, link, endless(isOn)}, called by a person. */

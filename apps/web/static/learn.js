@@ -2,19 +2,19 @@
 // and the games that beat it, until nobody can.
 
 import { Board } from "./board.js";
+import { speedChoice } from "./controls.js";
 import * as data from "./data.js";
 import { announce, fill, html, isStill, markIcon, patiently, showAddress, wait } from "./dom.js";
 import { lossPlot } from "./growth.js";
 import { judgeOf } from "./judge.js";
 import { LEARNERS } from "./learners.js";
-import { memory } from "./memory.js";
 import { BOARD, START, positionAfter } from "./positions.js";
 import { exact } from "./results.js";
 import { cellName, endText, gameState } from "./rules.js";
 import { linkish } from "./status.js";
 import { SIDES, capital, percent } from "./words.js";
 
-const SPEEDS = { 960: "⅛×", 240: "½×", 120: "1×", 60: "2×", 15: "8×" }; // by milliseconds from check to check
+const SPEEDS = [[960, "⅛×"], [240, "½×"], [120, "1×"], [60, "2×"], [15, "8×"]]; // milliseconds from check to check
 const A_MOVE = 700; // milliseconds, of a game that is shown
 
 export async function learnPage(_, parameters, signal) {
@@ -47,11 +47,7 @@ class Learn {
     this.pauseButton = button("Start", () => (this.turn ? this.pause() : this.start()), "primary");
     this.emptyButton = button("Empty board", () => this.empty());
     this.emptyButton.hidden = true;
-    const pace = String(memory.get("checks", 120));
-    const speed = ([value, text]) => html`<option value=${value} selected=${value === pace}>${text}</option>`;
-    const setSpeed = () => memory.set("checks", this.speed.value);
-    this.speed = html`
-      <select aria-label="Speed" @change=${setSpeed}>${Object.entries(SPEEDS).map(speed)}</select>`;
+    this.speed = speedChoice("checks", SPEEDS, 120);
     const learner = ([name, { title }]) => html`<option value=${name}>${title}</option>`;
     const choose = this.listener(() => this.restart(this.choice.value, this.seed));
     this.choice = html`

@@ -2,15 +2,15 @@
 // opens at the move that decided the game, else at the end.
 
 import { Board } from "./board.js";
+import { speedChoice } from "./controls.js";
 import { announce, fill, html, icon, markIcon } from "./dom.js";
 import { Evaluation } from "./evaluation.js";
-import { memory } from "./memory.js";
 import { Numbers } from "./numbers.js";
 import { cellName, endText, other, sideOf } from "./rules.js";
 import { judged } from "./verdict.js";
 import { sentences } from "./words.js";
 
-const SPEEDS = { 2000: "0.5×", 1000: "1×", 500: "2×" }; // by milliseconds for a move
+const SPEEDS = [[2000, "0.5×"], [1000, "1×"], [500, "2×"]]; // milliseconds for a move
 
 /**
  * game: {board, cells, ended, result}. agents: {X, O}, each {id, label}, or null for a player that
@@ -66,12 +66,7 @@ export class Replay {
     const button = (name, label, go) => html`
       <button type="button" class="round" aria-label=${label} title=${label} @click=${go}>${icon(name)}</button>`;
     this.playButton = button("play", "Play", () => this.play(!this.timer));
-    const pace = String(memory.get("pace", 1000));
-    const change = () => (memory.set("pace", this.speed.value), this.timer && this.play(true));
-    this.speed = html`
-      <select aria-label="Speed" @change=${change}>
-        ${Object.entries(SPEEDS).map(([value, text]) => html`<option value=${value} selected=${value === pace}>${text}</option>`)}
-      </select>`;
+    this.speed = speedChoice("pace", SPEEDS, 1000, () => this.timer && this.play(true));
     return html`
       <div class="transport" role="group" aria-label="Replay">
         ${button("first", "To the beginning", () => this.visit(0))}
